@@ -1,0 +1,25 @@
+import type { Position } from '../storage/storage.ts';
+import { parseNoteFile } from './names.ts';
+
+/** The furthest a date may be from the epoch, in ms (ECMAScript, "Time Values"). */
+const FURTHEST_DATE = 8.64e15;
+
+/**
+ * The text form of a position, which clients pass back as it is: `<date in base 36>.<file>`.
+ * It holds two dots and a note id holds none, so a plain id is never taken for one.
+ */
+export function encodeCursor(position: Position): string {
+  // A fraction would bring a dot of its own.
+  if (!Number.isSafeInteger(position.createdAt)) throw new TypeError('A position needs a date in whole ms');
+  return `${position.createdAt.toString(36)}.${position.file}`;
+}
+
+/** The position a cursor stands for, or undefined when the text was not made by `encodeCursor`. */
+export function decodeCursor(text: string): Position | undefined {
+  const dot = text.indexOf('.');
+  const date = text.slice(0, dot);
+  const note = parseNoteFile(text.slice(dot + 1));
+  const createdAt = Number.parseInt(date, 36);
+  if (!note || createdAt.toString(36) !== date || Math.abs(createdAt) > FURTHEST_DATE) return undefined;
+  return { createdAt, file: note.file };
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { NoteId } from './names.ts';
+
+const ID =
+  /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
+const VERSION_7 = /^.{14}7.{4}[89ab]/i;
+/** The counter fills the 12 bits that RFC 9562 calls `rand_a`. */
+const COUNTER_END = 0x1000;
+
+/**
+ * Makes the ids of new notes: `YYYYMMDDTHHMMSSZ-<uuid v7>` (RFC 9562, section 6.2, method 1).
+ *
+ * Each id sorts after the one before, whatever the clock does: a clock that stands still or jumps back leaves the
+ * time where it was and counts on, and a full counter moves the time ahead of the clock by a millisecond.
+ */
+export class NoteIds {
+  readonly #clock: () => number;
+  #time = 0;
+  #counter = 0;
+
+  /** `clock` gives whole milliseconds since the epoch. */
+  constructor(clock: () => number = Date.now) {
+    this.#clock = clock;
+  }
+
+  /** A new id; its prefix and its UUID say the same time. */
+  next(): NoteId {
+    this.#advance();
+    const time = this.#time.toString(16).padStart(12, '0');
+    const counter = this.#counter.toString(16).padStart(3, '0');
+    // The end of a version 4 UUID is what version 7 wants there: the variant and 62 fresh random bits.
+    const tail = randomUUID().slice(19);
+    return `${compact(this.#time)}-${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail}` as NoteId;
+  }
+
+  #advance(): void {
+    const now = this.#clock();
+    this.#counter += 1;
+    if (now > this.#time) {
+      this.#time = now;
+      this.#counter = 0;
+    } else if (this.#counter === COUNTER_END) {
+      this.#time += 1;
+      this.#counter = 0;
+    }
+  }
+}
+
+/**
+ * The date an id carries, in ms since the epoch: the time in a version 7 UUID that agrees with the prefix (same
+ * second), else the prefix, where the suffix is a UUID. Undefined for any other id and for a date that does not
+ * exist, such as month 13.
+ */
+export function dateOfId(id: string): number | undefined {
+  const parts = parse(id);
+  return parts && (agreeingTime(parts) ?? parts.prefix);
+}
+
+/** Whether the service itself made this id: a version 7 UUID, in lower case, that agrees with the prefix. */
+export function isServiceId(id: string): boolean {
+  const parts = parse(id);
+  return parts !== undefined && parts.uuid === parts.uuid.toLowerCase() && agreeingTime(parts) !== undefined;
+}
+
+/** The UUID of an id of the form `<timestamp>-<uuid>`, in lower case; undefined for any other id. */
+export function uuidOfId(id: string): string | undefined {
+  return ID.exec(id)?.[7]?.toLowerCase();
+}
+
+interface IdParts {
+  /** Time of the prefix, ms since the epoch. */
+  readonly prefix: number;
+  readonly uuid: string;
+}
+
+function parse(id: string): IdParts | undefined {
+  const match = ID.exec(id);
+  if (!match) return undefined;
+  const [, year, month, day, hour, minute, second, uuid] = match;
+  const prefix = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  // Date.parse takes 30 February and hour 24 for the day after.
+  if (Number.isNaN(prefix) || compact(prefix) !== id.slice(0, 16)) return undefined;
+  return { prefix, uuid: uuid as string };
+}
+
+function agreeingTime({ prefix, uuid }: IdParts): number | undefined {
+  if (!VERSION_7.test(uuid)) return undefined;
+  const time = Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+  return time >= prefix && time < prefix + 1000 ? time : undefined;
+}
+
+/** `YYYYMMDDTHHMMSSZ` of a time. */
+function compact(time: number): string {
+  const iso = new Date(time).toISOString();
+  return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}Z`;
+}

@@ -1,0 +1,28 @@
+/** The five kinds of notes, by file extension, in the order in which a note id prefers them. */
+export const NOTE_TYPES = ['md', 'png', 'jpg', 'gif', 'webp'] as const;
+
+export type NoteType = (typeof NOTE_TYPES)[number];
+export type PictureType = Exclude<NoteType, 'md'>;
+
+const MEDIA_TYPES: Readonly<Record<NoteType, string>> = {
+  md: 'text/markdown',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+};
+
+/** The media type of a note, for example `image/png`. */
+export function mediaType(type: NoteType): string {
+  return MEDIA_TYPES[type];
+}
+
+/** The picture type of a media type, or undefined for any other. */
+export function pictureType(media: string): PictureType | undefined {
+  const found = NOTE_TYPES.find((type) => MEDIA_TYPES[type] === media);
+  return found === 'md' ? undefined : found;
+}
+
+export function isNoteType(text: string): text is NoteType {
+  return (NOTE_TYPES as readonly string[]).includes(text);
+}

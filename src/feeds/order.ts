@@ -1,0 +1,33 @@
+import type { Position } from '../storage/storage.ts';
+import { type NoteId, parseNoteFile } from './names.ts';
+import { NOTE_TYPES, type NoteType } from './note-types.ts';
+
+/** What orders a note in its feed. */
+export interface Ordered {
+  /** Whole ms since the epoch. */
+  readonly createdAt: number;
+  readonly id: NoteId;
+  readonly type: NoteType;
+}
+
+/**
+ * Orders notes from old to new: by date, then by id (UTF-16 code units), then by type in the order of
+ * `NOTE_TYPES`. Zero only for the same note.
+ */
+export function oldestFirst(a: Ordered, b: Ordered): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  if (a.id !== b.id) return a.id < b.id ? -1 : 1;
+  return NOTE_TYPES.indexOf(a.type) - NOTE_TYPES.indexOf(b.type);
+}
+
+/** The reverse of `oldestFirst`: the order of every list (contract §3, "Order"). */
+export function newestFirst(a: Ordered, b: Ordered): number {
+  return oldestFirst(b, a);
+}
+
+/** A position in the form that can be compared with notes. Its file must be named like a note. */
+export function placeOf(position: Position): Ordered {
+  const parsed = parseNoteFile(position.file);
+  if (!parsed) throw new TypeError('A position needs the file of a note');
+  return { createdAt: position.createdAt, id: parsed.id, type: parsed.type };
+}

@@ -1,0 +1,35 @@
+import { Refusal } from '../refusals.ts';
+import { shownOneLine } from './text.ts';
+
+const MOST_TAGS = 10;
+const TAG = /^[A-Za-z0-9\-_.:]{1,32}$/;
+/** How much of a wrong tag a refusal repeats, in UTF-16 units. */
+const SHOWN_LENGTH = 40;
+
+/**
+ * The tags of an `X-Note-Tags` header (contract §3): separated by commas, at most 10, each 1 to 32 of
+ * `a-z0-9-_.:`; capitals are lowered and repeats dropped. An empty header means none.
+ *
+ * Throws `invalid_request` naming the tag that is wrong.
+ */
+export function parseTags(header: string): string[] {
+  if (header.trim() === '') return [];
+  const tags = new Set(header.split(',').map(parseTag));
+  if (tags.size > MOST_TAGS) {
+    throw new Refusal('invalid_request', `X-Note-Tags must not hold more than ${MOST_TAGS} tags.`);
+  }
+  return [...tags];
+}
+
+function parseTag(text: string): string {
+  const tag = text.trim();
+  // Tested before it is lowered: some letters of other scripts have a lower case in a-z.
+  if (!TAG.test(tag)) {
+    const shown = shownOneLine(tag).slice(0, SHOWN_LENGTH).toWellFormed();
+    throw new Refusal(
+      'invalid_request',
+      `X-Note-Tags: the tag "${shown}" must be 1 to 32 of a-z, 0-9, "-", "_", "." and ":".`,
+    );
+  }
+  return tag.toLowerCase();
+}

@@ -1,0 +1,72 @@
+import { Refusal } from '../refusals.ts';
+
+/** C0 and C1 controls and DEL, the line separators, the text-direction overrides. */
+const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+const EVERY_FORBIDDEN = new RegExp(FORBIDDEN, 'g');
+
+const PICTURE_NAME_LENGTH = 200;
+
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * One-line text as a client may set it (contract §3): trimmed, at most `max` characters (code points), without
+ * controls, line breaks and text-direction overrides. May be empty.
+ *
+ * `field` names the text in the refusal, for example `X-Note-Title` or `title`. Throws `invalid_request`.
+ */
+export function oneLine(field: string, text: string, max: number): string {
+  if (FORBIDDEN.test(text)) {
+    throw new Refusal(
+      'invalid_request',
+      `${field} must be one line without control characters and text-direction overrides.`,
+    );
+  }
+  // A lone surrogate, which JSON can bring, would be stored as another character than was answered.
+  const trimmed = text.trim().toWellFormed();
+  if (isLongerThan(trimmed, max)) {
+    throw new Refusal('invalid_request', `${field} must be at most ${max} characters long.`);
+  }
+  return trimmed;
+}
+
+/** One-line text as an older or hand-edited file may hold it: what `oneLine` refuses is shown as a space. */
+export function shownOneLine(text: string): string {
+  return text.replace(EVERY_FORBIDDEN, ' ');
+}
+
+/**
+ * The original name of a picture (spec.md, `X-Note-Name`): one-line text of at most 200 characters without `/` and
+ * backslash. Throws `invalid_request`.
+ */
+export function pictureName(field: string, text: string): string {
+  const name = oneLine(field, text, PICTURE_NAME_LENGTH);
+  if (/[/\\]/.test(name)) {
+    throw new Refusal('invalid_request', `${field} must be a file name without "/" and backslash.`);
+  }
+  return name;
+}
+
+/**
+ * The first `max` characters (code points) of a text, or fewer so that no grapheme cluster (an emoji with its
+ * modifiers, a letter with its accents) is cut in two, unless the first alone is longer.
+ */
+export function cutAt(text: string, max: number): string {
+  if (!isLongerThan(text, max)) return text;
+  let end = 0;
+  let left = max;
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    left -= [...segment].length;
+    if (left < 0) break;
+    end += segment.length;
+  }
+  return end > 0 ? text.slice(0, end) : [...text].slice(0, max).join('');
+}
+
+/** Whether a text has more than `max` characters (code points). */
+export function isLongerThan(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  if (text.length > 2 * max) return true;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count > max;
+}
