@@ -1,0 +1,51 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** The eight groups of an IPv6 address in any of its written forms. */
+function groupsOf(address: string): number[] {
+  const pair = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
+  const [head = '', tail = ''] = address
+    .replace(/%.*$/, '')
+    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${pair(a, b)}:${pair(c, d)}`)
+    .split('::');
+  const parse = (text: string) =>
+    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  const before = parse(head);
+  const after = parse(tail);
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+/** An IPv4 address in the form of an IPv6 one is the same client (RFC 4291 §2.5.5.2). */
+function clientOfGroups(groups: readonly number[]): string {
+  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  if (isMapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 0xff])
+      .join('.');
+  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(':')}::/64`;
+}
+
+/** What counts as one client: an IPv4 address, or the /64 network of an IPv6 address (contract §2). */
+export function clientOfAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
+  return isIPv6(text) ? clientOfGroups(groupsOf(text)) : undefined;
+}
+
+/** The client of a socket, from the 4 or 16 bytes of its peer's address. */
+export function clientOfSocket(address: ArrayBuffer): string {
+  if (address.byteLength === 4) return new Uint8Array(address).join('.');
+  if (address.byteLength !== 16) return 'unknown';
+  const view = new DataView(address);
+  return clientOfGroups([0, 2, 4, 6, 8, 10, 12, 14].map((at) => view.getUint16(at)));
+}
+
+/**
+ * The client behind a proxy that we trust: the last address of `X-Forwarded-For`, which that proxy wrote
+ * itself; undefined where it holds none. A port after the address is dropped.
+ */
+export function clientOfForwardedFor(header: string): string | undefined {
+  const last = header.slice(header.lastIndexOf(',') + 1).trim();
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(last)?.[1] ?? last;
+  return clientOfAddress(bare);
+}

@@ -1,0 +1,231 @@
+import { Refusal } from '../refusals.ts';
+import type { Answer } from './answer.ts';
+import { baseUrl } from './base-url.ts';
+import { clientOfForwardedFor, clientOfSocket } from './client-address.ts';
+import type { Preconditions } from './representation.ts';
+import { newRequestId } from './request-id.ts';
+import type { Route } from './router.ts';
+import { type Sink, Upload, type UploadContext } from './upload.ts';
+import type { HttpRequest, HttpResponse } from './uws.ts';
+
+/** One entry of the table of operations. */
+export interface Operation extends Route {
+  /** Stable name, for logs, metrics and the API description. */
+  readonly id: string;
+  /** Readable by scripts of any web page (CORS). */
+  readonly cors?: boolean;
+  handle(exchange: Exchange): Answer | Promise<Answer>;
+}
+
+export interface ExchangeContext extends UploadContext {
+  /** Absolute base of links; without it the request's own host is used. */
+  readonly publicUrl: string | undefined;
+  /** `X-Forwarded-*` are believed. */
+  readonly trustProxy: boolean;
+}
+
+/** The end of the request is not certain, so nothing after it can be trusted. */
+export class BadFraming extends Refusal {
+  constructor() {
+    super('invalid_request', 'The length of the request body is not clear.');
+  }
+}
+
+/** One request, as handlers see it. */
+export class Exchange implements Preconditions {
+  readonly method: string;
+  /** The raw path, without the query. */
+  readonly path: string;
+  readonly isHead: boolean;
+  readonly #context: ExchangeContext;
+  readonly #res: HttpResponse;
+  /** The binding's request, which is only valid until the handler first gives way. */
+  #req: HttpRequest | undefined;
+  #fields: Map<string, string> | undefined;
+  #undecodable: Set<string> | undefined;
+  #queryText: string | undefined;
+  #query: URLSearchParams | undefined;
+  #client: string | undefined;
+  #requestId: string | undefined;
+  #parameters: readonly string[] = [];
+  #upload: Upload | undefined;
+  #isAborted = false;
+  #onAbort: (() => void) | undefined;
+
+  constructor(res: HttpResponse, req: HttpRequest, context: ExchangeContext) {
+    this.#res = res;
+    this.#req = req;
+    this.#context = context;
+    const method = req.getMethod();
+    this.isHead = method === 'head';
+    this.method = method.toUpperCase();
+    this.path = req.getUrl();
+    if (
+      method !== 'get' ||
+      req.getHeader('content-length') !== '' ||
+      req.getHeader('transfer-encoding') !== ''
+    )
+      this.#readFields(req);
+  }
+
+  /** The value of a path parameter by its place in the path, decoded. */
+  parameter(index: number): string {
+    return this.#parameters[index] ?? '';
+  }
+
+  /**
+   * A header field by its lower-case name; several of one name are joined by a comma.
+   * @throws Refusal `invalid_request` when its bytes are not UTF-8
+   */
+  header(name: string): string | undefined {
+    if (this.#fields === undefined) return this.#req!.getHeader(name) || undefined;
+    if (this.#undecodable?.has(name))
+      throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
+    return this.#fields.get(name);
+  }
+
+  /** A query parameter, decoded; the first of several. */
+  query(name: string): string | undefined {
+    this.#queryText ??= this.#req?.getQuery() ?? '';
+    if (this.#queryText === '') return undefined;
+    this.#query ??= new URLSearchParams(this.#queryText);
+    return this.#query.get(name) ?? undefined;
+  }
+
+  /** Who asks, for limits: an IPv4 address or an IPv6 /64 network. */
+  get client(): string {
+    this.#client ??= this.#findClient();
+    return this.#client;
+  }
+
+  /** Names the request in all its log lines: 16 random characters, made when first asked for. */
+  get requestId(): string {
+    this.#requestId ??= newRequestId();
+    return this.#requestId;
+  }
+
+  /**
+   * The absolute base of links, without a trailing slash.
+   * @throws Refusal `invalid_request` when the request's host cannot be one
+   */
+  get base(): string {
+    const { publicUrl, trustProxy } = this.#context;
+    if (publicUrl !== undefined) return publicUrl;
+    if (!trustProxy) return baseUrl(this.header('host') ?? '', 'http');
+    const host = this.header('x-forwarded-host') ?? this.header('host') ?? '';
+    return baseUrl(host, this.header('x-forwarded-proto') === 'https' ? 'https' : 'http');
+  }
+
+  /** The length of the body where it is known beforehand, else undefined. 0 without a body. */
+  get contentLength(): number | undefined {
+    return this.#upload === undefined ? 0 : this.#upload.declared;
+  }
+
+  /** The client has gone; what is not begun need not be done. */
+  get isAborted(): boolean {
+    return this.#isAborted;
+  }
+
+  /** Calls back when the client goes away before it has its answer. */
+  onAbort(callback: () => void): void {
+    if (this.#isAborted) callback();
+    else this.#onAbort = callback;
+  }
+
+  /**
+   * The whole body in one buffer, which may be given to a worker and is used again after the answer.
+   * @param limit the most bytes the body may have
+   * @throws Refusal `too_large` (at once where `Content-Length` tells), `busy`, `timeout`; ClientGone
+   */
+  async body(limit: number): Promise<Uint8Array> {
+    return this.#upload === undefined ? new Uint8Array(0) : this.#upload.collect(limit);
+  }
+
+  /**
+   * Hands the body over piece by piece, as it arrives.
+   * @throws as `body`
+   */
+  async receive(limit: number, sink: Sink): Promise<void> {
+    await this.#upload?.receive(limit, sink);
+  }
+
+  /** @internal For the front end: what the router found. */
+  set parameters(parameters: readonly string[]) {
+    this.#parameters = parameters;
+  }
+
+  /** @internal */
+  get upload(): Upload | undefined {
+    return this.#upload;
+  }
+
+  /** @internal Reads all there is to read of the request before the handler gives way. */
+  detach(): void {
+    const req = this.#req;
+    if (req === undefined) return;
+    if (this.#fields === undefined) this.#readFields(req);
+    this.#queryText ??= req.getQuery() ?? '';
+    this.#client ??= this.#findClient();
+    this.#req = undefined;
+  }
+
+  /**
+   * @internal Takes the body up, if there is one.
+   * @throws Refusal `invalid_request` when where it ends can be understood in two ways: of two lengths the
+   * binding uses the first and reads the rest as the next request (RFC 9112 §6.3)
+   */
+  openUpload(): void {
+    const length = this.#fields?.get('content-length');
+    const encoding = this.#fields?.get('transfer-encoding');
+    if (encoding === undefined && length === undefined) return;
+    if (encoding === undefined ? !/^\d{1,15}$/.test(length!) : encoding.toLowerCase() !== 'chunked')
+      throw new BadFraming();
+    if (length === '0') return;
+    const declared = encoding === undefined ? Number(length) : undefined;
+    this.#upload = new Upload(this.#res, declared, this.client, this.#context);
+  }
+
+  /** @internal */
+  abort(): void {
+    this.#isAborted = true;
+    this.#upload?.abort();
+    this.#onAbort?.();
+  }
+
+  /** Never throws, whatever the bytes before the proxy's own address are. */
+  #findClient(): string {
+    const forwarded = this.#context.trustProxy ? this.#forwardedFor() : undefined;
+    return (forwarded && clientOfForwardedFor(forwarded)) ?? clientOfSocket(this.#res.getRemoteAddress());
+  }
+
+  /** All fields of that name: the proxy's may be a line of its own behind the client's. */
+  #forwardedFor(): string | undefined {
+    if (this.#fields === undefined && this.#req !== undefined) this.#readFields(this.#req);
+    return this.#fields?.get('x-forwarded-for');
+  }
+
+  #readFields(req: HttpRequest): void {
+    const fields = new Map<string, string>();
+    req.forEach((name, value) => {
+      const first = fields.get(name);
+      fields.set(name, first === undefined ? value : `${first}, ${value}`);
+      if (value.includes('\ufffd') && !isSentReplacement(req, name)) {
+        this.#undecodable ??= new Set();
+        this.#undecodable.add(name);
+      }
+    });
+    this.#fields = fields;
+  }
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Whether a replacement character was really sent, not put in for bytes that are no UTF-8. */
+function isSentReplacement(req: HttpRequest, name: string): boolean {
+  try {
+    strictUtf8.decode(Buffer.from(req.getHeader(name), 'latin1'));
+    return true;
+  } catch {
+    return false;
+  }
+}

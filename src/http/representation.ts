@@ -1,0 +1,186 @@
+import { Refusal } from '../refusals.ts';
+import { CODINGS, type Coding, preferredCoding } from './accept-encoding.ts';
+import { type Answer, type BodyStream, type Headers, headers, refusalAnswer } from './answer.ts';
+import { httpDate, matchesETag, unchangedSince } from './conditional.ts';
+import { parseRange } from './range.ts';
+
+/** The bytes of something too large to be held, read anew for each answer. */
+export interface LargeBody {
+  readonly size: number;
+  /** Bytes `start` (inclusive) to `end` (exclusive). */
+  read(start: number, end: number): AsyncIterable<Uint8Array>;
+}
+
+export interface RepresentationOptions {
+  readonly body: Uint8Array | LargeBody;
+  /** Names the content; without quotes. The same bytes have the same tag in every container. */
+  readonly etag: string;
+  /** Time of the last change, ms since the epoch. */
+  readonly lastModified?: number | undefined;
+  /** Another version changed in the same second, so `If-Modified-Since` cannot tell the two apart. */
+  readonly isSecondShared?: boolean;
+  /** `Content-Type`, `Cache-Control` and the like. */
+  readonly fields: Readonly<Record<string, string | undefined>>;
+  /** Compresses the body; without it the bytes are only sent as they are. */
+  readonly compress?: ((bytes: Uint8Array, coding: Coding) => Promise<Uint8Array>) | undefined;
+  /** Parts of the body may be asked for. */
+  readonly ranges?: boolean;
+}
+
+/** What a request says about the form it wants; the exchange is one. */
+export interface Preconditions {
+  readonly isHead: boolean;
+  header(name: string): string | undefined;
+}
+
+interface Variant {
+  readonly etag: string;
+  readonly headers: Headers;
+  readonly notModified: Answer;
+  full: Answer | undefined;
+  pending: Promise<Answer> | undefined;
+}
+
+/** Below this size compression gains nothing: headers and body fit into one packet anyway. */
+const COMPRESS_MIN_BYTES = 1024;
+
+/**
+ * One version of a resource, ready to be sent: as it is, compressed (once, when first asked for), in part,
+ * or as a 304. Its answers are made once and shared by all requests.
+ */
+export class Representation {
+  readonly #options: RepresentationOptions;
+  readonly #identity: Variant;
+  readonly #encoded = new Map<Coding, Variant>();
+  /** Called when a compressed form has been added, with its size in bytes. */
+  onGrow: (() => void) | undefined;
+  #size: number;
+
+  constructor(options: RepresentationOptions) {
+    this.#options = options;
+    this.#identity = this.#variant(undefined);
+    const { body } = options;
+    this.#identity.full = {
+      status: 200,
+      headers: this.#identity.headers,
+      body: body instanceof Uint8Array ? body : stream(body, 0, body.size),
+    };
+    this.#size = body instanceof Uint8Array ? body.length : 0;
+    if (options.compress !== undefined && body instanceof Uint8Array && body.length >= COMPRESS_MIN_BYTES)
+      for (const coding of CODINGS) this.#encoded.set(coding, this.#variant(coding));
+  }
+
+  /** Bytes held by all forms together. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The quoted entity tag of the bytes as they are. */
+  get etag(): string {
+    return this.#identity.etag;
+  }
+
+  /** The answer to a GET or HEAD: RFC 9110 §13.2.2, order of preconditions. */
+  answer(request: Preconditions): Answer | Promise<Answer> {
+    const variant = this.#select(request);
+    const ifNoneMatch = request.header('if-none-match');
+    if (ifNoneMatch !== undefined) {
+      if (matchesETag(ifNoneMatch, variant.etag)) return variant.notModified;
+    } else if (this.#options.lastModified !== undefined && !this.#options.isSecondShared) {
+      const since = request.header('if-modified-since');
+      if (since !== undefined && unchangedSince(since, this.#options.lastModified))
+        return variant.notModified;
+    }
+    if (this.#options.ranges && !request.isHead) {
+      const range = request.header('range');
+      if (range !== undefined) return this.#part(range, request);
+    }
+    if (variant.full !== undefined) return variant.full;
+    variant.pending ??= this.#encode(variant).finally(() => {
+      variant.pending = undefined;
+    });
+    return variant.pending;
+  }
+
+  #select(request: Preconditions): Variant {
+    if (this.#encoded.size === 0) return this.#identity;
+    const coding = preferredCoding(request.header('accept-encoding'));
+    return (coding && this.#encoded.get(coding)) ?? this.#identity;
+  }
+
+  #variant(coding: Coding | undefined): Variant {
+    const { etag, lastModified, fields, compress, ranges } = this.#options;
+    const quoted = coding === undefined ? `"${etag}"` : `"${etag}-${coding}"`;
+    const validators = {
+      ETag: quoted,
+      'Last-Modified': lastModified === undefined ? undefined : httpDate(lastModified),
+      Vary: compress === undefined ? undefined : 'Accept-Encoding',
+    };
+    return {
+      etag: quoted,
+      headers: headers({
+        ...fields,
+        ...validators,
+        'Content-Encoding': coding,
+        'Accept-Ranges': ranges ? 'bytes' : undefined,
+      }),
+      notModified: {
+        status: 304,
+        headers: headers({ 'Cache-Control': fields['Cache-Control'], ...validators }),
+      },
+      full: undefined,
+      pending: undefined,
+    };
+  }
+
+  async #encode(variant: Variant): Promise<Answer> {
+    const { body, compress } = this.#options;
+    const coding = CODINGS.find((name) => this.#encoded.get(name) === variant)!;
+    try {
+      const bytes = await compress!(body as Uint8Array, coding);
+      variant.full = { status: 200, headers: variant.headers, body: bytes };
+      this.#size += bytes.length;
+      this.onGrow?.();
+      return variant.full;
+    } catch {
+      // Compression only saves bytes: where the pool is full, the answer is better sent as it is.
+      return this.#identity.full!;
+    }
+  }
+
+  #part(range: string, request: Preconditions): Answer {
+    const { body } = this.#options;
+    const size = body instanceof Uint8Array ? body.length : body.size;
+    const full = this.#identity.full!;
+    const ifRange = request.header('if-range');
+    // Compared strongly (RFC 9110 §13.1.5). No date is: two versions may share its second.
+    if (ifRange !== undefined && ifRange !== this.#identity.etag) return full;
+    const part = parseRange(range, size);
+    if (part === undefined) return full;
+    if (part === 'unsatisfiable')
+      return refusalAnswer(
+        new Refusal('range', `The file has ${size} bytes, none of which the range names.`, {
+          headers: { 'Content-Range': `bytes */${size}` },
+        }),
+      );
+    const { start, end } = part;
+    return {
+      status: 206,
+      headers: [
+        ...this.#identity.headers,
+        ...headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
+      ] as unknown as Headers,
+      body: body instanceof Uint8Array ? body.subarray(start, end) : stream(body, start, end),
+    };
+  }
+}
+
+function stream(body: LargeBody, start: number, end: number): BodyStream {
+  return {
+    size: end - start,
+    // Each answer reads for itself.
+    get chunks() {
+      return body.read(start, end);
+    },
+  };
+}

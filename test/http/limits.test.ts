@@ -1,0 +1,219 @@
+/** Slow clients, full memory and the stop of the front end. Subtests run side by side: some wait for the clock. */
+import { setTimeout as delay } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { headers } from '../../src/http/answer.ts';
+import type { Operation } from '../../src/http/exchange.ts';
+import type { HttpServer } from '../../src/http/server.ts';
+import { listen, TEXT, text } from '../support/http-server.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+
+t.jobs = 12;
+
+const MIB = 1024 * 1024;
+const HOST = 'Host: test\r\n';
+const BIG = Buffer.alloc(30 * MIB, 'x');
+
+const operations: Operation[] = [
+  { id: 'hello', method: 'GET', path: '/', handle: () => text(200, 'hello') },
+  { id: 'big', method: 'GET', path: '/big', handle: () => ({ status: 200, headers: TEXT, body: BIG }) },
+  {
+    id: 'big-stream',
+    method: 'GET',
+    path: '/big-stream',
+    handle: () => ({
+      status: 200,
+      headers: headers({}),
+      body: {
+        size: BIG.length,
+        chunks: (async function* () {
+          for (let at = 0; at < BIG.length; at += 65_536) yield BIG.subarray(at, at + 65_536);
+        })(),
+      },
+    }),
+  },
+  {
+    id: 'after',
+    method: 'POST',
+    path: '/after/{ms}',
+    handle: async (exchange) => {
+      await delay(Number(exchange.parameter(0)), undefined, { ref: false });
+      return text(200, String((await exchange.body(MIB)).length));
+    },
+  },
+  {
+    id: 'upload',
+    method: 'POST',
+    path: '/upload',
+    handle: async (exchange) => text(200, String((await exchange.body(50 * MIB)).length)),
+  },
+];
+
+const quick = { limits: { admission: 300, paceWindow: 400, stalledReader: 500, stop: 2_000, tick: 50 } };
+
+async function open(t: Test, server: HttpServer): Promise<RawConnection> {
+  const connection = await RawConnection.open(server.port);
+  t.teardown(() => connection.close());
+  return connection;
+}
+
+function post(path: string, length: number, extra = ''): string {
+  return `POST ${path} HTTP/1.1\r\n${HOST}${extra}Content-Length: ${length}\r\n\r\n`;
+}
+
+t.test('five slow 50 MiB uploads stop nobody from posting a note', async (t) => {
+  const server = await listen(t, operations, { ...quick, bodyMemory: 256 * MIB, trustProxy: true });
+  const slow: RawConnection[] = [];
+  for (let i = 0; i < 5; i++) {
+    const connection = await open(t, server);
+    connection.send(post('/upload', 50 * MIB, `X-Forwarded-For: 10.0.0.${i}\r\n`));
+    connection.send(Buffer.alloc(1000));
+    slow.push(connection);
+  }
+  while (server.bodyBytes < 150 * MIB) await delay(5);
+  t.ok(server.bodyBytes <= 256 * MIB);
+  for (let i = 0; i < 20; i++) {
+    const note = await open(t, server);
+    note.send(`${post('/upload', 5, `X-Forwarded-For: 10.0.1.${i}\r\n`)}hello`);
+    t.equal((await note.response()).body.toString(), '5');
+  }
+  const refused = await Promise.race(slow.slice(3).map((connection) => connection.response()));
+  t.equal(refused.status, 503);
+  t.ok(refused.headers['retry-after']);
+  t.equal(JSON.parse(refused.body.toString()).code, 'busy');
+  for (const connection of slow) connection.close();
+  while (server.bodyBytes > 0) await delay(5);
+});
+
+t.test('one client cannot take the memory of all, and who waits is served when there is room', async (t) => {
+  const server = await listen(t, operations, {
+    limits: { ...quick.limits, admission: 5_000, paceWindow: 60_000 },
+    bodyMemory: 256 * MIB,
+    trustProxy: true,
+  });
+  const from = (client: string) => `X-Forwarded-For: ${client}\r\n`;
+  const first = await open(t, server);
+  first.send(post('/upload', 50 * MIB, from('10.0.0.1')));
+  while (server.bodyBytes < 50 * MIB) await delay(5);
+  const second = await open(t, server);
+  second.send(post('/upload', 20 * MIB, from('10.0.0.1')));
+  second.send(Buffer.alloc(20 * MIB));
+  const other = await open(t, server);
+  other.send(post('/upload', 20 * MIB, from('10.0.0.2')));
+  other.send(Buffer.alloc(20 * MIB));
+  t.equal((await other.response()).body.toString(), String(20 * MIB), 'another client is not held back');
+  t.ok(server.bodyBytes < 60 * MIB, 'the second upload waits, all but what was on its way');
+  first.send(Buffer.alloc(50 * MIB));
+  t.equal((await first.response()).body.toString(), String(50 * MIB));
+  t.equal((await second.response()).body.toString(), String(20 * MIB));
+  t.equal(server.bodyBytes, 0);
+});
+
+t.test('a body that stalls is refused, one that moves is not', async (t) => {
+  const server = await listen(t, operations, quick);
+  const stalled = await open(t, server);
+  stalled.send(post('/upload', 5_000));
+  stalled.send('a');
+  const moving = await open(t, server);
+  moving.send(post('/upload', 5_000));
+  for (let i = 0; i < 10; i++) {
+    moving.send(Buffer.alloc(500));
+    await delay(100);
+  }
+  t.equal((await moving.response()).body.toString(), '5000');
+  const { status, body } = await stalled.response();
+  t.equal(status, 408);
+  t.equal(JSON.parse(body.toString()).code, 'timeout');
+  await stalled.closed;
+  t.equal(server.bodyBytes, 0);
+});
+
+t.test('a phone on 8 KB/s may post for longer than the binding waits', async (t) => {
+  const server = await listen(t, operations);
+  const phone = await open(t, server);
+  phone.send(post('/upload', 14 * 8_192));
+  for (let i = 0; i < 14; i++) {
+    phone.send(Buffer.alloc(8_192));
+    await delay(1_000);
+  }
+  t.equal((await phone.response()).body.toString(), String(14 * 8_192));
+});
+
+t.test('an answer may take longer than the binding waits', async (t) => {
+  const server = await listen(t, operations);
+  const patient = await open(t, server);
+  patient.send(`${post('/after/13000', 2)}hi`);
+  t.equal((await patient.response()).body.toString(), '2');
+});
+
+for (const path of ['/big', '/big-stream']) {
+  t.test(`${path}: a reader that takes nothing is cut off`, async (t) => {
+    const server = await listen(t, operations, quick);
+    const stalled = await open(t, server);
+    stalled.socket.pause();
+    stalled.send(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`);
+    // What the kernel holds is delivered when the reader wakes up; the end of it shows that it was cut off.
+    await delay(1_500);
+    stalled.socket.resume();
+    await t.rejects(stalled.response());
+  });
+
+  t.test(`${path}: a slow reader is kept while it moves`, async (t) => {
+    const server = await listen(t, operations, quick);
+    const slow = await open(t, server);
+    slow.send(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`);
+    for (let i = 0; i < 15; i++) {
+      slow.socket.pause();
+      await delay(100);
+      slow.socket.resume();
+      await delay(2);
+    }
+    const { body } = await slow.response();
+    t.ok(body.equals(BIG));
+  });
+}
+
+t.test('a thousand connections that never finish their headers keep nobody out and are closed', async (t) => {
+  const server = await listen(t, operations);
+  const loris = await Promise.all(Array.from({ length: 1_000 }, () => open(t, server)));
+  for (const connection of loris) connection.send(`GET / HTTP/1.1\r\n${HOST}X-Slow: `);
+  const dripping = setInterval(() => {
+    for (const connection of loris) if (!connection.isClosed) connection.send('a');
+  }, 1_000);
+  t.teardown(() => clearInterval(dripping));
+  const visitor = await open(t, server);
+  for (let i = 0; i < 50; i++) {
+    visitor.send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+    t.equal((await visitor.response()).status, 200);
+  }
+  await Promise.all(loris.map((connection) => connection.closed));
+  t.pass('all closed');
+});
+
+t.test('the stop lets running requests finish and takes no new connections', async (t) => {
+  const server = await listen(t, operations, quick);
+  const { port } = server;
+  const running = await open(t, server);
+  running.send(post('/after/300', 2));
+  const idle = await open(t, server);
+  idle.send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+  await idle.response();
+  await delay(50);
+  const stopped = server.stop();
+  await t.rejects(RawConnection.open(port));
+  idle.send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+  t.equal((await idle.response()).headers.connection, 'close', 'kept connections are told to go elsewhere');
+  running.send('hi');
+  t.equal((await running.response()).body.toString(), '2');
+  await stopped;
+  await Promise.all([running.closed, idle.closed]);
+});
+
+t.test('the stop does not wait for ever', async (t) => {
+  const server = await listen(t, operations, { limits: { ...quick.limits, stop: 200 } });
+  const endless = await open(t, server);
+  endless.send(post('/after/60000', 2));
+  await delay(50);
+  await server.stop();
+  await endless.closed;
+  t.pass('closed');
+});

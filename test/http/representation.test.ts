@@ -1,0 +1,309 @@
+/** Conditional, encoded and partial answers: RFC 9110 §12 to §15. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import type { Coding } from '../../src/http/accept-encoding.ts';
+import type { Answer, BodyStream } from '../../src/http/answer.ts';
+import { Representation, type RepresentationOptions } from '../../src/http/representation.ts';
+
+const TIME = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const DATE = 'Fri, 02 Jan 2026 03:04:05 GMT';
+const EARLIER = 'Fri, 02 Jan 2026 03:04:04 GMT';
+const BODY = Buffer.alloc(2000, 'text ');
+const LETTERS = Buffer.from('0123456789');
+
+/** A request with these header fields. */
+function request(fields: Record<string, string> = {}, method = 'GET') {
+  return { isHead: method === 'HEAD', header: (name: string) => fields[name] };
+}
+
+function field(answer: Answer, name: string): string | undefined {
+  const at = answer.headers.findIndex((text, i) => i % 2 === 0 && text === name);
+  return at === -1 ? undefined : answer.headers[at + 1];
+}
+
+function make(options: Partial<RepresentationOptions> = {}): Representation {
+  const fields = { 'Content-Type': 'text/plain', 'Cache-Control': 'public, max-age=60' };
+  return new Representation({ body: BODY, etag: 'v1', lastModified: TIME, fields, ...options });
+}
+
+/** Something that compresses when it is told to. */
+function compressor() {
+  const calls: Coding[] = [];
+  const waiting: { resolve: (bytes: Uint8Array) => void; reject: (cause: Error) => void }[] = [];
+  const compress = (_: Uint8Array, coding: Coding) => {
+    calls.push(coding);
+    return new Promise<Uint8Array>((resolve, reject) => waiting.push({ resolve, reject }));
+  };
+  return { calls, waiting, compress };
+}
+
+const quick = async (_: Uint8Array, coding: Coding) => Buffer.from(`packed with ${coding}`);
+
+t.test('as it is: 200 with its validators', async (t) => {
+  const answer = await make().answer(request());
+  t.equal(answer.status, 200);
+  t.equal(answer.body, BODY);
+  t.equal(field(answer, 'ETag'), '"v1"');
+  t.equal(field(answer, 'Last-Modified'), DATE);
+  t.equal(field(answer, 'Content-Type'), 'text/plain');
+  t.equal(field(answer, 'Vary'), undefined);
+  t.equal(field(answer, 'Accept-Ranges'), undefined);
+  t.equal(make().etag, '"v1"');
+});
+
+t.test('every coding has an ETag of its own, and says on what it depends', async (t) => {
+  const one = make({ compress: quick });
+  for (const [accepted, coding] of [
+    ['gzip', 'gzip'],
+    ['br, gzip', 'br'],
+    ['', undefined],
+  ] as const) {
+    const answer = await one.answer(request({ 'accept-encoding': accepted }));
+    t.equal(field(answer, 'ETag'), coding ? `"v1-${coding}"` : '"v1"');
+    t.equal(field(answer, 'Content-Encoding'), coding);
+    t.equal(field(answer, 'Vary'), 'Accept-Encoding');
+    t.equal(
+      Buffer.from(answer.body as Uint8Array).toString(),
+      coding ? `packed with ${coding}` : BODY.toString(),
+    );
+  }
+});
+
+t.test('compressed once for many requests at once, and for those that come later', async (t) => {
+  const { calls, waiting, compress } = compressor();
+  const one = make({ compress });
+  const gzip = request({ 'accept-encoding': 'gzip' });
+  const asked = Array.from({ length: 20 }, () => one.answer(gzip));
+  t.same(calls, ['gzip']);
+  waiting[0]!.resolve(Buffer.from('packed'));
+  const answers = await Promise.all(asked);
+  t.equal(new Set(answers).size, 1);
+  t.equal(one.answer(gzip), answers[0], 'without a promise from then on');
+  one.answer(request({ 'accept-encoding': 'br' }));
+  t.same(calls, ['gzip', 'br']);
+});
+
+t.test('its size is that of all its forms, and it tells when one is added', async (t) => {
+  const sizes: number[] = [];
+  const one = make({ compress: async () => new Uint8Array(100) });
+  one.onGrow = () => sizes.push(one.size);
+  t.equal(one.size, 2000);
+  await one.answer(request({ 'accept-encoding': 'gzip' }));
+  await one.answer(request({ 'accept-encoding': 'gzip' }));
+  await one.answer(request({ 'accept-encoding': 'br' }));
+  t.same(sizes, [2100, 2200]);
+});
+
+t.test('small bodies are never compressed', async (t) => {
+  const { calls, compress } = compressor();
+  const answer = await make({ body: BODY.subarray(0, 1023), compress }).answer(
+    request({ 'accept-encoding': 'br' }),
+  );
+  t.equal(field(answer, 'Content-Encoding'), undefined);
+  t.equal(field(answer, 'ETag'), '"v1"');
+  t.same(calls, []);
+});
+
+t.test('where compression fails the bytes are sent as they are, and it is tried again later', async (t) => {
+  const { calls, waiting, compress } = compressor();
+  const one = make({ compress });
+  const gzip = request({ 'accept-encoding': 'gzip' });
+  const asked = [one.answer(gzip), one.answer(gzip)];
+  waiting[0]!.reject(new Error('the pool is full'));
+  for (const answer of await Promise.all(asked)) {
+    t.equal(answer.body, BODY);
+    t.equal(field(answer, 'ETag'), '"v1"');
+    t.equal(field(answer, 'Content-Encoding'), undefined);
+  }
+  const again = one.answer(gzip);
+  t.equal(calls.length, 2);
+  waiting[1]!.resolve(Buffer.from('packed'));
+  t.equal(field(await again, 'Content-Encoding'), 'gzip');
+});
+
+t.test('a compression that throws at once is tried again too', async (t) => {
+  let calls = 0;
+  const compress = () => {
+    calls += 1;
+    if (calls === 1) throw new Error('the pool is full');
+    return Promise.resolve(Buffer.from('packed'));
+  };
+  const one = make({ compress });
+  const gzip = request({ 'accept-encoding': 'gzip' });
+  t.equal((await one.answer(gzip)).body, BODY);
+  t.equal(field(await one.answer(gzip), 'Content-Encoding'), 'gzip');
+});
+
+const preconditions: [fields: Record<string, string>, status: number][] = [
+  [{ 'if-none-match': '"v1"' }, 304],
+  [{ 'if-none-match': 'W/"v1"' }, 304],
+  [{ 'if-none-match': '"v0", "v1"' }, 304],
+  [{ 'if-none-match': '*' }, 304],
+  [{ 'if-none-match': '"v0"' }, 200],
+  [{ 'if-none-match': '"v1-gzip"' }, 200],
+  [{ 'if-modified-since': DATE }, 304],
+  [{ 'if-modified-since': EARLIER }, 200],
+  [{ 'if-modified-since': 'yesterday' }, 200],
+  [{ 'if-none-match': '"v0"', 'if-modified-since': DATE }, 200],
+  [{ 'if-none-match': '"v1"', 'if-modified-since': EARLIER }, 304],
+  [{ 'if-none-match': '"v1"', range: 'bytes=0-1' }, 304],
+  [{ 'if-none-match': '"v0"', range: 'bytes=0-1' }, 206],
+];
+for (const [fields, status] of preconditions) {
+  t.test(`${JSON.stringify(fields)} is ${status}, for HEAD too`, async (t) => {
+    const one = make({ ranges: true, compress: quick });
+    t.equal((await one.answer(request(fields))).status, status);
+    t.equal((await one.answer(request(fields, 'HEAD'))).status, status === 206 ? 200 : status);
+  });
+}
+
+t.test('If-None-Match names the form that would be sent', async (t) => {
+  const { calls, compress } = compressor();
+  const one = make({ compress });
+  const answer = await one.answer(request({ 'accept-encoding': 'gzip', 'if-none-match': '"v1-gzip"' }));
+  t.equal(answer.status, 304);
+  t.equal(field(answer, 'ETag'), '"v1-gzip"');
+  t.same(calls, [], 'nothing is compressed for a 304');
+  t.equal((await one.answer(request({ 'if-none-match': '"v1-gzip"' }))).status, 200);
+});
+
+t.test('a 304 has the fields that a cache needs, and no others', async (t) => {
+  const answer = await make({ compress: quick }).answer(request({ 'if-none-match': '*' }));
+  t.same(answer.headers, [
+    'Cache-Control',
+    'public, max-age=60',
+    'ETag',
+    '"v1"',
+    'Last-Modified',
+    DATE,
+    'Vary',
+    'Accept-Encoding',
+  ]);
+  t.equal(answer.body, undefined);
+});
+
+t.test('without a date, or with one that two versions share, If-Modified-Since says nothing', async (t) => {
+  const fields = { 'if-modified-since': 'Fri, 02 Jan 2099 03:04:05 GMT' };
+  t.equal((await make({ lastModified: undefined }).answer(request(fields))).status, 200);
+  const shared = await make({ isSecondShared: true }).answer(request(fields));
+  t.equal(shared.status, 200);
+  t.equal(field(shared, 'Last-Modified'), DATE);
+});
+
+t.test('HEAD is answered as GET is, compressed form included', async (t) => {
+  const one = make({ compress: quick });
+  const gzip = { 'accept-encoding': 'gzip' };
+  t.equal(await one.answer(request(gzip, 'HEAD')), await one.answer(request(gzip)));
+});
+
+t.test('a part of it', async (t) => {
+  const one = make({ body: LETTERS, ranges: true });
+  const answer = await one.answer(request({ range: 'bytes=2-4' }));
+  t.equal(answer.status, 206);
+  t.equal(Buffer.from(answer.body as Uint8Array).toString(), '234');
+  t.equal(field(answer, 'Content-Range'), 'bytes 2-4/10');
+  t.equal(field(answer, 'ETag'), '"v1"');
+  t.equal(field(answer, 'Last-Modified'), DATE);
+  t.equal(field(answer, 'Content-Type'), 'text/plain');
+  t.equal(field(await one.answer(request()), 'Accept-Ranges'), 'bytes');
+});
+
+t.test('a part that does not exist', async (t) => {
+  const answer = await make({ body: LETTERS, ranges: true }).answer(request({ range: 'bytes=10-' }));
+  t.equal(answer.status, 416);
+  t.equal(answer.code, 'range');
+  t.equal(field(answer, 'Content-Range'), 'bytes */10');
+  t.equal(field(answer, 'ETag'), undefined);
+});
+
+const whole: [why: string, fields: Record<string, string>, method: string, ranges: boolean][] = [
+  ['HEAD', { range: 'bytes=0-1' }, 'HEAD', true],
+  ['HEAD of a part that does not exist', { range: 'bytes=99-' }, 'HEAD', true],
+  ['several parts', { range: 'bytes=0-1,3-4' }, 'GET', true],
+  ['another unit', { range: 'lines=0-1' }, 'GET', true],
+  ['no parts to be had', { range: 'bytes=0-1' }, 'GET', false],
+  ['If-Range of another version', { range: 'bytes=0-1', 'if-range': '"v0"' }, 'GET', true],
+  ['If-Range with a weak tag', { range: 'bytes=0-1', 'if-range': 'W/"v1"' }, 'GET', true],
+  ['If-Range with a list', { range: 'bytes=0-1', 'if-range': '"v1", "v0"' }, 'GET', true],
+  [
+    'If-Range with the date, which two versions may share',
+    { range: 'bytes=0-1', 'if-range': DATE },
+    'GET',
+    true,
+  ],
+  ['If-Range fails before the part is looked at', { range: 'bytes=99-', 'if-range': '"v0"' }, 'GET', true],
+];
+for (const [why, fields, method, ranges] of whole) {
+  t.test(`the whole: ${why}`, async (t) => {
+    const answer = await make({ body: LETTERS, ranges }).answer(request(fields, method));
+    t.equal(answer.status, 200);
+    t.equal(answer.body, LETTERS);
+    t.equal(field(answer, 'Content-Range'), undefined);
+  });
+}
+
+t.test('If-Range of this version', async (t) => {
+  const fields = { range: 'bytes=-1', 'if-range': '"v1"' };
+  t.equal((await make({ body: LETTERS, ranges: true }).answer(request(fields))).status, 206);
+});
+
+t.test('parts are of the bytes as they are, not of a compressed form', async (t) => {
+  const one = make({ ranges: true, compress: quick });
+  const answer = await one.answer(request({ range: 'bytes=0-3', 'accept-encoding': 'gzip' }));
+  t.equal(field(answer, 'ETag'), '"v1"');
+  t.equal(field(answer, 'Content-Encoding'), undefined);
+  t.equal(Buffer.from(answer.body as Uint8Array).toString(), 'text');
+});
+
+/** A body that is read anew each time, and notes what was read. */
+function large() {
+  const reads: [start: number, end: number][] = [];
+  const read = async function* (start: number, end: number) {
+    reads.push([start, end]);
+    for (let at = start; at < end; at += 3) yield LETTERS.subarray(at, Math.min(at + 3, end));
+  };
+  return { reads, body: { size: LETTERS.length, read } };
+}
+
+async function collect(answer: Answer): Promise<string> {
+  const { chunks, size } = answer.body as BodyStream;
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  const text = Buffer.concat(parts).toString();
+  assert.equal(text.length, size);
+  return text;
+}
+
+t.test('a large body is read anew for each answer, and only what is sent of it', async (t) => {
+  const { reads, body } = large();
+  const one = make({ body, ranges: true, compress: quick });
+  t.equal(one.size, 0, 'it holds no memory');
+  await one.answer(request({}, 'HEAD'));
+  await one.answer(request({ 'if-none-match': '"v1"' }));
+  t.same(reads, [], 'nothing is read for HEAD and 304');
+  t.equal(await collect(await one.answer(request({ 'accept-encoding': 'gzip' }))), '0123456789');
+  t.equal(await collect(await one.answer(request())), '0123456789');
+  t.equal(await collect(await one.answer(request({ range: 'bytes=4-7' }))), '4567');
+  t.same(reads, [
+    [0, 10],
+    [0, 10],
+    [4, 8],
+  ]);
+  t.equal((await one.answer(request({ range: 'bytes=10-' }))).status, 416);
+});
+
+t.test('whatever parts a client asks for, they are those bytes', async () => {
+  const bytes = fc.uint8Array({ minLength: 1, maxLength: 40 });
+  fc.assert(
+    fc.property(bytes, fc.nat(50), fc.nat(50), (body, first, length) => {
+      const answer = make({ body, ranges: true }).answer(
+        request({ range: `bytes=${first}-${first + length}` }),
+      ) as Answer;
+      if (first >= body.length) return answer.status === 416;
+      const part = body.slice(first, first + length + 1);
+      assert.deepEqual(new Uint8Array(answer.body as Uint8Array), part);
+      return field(answer, 'Content-Range') === `bytes ${first}-${first + part.length - 1}/${body.length}`;
+    }),
+  );
+});
