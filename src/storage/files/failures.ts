@@ -1,0 +1,58 @@
+import { Refusal } from '../../refusals.ts';
+
+/** `code` of a system error, for example `ENOENT`. */
+export function errorCode(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const UNAVAILABLE = new Set([
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EIO',
+  'ENOENT',
+  'ENOTDIR',
+  'ENODEV',
+  'ENOTCONN',
+  'ESTALE',
+  'ETIMEDOUT',
+  'EMFILE',
+  'ENFILE',
+]);
+
+/** Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. */
+export function isAbsent(error: unknown): boolean {
+  return ABSENT.has(errorCode(error) ?? '');
+}
+
+/** The path or a part of it is not there (any more). */
+export function isGone(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+export function unavailable(cause?: unknown): Refusal {
+  return new Refusal('store_unavailable', 'The storage cannot be used at the moment.', {
+    cause: withoutPath(cause),
+  });
+}
+
+/** A failure of the disk as the refusal it means; anything else as it is, but without a path in its text. */
+export function asRefusal(error: unknown): unknown {
+  if (error instanceof Refusal) return error;
+  const code = errorCode(error) ?? '';
+  if (FULL.has(code)) {
+    return new Refusal('storage_full', 'The storage is full.', { cause: withoutPath(error) });
+  }
+  return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
+}
+
+/** System errors name the path, and with it the feed, which no log line may hold. */
+function withoutPath(error: unknown): unknown {
+  const code = errorCode(error);
+  if (code === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
+  return Object.assign(new Error(`${code} from ${error.syscall}`), { code, syscall: error.syscall });
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import type { AllowedFeed, Feed, FeedSettings } from '../storage.ts';
+import type { Change } from './durable.ts';
+import { line, passwordPart, reserve } from './feed-maker.ts';
+import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
+import { NO_SETTINGS, parseSettings, type StoredSettings, serializeSettings } from './metadata.ts';
+import { PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
+import type { Removals } from './removals.ts';
+import { forgetGone, type WriteParts } from './write-parts.ts';
+
+/** Changes and deletes feeds. Of one feed, one change at a time. */
+export class FeedEditor {
+  readonly #parts: WriteParts;
+  readonly #removals: Pick<Removals, 'add'>;
+
+  constructor(parts: WriteParts, removals: Pick<Removals, 'add'>) {
+    this.#parts = parts;
+    this.#removals = removals;
+  }
+
+  /** See `Storage.configure`. A crash in the middle can leave the other settings changed and the read id not. */
+  configure(allowed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<IndexedFeed | undefined> {
+    const { index } = this.#parts;
+    return this.#alone(allowed, async (feed) => {
+      const { readId, ...settings } = change(feed.record());
+      const changes = settingsChanges(feed, settings);
+      const files = { ...feed.files, settings: asRead(settings) };
+      if (readId === feed.readId) return changes.length > 0 ? this.#write(feed, changes, files) : feed;
+      reserve(this.#parts, feed.name, readId);
+      changes.push({ name: READ_ID_FILE, bytes: line(readId) });
+      try {
+        return await this.#write(feed, changes, { ...files, storedReadId: readId });
+      } finally {
+        index.unreserve(feed.name, readId);
+      }
+    });
+  }
+
+  /** See `Storage.setPassword`. */
+  async setPassword(allowed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
+    const set = await this.#alone(allowed, (feed) => {
+      const removal = { name: PASSWORD_FILE, bytes: undefined };
+      const change = passwordHash === undefined ? removal : passwordPart(passwordHash);
+      return this.#write(feed, [change], { ...feed.files, passwordHash });
+    });
+    return set !== undefined;
+  }
+
+  /**
+   * See `Storage.deleteFeed`. A crash in the middle leaves the feed as it was, though nobody else can choose its
+   * read id any more.
+   */
+  async deleteFeed(allowed: AllowedFeed): Promise<boolean> {
+    const { dir, index, retired, writer } = this.#parts;
+    const deleted = await this.#alone(allowed, async (feed) => {
+      await retired.add(feed.readId);
+      const moved = await writer.moveAway(dir, feed.name);
+      index.drop(feed);
+      this.#removals.add(join(dir, moved));
+      return feed;
+    });
+    return deleted !== undefined;
+  }
+
+  /** Undefined when there is no such feed, or its folder was taken away by hand. */
+  #alone(
+    allowed: AllowedFeed,
+    work: (feed: IndexedFeed) => Promise<IndexedFeed | undefined>,
+  ): Promise<IndexedFeed | undefined> {
+    const { index, turns } = this.#parts;
+    return turns.alone(allowed.name, async () => {
+      const feed = index.find(allowed);
+      try {
+        return feed && (await work(feed));
+      } catch (error) {
+        return forgetGone(this.#parts, feed!, error);
+      }
+    });
+  }
+
+  async #write(feed: IndexedFeed, changes: readonly Change[], files: FeedFiles): Promise<IndexedFeed> {
+    const { dir, index, writer } = this.#parts;
+    await writer.change(join(dir, feed.name), changes);
+    index.setFiles(feed, files);
+    return feed;
+  }
+}
+
+/** What has to be written for a feed to have these settings: nothing when it has them. */
+function settingsChanges(feed: IndexedFeed, settings: StoredSettings): Change[] {
+  const before = serializeSettings(feed.files.settings);
+  const after = serializeSettings(settings);
+  return before === after
+    ? []
+    : [{ name: SETTINGS_FILE, bytes: after === undefined ? undefined : Buffer.from(after) }];
+}
+
+/** The settings as the file will say them, so that what the watch reads of it is no news. */
+function asRead(settings: StoredSettings): StoredSettings {
+  return parseSettings(serializeSettings(settings) ?? '') ?? NO_SETTINGS;
+}

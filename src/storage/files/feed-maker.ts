@@ -1,0 +1,115 @@
+import type { FeedName, ReadId } from '../../feeds/names.ts';
+import { randomReadId } from '../../feeds/read-ids.ts';
+import { Refusal } from '../../refusals.ts';
+import type { FeedCreation, NewNote } from '../storage.ts';
+import { tooManyFeeds } from './caps.ts';
+import type { Part } from './durable.ts';
+import { asRefusal, errorCode } from './failures.ts';
+import { IndexedFeed } from './indexed-feed.ts';
+import { NO_SETTINGS } from './metadata.ts';
+import { PASSWORD_FILE, READ_ID_FILE } from './names.ts';
+import { entryOf, partsOf } from './note-files.ts';
+import { scanFeed } from './scan.ts';
+import type { WriteParts } from './write-parts.ts';
+
+/** Makes feeds, with their first note or without one. */
+export class FeedMaker {
+  readonly #parts: WriteParts;
+  readonly #onMade: (name: FeedName) => void;
+  /** Feeds being made: they count against the cap. */
+  #making = 0;
+
+  constructor(parts: WriteParts, onMade: (name: FeedName) => void) {
+    this.#parts = parts;
+    this.#onMade = onMade;
+  }
+
+  /** See `Storage.create` and, with a note, `Storage.post` with a target that is new. */
+  make(name: FeedName, creation: FeedCreation, note?: NewNote): Promise<IndexedFeed | undefined> {
+    const { index, turns } = this.#parts;
+    return turns.alone(name, async () =>
+      index.get(name) ? undefined : this.#makeWithReadId(name, creation, note),
+    );
+  }
+
+  async #makeWithReadId(
+    name: FeedName,
+    { readId = randomReadId(), passwordHash }: FeedCreation,
+    note: NewNote | undefined,
+  ): Promise<IndexedFeed | undefined> {
+    const { index, caps } = this.#parts;
+    reserve(this.#parts, name, readId);
+    try {
+      if (caps.feeds > 0 && index.size + this.#making >= caps.feeds) throw tooManyFeeds();
+      this.#making += 1;
+      try {
+        return await this.#makeFolder(name, { readId, passwordHash }, note);
+      } finally {
+        this.#making -= 1;
+      }
+    } finally {
+      index.unreserve(name, readId);
+    }
+  }
+
+  /** Undefined when a folder of that name was put there by hand meanwhile; the index then has it. */
+  async #makeFolder(
+    name: FeedName,
+    { readId, passwordHash }: { readonly readId: ReadId; readonly passwordHash: string | undefined },
+    note: NewNote | undefined,
+  ): Promise<IndexedFeed | undefined> {
+    const { dir, index, writer } = this.#parts;
+    const dotFiles: Part[] = [{ name: READ_ID_FILE, bytes: line(readId) }];
+    if (passwordHash !== undefined) dotFiles.push(passwordPart(passwordHash));
+    try {
+      const parts = note ? [...dotFiles, ...partsOf(note)] : dotFiles;
+      const { stamps, identity } = await writer.placeFolder(dir, name, parts);
+      const files = { storedReadId: readId, settings: NO_SETTINGS, passwordHash };
+      const entries = note ? [entryOf(note, stamps.slice(dotFiles.length))] : [];
+      const feed = new IndexedFeed(name, identity, files, entries, Date.now());
+      index.add(feed);
+      this.#onMade(name);
+      return feed;
+    } catch (error) {
+      if (!isOccupied(error)) throw asRefusal(error);
+      return this.#adopt(name, error);
+    }
+  }
+
+  async #adopt(name: FeedName, cause: unknown): Promise<undefined> {
+    const { dir, index, log } = this.#parts;
+    const feed = await scanFeed(dir, name, log);
+    if (!feed)
+      throw new Refusal('internal', 'Something that is not a feed is in the way.', {
+        cause: asRefusal(cause),
+      });
+    index.add(feed);
+  }
+}
+
+/**
+ * Keeps a read id that somebody wants for a feed.
+ * @throws Refusal `taken`
+ */
+export function reserve(
+  { index, retired }: Pick<WriteParts, 'index' | 'retired'>,
+  name: FeedName,
+  readId: ReadId,
+): void {
+  if (!retired.has(readId) && index.reserve(name, readId)) return;
+  throw new Refusal('taken', 'This read id belongs, or once belonged, to another feed.');
+}
+
+/** The file of a feed's password. */
+export function passwordPart(passwordHash: string): Part {
+  return { name: PASSWORD_FILE, bytes: line(passwordHash), private: true };
+}
+
+/** A dot file of one line. */
+export function line(text: string): Uint8Array {
+  return Buffer.from(`${text}\n`);
+}
+
+function isOccupied(error: unknown): boolean {
+  return ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '');
+}

@@ -1,0 +1,271 @@
+import { constants } from 'node:fs';
+import { join } from 'node:path';
+import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { CommitObserver } from '../commit-observer.ts';
+import type {
+  AllowedFeed,
+  Caps,
+  Feed,
+  FeedChange,
+  FeedCreation,
+  FeedSettings,
+  NewNote,
+  Note,
+  NoteMeta,
+  Page,
+  PageQuery,
+  Storage,
+  StoredFile,
+  Target,
+} from '../storage.ts';
+import type { Owner } from './durable.ts';
+import type { SortedEntries } from './entry.ts';
+import { asRefusal, errorCode, unavailable } from './failures.ts';
+import { FeedEditor } from './feed-editor.ts';
+import { FeedIndex } from './feed-index.ts';
+import { FeedMaker } from './feed-maker.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
+import { FolderLock } from './lock.ts';
+import { NoteEditor } from './note-editor.ts';
+import { NoteReader } from './note-reader.ts';
+import { NoteWriter } from './note-writer.ts';
+import { openFile } from './read-file.ts';
+import { Reconciler } from './reconciler.ts';
+import { Removals } from './removals.ts';
+import { RetiredReadIds, readRetired } from './retired-read-ids.ts';
+import { scanAll } from './scan.ts';
+import { sameStamp } from './stamp.ts';
+import { OpenedFile } from './stored-file.ts';
+import * as sys from './syscalls.ts';
+import { TagIndex } from './tag-index.ts';
+import { Turns } from './turns.ts';
+import { startWatch, type Watch } from './watch.ts';
+import type { WriteParts } from './write-parts.ts';
+import { WriterThread } from './writer-thread.ts';
+
+export interface FilesOptions {
+  /** The data folder (DATA_DIR); must exist. */
+  readonly dir: string;
+  /** The server secret, which read ids of feeds without a stored one follow from. */
+  readonly secret: Uint8Array;
+  /** Who owns the files and folders made; the process's own user when absent. */
+  readonly owner?: Owner | undefined;
+  readonly caps: Caps;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+  /** Told of every write and of every sync of a folder; without one nothing is measured. */
+  readonly commits?: CommitObserver | undefined;
+  /** False: changes by hand are found by looking again and again only, as where the kernel sends no events. */
+  readonly events?: boolean;
+}
+
+const NO_NOTES: Page = { notes: [], next: undefined };
+
+/**
+ * Opens the storage on plain files (spec.md, "Storage on the file backend"). Throws an error with a sentence for
+ * the operator when another process uses the folder.
+ */
+export async function openFiles(options: FilesOptions): Promise<Storage> {
+  const lock = await FolderLock.take(options.dir, options.owner);
+  try {
+    const files = new FilesStorage(options, lock, await readRetired(options.dir));
+    await files.start(options.events ?? true);
+    return files;
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+class FilesStorage implements Storage {
+  readonly #dir: string;
+  readonly #log: Pick<Log, 'warn' | 'error'>;
+  readonly #lock: FolderLock;
+  readonly #index: FeedIndex;
+  readonly #reader: NoteReader;
+  readonly #thread: WriterThread;
+  readonly #writer: NoteWriter;
+  readonly #noteEditor: NoteEditor;
+  readonly #maker: FeedMaker;
+  readonly #feedEditor: FeedEditor;
+  readonly #removals: Removals;
+  readonly #reconciler: Reconciler;
+  readonly #running = new Set<Promise<unknown>>();
+  #watch: Watch | undefined;
+  #state: 'usable' | 'not locked' | 'closed' = 'usable';
+
+  constructor({ dir, secret, owner, caps, log, commits }: FilesOptions, lock: FolderLock, retired: string) {
+    this.#dir = dir;
+    this.#log = log;
+    this.#lock = lock;
+    const index = new FeedIndex(secret);
+    const thread = new WriterThread(owner, commits);
+    const reader = new NoteReader(dir, (feed) => index.get(feed.name) === feed && index.touch(feed));
+    const parts: WriteParts = {
+      dir,
+      index,
+      reader,
+      writer: thread,
+      turns: new Turns(),
+      retired: new RetiredReadIds(dir, thread, retired),
+      caps,
+      log,
+    };
+    this.#index = index;
+    this.#reader = reader;
+    this.#thread = thread;
+    this.#removals = new Removals(log);
+    this.#writer = new NoteWriter(parts);
+    this.#noteEditor = new NoteEditor(parts);
+    this.#maker = new FeedMaker(parts, (name) => this.#watch?.expect(name));
+    this.#feedEditor = new FeedEditor(parts, this.#removals);
+    this.#reconciler = new Reconciler(parts);
+  }
+
+  /** The watch begins before the scan, so that no change falls between the two. */
+  async start(events: boolean): Promise<void> {
+    const scanned = Promise.withResolvers<void>();
+    this.#reconciler.after(scanned.promise);
+    this.#watch = await startWatch(
+      { dir: this.#dir, events },
+      {
+        seen: (seen) => this.#reconciler.take(seen),
+        rootChanged: () => this.#reconciler.after(this.#renewLock()),
+        noEvents: (code) => this.#log.warn('file events fail; changes are looked for instead', { code }),
+        failed: (err) => this.#log.error('changes by hand are not seen until the next start', { err }),
+      },
+    );
+    this.#index.addAll(await scanAll(this.#dir, this.#removals, this.#log));
+    scanned.resolve();
+  }
+
+  async feed(name: FeedName): Promise<Feed | undefined> {
+    return this.#index.get(name)?.record();
+  }
+
+  async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    return this.#index.byReadId(readId)?.record();
+  }
+
+  async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
+    const feed = this.#index.get(name);
+    if (!feed) return NO_NOTES;
+    const sorted = tag === undefined ? feed.sorted : await this.#tagged(feed, tag);
+    const entries = sorted.older(before, limit + 1);
+    const shown = entries.slice(0, limit);
+    const notes = await Promise.all(shown.map((entry) => this.#reader.load(feed, entry)));
+    const last = shown.at(-1);
+    const next = last && entries.length > limit ? { createdAt: last.createdAt, file: last.file } : undefined;
+    return { notes: notes.filter((note) => note !== undefined), next };
+  }
+
+  async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
+    const feed = this.#index.get(name);
+    const entry = feed?.entryOfId(id);
+    return feed && entry ? this.#reader.load(feed, entry) : undefined;
+  }
+
+  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
+    const feed = this.#index.get(name);
+    const entry = feed?.entry(file);
+    if (!feed || !entry) return undefined;
+    const { version } = entry;
+    const opened = await openFile(join(this.#dir, name, file));
+    if (!opened) return this.#reader.absent();
+    if (entry.version === version) this.#reader.see(feed, entry, opened.stats);
+    const isAsPosted = entry.version === version && sameStamp(entry.stamp, opened.stats);
+    return new OpenedFile(opened.fd, opened.stats, isAsPosted ? entry.sha256 : undefined);
+  }
+
+  async post(name: FeedName, note: NewNote, target: Target): Promise<Feed | undefined> {
+    const feed = await this.#write(() =>
+      target.kind === 'existing'
+        ? this.#writer.post(name, note, target)
+        : this.#maker.make(name, target, note),
+    );
+    return feed?.record();
+  }
+
+  replace(feed: AllowedFeed, id: NoteId, bytes: Uint8Array, sha256?: string): Promise<Note | undefined> {
+    return this.#write(() => this.#noteEditor.replace(feed, id, bytes, sha256));
+  }
+
+  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
+    return this.#write(() => this.#noteEditor.setMeta(feed, id, change));
+  }
+
+  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
+    return this.#write(() => this.#noteEditor.remove(feed, id));
+  }
+
+  async configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
+    return (await this.#write(() => this.#feedEditor.configure(feed, change)))?.record();
+  }
+
+  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
+    return this.#write(() => this.#feedEditor.setPassword(feed, passwordHash));
+  }
+
+  async create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
+    return (await this.#write(() => this.#maker.make(name, creation)))?.record();
+  }
+
+  deleteFeed(feed: AllowedFeed): Promise<boolean> {
+    return this.#write(() => this.#feedEditor.deleteFeed(feed));
+  }
+
+  onChange(listener: (change: FeedChange) => void): void {
+    this.#index.onChange(listener);
+  }
+
+  async check(): Promise<void> {
+    this.#mustBeUsable();
+    if (!this.#lock.valid) throw unavailable(new Error('the data folder is not the one that was locked'));
+    await sys.access(this.#dir, constants.R_OK | constants.W_OK).catch((error) => {
+      throw asRefusal(error);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    await this.#watch?.close();
+    await Promise.allSettled(this.#running);
+    await this.#reconciler.settled();
+    await this.#removals.close();
+    await this.#thread.close();
+    await this.#lock.release();
+  }
+
+  /** A write that the closing waits for. */
+  async #write<T>(work: () => Promise<T>): Promise<T> {
+    this.#mustBeUsable();
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #tagged(feed: IndexedFeed, tag: string): Promise<SortedEntries> {
+    feed.tags ??= new TagIndex(feed.entries, (entry) => this.#reader.readTags(feed, entry));
+    return feed.tags.tagged(tag);
+  }
+
+  #mustBeUsable(): void {
+    if (this.#state !== 'usable') throw unavailable(new Error(`the storage is ${this.#state}`));
+  }
+
+  /** The data folder, or the lock in it, is another one: without the lock nothing may be written. */
+  async #renewLock(): Promise<void> {
+    if (this.#state === 'closed') return;
+    try {
+      await this.#lock.renew();
+      this.#state = 'usable';
+    } catch (error) {
+      this.#state = 'not locked';
+      this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { close, FOLDER, fsync, open } from './syscalls.ts';
+
+interface Rounds {
+  readonly current: Promise<void>;
+  /** Writes that the next sync is for. */
+  waiting: number;
+  next: Promise<void> | undefined;
+}
+
+/**
+ * Makes renames in folders durable. Syncs are shared (group commit): whoever asks while a sync of that folder
+ * runs waits, with all others who do, for the one that starts after it.
+ */
+export class FolderSync {
+  readonly #rounds = new Map<string, Rounds>();
+  readonly #synced: ((writes: number) => void) | undefined;
+
+  /** @param synced told of every sync that succeeded, before those who asked for it: how many writes it was for */
+  constructor(synced?: (writes: number) => void) {
+    this.#synced = synced;
+  }
+
+  /** Settles when every change made in the folder before this call is durable. */
+  sync(folder: string): Promise<void> {
+    const rounds = this.#rounds.get(folder);
+    if (!rounds) return this.#start(folder, 1);
+    rounds.waiting += 1;
+    const startNext = () => this.#start(folder, rounds.waiting);
+    rounds.next ??= rounds.current.then(startNext, startNext);
+    return rounds.next;
+  }
+
+  #start(folder: string, writes: number): Promise<void> {
+    const rounds: Rounds = { current: syncFolder(folder), waiting: 0, next: undefined };
+    this.#rounds.set(folder, rounds);
+    const end = () => {
+      if (rounds.next === undefined) this.#rounds.delete(folder);
+    };
+    rounds.current.then(() => {
+      end();
+      this.#synced?.(writes);
+    }, end);
+    return rounds.current;
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const fd = await open(folder, FOLDER);
+  try {
+    await fsync(fd);
+  } finally {
+    close(fd);
+  }
+}

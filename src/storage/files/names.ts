@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+
+/** Lock of the data folder; see `lock.ts`. */
+export const LOCK_FILE = '.lock';
+/** The server secret; see `secret.ts`. */
+export const SECRET_FILE = '.secret';
+/** Read ids that deleted feeds had; see `retired-read-ids.ts`. */
+export const RETIRED_FILE = '.deleted-read-ids';
+
+/** The read id of a feed. */
+export const READ_ID_FILE = '.readid';
+/** Title, description, title image and the like of a feed. */
+export const SETTINGS_FILE = '.feed.json';
+/** Hash of a feed's password. */
+export const PASSWORD_FILE = '.password';
+
+const TEMP_PREFIX = '.tmp-nfs-';
+const TEMP_NAME = /^\.tmp-nfs-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A fresh name for something unfinished: nobody else's files look like it, so leftovers can be removed. */
+export function tempName(): string {
+  return TEMP_PREFIX + randomUUID();
+}
+
+export function isTempName(name: string): boolean {
+  return name.startsWith(TEMP_PREFIX) && TEMP_NAME.test(name);
+}
+
+/** The metadata file of a note: `.<id>.<ext>.json`. */
+export function metaFile(file: NoteFile): string {
+  return `.${file}.json`;
+}
+
+/** The note that a metadata file belongs to, or undefined for a name that is none. */
+export function noteOfMetaFile(name: string): NoteFile | undefined {
+  if (!name.startsWith('.') || !name.endsWith('.json')) return undefined;
+  return parseNoteFile(name.slice(1, -'.json'.length))?.file;
+}
+
+/** A dot file that says something of the whole feed. */
+export function isFeedFile(name: string): boolean {
+  return name === READ_ID_FILE || name === SETTINGS_FILE || name === PASSWORD_FILE;
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import type { NoteId } from '../../feeds/names.ts';
+import type { AllowedFeed, Note, NoteMeta } from '../storage.ts';
+import type { Change } from './durable.ts';
+import { type Entry, isDatedByFile } from './entry.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
+import { NO_META, serializeMeta, serializeSettings } from './metadata.ts';
+import { metaFile, SETTINGS_FILE } from './names.ts';
+import { statFile } from './read-file.ts';
+import { readMetaFile } from './read-metadata.ts';
+import type { Stamp } from './stamp.ts';
+import { forgetGone, type WriteParts } from './write-parts.ts';
+
+/** Changes and removes notes. Of one feed, one change at a time. */
+export class NoteEditor {
+  readonly #parts: WriteParts;
+
+  constructor(parts: WriteParts) {
+    this.#parts = parts;
+  }
+
+  /** See `Storage.replace`. */
+  replace(allowed: AllowedFeed, id: NoteId, bytes: Uint8Array, sha256?: string): Promise<Note | undefined> {
+    return this.#edit(allowed, id, async (feed, entry) => {
+      const dating = await this.#dating(feed, entry);
+      const stamps = await this.#write(feed, entry, [...dating, { name: entry.file, bytes }]);
+      if (!stamps) return undefined;
+      entry.stamp = stamps.at(-1)!;
+      entry.sha256 = sha256;
+      if (dating.length > 0) entry.meta = stamps[0];
+      return this.#loadChanged(feed, entry);
+    });
+  }
+
+  /** See `Storage.setMeta`. */
+  setMeta(allowed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
+    return this.#edit(allowed, id, async (feed, entry) => {
+      const { meta, created } = await this.#readMeta(feed, entry);
+      const json = serializeMeta(change(meta), created);
+      const bytes = json === undefined ? undefined : Buffer.from(json);
+      const stamps = await this.#write(feed, entry, [{ name: metaFile(entry.file), bytes }]);
+      if (!stamps) return undefined;
+      entry.meta = stamps[0];
+      return this.#loadChanged(feed, entry);
+    });
+  }
+
+  /** See `Storage.remove`. After a crash the note is gone or there; metadata alone is cleared away at the start. */
+  async remove(allowed: AllowedFeed, id: NoteId): Promise<boolean> {
+    const { index, reader } = this.#parts;
+    const removed = await this.#edit(allowed, id, async (feed, entry) => {
+      const { settings } = feed.files;
+      const isTitleImage = settings.image === entry.file;
+      const changes: Change[] = [entry.file, metaFile(entry.file)].map((file) => ({
+        name: file,
+        bytes: undefined,
+      }));
+      const cleared = { ...settings, image: undefined };
+      if (isTitleImage) {
+        const json = serializeSettings(cleared);
+        changes.push({ name: SETTINGS_FILE, bytes: json === undefined ? undefined : Buffer.from(json) });
+      }
+      if (!(await this.#write(feed, entry, changes))) return undefined;
+      feed.remove(entry.file);
+      reader.forget(entry);
+      if (isTitleImage) index.setFiles(feed, { ...feed.files, settings: cleared });
+      else index.touch(feed);
+      return true;
+    });
+    return removed ?? false;
+  }
+
+  /** Undefined when there is no such note, or its file was taken away by hand. */
+  #edit<T>(
+    allowed: AllowedFeed,
+    id: NoteId,
+    work: (feed: IndexedFeed, entry: Entry) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const { dir, index, turns } = this.#parts;
+    return turns.alone(allowed.name, async () => {
+      const feed = index.find(allowed);
+      const entry = feed?.entryOfId(id);
+      if (!feed || !entry || !(await statFile(join(dir, feed.name, entry.file)))) return undefined;
+      return work(feed, entry);
+    });
+  }
+
+  /** Undefined when the feed's folder is gone. What was read meanwhile may have been taken back, so it is forgotten. */
+  async #write(
+    feed: IndexedFeed,
+    entry: Entry,
+    changes: readonly Change[],
+  ): Promise<(Stamp | undefined)[] | undefined> {
+    const { dir, reader, writer } = this.#parts;
+    const work = writer.change(join(dir, feed.name), changes);
+    feed.pending.set(entry.file, work);
+    try {
+      return await work;
+    } catch (error) {
+      return await forgetGone(this.#parts, feed, error);
+    } finally {
+      feed.pending.delete(entry.file);
+      reader.forget(entry);
+      feed.tags?.changed(entry);
+    }
+  }
+
+  async #loadChanged(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> {
+    this.#parts.index.touch(feed);
+    return this.#parts.reader.load(feed, entry);
+  }
+
+  async #readMeta(feed: IndexedFeed, entry: Entry) {
+    return (await readMetaFile(join(this.#parts.dir, feed.name), entry.file)) ?? NO_META;
+  }
+
+  /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
+  async #dating(feed: IndexedFeed, entry: Entry): Promise<Change[]> {
+    if (!isDatedByFile(entry.id)) return [];
+    const { meta, created } = await this.#readMeta(feed, entry);
+    if (created !== undefined) return [];
+    return [{ name: metaFile(entry.file), bytes: Buffer.from(serializeMeta(meta, entry.createdAt)!) }];
+  }
+}

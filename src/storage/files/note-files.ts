@@ -1,0 +1,23 @@
+import { dateOfId } from '../../feeds/ids.ts';
+import { noteFile } from '../../feeds/names.ts';
+import type { NewNote } from '../storage.ts';
+import type { Part } from './durable.ts';
+import type { Entry } from './entry.ts';
+import { serializeMeta } from './metadata.ts';
+import { metaFile } from './names.ts';
+import type { Stamp } from './stamp.ts';
+
+/** The files of a new note, metadata first: a note never shows without its metadata. */
+export function partsOf(note: NewNote): Part[] {
+  const file = noteFile(note.id, note.type);
+  const meta = serializeMeta(note.meta);
+  const content = { name: file, bytes: note.bytes };
+  return meta === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(meta) }, content];
+}
+
+/** The entry of a new note, from the states of its files as `partsOf` orders them. */
+export function entryOf({ id, type, sha256 }: NewNote, stamps: readonly Stamp[]): Entry {
+  const stamp = stamps.at(-1)!;
+  const createdAt = dateOfId(id) ?? Math.floor(stamp.mtimeMs);
+  return { file: noteFile(id, type), id, type, createdAt, stamp, meta: stamps.at(-2), sha256, version: 0 };
+}

@@ -1,0 +1,95 @@
+import type { Stats } from 'node:fs';
+import { asRefusal, isAbsent } from './failures.ts';
+import type { Stamp } from './stamp.ts';
+import * as sys from './syscalls.ts';
+
+/** Dot files are small; what is larger was not written by the service and is taken as unreadable. */
+const MAX_DOT_FILE_BYTES = 256 * 1024;
+const MAX_ATTEMPTS = 3;
+
+export interface WholeFile {
+  readonly bytes: Uint8Array;
+  readonly stamp: Stamp;
+}
+
+/**
+ * All bytes of a regular file, as they were at one moment; undefined when there is none, or a link, or no
+ * permission, or more than `maxBytes`. Throws `store_unavailable` when the disk fails.
+ */
+export async function readWhole(
+  path: string,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<WholeFile | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const read = await onOpenFile(path, (fd, stats) =>
+      stats.size > maxBytes ? undefined : readAll(fd, stats),
+    );
+    if (read?.whole || attempt === MAX_ATTEMPTS) return read;
+  }
+}
+
+/** The text of a dot file; undefined when it is absent or too large to be one. */
+export async function readDotFile(path: string): Promise<{ text: string; stamp: Stamp } | undefined> {
+  const file = await readWhole(path, MAX_DOT_FILE_BYTES);
+  return file && { text: new TextDecoder().decode(file.bytes), stamp: file.stamp };
+}
+
+/** What `lstat` says of a regular file; undefined when there is none. */
+export async function statFile(path: string): Promise<Stats | undefined> {
+  try {
+    const stats = await sys.lstat(path);
+    return stats.isFile() ? stats : undefined;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw asRefusal(error);
+  }
+}
+
+/** Opens a regular file for reading; undefined when there is none. The caller closes the descriptor. */
+export async function openFile(path: string): Promise<{ fd: number; stats: Stats } | undefined> {
+  let fd: number | undefined;
+  try {
+    fd = await sys.open(path, sys.READ);
+    const stats = sys.fstat(fd);
+    if (stats.isFile()) return { fd, stats };
+    sys.close(fd);
+    return undefined;
+  } catch (error) {
+    if (fd !== undefined) sys.close(fd);
+    if (isAbsent(error)) return undefined;
+    throw asRefusal(error);
+  }
+}
+
+async function onOpenFile<T>(
+  path: string,
+  work: (fd: number, stats: Stats) => Promise<T> | undefined,
+): Promise<T | undefined> {
+  const file = await openFile(path);
+  if (!file) return undefined;
+  try {
+    return await work(file.fd, file.stats);
+  } catch (error) {
+    throw asRefusal(error);
+  } finally {
+    sys.close(file.fd);
+  }
+}
+
+/** `whole` is false when the file changed while it was read. */
+async function readAll(fd: number, before: Stats): Promise<WholeFile & { whole: boolean }> {
+  // One byte more than expected shows in the same call that the file has not grown.
+  const buffer = Buffer.allocUnsafeSlow(before.size + 1);
+  let count = 0;
+  while (count < buffer.byteLength) {
+    const got = await sys.read(fd, buffer.subarray(count), count);
+    if (got === 0) break;
+    count += got;
+  }
+  const after = sys.fstat(fd);
+  return {
+    bytes: buffer.subarray(0, count),
+    stamp: { mtimeMs: after.mtimeMs, size: after.size },
+    whole: count === before.size && after.size === before.size && after.mtimeMs === before.mtimeMs,
+  };
+}

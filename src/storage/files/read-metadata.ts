@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { isReadId, type NoteFile } from '../../feeds/names.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { asRefusal, isGone } from './failures.ts';
+import type { FeedFiles } from './indexed-feed.ts';
+import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from './metadata.ts';
+import { metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
+import { readDotFile } from './read-file.ts';
+import type { Stamp } from './stamp.ts';
+import * as sys from './syscalls.ts';
+
+/** Stands for the hash in a `.password` that has none or cannot be read: no password has it. */
+const UNMATCHED_HASH = '!';
+
+/** What the metadata file of a note says and its state then; undefined when there is none. */
+export async function readMetaFile(
+  folder: string,
+  file: NoteFile,
+): Promise<(StoredMeta & { readonly stamp: Stamp }) | undefined> {
+  const found = await readDotFile(join(folder, metaFile(file)));
+  return found && { ...parseMeta(found.text), stamp: found.stamp };
+}
+
+/** Reads what the dot files of a feed say. A warning about them never says whose they are. */
+export async function readFeedFiles(folder: string, log: Pick<Log, 'warn'>): Promise<FeedFiles> {
+  const readId = (await readDotFile(join(folder, READ_ID_FILE)))?.text.trim();
+  const json = (await readDotFile(join(folder, SETTINGS_FILE)))?.text;
+  const settings = json === undefined ? NO_SETTINGS : parseSettings(json);
+  if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
+  if (readId !== undefined && !isReadId(readId))
+    log.warn('the .readid of a feed is malformed and counts as unset');
+  return {
+    storedReadId: readId !== undefined && isReadId(readId) ? readId : undefined,
+    settings: settings ?? NO_SETTINGS,
+    passwordHash: await readPasswordHash(join(folder, PASSWORD_FILE)),
+  };
+}
+
+/** Whatever is there under that name protects, be it a link or a folder: only its absence opens a feed. */
+async function readPasswordHash(path: string): Promise<string | undefined> {
+  const text = (await readDotFile(path))?.text.trim();
+  if (text) return text;
+  try {
+    await sys.lstat(path);
+    return UNMATCHED_HASH;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw asRefusal(error);
+  }
+}

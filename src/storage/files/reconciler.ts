@@ -1,0 +1,192 @@
+import { join } from 'node:path';
+import type { FolderSeen } from '../../../workers/watch-files.ts';
+import type { FileSeen } from '../../../workers/watched-folder.ts';
+import { isFeedName, type NoteFile } from '../../feeds/names.ts';
+import { type Entry, isDatedByFile } from './entry.ts';
+import { asRefusal } from './failures.ts';
+import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
+import { isFeedFile, metaFile, noteOfMetaFile } from './names.ts';
+import { statFile } from './read-file.ts';
+import { readFeedFiles } from './read-metadata.ts';
+import { readEntry, scanFeed } from './scan.ts';
+import { compareStamps, isFresh, sameStamp, UNSEEN } from './stamp.ts';
+import type { WriteParts } from './write-parts.ts';
+
+type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'reader' | 'turns' | 'log'>;
+
+/**
+ * Brings the index in line with what the watch saw. It compares with what is known, so the service's own writes,
+ * which the watch sees too, change nothing.
+ */
+export class Reconciler {
+  readonly #parts: ReconcilerParts;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes in what was seen, one batch after the other. */
+  take(seen: readonly (FileSeen | FolderSeen)[]): void {
+    this.#last = this.#last
+      .then(() => this.#apply(seen))
+      .catch((error) => {
+        this.#parts.log.error('a change by hand could not be taken in', { err: asRefusal(error) });
+      });
+  }
+
+  /** What is taken from now on waits for something else too, which must not fail. */
+  after(other: Promise<void>): void {
+    this.#last = this.#last.then(() => other);
+  }
+
+  /** Settles when all that was taken is in the index. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  async #apply(seen: readonly (FileSeen | FolderSeen)[]): Promise<void> {
+    // What went comes first: a renamed folder keeps its read id.
+    for (const one of seen) if ('folder' in one && one.folder !== 'there') await this.#rescan(one.feed, true);
+    for (const one of seen)
+      if ('folder' in one && one.folder === 'there') await this.#rescan(one.feed, false);
+    const touched = new Set<IndexedFeed>();
+    const files = new Set<IndexedFeed>();
+    for (const one of seen) {
+      const feed = 'file' in one && isFeedName(one.feed) ? this.#parts.index.get(one.feed) : undefined;
+      if (!feed || !('file' in one)) continue;
+      if (isFeedFile(one.file)) {
+        if (!one.first) files.add(feed);
+      } else if (await this.#noteFile(feed, one)) touched.add(feed);
+    }
+    for (const feed of files) await this.#feedFiles(feed);
+    for (const feed of touched) if (this.#parts.index.get(feed.name) === feed) this.#parts.index.touch(feed);
+  }
+
+  /** Reads a folder that came, or that is gone or another one now; the report may be older than our own writes. */
+  async #rescan(name: string, replace: boolean): Promise<void> {
+    if (!isFeedName(name)) return;
+    const { dir, index, turns, log } = this.#parts;
+    await turns.alone(name, async () => {
+      const known = index.get(name);
+      const found = await scanFeed(dir, name, log);
+      if (known && found && (!replace || known.identity === found.identity)) return this.#align(known, found);
+      if (known) index.drop(known);
+      if (found) index.add(found);
+    });
+  }
+
+  /** The folder is known, made by the service itself: only what was done to it by hand meanwhile is news. */
+  #align(known: IndexedFeed, found: IndexedFeed): void {
+    const { index } = this.#parts;
+    const gone = [...known.entries].filter((entry) => !found.entry(entry.file));
+    const added = [...found.entries].filter((entry) => !known.entry(entry.file));
+    for (const entry of gone) this.#gone(known, entry);
+    for (const entry of added) known.put(entry);
+    if (!sameFiles(known.files, found.files)) index.setFiles(known, found.files);
+    else if (gone.length + added.length > 0) index.touch(known);
+  }
+
+  /** True when the feed's notes changed. */
+  async #noteFile(feed: IndexedFeed, reported: FileSeen): Promise<boolean> {
+    const note = noteOfMetaFile(reported.file);
+    const file = note ?? (reported.file as NoteFile);
+    const isMeta = note !== undefined;
+    await feed.pending.get(file)?.catch(() => undefined);
+    if (isKnown(feed.entry(file), isMeta, reported)) return false;
+    const seen = await this.#lookAgain(feed, file, reported);
+    if (!seen) return false;
+    const entry = feed.entry(file);
+    if (isMeta) return entry ? this.#metaFile(feed, entry, seen) : false;
+    if (!seen.stamp) return this.#gone(feed, entry);
+    return entry ? this.#changed(feed, entry, seen) : this.#added(feed, file);
+  }
+
+  /**
+   * The report may be older than the service's own writes, so what it says is looked at while none of the note runs.
+   * Undefined for a file that went only now, which will be reported by itself.
+   */
+  async #lookAgain(feed: IndexedFeed, file: NoteFile, reported: FileSeen): Promise<FileSeen | undefined> {
+    const path = join(this.#parts.dir, feed.name, reported.file);
+    for (;;) {
+      await feed.pending.get(file)?.catch(() => undefined);
+      const entry = feed.entry(file);
+      const version = entry?.version;
+      const stats = await statFile(path);
+      if (feed.pending.has(file) || feed.entry(file) !== entry || entry?.version !== version) continue;
+      if (stats) return { ...reported, stamp: stats, fresh: isFresh(stats) };
+      return reported.stamp ? undefined : reported;
+    }
+  }
+
+  #gone(feed: IndexedFeed, entry: Entry | undefined): boolean {
+    if (!entry) return false;
+    feed.remove(entry.file);
+    this.#parts.reader.forget(entry);
+    return true;
+  }
+
+  async #added(feed: IndexedFeed, file: NoteFile): Promise<boolean> {
+    const { dir } = this.#parts;
+    const folder = join(dir, feed.name);
+    const hasMeta = (await statFile(join(folder, metaFile(file)))) !== undefined;
+    const entry = await readEntry(folder, file, hasMeta);
+    if (!entry || !(await statFile(join(folder, file))) || feed.entry(file)) return false;
+    feed.put(entry);
+    return true;
+  }
+
+  async #changed(feed: IndexedFeed, entry: Entry, { stamp: seen, fresh }: FileSeen): Promise<boolean> {
+    const { stamp, changed } = compareStamps(entry.stamp, seen!, fresh);
+    const heard = changed || entry.stamp === UNSEEN;
+    entry.stamp = stamp;
+    if (heard) await this.#refresh(feed, entry);
+    return heard;
+  }
+
+  async #metaFile(feed: IndexedFeed, entry: Entry, { stamp: seen, fresh }: FileSeen): Promise<boolean> {
+    if (!seen) {
+      if (!entry.meta) return false;
+      entry.meta = undefined;
+    } else {
+      const known = entry.meta ?? UNSEEN;
+      const { stamp, changed } = compareStamps(known, seen, fresh);
+      entry.meta = stamp;
+      if (!changed && known !== UNSEEN) return false;
+    }
+    await this.#refresh(feed, entry);
+    return true;
+  }
+
+  /** Drops what was made from the note as it was; its date may have moved with it. */
+  async #refresh(feed: IndexedFeed, entry: Entry): Promise<void> {
+    this.#parts.reader.forget(entry);
+    if (!isDatedByFile(entry.id)) {
+      feed.tags?.changed(entry);
+      return;
+    }
+    const dated = await readEntry(join(this.#parts.dir, feed.name), entry.file, entry.meta !== undefined);
+    if (dated && feed.entry(entry.file) === entry)
+      feed.put({ ...dated, stamp: entry.stamp, meta: entry.meta });
+  }
+
+  async #feedFiles(feed: IndexedFeed): Promise<void> {
+    const { dir, index, turns, log } = this.#parts;
+    await turns.alone(feed.name, async () => {
+      if (index.get(feed.name) !== feed) return;
+      const files = await readFeedFiles(join(dir, feed.name), log);
+      if (!sameFiles(files, feed.files)) index.setFiles(feed, files);
+    });
+  }
+}
+
+function sameFiles(a: FeedFiles, b: FeedFiles): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The report says nothing new: it is of the service's own write, or a first look at what nobody has looked at yet. */
+function isKnown(entry: Entry | undefined, isMeta: boolean, { stamp, first }: FileSeen): boolean {
+  const known = isMeta ? entry?.meta : entry?.stamp;
+  if (known === undefined || stamp === undefined) return false;
+  return sameStamp(known, stamp) || (known === UNSEEN && first);
+}

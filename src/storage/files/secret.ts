@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Owner } from './durable.ts';
+import { errorCode } from './failures.ts';
+import { FolderSync } from './folder-sync.ts';
+import { SECRET_FILE, tempName } from './names.ts';
+import * as sys from './syscalls.ts';
+
+const MIN_BYTES = 32;
+
+/**
+ * The server secret of a data folder: the text of its `.secret` file without surrounding white space, as bytes.
+ * Makes the file (mode 0600, 32 random bytes as base64url) when there is none. Throws an error with a sentence
+ * for the operator when the text is shorter than 32 bytes.
+ */
+export async function loadSecret(dir: string, owner?: Owner): Promise<Uint8Array> {
+  const text = (await readSecret(dir)) ?? (await makeSecret(dir, owner));
+  const secret = Buffer.from(text.trim());
+  if (secret.byteLength < MIN_BYTES) {
+    throw new Error(
+      `The file ${SECRET_FILE} in DATA_DIR is shorter than ${MIN_BYTES} bytes; put back the right one or remove it.`,
+    );
+  }
+  return secret;
+}
+
+async function readSecret(dir: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(dir, SECRET_FILE), 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function makeSecret(dir: string, owner: Owner | undefined): Promise<string> {
+  const temp = join(dir, tempName());
+  const fd = await sys.open(temp, sys.CREATE, 0o600);
+  try {
+    if (owner) await sys.fchown(fd, owner.uid, owner.gid);
+    await sys.writeAll(fd, Buffer.from(`${randomBytes(MIN_BYTES).toString('base64url')}\n`));
+    await sys.fsync(fd);
+    await publish(temp, join(dir, SECRET_FILE));
+    await new FolderSync().sync(dir);
+  } finally {
+    sys.close(fd);
+    await sys.unlink(temp).catch(() => undefined);
+  }
+  const made = await readSecret(dir);
+  if (made === undefined) throw new Error(`The file ${SECRET_FILE} in DATA_DIR vanished while it was made.`);
+  return made;
+}
+
+/** A link never replaces what another process made meanwhile; a rename is for file systems without links. */
+async function publish(temp: string, path: string): Promise<void> {
+  try {
+    await sys.link(temp, path);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return;
+    await sys.rename(temp, path);
+  }
+}

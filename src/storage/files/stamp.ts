@@ -1,0 +1,31 @@
+/** What tells one state of a file's bytes from another without reading them. */
+export interface Stamp {
+  readonly mtimeMs: number;
+  readonly size: number;
+}
+
+/** The file is there and nobody has looked at it yet, so nothing made from it is out of date. */
+export const UNSEEN: Stamp = { mtimeMs: -1, size: -1 };
+
+/** The file was looked at while it might still change without changing its stamp: equals no stamp. */
+export const UNSURE: Stamp = { mtimeMs: Number.NaN, size: Number.NaN };
+
+/** Kernels date files by a clock that ticks every 1 to 10 ms; two edits within a tick look alike. */
+const CLOCK_TICK_MS = 15;
+
+/** The last change is so fresh that the next one may carry the same stamp. To be asked right after the look. */
+export function isFresh(seen: Stamp): boolean {
+  return Math.abs(Date.now() - seen.mtimeMs) < CLOCK_TICK_MS;
+}
+
+export function sameStamp(a: Stamp | undefined, b: Stamp | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.mtimeMs === b.mtimeMs && a.size === b.size;
+}
+
+/** The stamp to remember after a look, and whether it shows a change since the one remembered so far. */
+export function compareStamps(known: Stamp, seen: Stamp, fresh: boolean): { stamp: Stamp; changed: boolean } {
+  if (sameStamp(known, seen)) return { stamp: known, changed: false };
+  const stamp = fresh ? UNSURE : { mtimeMs: seen.mtimeMs, size: seen.size };
+  return { stamp, changed: known !== UNSEEN && !(known === UNSURE && fresh) };
+}

@@ -1,0 +1,51 @@
+import * as fs from 'node:fs';
+import { promisify } from 'node:util';
+
+/**
+ * The calls the write and read paths need, on plain descriptors: `FileHandle` of `node:fs/promises` costs the
+ * event loop about twice as much per call.
+ */
+export const open = promisify(fs.open);
+/** Not worth a trip to the thread pool: the file is open, and what was written to it is synced. */
+export const close = fs.closeSync;
+/** Not worth a trip to the thread pool: what it answers is in memory once the file is open. */
+export const fstat = (fd: number): fs.Stats => fs.fstatSync(fd);
+export const lstat = promisify<fs.PathLike, fs.Stats>(fs.lstat);
+export const fdatasync = promisify(fs.fdatasync);
+export const fsync = promisify(fs.fsync);
+export const fchown = promisify(fs.fchown);
+export const rename = promisify(fs.rename);
+export const unlink = promisify(fs.unlink);
+export const rmdir = promisify<fs.PathLike>(fs.rmdir);
+export const link = promisify(fs.link);
+export const access = promisify<fs.PathLike, number>(fs.access);
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_DIRECTORY } = fs.constants;
+
+/** For reading: never through a link, and never waiting for the other end of a named pipe. */
+export const READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+/** For writing a file that is not there yet. */
+export const CREATE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+/** For writing at the end of a file, which may not be there yet. */
+export const APPEND = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW;
+export const FOLDER = O_RDONLY | O_DIRECTORY;
+
+/** Reads into `into` from `position` of the file; returns how many bytes came, 0 at the end. */
+export function read(fd: number, into: Uint8Array, position: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.read(fd, into, 0, into.byteLength, position, (error, count) =>
+      error ? reject(error) : resolve(count),
+    );
+  });
+}
+
+/** Writes all bytes at the descriptor's position, in as many calls as the system needs. */
+export async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.byteLength; ) done += await write(fd, bytes.subarray(done));
+}
+
+function write(fd: number, bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.write(fd, bytes, (error, count) => (error ? reject(error) : resolve(count)));
+  });
+}

@@ -1,0 +1,195 @@
+import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import type { NoteType } from '../feeds/note-types.ts';
+
+/** A feed as storage knows it. Values are immutable: a change makes a new one. */
+export interface Feed {
+  /** Tells this feed from every other, also from an earlier or later one of the same name; made anew at each start. */
+  readonly key: string;
+  readonly name: FeedName;
+  readonly readId: ReadId;
+  /** Empty when unset. */
+  readonly title: string;
+  /** Empty when unset. */
+  readonly description: string;
+  readonly showSender: boolean;
+  /** File of the image note chosen as title image; undefined when none is set or its file is gone. */
+  readonly image: NoteFile | undefined;
+  /** The stored form of the feed's password (argon2); undefined for a feed without one. */
+  readonly passwordHash: string | undefined;
+  /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
+  readonly changedAt: number;
+  /** All notes, pictures included. */
+  readonly noteCount: number;
+  /** Picture notes. */
+  readonly imageCount: number;
+}
+
+/**
+ * The feed that a change was allowed for. Where another one has its name by the time the change is made, the change
+ * finds no feed.
+ */
+export type AllowedFeed = Pick<Feed, 'name' | 'key'>;
+
+/** What is kept of a note beside its bytes. */
+export interface NoteMeta {
+  readonly title?: string | undefined;
+  readonly alt?: string | undefined;
+  readonly name?: string | undefined;
+  readonly sender?: string | undefined;
+  readonly tags: readonly string[];
+}
+
+/** A stored note. */
+export interface Note {
+  readonly id: NoteId;
+  readonly type: NoteType;
+  /** Size of the note's bytes. */
+  readonly size: number;
+  /** The date that orders it (contract §3 "Order"), ms since the epoch. */
+  readonly createdAt: number;
+  readonly meta: NoteMeta;
+  /** The markdown, byte for byte; undefined for a picture. Must not be changed. */
+  readonly content: Uint8Array | undefined;
+}
+
+/** A note about to be stored. */
+export interface NewNote {
+  readonly id: NoteId;
+  readonly type: NoteType;
+  readonly meta: NoteMeta;
+  /** Read before the returned promise settles, never kept after it: the buffer is reused. */
+  readonly bytes: Uint8Array;
+  /** SHA-256 of the bytes in base64url, where it is known already. */
+  readonly sha256?: string | undefined;
+}
+
+/** A feed to be made. */
+export interface FeedCreation {
+  /** The chosen read id, or undefined for a random one. */
+  readonly readId: ReadId | undefined;
+  readonly passwordHash: string | undefined;
+}
+
+/**
+ * The feed that a write was allowed for: one with this password, or one that has yet to be made. A write finds
+ * out at the last moment whether that is still so, so no race lets it into somebody else's feed.
+ */
+export type Target =
+  | { readonly kind: 'existing'; readonly passwordHash: string | undefined }
+  | ({ readonly kind: 'new' } & FeedCreation);
+
+/** What a feed's owner may set, all at once. */
+export interface FeedSettings {
+  readonly title: string;
+  readonly description: string;
+  readonly showSender: boolean;
+  readonly image: NoteFile | undefined;
+  readonly readId: ReadId;
+}
+
+/** The most that may be stored; 0 is no limit. */
+export interface Caps {
+  readonly feeds: number;
+  /** Markdown notes of one feed. */
+  readonly notes: number;
+  /** Pictures of one feed. */
+  readonly images: number;
+}
+
+/** A place in a feed's order: everything strictly after it (older) is on the next page. */
+export interface Position {
+  readonly createdAt: number;
+  readonly file: NoteFile;
+}
+
+export interface PageQuery {
+  /** 1 to 100. */
+  readonly limit: number;
+  readonly before?: Position | undefined;
+  /** Only notes that have this tag. */
+  readonly tag?: string | undefined;
+}
+
+export interface Page {
+  /** Newest first. */
+  readonly notes: readonly Note[];
+  /** Where the next page starts, or undefined at the end. */
+  readonly next: Position | undefined;
+}
+
+/** The bytes of one note, to be read in whole or in part. */
+export interface StoredFile {
+  readonly size: number;
+  /** Last change of the bytes, ms since the epoch. */
+  readonly modifiedAt: number;
+  /** SHA-256 of the bytes in base64url, where the storage knows it. */
+  readonly sha256: string | undefined;
+  /** Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>;
+  /** Must be called once, when nothing more is read. */
+  close(): Promise<void>;
+}
+
+/** A change that is visible from now on; every view of these read ids is out of date. */
+export interface FeedChange {
+  /** The read id before and, when it changed, after. */
+  readonly readIds: readonly ReadId[];
+}
+
+/**
+ * One storage backend. It says what is stored; the rules of texts, limits and who may do what live above it.
+ *
+ * A promise of a write settles when the change is durable (contract §7) and visible to every later call.
+ * Failures of the medium are thrown as `Refusal` (`storage_full`, `store_unavailable`) with their cause.
+ */
+export interface Storage {
+  feed(name: FeedName): Promise<Feed | undefined>;
+  feedByReadId(readId: ReadId): Promise<Feed | undefined>;
+
+  /** A page of a feed; empty for a feed that does not exist. */
+  page(name: FeedName, query: PageQuery): Promise<Page>;
+  /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */
+  note(name: FeedName, id: NoteId): Promise<Note | undefined>;
+  /** The bytes of a note's file. */
+  open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined>;
+
+  /**
+   * Stores a note, in a new feed where the target says so. Undefined, and nothing is changed, when the feed is
+   * not what the target says: look again. Caps hold exactly under any concurrency.
+   * @throws Refusal `taken` when the chosen read id belongs to another feed, or ever did to a deleted one;
+   * `feed_limit`, `note_limit`, `image_limit`
+   */
+  post(name: FeedName, note: NewNote, target: Target): Promise<Feed | undefined>;
+  /** Gives a note other bytes; everything else of it stays. Undefined when there is no such note. */
+  replace(feed: AllowedFeed, id: NoteId, bytes: Uint8Array, sha256?: string): Promise<Note | undefined>;
+  /** Changes what is kept beside a note's bytes. Undefined when there is no such note. */
+  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined>;
+  /** Removes a note with its metadata; it is the title image no more. False when there is no such note. */
+  remove(feed: AllowedFeed, id: NoteId): Promise<boolean>;
+
+  /**
+   * Sets what the owner may set. Undefined when there is no such feed. `change` gets the feed as it is, and may
+   * throw to leave it so.
+   * @throws Refusal `taken` for a read id of another feed, or of a deleted one
+   */
+  configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined>;
+  /** Replaces (or, undefined, removes) the password of a feed. False when there is no such feed. */
+  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean>;
+  /**
+   * Makes a feed without notes. Undefined when the name is in use.
+   * @throws as `post`
+   */
+  create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined>;
+  /**
+   * Deletes a feed for good: its name is free at once, its read id is never given again. False when there is
+   * no such feed.
+   */
+  deleteFeed(feed: AllowedFeed): Promise<boolean>;
+
+  /** Calls the listener for every change, before the promise of the write that caused it settles. */
+  onChange(listener: (change: FeedChange) => void): void;
+  /** Throws `store_unavailable` while the storage cannot be used. */
+  check(): Promise<void>;
+  /** Finishes what runs and lets go of the medium. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,269 @@
+import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
+import type { FeedChange, Storage } from '../../src/storage/storage.ts';
+import { post } from '../support/storing.ts';
+import { feedName, newNote } from './contract.ts';
+import { dataFolder, eventually, opened } from './files-support.ts';
+
+interface Hand {
+  readonly storage: Storage;
+  readonly dir: string;
+  readonly changes: FeedChange[];
+}
+
+const name = feedName('feed');
+/** Seconds since the epoch. */
+const LATER = 4_000_000_000;
+
+/** Runs a test twice: with the kernel's events, and with the repeated look alone. */
+function byHand(title: string, body: (t: Test, hand: Hand) => Promise<void>): void {
+  for (const events of [true, false]) {
+    t.test(`${title} (${events ? 'events' : 'rescan only'})`, async (t) => {
+      const dir = await dataFolder(t);
+      const storage = await opened(t, dir, { events });
+      const changes: FeedChange[] = [];
+      storage.onChange((change) => changes.push(change));
+      await body(t, { storage, dir, changes });
+    });
+  }
+}
+
+async function files(storage: Storage, feed: FeedName, tag?: string): Promise<string[]> {
+  const { notes } = await storage.page(feed, { limit: 100, tag });
+  return notes.map((note) => `${note.id}.${note.type}`);
+}
+
+/** A file's time is up to 10 ms behind the clock that dates posts, so a hand-placed note gets one well after. */
+async function writeLater(path: string, text: string): Promise<void> {
+  await writeFile(path, text);
+  await utimes(path, LATER, LATER);
+}
+
+const becomes = async (t: Test, storage: Storage, expected: string[], feed = name) => {
+  await eventually(async () => String(await files(storage, feed)) === String(expected));
+  t.same(await files(storage, feed), expected);
+};
+
+byHand('a note is added, edited and removed', async (t, { storage, dir, changes }) => {
+  const { readId } = await post(storage, name, newNote('first'));
+  const [first] = await files(storage, name);
+  changes.length = 0;
+  await writeLater(join(dir, name, 'by hand.md'), 'one');
+  await becomes(t, storage, ['by hand.md', first!]);
+  t.same(changes[0], { readIds: [readId] });
+
+  const text = async () =>
+    Buffer.from((await storage.note(name, 'by hand' as NoteId))?.content ?? []).toString();
+  t.equal(await text(), 'one');
+  await writeFile(join(dir, name, 'by hand.md'), 'two');
+  t.ok(await eventually(async () => (await text()) === 'two'), 'an edit of the same length shows');
+  changes.length = 0;
+  await writeFile(join(dir, name, 'by hand.md'), 'three');
+  t.ok(await eventually(() => changes.length > 0), 'an edit is told although nobody reads the note');
+  t.equal(await text(), 'three');
+  t.ok((await storage.feed(name))!.changedAt > 0);
+
+  await unlink(join(dir, name, 'by hand.md'));
+  await becomes(t, storage, [first!]);
+  t.equal(await storage.note(name, 'by hand' as NoteId), undefined);
+  t.equal(await storage.open(name, 'by hand.md' as NoteFile), undefined);
+});
+
+byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => {
+  await post(storage, name, newNote('x'));
+  const [posted] = await files(storage, name);
+  await writeLater(join(dir, name, 'old.md'), 'text');
+  await becomes(t, storage, ['old.md', posted!]);
+  t.same(await files(storage, name, 'red'), []);
+  await writeFile(
+    join(dir, name, '.old.md.json'),
+    '{"title": "A\\u0007B", "tags": ["red"], "created": "2001-02-03T04:05:06Z"}',
+  );
+  await becomes(t, storage, [posted!, 'old.md']);
+  const note = await storage.note(name, 'old' as NoteId);
+  t.match(note, { createdAt: Date.UTC(2001, 1, 3, 4, 5, 6), meta: { title: 'A B', tags: ['red'] } });
+  t.same(await files(storage, name, 'red'), ['old.md']);
+  await unlink(join(dir, name, '.old.md.json'));
+  await becomes(t, storage, ['old.md', posted!]);
+  t.same((await storage.note(name, 'old' as NoteId))?.meta, { tags: [] });
+  t.same(await files(storage, name, 'red'), []);
+});
+
+byHand('settings, read id and password change', async (t, { storage, dir, changes }) => {
+  const { readId } = await post(storage, name, newNote('p', 'png'));
+  const [image] = await files(storage, name);
+  const settings = { title: ' T\u202Eitle ', description: 'D', image, show_sender: false };
+  await writeFile(join(dir, name, '.feed.json'), JSON.stringify(settings));
+  const feed = async () => storage.feed(name);
+  t.ok(await eventually(async () => (await feed())?.title !== ''));
+  t.match(await feed(), {
+    title: 'T itle',
+    description: 'D',
+    image,
+    showSender: false,
+    passwordHash: undefined,
+  });
+
+  await unlink(join(dir, name, image!));
+  t.ok(await eventually(async () => (await feed())?.image === undefined), 'a removed title image is none');
+
+  await writeFile(join(dir, name, '.password'), 'hash');
+  t.ok(await eventually(async () => (await feed())?.passwordHash === 'hash'));
+  await unlink(join(dir, name, '.password'));
+  t.ok(await eventually(async () => (await feed())?.passwordHash === undefined));
+
+  changes.length = 0;
+  await writeFile(join(dir, name, '.readid'), 'another-id\n');
+  t.ok(await eventually(async () => (await feed())?.readId === 'another-id'));
+  t.ok(changes.some((change) => String(change.readIds) === `${readId},another-id`));
+  t.equal(await storage.feedByReadId(readId), undefined);
+
+  await writeFile(join(dir, name, '.feed.json'), 'not json');
+  t.ok(await eventually(async () => (await feed())?.title === ''));
+});
+
+byHand('folders come, go, and are renamed with their read id', async (t, { storage, dir, changes }) => {
+  const { readId } = await post(storage, name, newNote('x'));
+  const moved = feedName('moved');
+  changes.length = 0;
+  await rename(join(dir, name), join(dir, moved));
+  t.ok(
+    await eventually(async () => (await storage.feed(moved))?.readId === readId),
+    'the read id goes with it',
+  );
+  t.equal(await storage.feed(name), undefined);
+  t.ok(changes.some((change) => change.readIds.includes(readId)));
+
+  await mkdir(join(dir, 'new'));
+  await writeFile(join(dir, 'new', 'a.md'), 'A');
+  await becomes(t, storage, ['a.md'], feedName('new'));
+
+  await rm(join(dir, moved), { recursive: true });
+  t.ok(await eventually(async () => (await storage.feed(moved)) === undefined));
+  t.equal(await storage.feedByReadId(readId), undefined);
+  const again = await post(storage, moved, newNote('y'));
+  t.not(again.readId, readId, 'a feed made anew has a new read id');
+});
+
+byHand('a folder is replaced by another one at once', async (t, { storage, dir }) => {
+  await post(storage, name, newNote('x'));
+  await mkdir(join(dir, '.other'));
+  await writeFile(join(dir, '.other', 'a.md'), 'A');
+  await writeFile(join(dir, '.other', '.readid'), 'of-the-other');
+  await rename(join(dir, name), join(dir, '.away'));
+  await rename(join(dir, '.other'), join(dir, name));
+  await becomes(t, storage, ['a.md']);
+  t.equal((await storage.feed(name))?.readId, 'of-the-other');
+  await writeLater(join(dir, name, 'b.md'), 'B');
+  await becomes(t, storage, ['b.md', 'a.md']);
+});
+
+byHand('what is no note is ignored when it appears', async (t, { storage, dir }) => {
+  await post(storage, name, newNote('x'));
+  const [posted] = await files(storage, name);
+  await writeFile(join(dir, 'outside'), 'secret');
+  await symlink(join(dir, 'outside'), join(dir, name, 'link.md'));
+  await mkdir(join(dir, name, 'folder.md'));
+  await writeFile(join(dir, name, 'a.b.md'), 'x');
+  await writeFile(join(dir, name, 'a.txt'), 'x');
+  await writeFile(join(dir, name, '.hidden.md'), 'x');
+  await symlink(join(dir, name), join(dir, 'linked'));
+  await mkdir(join(dir, 'Not-A-Feed'));
+  await writeFile(join(dir, name, 'z.md'), 'last');
+  await utimes(join(dir, name, 'z.md'), 1, 1);
+  await becomes(t, storage, [posted!, 'z.md']);
+  t.equal(await storage.feed(feedName('linked')), undefined);
+  t.equal(await storage.open(name, 'link.md' as NoteFile), undefined);
+});
+
+byHand('a note replaced by a link or a folder is gone', async (t, { storage, dir }) => {
+  await post(storage, name, newNote('x'));
+  const [posted] = await files(storage, name);
+  await writeFile(join(dir, 'outside'), 'secret');
+  await unlink(join(dir, name, posted!));
+  await symlink(join(dir, 'outside'), join(dir, name, posted!));
+  const id = posted!.slice(0, -3) as NoteId;
+  t.ok(await eventually(async () => (await storage.note(name, id)) === undefined));
+  await becomes(t, storage, []);
+  t.equal(await storage.open(name, posted as NoteFile), undefined, 'the link is not followed');
+});
+
+byHand("the service's own posts are told once", async (t, { storage, dir, changes }) => {
+  await post(storage, name, newNote('1', 'md', { title: 'x', tags: ['a'] }));
+  const many = Array.from({ length: 200 }, (_, i) => newNote(`${i}`, 'png', { tags: ['b'] }));
+  await Promise.all(many.map((note) => post(storage, name, note)));
+  await writeFile(join(dir, name, 'end.md'), 'the watch has come this far');
+  t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 202));
+  t.equal(changes.length, 202);
+});
+
+byHand('a post right after its folder was taken away makes the feed anew', async (t, { storage, dir }) => {
+  const old = await post(storage, name, newNote('1'));
+  await rm(join(dir, name), { recursive: true });
+  const note = newNote('2');
+  const made = await post(storage, name, note);
+  t.not(made.readId, old.readId);
+  t.equal(made.noteCount, 1);
+  await writeFile(join(dir, name, 'a.md'), 'A');
+  t.ok(await eventually(async () => (await files(storage, name)).length === 2));
+});
+
+byHand('a post into a folder that appeared just now joins it', async (t, { storage, dir }) => {
+  await mkdir(join(dir, '.tmp'));
+  await writeFile(join(dir, '.tmp', 'a.md'), 'A');
+  await writeFile(join(dir, '.tmp', '.readid'), 'made-by-hand');
+  await rename(join(dir, '.tmp'), join(dir, name));
+  const feed = await post(storage, name, newNote('2'));
+  t.match(feed, { readId: 'made-by-hand', noteCount: 2 });
+});
+
+byHand('the whole data folder goes away and comes back', async (t, { storage, dir }) => {
+  const feed = await post(storage, name, newNote('1'));
+  t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
+  await rename(dir, `${dir}.away`);
+  await t.rejects(storage.check(), { code: 'store_unavailable' });
+  await t.rejects(post(storage, name, newNote('2')), { code: 'store_unavailable' });
+  await t.rejects(post(storage, feedName('new'), newNote('2')), { code: 'store_unavailable' });
+  await t.rejects(storage.page(name, { limit: 9 }), { code: 'store_unavailable' });
+  await rename(`${dir}.away`, dir);
+  t.ok(
+    await eventually(async () =>
+      storage.check().then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  t.ok(
+    await eventually(async () =>
+      post(storage, name, newNote('3')).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  t.match(await storage.feed(name), { readId: feed.readId, noteCount: 2 });
+});
+
+byHand('the data folder is replaced by an empty one', async (t, { storage, dir }) => {
+  await post(storage, name, newNote('1'));
+  // The storage may lock the folder anew between the removal of its content and its own.
+  await rm(dir, { recursive: true, maxRetries: 5 });
+  await mkdir(dir);
+  t.ok(await eventually(async () => (await storage.feed(name)) === undefined));
+  t.ok(
+    await eventually(async () =>
+      storage.check().then(
+        () => true,
+        () => false,
+      ),
+    ),
+    'it is locked anew',
+  );
+  const feed = await post(storage, name, newNote('2'));
+  t.equal(feed.noteCount, 1);
+  await writeFile(join(dir, name, 'a.md'), 'A');
+  t.ok(await eventually(async () => (await files(storage, name)).length === 2));
+});

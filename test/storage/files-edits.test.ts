@@ -1,0 +1,223 @@
+/** What editing does to the files themselves, and how it gets along with changes by hand. */
+import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import type { NoteId, ReadId } from '../../src/feeds/names.ts';
+import { derivedReadId } from '../../src/feeds/read-ids.ts';
+import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
+import { edits, NEW, OPEN, post } from '../support/storing.ts';
+import { feedName, newNote, textOf } from './contract.ts';
+import { dataFolder, eventually, opened, SECRET } from './files-support.ts';
+
+const name = feedName('feed');
+
+interface Hand {
+  readonly storage: Storage;
+  readonly dir: string;
+  readonly changes: FeedChange[];
+}
+
+function withFiles(title: string, body: (t: Test, hand: Hand) => Promise<void>, events = true): void {
+  t.test(title, async (t) => {
+    const dir = await dataFolder(t);
+    const storage = await opened(t, dir, { events });
+    const changes: FeedChange[] = [];
+    storage.onChange((change) => changes.push(change));
+    await body(t, { storage, dir, changes });
+  });
+}
+
+const configure = (storage: Storage, changed: Partial<FeedSettings>) =>
+  edits(storage).configure(name, ({ title, description, showSender, image, readId }: Feed) => ({
+    title,
+    description,
+    showSender,
+    image,
+    readId,
+    ...changed,
+  }));
+
+const names = async (dir: string) => (await readdir(join(dir, name))).sort();
+const read = (dir: string, file: string) => readFile(join(dir, name, file), 'utf8');
+
+withFiles('the files say what was set, and nothing more', async (t, { storage, dir }) => {
+  const note = newNote('x', 'md', { title: 'T', tags: [] });
+  await post(storage, name, note, { readId: 'chosen' as ReadId, passwordHash: '$argon2id$one' });
+  const [meta, file] = [`.${note.id}.md.json`, `${note.id}.md`];
+  t.same(await names(dir), [meta, '.password', '.readid', file].sort());
+  t.equal(await read(dir, '.password'), '$argon2id$one\n');
+  t.equal((await stat(join(dir, name, '.password'))).mode & 0o777, 0o600);
+
+  await configure(storage, { title: 'T', showSender: false, readId: 'next' as ReadId });
+  t.same(JSON.parse(await read(dir, '.feed.json')), { title: 'T', show_sender: false });
+  t.equal(await read(dir, '.readid'), 'next\n');
+  await configure(storage, { title: '', showSender: true });
+  await edits(storage).setMeta(name, note.id, () => ({ tags: [] }));
+  await edits(storage).setPassword(name, undefined);
+  t.same(await names(dir), ['.readid', file]);
+  await edits(storage).remove(name, note.id);
+  t.same(await names(dir), ['.readid']);
+});
+
+withFiles(
+  'a .password that says nothing protects with a hash of no password',
+  async (t, { storage, dir }) => {
+    await post(storage, name, newNote('x'));
+    const hash = async () => (await storage.feed(name))?.passwordHash;
+    await writeFile(join(dir, name, '.password'), '\n');
+    t.ok(await eventually(async () => (await hash()) === '!'));
+    await writeFile(join(dir, name, '.password'), ' from-hand \n');
+    t.ok(await eventually(async () => (await hash()) === 'from-hand'));
+    await rm(join(dir, name, '.password'));
+    t.ok(await eventually(async () => (await hash()) === undefined));
+    await mkdir(join(dir, 'odd', '.password'), { recursive: true });
+    const odd = async () => (await storage.feed(feedName('odd')))?.passwordHash;
+    t.ok(await eventually(async () => (await odd()) === '!'), 'a folder of that name protects too');
+  },
+);
+
+withFiles('a hand-placed note keeps its date when it is edited', async (t, { storage, dir }) => {
+  await post(storage, name, newNote('x'));
+  const id = 'by hand' as NoteId;
+  await writeFile(join(dir, name, '.by hand.md.json'), '{"tags": ["a"]}');
+  await writeFile(join(dir, name, 'by hand.md'), 'one');
+  await utimes(join(dir, name, 'by hand.md'), 1000, 1000.25);
+  t.ok(await eventually(async () => (await storage.note(name, id))?.createdAt === 1_000_250));
+  const edited = await edits(storage).replace(name, id, Buffer.from('two'));
+  t.match(edited, { createdAt: 1_000_250, meta: { tags: ['a'] } });
+  t.match(await edits(storage).setMeta(name, id, () => ({ title: 'T', tags: [] })), { createdAt: 1_000_250 });
+  await edits(storage).setMeta(name, id, () => ({ tags: [] }));
+  await storage.close();
+  const again = await opened(t, dir);
+  t.match(await again.note(name, id), { createdAt: 1_000_250, meta: { tags: [] } });
+  t.equal(textOf(await again.note(name, id)), 'two');
+});
+
+withFiles('a note whose file was taken away by hand just now is no note', async (t, { storage, dir }) => {
+  const notes = [newNote('1'), newNote('2'), newNote('3')] as const;
+  for (const note of notes) await post(storage, name, note);
+  for (const note of notes) await rm(join(dir, name, `${note.id}.md`));
+  t.equal(await edits(storage).replace(name, notes[0].id, Buffer.from('x')), undefined);
+  t.equal(await edits(storage).setMeta(name, notes[1].id, (meta) => ({ ...meta, title: 'x' })), undefined);
+  t.equal(await edits(storage).remove(name, notes[2].id), false);
+  t.same(await names(dir), ['.readid']);
+});
+
+withFiles('a feed whose folder was taken away by hand just now is no feed', async (t, { storage, dir }) => {
+  const works: (() => Promise<unknown>)[] = [
+    () => configure(storage, { title: 'x' }),
+    () => edits(storage).setPassword(name, 'x'),
+    () => edits(storage).deleteFeed(name),
+    () => storage.post(name, newNote('x'), OPEN),
+  ];
+  for (const work of works) {
+    await post(storage, name, newNote('x'));
+    await rm(join(dir, name), { recursive: true });
+    t.notOk(await work());
+    t.equal(await storage.feed(name), undefined);
+  }
+});
+
+for (const events of [true, false]) {
+  const how = events ? 'events' : 'rescan only';
+  withFiles(
+    `the service's own edits are told once (${how})`,
+    async (t, { storage, dir, changes }) => {
+      const picture = newNote('p', 'png', { alt: 'A', tags: [] });
+      const text = newNote('t');
+      await post(storage, name, picture);
+      await post(storage, name, text);
+      for (let i = 0; i < 20; i += 1) {
+        await edits(storage).replace(name, text.id, Buffer.from(`edit ${i}`));
+        await edits(storage).setMeta(name, text.id, () =>
+          i % 2 ? { tags: [] } : { title: 'T', tags: [`t${i}`] },
+        );
+        await configure(storage, { title: ` ${i}\uD800 `, readId: `read-id-${i}` as ReadId });
+        await edits(storage).setPassword(name, i % 2 ? undefined : 'hash');
+      }
+      await configure(storage, { image: `${picture.id}.png` as never });
+      await edits(storage).remove(name, picture.id);
+      await edits(storage).deleteFeed(name);
+      await post(storage, name, newNote('anew'));
+      await writeFile(join(dir, name, 'end.md'), 'the watch has come this far');
+      t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 2));
+      t.equal(changes.length, 2 + 20 * 4 + 3 + 1 + 1);
+    },
+    events,
+  );
+}
+
+withFiles('edits and reads at once: every read is one state or the next', async (t, { storage }) => {
+  const note = newNote('0', 'md', { title: '0', tags: ['n0'] });
+  await post(storage, name, note);
+  let done = false;
+  const edit = async () => {
+    for (let i = 1; i <= 40; i += 1) {
+      await edits(storage).replace(name, note.id, Buffer.from(`${i}`));
+      t.equal(textOf(await storage.note(name, note.id)), `${i}`);
+      const set = await edits(storage).setMeta(name, note.id, () =>
+        i % 3 ? { title: `${i}`, tags: [`n${i}`] } : { tags: [] },
+      );
+      t.equal((await storage.note(name, note.id))?.meta.title, set?.meta.title);
+      const tagged = await storage.page(name, { limit: 1, tag: `n${i}` });
+      if (tagged.notes.length !== (i % 3 ? 1 : 0)) t.fail(`the tag of edit ${i}`);
+    }
+    done = true;
+  };
+  const look = async () => {
+    let last = 0;
+    for (; !done; await wait(1)) {
+      const now = Number(textOf(await storage.note(name, note.id)));
+      if (!(now >= last)) t.fail(`${now} after ${last}`);
+      last = now;
+    }
+  };
+  await Promise.all([edit(), look(), look()]);
+});
+
+withFiles('a deleted feed leaves nothing but its read id', async (t, { storage, dir }) => {
+  await writeFile(join(dir, 'outside'), 'not theirs');
+  await mkdir(join(dir, name, 'folder'), { recursive: true });
+  await writeFile(join(dir, name, 'folder', 'a.md'), 'x');
+  await symlink(join(dir, 'outside'), join(dir, name, 'link'));
+  await symlink(dir, join(dir, name, 'folder', 'all'));
+  t.ok(await eventually(async () => (await storage.feed(name)) !== undefined));
+  const derived = derivedReadId(SECRET, name);
+  t.equal((await storage.feed(name))?.readId, derived);
+  t.equal(await edits(storage).deleteFeed(name), true);
+  t.ok(
+    await eventually(async () => String((await readdir(dir)).sort()) === '.deleted-read-ids,.lock,outside'),
+  );
+  t.equal(await readFile(join(dir, 'outside'), 'utf8'), 'not theirs');
+  t.equal(await readFile(join(dir, '.deleted-read-ids'), 'utf8'), `${derived}\n`);
+  const made = await post(storage, name, newNote('x'));
+  t.not(made.readId, derived);
+  t.equal(await read(dir, '.readid'), `${made.readId}\n`);
+});
+
+t.test('a line of .deleted-read-ids that a crash tore is not continued', async (t) => {
+  const dir = await dataFolder(t);
+  await writeFile(join(dir, '.deleted-read-ids'), 'first-one\ntorn');
+  const storage = await opened(t, dir);
+  for (const readId of ['second-one', 'third-one']) {
+    await storage.create(name, { ...NEW, readId: readId as ReadId });
+    await edits(storage).deleteFeed(name);
+  }
+  const lines = (await readFile(join(dir, '.deleted-read-ids'), 'utf8')).split('\n');
+  t.same(lines, ['first-one', 'torn', 'second-one', 'third-one', '']);
+});
+
+t.test('what a crash left of a deleted feed goes at the next start, links are not followed', async (t) => {
+  const dir = await dataFolder(t);
+  const temp = join(dir, '.tmp-nfs-01234567-89ab-4def-8123-456789abcdef');
+  await mkdir(join(temp, 'sub'), { recursive: true });
+  await mkdir(join(dir, 'kept'));
+  await writeFile(join(dir, 'kept', 'a.md'), 'A');
+  await writeFile(join(temp, 'sub', 'b.md'), 'B');
+  await symlink(join(dir, 'kept'), join(temp, 'link'));
+  await symlink(join(dir, 'kept'), join(dir, '.tmp-nfs-11234567-89ab-4def-8123-456789abcdef'));
+  await opened(t, dir);
+  t.ok(await eventually(async () => (await readdir(dir)).length === 2));
+  t.same((await readdir(dir, { recursive: true })).sort(), ['.lock', 'kept', 'kept/a.md']);
+});

@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { NoteFile } from '../../src/feeds/names.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { edits, post } from '../support/storing.ts';
+import { bytesOf, feedName, newNote } from './contract.ts';
+import { canMount, dataFolder, opened } from './files-support.ts';
+
+const name = feedName('feed');
+const needsMount = { skip: !canMount && 'mounting a file system needs root' };
+
+/** A small disk in memory. */
+async function smallDisk(t: Test, size: string): Promise<string> {
+  const dir = await dataFolder(t);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir]);
+  t.teardown(() => execFileSync('umount', ['-l', dir]));
+  return dir;
+}
+
+/** Covers a folder with a read-only view of itself (a true remount is refused while the lock file is open). */
+function makeReadOnly(t: Test, folder: string): () => void {
+  execFileSync('mount', ['--bind', folder, folder]);
+  execFileSync('mount', ['-o', 'remount,ro,bind', folder]);
+  let covered = true;
+  const uncover = () => {
+    if (covered) execFileSync('umount', ['-l', folder]);
+    covered = false;
+  };
+  t.teardown(uncover);
+  return uncover;
+}
+
+async function everyName(dir: string): Promise<string[]> {
+  return (await readdir(dir, { recursive: true })).sort();
+}
+
+const countOf = async (storage: Storage) => (await storage.feed(name))?.noteCount;
+
+t.test('a full disk refuses with storage_full and keeps nothing half', needsMount, async (t) => {
+  const dir = await smallDisk(t, '1m');
+  const storage = await opened(t, dir);
+  const kept = newNote('kept', 'md', { title: 'T', tags: ['x'] });
+  await post(storage, name, kept);
+  const before = await everyName(dir);
+  const large = newNote(Buffer.alloc(2 * 1024 * 1024), 'png', { alt: 'a', tags: [] });
+  await t.rejects(post(storage, name, large), { code: 'storage_full', status: 507, cause: Error });
+  await t.rejects(post(storage, feedName('new'), large), { code: 'storage_full' });
+  const many = Array.from({ length: 8 }, () => newNote(Buffer.alloc(400 * 1024), 'png'));
+  const settled = await Promise.allSettled(many.map((note) => post(storage, name, note)));
+  const stored = settled.filter((one) => one.status === 'fulfilled').length;
+  t.ok(stored < 8);
+  t.equal(await countOf(storage), 1 + stored, 'what was refused is not listed');
+  t.equal((await everyName(dir)).length, before.length + stored, 'and left no file');
+  t.equal(await storage.feed(feedName('new')), undefined);
+  const small = newNote('well again');
+  await post(storage, feedName('new'), small, { readId: 'chosen' as never });
+  t.equal((await storage.page(feedName('new'), { limit: 1 })).notes[0]?.id, small.id);
+});
+
+t.test(
+  'a read-only disk refuses with store_unavailable, still reads, and is well again',
+  needsMount,
+  async (t) => {
+    const dir = await smallDisk(t, '1m');
+    const storage = await opened(t, dir);
+    const note = newNote('text', 'gif');
+    await post(storage, name, note);
+    const before = await everyName(dir);
+    await storage.check();
+    const makeWritable = makeReadOnly(t, dir);
+    await t.rejects(storage.check(), { code: 'store_unavailable', status: 503 });
+    await t.rejects(post(storage, name, newNote('2')), {
+      code: 'store_unavailable',
+      cause: { code: 'EROFS' },
+    });
+    await t.rejects(post(storage, feedName('new'), newNote('2')), { code: 'store_unavailable' });
+    const file = await storage.open(name, `${note.id}.gif` as never);
+    t.equal((await bytesOf(file!)).toString(), 'text');
+    await file?.close();
+    t.same(await everyName(dir), before);
+    makeWritable();
+    await storage.check();
+    t.equal((await post(storage, name, newNote('3'))).noteCount, 2);
+  },
+);
+
+t.test('a read-only folder of one feed leaves the others alone', needsMount, async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  await post(storage, name, newNote('1'));
+  const makeWritable = makeReadOnly(t, join(dir, name));
+  await t.rejects(post(storage, name, newNote('2')), { code: 'store_unavailable' });
+  await post(storage, feedName('other'), newNote('2'));
+  makeWritable();
+  t.equal((await post(storage, name, newNote('3'))).noteCount, 2);
+});
+
+t.test('no edit on a read-only disk changes anything', needsMount, async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const picture = newNote('p', 'png', { alt: 'A', tags: ['a'] });
+  await post(storage, name, picture);
+  const settings = { title: 'T', description: '', showSender: true, image: `${picture.id}.png` as NoteFile };
+  const configure = (changed: object) =>
+    edits(storage).configure(name, ({ readId }) => ({ ...settings, readId, ...changed }));
+  await configure({});
+  const seen = async () => [
+    await storage.feed(name),
+    await storage.page(name, { limit: 9, tag: 'a' }),
+    await everyName(dir),
+  ];
+  const before = await seen();
+  const changes: unknown[] = [];
+  storage.onChange((change) => changes.push(change));
+  const works: (() => Promise<unknown>)[] = [
+    () => edits(storage).replace(name, picture.id, Buffer.from('x')),
+    () => edits(storage).setMeta(name, picture.id, () => ({ tags: [] })),
+    () => edits(storage).remove(name, picture.id),
+    () => configure({ title: 'U' }),
+    () => configure({ readId: 'another' }),
+    () => edits(storage).setPassword(name, 'hash'),
+    () => edits(storage).deleteFeed(name),
+    () => storage.create(feedName('new'), { readId: undefined, passwordHash: 'hash' }),
+  ];
+  const makeWritable = makeReadOnly(t, dir);
+  for (const work of works) await t.rejects(work(), { code: 'store_unavailable', cause: { code: 'EROFS' } });
+  makeWritable();
+  t.same(await seen(), before);
+  t.same(changes, []);
+  for (const work of works) t.ok(await work(), 'well again');
+});
+
+t.test('a full disk takes no edit, and lets notes be removed', needsMount, async (t) => {
+  const dir = await smallDisk(t, '1m');
+  const storage = await opened(t, dir);
+  const note = newNote('kept', 'md', { title: 'T', tags: [] });
+  await post(storage, name, note);
+  await writeFile(join(dir, 'ballast'), Buffer.alloc(2 * 1024 * 1024)).catch(() => undefined);
+  const before = await everyName(dir);
+  await t.rejects(edits(storage).replace(name, note.id, Buffer.alloc(9000)), {
+    code: 'storage_full',
+    status: 507,
+  });
+  await t.rejects(edits(storage).setPassword(name, 'hash'), { code: 'storage_full' });
+  t.same(await everyName(dir), before);
+  t.match(await storage.note(name, note.id), { size: 4, meta: { title: 'T' } });
+  t.equal(await edits(storage).remove(name, note.id), true);
+});
+
+t.test('no error names a feed or a path', needsMount, async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const secret = feedName('very-secret-name');
+  await post(storage, secret, newNote('1'));
+  makeReadOnly(t, join(dir, secret));
+  const error = await post(storage, secret, newNote('2')).catch((e) => e);
+  t.equal(error.cause.code, 'EROFS');
+  const texts = [
+    error.message,
+    error.cause.message,
+    JSON.stringify(error),
+    JSON.stringify(error.cause),
+  ].join();
+  t.notMatch(texts, /very-secret-name/);
+  t.notMatch(texts, dir);
+});

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { type FeedName, type NoteFile, parseNoteFile } from '../../src/feeds/names.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { bytesOf } from './contract.ts';
+import { dataFolder, opened } from './files-support.ts';
+
+const KILLS = 12;
+
+/** Starts the posting, kills it at a random moment after its first notes; returns the lines it printed. */
+async function postAndKill(dir: string): Promise<string[]> {
+  const script = new URL('../fixtures/post-notes.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  const closed = once(child, 'close');
+  await once(child.stdout, 'data');
+  await wait(Math.random() * 150);
+  child.kill('SIGKILL');
+  await closed;
+  return output.split('\n').slice(0, -1);
+}
+
+async function isWhole(storage: Storage, line: string): Promise<boolean> {
+  const [feed, file, length] = line.split(' ') as [FeedName, NoteFile, string];
+  const { id, type } = parseNoteFile(file)!;
+  const note = await storage.note(feed, id);
+  const stored = await storage.open(feed, file);
+  if (!note || !stored) return false;
+  const text = (await bytesOf(stored)).toString();
+  await stored.close();
+  const padding = 'x'.repeat(Number(length) - id.length - 1);
+  return note.type === type && text === `${id} ${padding}` && String(note.meta.tags) === 't';
+}
+
+/** Everything listed is whole: text and metadata are those of one post. */
+async function listedAreWhole(storage: Storage, feed: FeedName): Promise<boolean> {
+  let before: Awaited<ReturnType<Storage['page']>>['next'];
+  do {
+    const page = await storage.page(feed, { limit: 100, before });
+    for (const note of page.notes) {
+      if (String(note.meta.tags) !== 't') return false;
+      const text = note.content && Buffer.from(note.content).toString();
+      if (text !== undefined && !text.startsWith(`${note.id} `)) return false;
+    }
+    before = page.next;
+  } while (before);
+  return true;
+}
+
+t.test('no kill loses an acknowledged note, shows a half one, or leaves a temp file behind', async (t) => {
+  const dir = await dataFolder(t);
+  const lines: string[] = [];
+  for (let i = 0; i < KILLS; i += 1) lines.push(...(await postAndKill(dir)));
+  const storage = await opened(t, dir);
+  const lost = [];
+  for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);
+  t.same(lost, []);
+  t.ok(lines.length > KILLS, `${lines.length} notes were acknowledged`);
+  const names = (await readdir(dir, { recursive: true })).filter((name) => name.includes('.tmp-nfs-'));
+  t.same(names, []);
+  for (const feed of (await readdir(dir)).filter((name) => name.startsWith('feed-'))) {
+    const files = new Set(await readdir(join(dir, feed)));
+    const orphans = [...files].filter((f) => f.endsWith('.md.json') && !files.has(f.slice(1, -5)));
+    if (orphans.length > 0) t.fail('metadata without its note');
+    if (!files.has('.readid')) t.fail('a feed without its read id');
+    if (!(await listedAreWhole(storage, feed as FeedName))) t.fail('a half note is listed');
+  }
+});

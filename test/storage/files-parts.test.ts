@@ -1,0 +1,317 @@
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import { type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
+import { newestFirst } from '../../src/feeds/order.ts';
+import { DurableWriter } from '../../src/storage/files/durable.ts';
+import { type Entry, SortedEntries } from '../../src/storage/files/entry.ts';
+import { FeedIndex } from '../../src/storage/files/feed-index.ts';
+import { FolderSync } from '../../src/storage/files/folder-sync.ts';
+import { Gate } from '../../src/storage/files/gate.ts';
+import { IndexedFeed } from '../../src/storage/files/indexed-feed.ts';
+import { NO_SETTINGS, parseMeta, parseSettings, serializeMeta } from '../../src/storage/files/metadata.ts';
+import { isTempName } from '../../src/storage/files/names.ts';
+import { NoteReader } from '../../src/storage/files/note-reader.ts';
+import { Reconciler } from '../../src/storage/files/reconciler.ts';
+import { compareStamps, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
+import { TagIndex } from '../../src/storage/files/tag-index.ts';
+import { Turns } from '../../src/storage/files/turns.ts';
+import { Round } from '../../workers/round.ts';
+import { feedName } from './contract.ts';
+import { dataFolder, keptLog, SECRET } from './files-support.ts';
+
+function entry(n: number, createdAt = n): Entry {
+  const id = `n${n}` as NoteId;
+  return { id, type: 'md', file: noteFile(id, 'md'), createdAt, stamp: UNSEEN, meta: UNSEEN, version: 0 };
+}
+
+t.test('sorted entries are a sorted list, whatever is inserted and removed', async () => {
+  const steps = fc.array(fc.record({ add: fc.boolean(), n: fc.nat(30), date: fc.nat(3) }));
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 1, max: 40 }), (all, limit) => {
+      const sorted = new SortedEntries();
+      const model = new Map<number, Entry>();
+      for (const { add, n, date } of all) {
+        const known = model.get(n);
+        if (known) sorted.remove(known);
+        model.delete(n);
+        if (!add) continue;
+        model.set(n, entry(n, date));
+        sorted.insert(model.get(n)!);
+      }
+      const expected = [...model.values()].sort(newestFirst);
+      const first = sorted.older(undefined, limit);
+      const rest = first.length ? sorted.older(first.at(-1)!, 100) : [];
+      return String([...first, ...rest].map((e) => e.file)) === String(expected.map((e) => e.file));
+    }),
+  );
+});
+
+t.test('no two feeds share a read id, and one that only one feed stores is its own', async () => {
+  const names = ['a', 'b', 'c', 'd'].map(feedName);
+  const stored = [undefined, 'id-1', 'id-2'] as (ReadId | undefined)[];
+  const step = fc.record({
+    name: fc.constantFrom(...names),
+    id: fc.constantFrom(...stored),
+    drop: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const index = new FeedIndex(SECRET);
+      for (const { name, id, drop } of steps) {
+        const files = { storedReadId: id, settings: NO_SETTINGS, passwordHash: undefined };
+        const known = index.get(name);
+        if (known && drop) index.drop(known);
+        else if (known) index.setFiles(known, files);
+        else index.add(new IndexedFeed(name, '', files, [], 0));
+      }
+      const feeds = names.map((name) => index.get(name)).filter((feed) => feed !== undefined);
+      for (const feed of feeds) {
+        if (index.byReadId(feed.readId) !== feed) return false;
+        const wanted = feed.files.storedReadId;
+        const rivals = feeds.filter((other) => other.files.storedReadId === wanted);
+        if (wanted && rivals.every((rival) => rival.readId !== wanted)) return false;
+      }
+      return new Set(feeds.map((feed) => feed.readId)).size === feeds.length;
+    }),
+  );
+});
+
+t.test('folder syncs asked for while one runs share the next', async (t) => {
+  const dir = await dataFolder(t);
+  const folders = new FolderSync();
+  const first = folders.sync(dir);
+  const second = folders.sync(dir);
+  t.equal(folders.sync(dir), second, 'one sync for all that wait');
+  t.not(first, second, 'but not the one that had begun before they asked');
+  await Promise.all([first, second]);
+  const missing = join(dir, 'missing');
+  const [one, two] = [folders.sync(missing), folders.sync(missing)];
+  await t.rejects(one, { code: 'ENOENT' });
+  await t.rejects(two, { code: 'ENOENT' });
+  await mkdir(missing);
+  await folders.sync(missing);
+});
+
+t.test('files are placed before their folder is synced, and go when that fails', async (t) => {
+  const dir = await dataFolder(t);
+  const synced: string[][] = [];
+  let fails = false;
+  const writer = new DurableWriter(undefined, {
+    sync: async (folder) => {
+      synced.push((await readdir(folder)).map((name) => (isTempName(name) ? 'temp' : name)).sort());
+      if (fails) throw new Error('the disk is broken');
+    },
+  });
+  const parts = ['.a.md.json', 'a.md'].map((name) => ({ name, bytes: Buffer.from(name) }));
+  await writer.place(dir, parts);
+  t.same(synced, [['.a.md.json', 'a.md']]);
+  await writer.placeFolder(dir, 'feed', parts);
+  t.same(synced.slice(1), [
+    ['.a.md.json', 'a.md'],
+    ['.a.md.json', 'a.md', 'feed'],
+  ]);
+  fails = true;
+  await t.rejects(writer.place(join(dir, 'feed'), [{ name: 'b.md', bytes: Buffer.from('b') }]), /broken/);
+  await t.rejects(writer.placeFolder(dir, 'new', parts), /broken/);
+  t.same((await readdir(dir, { recursive: true })).sort(), [
+    '.a.md.json',
+    'a.md',
+    'feed',
+    'feed/.a.md.json',
+    'feed/a.md',
+  ]);
+});
+
+t.test('a change whose folder cannot be synced is taken back, whole', async (t) => {
+  const dir = await dataFolder(t);
+  let fails = false;
+  const sync = async () => {
+    if (fails) throw new Error('the disk is broken');
+  };
+  const writer = new DurableWriter(undefined, { sync });
+  const bytes = Buffer.from('new');
+  const old = ['a.md', '.a.md.json', 'b.md'].map((name) => ({ name, bytes: Buffer.from(name) }));
+  await writer.placeFolder(dir, 'feed', old);
+  const feed = join(dir, 'feed');
+  const all = async () => {
+    const names = (await readdir(feed)).sort();
+    return Promise.all(names.map(async (name) => [name, await readFile(join(feed, name), 'utf8')]));
+  };
+  const before = await all();
+  const changes = [
+    { name: 'a.md', bytes: undefined },
+    { name: '.a.md.json', bytes: undefined },
+    { name: 'b.md', bytes },
+    { name: 'new', bytes },
+    { name: 'none', bytes: undefined },
+  ];
+  fails = true;
+  await t.rejects(writer.change(feed, changes), /broken/);
+  await t.rejects(writer.moveAway(dir, 'feed'), /broken/);
+  t.same(await all(), before);
+  t.same(await readdir(dir), ['feed']);
+  await mkdir(join(feed, 'folder'));
+  fails = false;
+  await t.rejects(
+    writer.change(feed, [
+      { name: 'b.md', bytes },
+      { name: 'folder', bytes },
+    ]),
+    { code: /E/ },
+  );
+  await rmdir(join(feed, 'folder'));
+  t.same(await all(), before, 'a change that fails half way too');
+  const stamps = await writer.change(feed, changes);
+  t.same(
+    stamps.map((stamp) => stamp?.size),
+    [undefined, undefined, 3, 3, undefined],
+  );
+  t.same(await all(), [
+    ['b.md', 'new'],
+    ['new', 'new'],
+  ]);
+});
+
+t.test(
+  'turns: those who share run together, one who is alone runs alone, in the order they came',
+  async (t) => {
+    const turns = new Turns<string>();
+    const running = new Set<string>();
+    const order: string[] = [];
+    const work = (label: string) => async () => {
+      running.add(label);
+      order.push([...running].join('+'));
+      for (let i = 0; i < 3; i += 1) await new Promise((resolve) => setImmediate(resolve));
+      running.delete(label);
+      if (label === 'X') throw new Error('X');
+    };
+    const all = await Promise.allSettled([
+      turns.shared('k', work('a')),
+      turns.shared('k', work('b')),
+      turns.alone('k', work('X')),
+      turns.shared('k', work('c')),
+      turns.shared('k', work('d')),
+      turns.alone('k', work('Y')),
+      turns.alone('other', async () => {
+        t.ok(running.has('a'), 'another key has its own turns');
+      }),
+    ]);
+    t.same(order, ['a', 'a+b', 'X', 'c', 'c+d', 'Y']);
+    t.equal(all.filter((one) => one.status === 'rejected').length, 1);
+  },
+);
+
+t.test('a note is not shown before its post is durable, though its file is seen', async (t) => {
+  const dir = await dataFolder(t);
+  const index = new FeedIndex(SECRET);
+  const files = { storedReadId: undefined, settings: NO_SETTINGS, passwordHash: undefined };
+  const feed = new IndexedFeed(feedName('feed'), '', files, [], 0);
+  index.add(feed);
+  const { file } = entry(1);
+  await mkdir(join(dir, 'feed'));
+  await writeFile(join(dir, 'feed', file), 'x');
+  const log = keptLog();
+  const reader = new NoteReader(dir, () => {});
+  const reconciler = new Reconciler({ dir, index, reader, turns: new Turns(), log });
+  const post = Promise.withResolvers<void>();
+  feed.pending.set(file, post.promise);
+  reconciler.take([{ feed: 'feed', file, stamp: { mtimeMs: 1, size: 1 }, fresh: false, first: false }]);
+  for (let i = 0; i < 50; i += 1) await readdir(dir);
+  t.equal(feed.entry(file), undefined);
+  feed.pending.delete(file);
+  post.resolve();
+  await reconciler.settled();
+  t.ok(feed.entry(file));
+});
+
+t.test('a gate lets no more than its limit run, and a failure frees its place', async (t) => {
+  const gate = new Gate(3);
+  let running = 0;
+  let most = 0;
+  const work = async (i: number) => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    if (i % 2) throw new Error('odd');
+    return i;
+  };
+  const all = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => gate.run(() => work(i))));
+  t.equal(most, 3);
+  t.equal(all.filter((one) => one.status === 'fulfilled').length, 10);
+});
+
+t.test('a round does its work in slices and begins anew after its period', async (t) => {
+  const done: number[] = [];
+  const round = new Round(function* () {
+    for (const n of [1, 2, 3]) {
+      done.push(n);
+      yield;
+    }
+  }, 100);
+  t.equal(round.advance(2, 0), 2);
+  t.equal(round.advance(2, 50), 1);
+  t.equal(round.advance(9, 99), 0);
+  t.equal(round.advance(9, 100), 3);
+  t.same(done, [1, 2, 3, 1, 2, 3]);
+});
+
+t.test('a tag index holds what the last change says, also when it came during the reading', async (t) => {
+  const [a, b] = [entry(1), entry(2)];
+  const tags = new Map([
+    [a, ['x']],
+    [b, ['x', 'y']],
+  ]);
+  const index = new TagIndex([a, b], async (one) => {
+    const read = tags.get(one)!;
+    await new Promise((resolve) => setImmediate(resolve));
+    return read;
+  });
+  const asked = index.tagged('x');
+  tags.set(a, ['y']);
+  a.version += 1;
+  index.changed(a);
+  t.same((await asked).older(undefined, 9), [b]);
+  t.same((await index.tagged('y')).older(undefined, 9), [b, a]);
+  index.remove(b);
+  t.same((await index.tagged('x')).older(undefined, 9), []);
+});
+
+t.test('stamps: what counts as a change', async (t) => {
+  const [old, young] = [
+    { mtimeMs: 1, size: 1 },
+    { mtimeMs: 2, size: 1 },
+  ];
+  t.same(compareStamps(old, old, false), { stamp: old, changed: false });
+  t.same(compareStamps(old, young, false), { stamp: young, changed: true });
+  t.same(compareStamps(UNSEEN, young, false), { stamp: young, changed: false });
+  t.equal(compareStamps(old, young, true).stamp, UNSURE, 'a fresh stamp is not trusted');
+  t.same(compareStamps(UNSURE, young, false), { stamp: young, changed: true });
+  t.equal(compareStamps(UNSURE, young, true).changed, false);
+});
+
+t.test('metadata: whatever people write is read without harm', async (t) => {
+  const none = { meta: { tags: [] }, created: undefined };
+  for (const json of [
+    '',
+    '{',
+    '[]',
+    '7',
+    'null',
+    '"text"',
+    '{"title": 1, "tags": {"a": 1}, "created": "soon"}',
+  ]) {
+    t.same(parseMeta(json), none, json);
+  }
+  t.same(parseMeta('{"tags": ["a", 1, "a", " b "], "alt": "x\\ny", "created": "2020-01-01"}'), {
+    meta: { tags: ['a', 'b'], alt: 'x y' },
+    created: Date.UTC(2020, 0, 1),
+  });
+  for (const json of ['', '7', 'null']) t.equal(parseSettings(json), undefined, json);
+  t.same(parseSettings('{"title": 5, "image": [], "show_sender": "no"}'), NO_SETTINGS);
+  t.equal(serializeMeta({ tags: [] }), undefined);
+  const meta = { title: 'T', alt: 'A', name: 'N', sender: 'S', tags: ['t'] };
+  t.same(parseMeta(serializeMeta(meta)!).meta, meta);
+});

@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { NoteIds } from '../../src/feeds/ids.ts';
+import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
+import { derivedReadId } from '../../src/feeds/read-ids.ts';
+import { openFiles } from '../../src/storage/files/files.ts';
+import { loadSecret } from '../../src/storage/files/secret.ts';
+import { NO_CAPS, post } from '../support/storing.ts';
+import { feedName, newNote } from './contract.ts';
+import { dataFolder, eventually, keptLog, opened, SECRET } from './files-support.ts';
+
+/** Makes a feed's folder by hand. */
+async function makeFeed(dir: string, name: string, files: Record<string, string>): Promise<void> {
+  await mkdir(join(dir, name), { recursive: true });
+  for (const [file, text] of Object.entries(files)) await writeFile(join(dir, name, file), text);
+}
+
+const derived = (name: string) => derivedReadId(SECRET, name as FeedName);
+
+t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
+  const dir = await dataFolder(t);
+  await makeFeed(dir, 'feed', {
+    'a note, 100%.md': 'by time',
+    'same.md': 'md',
+    'same.png': 'png',
+    '.same.md.json': '{"created": "2020-01-01T00:00:00Z", "tags": "a, b", "title": 7}',
+    'broken.md': 'b',
+    '.broken.md.json': '{"created": ',
+    '20200102T000000Z-not-a-uuid.md': 'x',
+    'two.dots.md': 'no',
+    'unknown.txt': 'no',
+    '.md': 'no',
+    '.hidden.md': 'no',
+    README: 'no',
+  });
+  await utimes(join(dir, 'feed', 'a note, 100%.md'), 2_000_000_000, 2_000_000_000.25);
+  await utimes(join(dir, 'feed', 'broken.md'), 2000, 2000);
+  await utimes(join(dir, 'feed', 'same.png'), 1000, 1000);
+  await utimes(join(dir, 'feed', '20200102T000000Z-not-a-uuid.md'), 500, 500);
+  await symlink('same.md', join(dir, 'feed', 'link.md'));
+  await mkdir(join(dir, 'feed', 'folder.md'));
+  await symlink('feed', join(dir, 'linked'));
+  await makeFeed(dir, 'Bad Name', { 'a.md': 'no' });
+  await writeFile(join(dir, 'file'), 'no feed');
+
+  const storage = await opened(t, dir);
+  const { notes } = await storage.page(feedName('feed'), { limit: 50 });
+  const expected: [string, string, number][] = [
+    ['a note, 100%', 'md', 2_000_000_000_250],
+    ['same', 'md', Date.UTC(2020, 0, 1)],
+    ['broken', 'md', 2_000_000],
+    ['same', 'png', 1_000_000],
+    ['20200102T000000Z-not-a-uuid', 'md', 500_000],
+  ];
+  t.same(
+    notes.map((note) => [note.id, note.type, note.createdAt]),
+    expected,
+  );
+  t.same(notes[1]?.meta, { tags: ['a', 'b'] });
+  t.equal((await storage.note(feedName('feed'), 'same' as NoteId))?.type, 'md');
+  for (const name of ['linked', 'Bad Name', 'file']) t.equal(await storage.feed(feedName(name)), undefined);
+  await t.rejects(post(storage, feedName('file'), newNote('x')), { code: 'internal' });
+});
+
+t.test('read ids: stored, derived, malformed, doubled', async (t) => {
+  const dir = await dataFolder(t);
+  await makeFeed(dir, 'c-copy', { '.readid': 'the-same\n' });
+  await makeFeed(dir, 'b-first', { '.readid': 'the-same' });
+  await makeFeed(dir, 'none', {});
+  await makeFeed(dir, 'a-thief', { '.readid': derived('none') });
+  await makeFeed(dir, 'bad', { '.readid': 'not a read id' });
+  const log = keptLog();
+  const storage = await opened(t, dir, { log });
+  const readId = async (name: string) => (await storage.feed(feedName(name)))?.readId;
+  t.equal(await readId('b-first'), 'the-same');
+  t.equal(await readId('c-copy'), derived('c-copy'));
+  t.equal(await readId('none'), derived('none'));
+  t.equal(await readId('a-thief'), derived('a-thief'));
+  t.equal(await readId('bad'), derived('bad'));
+  t.match(log.lines.join(), /\.readid/);
+  t.notMatch(log.lines.join(), /bad/);
+  t.equal((await storage.feedByReadId('the-same' as ReadId))?.name, 'b-first');
+  await t.rejects(post(storage, feedName('x'), newNote('x'), { readId: 'the-same' as ReadId }), {
+    code: 'taken',
+  });
+});
+
+t.test('a read id of a deleted feed cannot be chosen', async (t) => {
+  const dir = await dataFolder(t);
+  await writeFile(join(dir, '.deleted-read-ids'), 'once-mine\nanother\n');
+  const storage = await opened(t, dir);
+  await t.rejects(post(storage, feedName('x'), newNote('x'), { readId: 'once-mine' as ReadId }), {
+    code: 'taken',
+  });
+  t.equal((await post(storage, feedName('x'), newNote('x'), { readId: 'mine' as ReadId })).readId, 'mine');
+});
+
+t.test('leftovers of a crash are cleared away, files of people are not', async (t) => {
+  const dir = await dataFolder(t);
+  const temp = '.tmp-nfs-01234567-89ab-4def-8123-456789abcdef';
+  const id = new NoteIds().next();
+  const theirs = ['.tmp-nfs-mine', '.mine.md.json', '.20200101T000000Z-x.md.json', '.notes.swp', 'a.md'];
+  await makeFeed(dir, 'feed', { [temp]: 'half', [`.${id}.md.json`]: '{}' });
+  await makeFeed(dir, 'feed', Object.fromEntries(theirs.map((name) => [name, 'x'])));
+  await makeFeed(dir, temp, { '.readid': 'half-made', 'a.md': 'half' });
+  await makeFeed(dir, '.tmp-nfs-theirs', { 'a.md': 'x' });
+  await opened(t, dir);
+  t.same((await readdir(join(dir, 'feed'))).sort(), theirs.sort());
+  t.ok(await eventually(async () => !(await readdir(dir)).includes(temp)));
+  t.same((await readdir(dir)).sort(), ['.lock', '.tmp-nfs-theirs', 'feed']);
+});
+
+t.test('one process per folder, and the lock dies with its process', async (t) => {
+  const dir = await dataFolder(t);
+  const script = new URL('../fixtures/hold-lock.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [line] = await once(child.stdout, 'data');
+  t.match(String(line), /^open/);
+  const open = () => openFiles({ dir, secret: SECRET, caps: NO_CAPS, log: keptLog() });
+  await t.rejects(open(), { message: /in use by another process/ });
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  const storage = await open();
+  await t.rejects(open(), { message: /in use by another process/ }, 'also within one process');
+  await storage.close();
+  await (await open()).close();
+});
+
+t.test('the secret is made once, private, and a short one is refused', async (t) => {
+  const dir = await dataFolder(t);
+  const made = await loadSecret(dir);
+  t.ok(made.byteLength >= 32);
+  t.same(await loadSecret(dir), made);
+  t.equal((await stat(join(dir, '.secret'))).mode & 0o777, 0o600);
+  t.equal((await readFile(join(dir, '.secret'), 'utf8')).trim(), Buffer.from(made).toString());
+  t.same(await readdir(dir), ['.secret']);
+  await writeFile(join(dir, '.secret'), `${'x'.repeat(31)}\n`);
+  await t.rejects(loadSecret(dir), { message: /shorter than 32 bytes/ });
+  await writeFile(join(dir, '.secret'), `${'x'.repeat(32)}\n`);
+  t.equal((await loadSecret(dir)).byteLength, 32);
+});
+
+t.test('processes that start at once on an empty folder agree on the secret', async (t) => {
+  for (let round = 0; round < 20; round += 1) {
+    const dir = await dataFolder(t);
+    const starts = Array.from({ length: 4 }, async (_, i) => {
+      for (let ticks = 0; ticks < i * round; ticks += 1)
+        await new Promise((resolve) => setImmediate(resolve));
+      return Buffer.from(await loadSecret(dir)).toString();
+    });
+    if (new Set(await Promise.all(starts)).size > 1) t.fail('two secrets');
+  }
+});
+
+const isRoot = process.getuid?.() === 0;
+t.test('everything made belongs to the owner given', { skip: !isRoot && 'needs root' }, async (t) => {
+  const dir = await dataFolder(t);
+  const owner = { uid: 1234, gid: 2345 };
+  await loadSecret(dir, owner);
+  const storage = await opened(t, dir, { owner });
+  await post(storage, feedName('feed'), newNote('x', 'md', { title: 'T', tags: [] }));
+  await post(storage, feedName('feed'), newNote('y'));
+  const names = await readdir(dir, { recursive: true });
+  t.equal(names.length, 7);
+  for (const name of names) t.match(await stat(join(dir, name)), owner, 'owned');
+});
+
+t.test('a read that races a removal is no exception', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir, { events: false });
+  const name = feedName('feed');
+  const note = newNote('x');
+  await post(storage, name, note);
+  await post(storage, name, newNote('y', 'png'));
+  await unlink(join(dir, name, `${note.id}.md`));
+  t.equal(await storage.note(name, note.id), undefined);
+  t.equal((await storage.page(name, { limit: 9 })).notes.length, 1);
+  t.equal(await storage.open(name, `${note.id}.md` as never), undefined);
+  t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 1));
+});

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { NO_CAPS } from '../support/storing.ts';
+
+export const SECRET = Buffer.from('a secret of tests that is long enough');
+
+/** A log that keeps its lines. */
+export function keptLog(): { lines: string[]; warn(message: string): void; error(message: string): void } {
+  const lines: string[] = [];
+  return { lines, warn: (message) => lines.push(message), error: (message) => lines.push(message) };
+}
+
+interface Teardown {
+  teardown(work: () => unknown): void;
+}
+
+/** An empty data folder, removed when the test ends. */
+export async function dataFolder(t: Teardown): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'files-storage-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Opens the storage on a folder; closed when the test ends. */
+export async function opened(
+  t: Teardown,
+  dir: string,
+  options: Partial<FilesOptions> = {},
+): Promise<Storage> {
+  const storage = await openFiles({ dir, secret: SECRET, caps: NO_CAPS, log: keptLog(), ...options });
+  t.teardown(() => storage.close());
+  return storage;
+}
+
+/** Asks until the answer is true or the time (10 s) is up; returns the last answer. */
+export async function eventually(ask: () => Promise<boolean> | boolean): Promise<boolean> {
+  for (const end = Date.now() + 10_000; Date.now() < end; await wait(10)) if (await ask()) return true;
+  return ask();
+}
+
+/** Whether this process may mount file systems. */
+export const canMount = process.getuid?.() === 0 && existsSync('/bin/mount');

@@ -1,0 +1,232 @@
+import { type FSWatcher, readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { nice } from '@napi-rs/nice';
+import { BACKGROUND_NICE } from '../src/background.ts';
+import { isFeedName } from '../src/feeds/names.ts';
+import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
+import { isFresh } from '../src/storage/files/stamp.ts';
+import { Round } from './round.ts';
+import { type FileSeen, folderStats, statsOf, WatchedFolder } from './watched-folder.ts';
+
+/** What the thread is started with. */
+export interface WatchTask {
+  readonly dir: string;
+  /** False: look again and again only, as where the kernel sends no events. */
+  readonly events: boolean;
+}
+
+/** A feed's folder came, went, or is another one now. */
+export interface FolderSeen {
+  readonly feed: string;
+  readonly folder: 'there' | 'gone' | 'replaced';
+}
+
+/** What the thread says. `root`: the data folder or its lock file came, went or was replaced. */
+export type WatchNotice =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'root' }
+  | { readonly kind: 'no events'; readonly code: string }
+  | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
+
+/** Events of one write come together; they are looked at once. */
+const COALESCE_MS = 20;
+/** Everything is looked at this often, as far as the budget goes. */
+const PERIOD_MS = 500;
+const TICK_MS = 25;
+/** Looks per tick: 20,000 a second, some 5 % of a core. */
+const TICK_BUDGET = 500;
+const BATCH = 1000;
+
+/**
+ * Watches a data folder by events and, because events get lost, by looking again and again. A message with the name
+ * of a feed makes it look at that one, known or not.
+ */
+class DataFolderWatch {
+  readonly #dir: string;
+  #events: boolean;
+  readonly #folders = new Map<string, WatchedFolder>();
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #dirty = new Map<string, Set<string>>();
+  #flushing = false;
+  #root = '';
+  #rootMtimeMs = Number.NaN;
+  #seen: (FileSeen | FolderSeen)[] = [];
+  readonly #rounds = [
+    new Round(() => this.#lookAtFolders(), PERIOD_MS),
+    new Round(() => this.#lookAtFiles(), PERIOD_MS),
+  ];
+
+  constructor(task: WatchTask) {
+    this.#dir = task.dir;
+    this.#events = task.events;
+  }
+
+  start(): void {
+    this.#watchRoot();
+    this.#root = this.#rootIdentity();
+    for (const name of this.#listRoot()) this.#addFolder(name);
+    parentPort!.on('message', (feed: string) => this.#mark('', feed));
+    say({ kind: 'ready' });
+    setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  #tick(): void {
+    let budget = TICK_BUDGET;
+    for (const [i, round] of this.#rounds.entries()) {
+      const isLast = i === this.#rounds.length - 1;
+      budget -= round.advance(isLast ? budget : Math.ceil(budget / 2), performance.now());
+    }
+    this.#send();
+  }
+
+  *#lookAtFolders(): Generator<void> {
+    this.#lookAtRoot();
+    yield;
+    for (const name of [...this.#folders.keys()]) {
+      this.#lookAtFolder(name);
+      yield;
+    }
+  }
+
+  *#lookAtFiles(): Generator<void> {
+    for (const folder of this.#folders.values()) {
+      for (const file of folder.files()) {
+        this.#push(folder.lookAt(file, false));
+        yield;
+      }
+    }
+  }
+
+  #lookAtRoot(): void {
+    const root = this.#rootIdentity();
+    if (root !== this.#root) {
+      this.#root = root;
+      this.#watchRoot();
+      say({ kind: 'root' });
+    }
+    const stats = folderStats(this.#dir);
+    if (!stats || stats.mtimeMs === this.#rootMtimeMs) return;
+    for (const name of this.#listRoot()) if (!this.#folders.has(name)) this.#lookAtFolder(name);
+  }
+
+  #lookAtFolder(name: string): void {
+    const folder = this.#folders.get(name);
+    if (!folder) {
+      this.#push({ feed: name, folder: this.#addFolder(name) ? 'there' : 'gone' });
+      return;
+    }
+    const look = folder.look();
+    if (look === 'same') return;
+    if (look === 'changed') {
+      for (const file of tried(() => folder.compareListing()) ?? []) this.#push(folder.lookAt(file, true));
+    } else if (folderStats(this.#dir)) {
+      this.#removeFolder(name);
+      const replaced = look === 'replaced' && this.#addFolder(name);
+      this.#push({ feed: name, folder: replaced ? 'replaced' : 'gone' });
+    }
+  }
+
+  /** False when there is no folder of that name. The watch begins before the listing, so nothing is missed. */
+  #addFolder(name: string): boolean {
+    if (!folderStats(join(this.#dir, name))) return false;
+    this.#watch(name, join(this.#dir, name), (file) => this.#mark(name, file));
+    const folder = tried(() => new WatchedFolder(this.#dir, name));
+    if (folder) this.#folders.set(name, folder);
+    else this.#unwatch(name);
+    return folder !== undefined;
+  }
+
+  #removeFolder(name: string): void {
+    this.#folders.delete(name);
+    this.#unwatch(name);
+  }
+
+  #watchRoot(): void {
+    this.#watch('', this.#dir, (file) => this.#mark('', file));
+  }
+
+  #watch(key: string, path: string, onEvent: (file: string) => void): void {
+    this.#unwatch(key);
+    if (!this.#events) return;
+    try {
+      const watcher = watch(path, (_event, file) => file !== null && !isTempName(file) && onEvent(file));
+      watcher.on('error', () => this.#unwatch(key));
+      this.#watchers.set(key, watcher);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? '';
+      if (code === 'ENOENT' || code === 'ENOTDIR') return;
+      this.#events = false;
+      say({ kind: 'no events', code });
+    }
+  }
+
+  #unwatch(key: string): void {
+    this.#watchers.get(key)?.close();
+    this.#watchers.delete(key);
+  }
+
+  /** Something happened to a file of a feed, or, with the key '', to an entry of the data folder. */
+  #mark(key: string, file: string): void {
+    const files = this.#dirty.get(key);
+    if (files) files.add(file);
+    else this.#dirty.set(key, new Set([file]));
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setTimeout(() => this.#flush(), COALESCE_MS);
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    for (const name of this.#dirty.get('') ?? []) {
+      if (isFeedName(name) && folderStats(this.#dir)) this.#lookAtFolder(name);
+    }
+    this.#dirty.delete('');
+    for (const [name, files] of this.#dirty) {
+      const folder = this.#folders.get(name);
+      for (const file of files) this.#push(folder?.lookAt(file, true));
+    }
+    this.#dirty.clear();
+    this.#send();
+  }
+
+  #push(seen: FileSeen | FolderSeen | undefined): void {
+    if (seen) this.#seen.push(seen);
+    if (this.#seen.length >= BATCH) this.#send();
+  }
+
+  #send(): void {
+    if (this.#seen.length === 0) return;
+    say({ kind: 'seen', seen: this.#seen });
+    this.#seen = [];
+  }
+
+  #listRoot(): string[] {
+    const stats = folderStats(this.#dir);
+    this.#rootMtimeMs = stats && !isFresh(stats) ? stats.mtimeMs : Number.NaN;
+    const all = tried(() => readdirSync(this.#dir, { withFileTypes: true })) ?? [];
+    return all.filter((one) => one.isDirectory() && isFeedName(one.name)).map((one) => one.name);
+  }
+
+  #rootIdentity(): string {
+    const lock = statsOf(join(this.#dir, LOCK_FILE));
+    const root = folderStats(this.#dir);
+    return [root?.dev, root?.ino, lock?.ino].join(':');
+  }
+}
+
+/** A folder may go at any moment; then there is nothing to see in it. */
+function tried<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+function say(notice: WatchNotice): void {
+  parentPort!.postMessage(notice);
+}
+
+nice(BACKGROUND_NICE);
+new DataFolderWatch(workerData as WatchTask).start();
