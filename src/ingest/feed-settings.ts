@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { feedPassword, type Passwords } from '../access/passwords.ts';
+import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { randomReadId } from '../feeds/read-ids.ts';
+import { oneLine } from '../feeds/text.ts';
+import { Refusal } from '../refusals.ts';
+import type { Feed, Storage } from '../storage/storage.ts';
+import type { Identified, RecordEvent } from '../telemetry/events.ts';
+import { type JsonRequest, jsonBody } from './json-body.ts';
+import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
+
+/** Longest title of a feed, in characters. */
+const TITLE_LENGTH = 100;
+/** Longest description of a feed, in characters. */
+const DESCRIPTION_LENGTH = 500;
+
+export interface SettingsParts extends ReadIdRules {
+  readonly storage: Storage;
+  readonly passwords: Passwords;
+  readonly record: RecordEvent;
+}
+
+/** The body of `PUT /api/v1/feeds/{feed}`. */
+export const FEED_CHANGES = z.object({
+  title: z.string(),
+  description: z.string(),
+  show_sender: z.boolean().optional(),
+  image: z.string().optional(),
+  read_id: z.string().optional(),
+});
+
+/** The body of `PUT /api/v1/feeds/{feed}/password`. */
+export const NEW_PASSWORD = z.object({ password: z.string() });
+
+/** The way in for changes to a feed. The caller has made sure that the request may write to it. */
+export class FeedSettingsWriter {
+  readonly #parts: SettingsParts;
+
+  constructor(parts: SettingsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Replaces title and description, and what else the body names.
+   * @throws Refusal `invalid_body`, `invalid_request`, `taken`, `not_found`
+   */
+  async change(allowed: Feed, request: JsonRequest): Promise<Feed> {
+    const body = await jsonBody(request, FEED_CHANGES);
+    const title = oneLine('title', body.title, TITLE_LENGTH);
+    const description = oneLine('description', body.description, DESCRIPTION_LENGTH);
+    const readId = this.#readId(body.read_id, allowed);
+    const image = await this.#image(allowed.name, body.image);
+    const changed = await this.#parts.storage.configure(allowed, (feed) => ({
+      title,
+      description,
+      showSender: body.show_sender ?? feed.showSender,
+      image: image === 'kept' ? feed.image : image,
+      readId: readId ?? feed.readId,
+    }));
+    if (changed === undefined) throw notFound();
+    return changed;
+  }
+
+  /** @throws Refusal `not_found` */
+  async remove(allowed: Feed, request: Identified): Promise<void> {
+    if (!(await this.#parts.storage.deleteFeed(allowed))) throw notFound();
+    this.#parts.record({ name: 'feed deleted' }, request);
+  }
+
+  /** @throws Refusal `invalid_body`, `invalid_request`; `feed_exists` for a feed without a password */
+  async changePassword(feed: Feed, request: JsonRequest): Promise<void> {
+    const { password } = await jsonBody(request, NEW_PASSWORD);
+    const checked = feedPassword(password, 'password');
+    if (feed.passwordHash === undefined) throw notProtected();
+    await this.#setPassword(feed, await this.#parts.passwords.hash(checked));
+  }
+
+  /** @throws Refusal `feed_exists` for a feed without a password */
+  async removePassword(feed: Feed): Promise<void> {
+    if (feed.passwordHash === undefined) throw notProtected();
+    await this.#setPassword(feed, undefined);
+  }
+
+  async #setPassword(feed: Feed, passwordHash: string | undefined): Promise<void> {
+    if (!(await this.#parts.storage.setPassword(feed, passwordHash))) throw notFound();
+  }
+
+  /** Undefined keeps the read id; an empty text asks for a random one. */
+  #readId(text: string | undefined, { name, readId }: Feed): ReadId | undefined {
+    if (text === undefined || text === (readId as string)) return undefined;
+    return chosenReadId(text, name, this.#parts) ?? randomReadId();
+  }
+
+  async #image(name: FeedName, text: string | undefined): Promise<NoteFile | undefined | 'kept'> {
+    if (text === undefined) return 'kept';
+    if (text === '') return undefined;
+    const named = parseNoteFile(text);
+    const isPicture = named !== undefined && named.type !== 'md';
+    if (!isPicture || !(await this.#exists(name, named.file)))
+      throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');
+    return named.file;
+  }
+
+  async #exists(name: FeedName, file: NoteFile): Promise<boolean> {
+    const stored = await this.#parts.storage.open(name, file);
+    await stored?.close();
+    return stored !== undefined;
+  }
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', 'There is no such feed.');
+}
+
+function notProtected(): Refusal {
+  return new Refusal('feed_exists', 'This feed has no password; one can only be set when a feed is made.');
+}

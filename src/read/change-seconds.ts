@@ -1,0 +1,35 @@
+import { LRUCache } from 'lru-cache';
+import type { ReadId } from '../feeds/names.ts';
+
+/** Feeds whose last changes are remembered; of any other it is not known what its second holds. */
+const REMEMBERED = 100_000;
+
+/** When a feed was said to have changed, ms since the epoch. */
+interface Changes {
+  readonly latest: number;
+  readonly before: number;
+}
+
+/**
+ * `Last-Modified` counts seconds, so of two changes within one second it tells the later one from nothing.
+ * This knows when that is the case.
+ */
+export class ChangeSeconds {
+  readonly #changes = new LRUCache<ReadId, Changes>({ max: REMEMBERED });
+
+  /** Notes a change of the feed, when it is visible. */
+  note(readId: ReadId, now = Date.now()): void {
+    const before = this.#changes.get(readId)?.latest ?? Number.NEGATIVE_INFINITY;
+    this.#changes.set(readId, { latest: now, before });
+  }
+
+  /** Whether the feed may have had another version dated in the second of this time, its last change. */
+  isShared(readId: ReadId, changedAt: number): boolean {
+    const changes = this.#changes.get(readId);
+    // Its last changes may have been two, before the start of the process, with readers between them.
+    if (changes === undefined) return true;
+    const second = Math.floor(changedAt / 1000) * 1000;
+    // A date later than its notice comes from another clock, or this one went back: it may not move on.
+    return changes.before >= second || changedAt > changes.latest;
+  }
+}

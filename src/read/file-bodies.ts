@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { FeedName, NoteFile } from '../feeds/names.ts';
+import { NOSNIFF } from '../http/answer.ts';
+import { type LargeBody, Representation } from '../http/representation.ts';
+import { Refusal } from '../refusals.ts';
+import type { Storage, StoredFile } from '../storage/storage.ts';
+import type { Built } from './cache.ts';
+import { FileDates } from './file-dates.ts';
+
+/** Hashes of files too large to be kept are remembered for this many versions of files. */
+const REMEMBERED_HASHES = 1_000;
+
+/** The one policy for bytes that strangers posted: nothing in them runs, loads or frames. */
+const FIELDS = {
+  'Cache-Control': 'public, max-age=300, must-revalidate',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  ...NOSNIFF,
+};
+
+/** Makes the representations of notes' files, byte for byte. */
+export class FileBodies {
+  readonly #storage: Storage;
+  readonly #largestKept: number;
+  readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES });
+  readonly #dates = new FileDates();
+
+  /** @param largestKept up to this size a file is read whole and kept, in bytes */
+  constructor(storage: Storage, largestKept: number) {
+    this.#storage = storage;
+    this.#largestKept = largestKept;
+  }
+
+  /** @throws Refusal `not_found` when there is no such file */
+  async build(name: FeedName, file: NoteFile, type: string): Promise<Built> {
+    const stored = await this.#open(name, file);
+    try {
+      const isKept = stored.size <= this.#largestKept;
+      const body = isKept ? await readWhole(stored) : this.#reopened(name, file, stored);
+      const etag =
+        stored.sha256 ??
+        (body instanceof Uint8Array ? await sha256(body) : await this.#hashOfLarge(name, file, stored));
+      const representation = new Representation({
+        body,
+        etag,
+        lastModified: stored.modifiedAt,
+        isSecondShared: this.#dates.isShared(`${name}/${file}`, etag, stored.modifiedAt),
+        fields: { 'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type, ...FIELDS },
+        ranges: true,
+      });
+      return { representation, keep: isKept };
+    } finally {
+      await stored.close();
+    }
+  }
+
+  async #open(name: FeedName, file: NoteFile): Promise<StoredFile> {
+    const stored = await this.#storage.open(name, file);
+    if (stored === undefined) throw new Refusal('not_found', 'There is no such note.');
+    return stored;
+  }
+
+  /** Opened for each answer, so that nothing stays open for one that is never read. */
+  #reopened(name: FeedName, file: NoteFile, { size, modifiedAt }: StoredFile): LargeBody {
+    const open = () => this.#open(name, file);
+    return {
+      size,
+      async *read(start, end) {
+        const stored = await open();
+        try {
+          // The header with its tag has been promised: an answer cut off is better than one of other bytes.
+          if (stored.size !== size || stored.modifiedAt !== modifiedAt) throw replaced();
+          yield* stored.read(start, end);
+        } finally {
+          await stored.close();
+        }
+      },
+    };
+  }
+
+  async #hashOfLarge(name: FeedName, file: NoteFile, stored: StoredFile): Promise<string> {
+    const key = `${name}/${file} ${stored.size} ${stored.modifiedAt}`;
+    let hash = this.#hashes.get(key);
+    if (hash === undefined) {
+      const running = createHash('sha256');
+      for await (const chunk of stored.read(0, stored.size)) running.update(chunk);
+      hash = running.digest('base64url');
+      this.#hashes.set(key, hash);
+    }
+    return hash;
+  }
+}
+
+function replaced(): Refusal {
+  const cause = new Error('the file was replaced while it was sent');
+  return new Refusal('store_unavailable', 'The note has just been replaced, please try again.', { cause });
+}
+
+async function readWhole(stored: StoredFile): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(stored.size);
+  let size = 0;
+  for await (const chunk of stored.read(0, stored.size)) {
+    bytes.set(chunk, size);
+    size += chunk.length;
+  }
+  return bytes.subarray(0, size);
+}
+
+/** Off the event loop: WebCrypto hashes on its own threads. */
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url');
+}

@@ -1,0 +1,68 @@
+import { decodeCursor } from '../feeds/cursor.ts';
+import { dateOfId } from '../feeds/ids.ts';
+import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
+import { NOTE_TYPES } from '../feeds/note-types.ts';
+import { Refusal } from '../refusals.ts';
+import type { Position } from '../storage/storage.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 100;
+
+/** Where a query's values come from. */
+export interface QuerySource {
+  query(name: string): string | undefined;
+}
+
+/** A page as a client asks for it. */
+export interface RequestedPage {
+  readonly limit: number;
+  readonly tag: string | undefined;
+  /** Where it starts: a place in the order, or a note that has to be looked up for its place. */
+  readonly before: Position | NoteId | undefined;
+}
+
+/**
+ * The page that `?limit=`, `?before=` and `?tag=` ask for (contract §4).
+ * @throws Refusal `invalid_request` for a value out of range
+ */
+export function pageQuery(source: QuerySource): RequestedPage {
+  return { limit: limit(source), before: before(source), tag: tagQuery(source) };
+}
+
+/**
+ * The tag that `?tag=` asks for; undefined without it.
+ * @throws Refusal `invalid_request` for what cannot be a tag
+ */
+export function tagQuery(source: QuerySource): string | undefined {
+  const text = source.query('tag');
+  if (text === undefined) return undefined;
+  // Tested before it is lowered: some letters of other scripts have a lower case in a-z.
+  if (!/^[A-Za-z0-9_.:-]{1,32}$/.test(text))
+    throw new Refusal('invalid_request', 'A tag is 1 to 32 characters of a-z, 0-9, "-", "_", "." and ":".');
+  return text.toLowerCase();
+}
+
+function limit(source: QuerySource): number {
+  const text = source.query('limit');
+  if (text === undefined) return DEFAULT_LIMIT;
+  const value = Number(text);
+  if (!/^\d{1,3}$/.test(text) || value < 1 || value > MAX_LIMIT)
+    throw new Refusal('invalid_request', `limit is a number from 1 to ${MAX_LIMIT}.`);
+  return value;
+}
+
+function before(source: QuerySource): Position | NoteId | undefined {
+  const text = source.query('before');
+  if (text === undefined) return undefined;
+  const position = decodeCursor(text);
+  if (position !== undefined) return position;
+  if (!isNoteId(text)) throw badBefore();
+  const createdAt = dateOfId(text);
+  // Of several files with this id the one that comes last, so that the page starts after all of them.
+  return createdAt === undefined ? text : { createdAt, file: noteFile(text, NOTE_TYPES[0]) };
+}
+
+/** The refusal of a `before` that is no place in this feed. */
+export function badBefore(): Refusal {
+  return new Refusal('invalid_request', 'before is the "next" of an earlier page, or the id of a note.');
+}

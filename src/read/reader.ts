@@ -1,0 +1,260 @@
+import { encodeCursor } from '../feeds/cursor.ts';
+import { isNoteId, isReadId, noteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { mediaType } from '../feeds/note-types.ts';
+import type { Answer } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Representation } from '../http/representation.ts';
+import { Refusal } from '../refusals.ts';
+import type { Feed, Note, Page, Position, Storage } from '../storage/storage.ts';
+import { KnownBases } from './bases.ts';
+import type { Built, ReadCache } from './cache.ts';
+import type { ChangeSeconds } from './change-seconds.ts';
+import type { FileBodies } from './file-bodies.ts';
+import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
+import type { Renderer } from './renderer.ts';
+import { filesUrl } from './urls.ts';
+import type { Dated, ViewMaker } from './view-maker.ts';
+import { type ReadPlace, UNKNOWN_FEED, type ViewFeed, type ViewNote } from './views/document.ts';
+import { readFeed } from './views/note-json.ts';
+
+/** Notes in RSS and JSON Feed. */
+const FEED_LENGTH = 50;
+/** How long one answer waits for its texts to be rendered, in ms; what is not ready then goes out as plain text. */
+const RENDER_BUDGET = 4_000;
+
+export interface ReaderParts {
+  readonly storage: Storage;
+  readonly cache: ReadCache;
+  readonly changes: ChangeSeconds;
+  readonly renderer: Renderer;
+  readonly views: ViewMaker;
+  readonly files: FileBodies;
+  /** Title of a feed that has none. */
+  readonly serviceTitle: string;
+}
+
+/** Answers every read: from the cache at once, else from the storage, kept for the next one. */
+export class Reader {
+  readonly #parts: ReaderParts;
+  readonly #bases = new KnownBases();
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+  }
+
+  /** `GET /r/{read_id}/feed.xml` */
+  rss(exchange: Exchange): Answer | Promise<Answer> {
+    return this.#syndicated(exchange, 'rss');
+  }
+
+  /** `GET /r/{read_id}/feed.json` */
+  jsonFeed(exchange: Exchange): Answer | Promise<Answer> {
+    return this.#syndicated(exchange, 'json-feed');
+  }
+
+  /** `GET /r/{read_id}/{file}` */
+  file(exchange: Exchange): Answer | Promise<Answer> {
+    const readId = readIdOf(exchange);
+    const named = parseNoteFile(exchange.parameter(1));
+    if (named === undefined) throw notFound();
+    return this.#answer(exchange, readId, `file ${readId} ${named.file}`, async () => {
+      const feed = await this.#parts.storage.feedByReadId(readId);
+      if (feed === undefined) throw notFound();
+      return this.#parts.files.build(feed.name, named.file, mediaType(named.type));
+    });
+  }
+
+  /** `GET /api/v1/read/{read_id}` */
+  publicFeed(exchange: Exchange): Answer | Promise<Answer> {
+    const place = this.#placeOf(exchange);
+    const key = `feed ${place.base} ${place.readId}`;
+    return this.#answer(exchange, place.readId, key, async () => {
+      const feed = await this.#parts.storage.feedByReadId(place.readId);
+      const representation = this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), this.#dated(feed));
+      return this.#built(representation, feed !== undefined, place.base);
+    });
+  }
+
+  /** `GET /api/v1/read/{read_id}/notes` */
+  publicList(exchange: Exchange): Answer | Promise<Answer> {
+    const place = this.#placeOf(exchange);
+    const query = pageQuery(exchange);
+    const key = `list ${place.base} ${place.readId} ${pageKey(query)}`;
+    return this.#answer(exchange, place.readId, key, async () => {
+      const feed = await this.#parts.storage.feedByReadId(place.readId);
+      const { notes, next } = await this.#page(feed, query);
+      const { showSender } = feed ?? UNKNOWN_FEED;
+      const document = { ...place, showSender, notes, next: next && encodeCursor(next) };
+      const task = { view: 'public-note-list', document } as const;
+      const representation = await this.#parts.views.composed(task, this.#dated(feed));
+      return this.#built(representation, notes.length > 0, place.base);
+    });
+  }
+
+  /** `GET /api/v1/read/{read_id}/notes/{id}` */
+  publicNote(exchange: Exchange): Answer | Promise<Answer> {
+    const place = this.#placeOf(exchange);
+    const id = exchange.parameter(1);
+    const key = `note ${place.base} ${place.readId} ${id}`;
+    return this.#answer(exchange, place.readId, key, async () => {
+      const feed = await this.#parts.storage.feedByReadId(place.readId);
+      const note = feed && (await this.#note(feed, id));
+      if (note === undefined) throw notFound();
+      const document = { ...place, showSender: feed!.showSender, notes: [note] as const };
+      const representation = await this.#parts.views.composed(
+        { view: 'public-note', document },
+        this.#dated(feed),
+      );
+      return this.#built(representation, true, place.base);
+    });
+  }
+
+  /** `GET /api/v1/feeds/{feed}/notes` for a feed that the client may write to. */
+  async namedList(exchange: Exchange, feed: Feed): Promise<Answer> {
+    const { name, readId } = feed;
+    const base = this.#baseOf(exchange);
+    const query = pageQuery(exchange);
+    const key = `named-list ${base} ${readId} ${pageKey(query)}`;
+    return this.#answer(exchange, readId, key, async () => {
+      const { notes, next } = await this.#page(feed, query);
+      const document = { base, readId, name, notes, next: next && encodeCursor(next) };
+      const representation = await this.#parts.views.composed(
+        { view: 'named-note-list', document },
+        this.#dated(feed),
+      );
+      return this.#built(representation, notes.length > 0, base);
+    });
+  }
+
+  /** `GET /api/v1/feeds/{feed}/notes/{id}` for a feed that the client may write to. */
+  async namedNote(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
+    const { name, readId } = feed;
+    const base = this.#baseOf(exchange);
+    return this.#answer(exchange, readId, `named-note ${base} ${readId} ${id}`, async () => {
+      const note = await this.#note(feed, id);
+      if (note === undefined) throw notFound();
+      const document = { base, readId, name, notes: [note] as const };
+      const representation = await this.#parts.views.composed(
+        { view: 'named-note', document },
+        this.#dated(feed),
+      );
+      return this.#built(representation, true, base);
+    });
+  }
+
+  #syndicated(exchange: Exchange, view: 'rss' | 'json-feed'): Answer | Promise<Answer> {
+    const { base, readId } = this.#placeOf(exchange);
+    const tag = tagQuery(exchange);
+    return this.#answer(exchange, readId, `${view} ${base} ${readId} ${tag ?? ''}`, async () => {
+      const { storage, serviceTitle, views } = this.#parts;
+      const feed = await storage.feedByReadId(readId);
+      const { notes } = await this.#page(feed, { limit: FEED_LENGTH, tag, before: undefined });
+      const rendered = await this.#rendered(notes, filesUrl(base, readId));
+      const document = {
+        base,
+        readId,
+        serviceTitle,
+        feed: feed === undefined ? UNKNOWN_FEED : viewFeed(feed),
+        tag,
+        notes: rendered.notes,
+      };
+      const representation = await views.composed({ view, document }, this.#dated(feed));
+      return this.#built(representation, notes.length > 0 && rendered.isComplete, base);
+    });
+  }
+
+  /** One text after the other: a feed of slow texts holds one thread, not all of them. */
+  async #rendered(notes: readonly Note[], base: string): Promise<{ notes: ViewNote[]; isComplete: boolean }> {
+    const { renderer } = this.#parts;
+    const until = performance.now() + RENDER_BUDGET;
+    const rendered: ViewNote[] = [];
+    let isComplete = true;
+    for (const note of notes) {
+      const { content } = note;
+      if (content === undefined) {
+        rendered.push(note);
+        continue;
+      }
+      const isInTime = performance.now() < until;
+      const html = isInTime ? await renderer.html(content, base) : renderer.ready(content, base);
+      if (html === undefined) isComplete = false;
+      rendered.push({ ...note, html });
+    }
+    return { notes: rendered, isComplete };
+  }
+
+  /** Must stay free of work: on a hit this is all that happens between request and answer. */
+  #answer(
+    exchange: Exchange,
+    readId: ReadId,
+    key: string,
+    build: () => Promise<Built>,
+  ): Answer | Promise<Answer> {
+    const ready = this.#parts.cache.get(key);
+    return ready === undefined
+      ? this.#parts.cache.load(readId, key, build).then((built) => built.answer(exchange))
+      : ready.answer(exchange);
+  }
+
+  #baseOf({ base }: Exchange): string {
+    this.#bases.use(base);
+    return base;
+  }
+
+  #placeOf(exchange: Exchange): ReadPlace {
+    return { readId: readIdOf(exchange), base: this.#baseOf(exchange) };
+  }
+
+  #built(representation: Representation, worthKeeping: boolean, base: string): Built {
+    return { representation, keep: worthKeeping && this.#bases.admit(base) };
+  }
+
+  async #page(feed: Feed | undefined, query: RequestedPage): Promise<Page> {
+    // Where there is nothing, no place is looked up: a feed without notes must read like a read id nobody has.
+    if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
+    const { limit, tag } = query;
+    const before = typeof query.before === 'string' ? await this.#note(feed, query.before) : query.before;
+    if (query.before !== undefined && before === undefined) throw badBefore();
+    const position = before && ('file' in before ? before : positionOf(before));
+    return this.#parts.storage.page(feed.name, { limit, tag, before: position });
+  }
+
+  async #note(feed: Feed, id: string): Promise<Note | undefined> {
+    return isNoteId(id) ? this.#parts.storage.note(feed.name, id) : undefined;
+  }
+
+  /** An empty feed is not dated: nothing tells it from a read id that nobody has. */
+  #dated(feed: Feed | undefined): Dated | undefined {
+    if (feed === undefined || feed.noteCount === 0) return undefined;
+    const { readId, changedAt } = feed;
+    return { lastModified: changedAt, isSecondShared: this.#parts.changes.isShared(readId, changedAt) };
+  }
+}
+
+/**
+ * The read id in the path. One that nobody has is as good as any other: it reads as an empty feed.
+ * @throws Refusal `not_found` for what can never be one
+ */
+function readIdOf(exchange: Exchange): ReadId {
+  const text = exchange.parameter(0);
+  if (!isReadId(text)) throw notFound();
+  return text;
+}
+
+function positionOf(note: Note): Position {
+  return { createdAt: note.createdAt, file: noteFile(note.id, note.type) };
+}
+
+/** What public views may know of a feed: not its name. */
+function viewFeed({ title, description, image, showSender, changedAt }: Feed): ViewFeed {
+  return { title, description, image, showSender, changedAt };
+}
+
+function pageKey({ limit, tag, before }: RequestedPage): string {
+  const place = typeof before === 'string' ? before : before && encodeCursor(before);
+  return `${limit} ${tag ?? ''} ${place ?? ''}`;
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', 'There is no such note.');
+}

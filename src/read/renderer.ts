@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { Refusal } from '../refusals.ts';
+import type { WorkerPool } from '../worker-pool.ts';
+import { escapedText } from './html.ts';
+
+/** The longest a text may take to render before readers get it as plain text, in ms. */
+const TIME_LIMIT = 2_000;
+/** How many texts that took too much are remembered, so that no reader waits for them again. */
+const REMEMBERED_SLOW = 10_000;
+
+/** Markdown to HTML on worker threads, once for each text. */
+export class Renderer {
+  readonly #pool: WorkerPool;
+  readonly #rendered: LRUCache<string, string>;
+  readonly #slow = new LRUCache<string, true>({ max: REMEMBERED_SLOW });
+  /** The last rendering asked for of a text, by the text's hash. */
+  readonly #lastOf = new Map<string, Promise<string>>();
+
+  /** @param keepBytes how much rendered HTML is kept, in bytes */
+  constructor(pool: WorkerPool, keepBytes: number) {
+    this.#pool = pool;
+    this.#rendered = new LRUCache({
+      maxSize: Math.max(1, keepBytes),
+      sizeCalculation: (html, key) => 2 * (html.length + key.length) + 100,
+    });
+  }
+
+  /**
+   * The HTML of a note; its text in a `<pre>` when rendering takes too much time or memory.
+   * @param base what relative references are relative to
+   * @throws Refusal `busy` when too many texts wait
+   */
+  async html(markdown: Uint8Array, base: string): Promise<string> {
+    const hash = hashOf(markdown);
+    const ready = this.#ready(hash, markdown, base);
+    if (ready !== undefined) return ready;
+    // One rendering of a text at a time: a slow one, asked for in many views at once, would hold every thread.
+    const render = () => this.#ready(hash, markdown, base) ?? this.#render(hash, markdown, base);
+    const before = this.#lastOf.get(hash);
+    const rendering = before === undefined ? this.#render(hash, markdown, base) : before.then(render, render);
+    this.#lastOf.set(hash, rendering);
+    try {
+      return await rendering;
+    } finally {
+      if (this.#lastOf.get(hash) === rendering) this.#lastOf.delete(hash);
+    }
+  }
+
+  /** The HTML of a note where it is known without waiting. */
+  ready(markdown: Uint8Array, base: string): string | undefined {
+    return this.#ready(hashOf(markdown), markdown, base);
+  }
+
+  #ready(hash: string, markdown: Uint8Array, base: string): string | undefined {
+    return this.#slow.has(hash) ? escapedText(markdown) : this.#rendered.get(`${hash} ${base}`);
+  }
+
+  async #render(hash: string, markdown: Uint8Array, base: string): Promise<string> {
+    try {
+      const task = { markdown, base };
+      const html = (await this.#pool.run('render-markdown', task, { timeLimitMs: TIME_LIMIT })) as string;
+      this.#rendered.set(`${hash} ${base}`, html);
+      return html;
+    } catch (cause) {
+      if (cause instanceof Refusal) throw cause;
+      // It ran out of time or memory, and would again.
+      this.#slow.set(hash, true);
+      return escapedText(markdown);
+    }
+  }
+}
+
+function hashOf(markdown: Uint8Array): string {
+  return createHash('sha256').update(markdown).digest('base64url');
+}

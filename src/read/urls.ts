@@ -1,0 +1,55 @@
+import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+
+/**
+ * The absolute addresses of contract §4 and §6. `base` is the service's own address without a slash at its
+ * end. Only the functions that take a `FeedName` give addresses that are keys; all others are public.
+ */
+
+/** The feed page. Whoever has this address may write. */
+export function feedUrl(base: string, name: FeedName): string {
+  return `${base}/${name}`;
+}
+
+/** A note by the feed's name. Whoever has this address may write. */
+export function noteUrlByName(base: string, name: FeedName, id: NoteId): string {
+  return `${base}/${name}/${segment(id)}`;
+}
+
+/** The read-only page of a feed. */
+export function readPageUrl(base: string, readId: ReadId): string {
+  return `${base}/r/${readId}`;
+}
+
+/** What relative references in a feed's markdown are relative to; ends with a slash. */
+export function filesUrl(base: string, readId: ReadId): string {
+  return `${base}/r/${readId}/`;
+}
+
+/** The read-only page of a note. */
+export function noteUrl(base: string, readId: ReadId, id: NoteId): string {
+  return filesUrl(base, readId) + segment(id);
+}
+
+/** The bytes of a note. */
+export function fileUrl(base: string, readId: ReadId, file: NoteFile): string {
+  return filesUrl(base, readId) + segment(file);
+}
+
+/** The RSS feed, of one tag when there is one; without a tag this is the `read_url` of contract §4. */
+export function rssUrl(base: string, readId: ReadId, tag?: string): string {
+  return `${filesUrl(base, readId)}feed.xml${tagQuery(tag)}`;
+}
+
+/** The JSON Feed, of one tag when there is one. */
+export function jsonFeedUrl(base: string, readId: ReadId, tag?: string): string {
+  return `${filesUrl(base, readId)}feed.json${tagQuery(tag)}`;
+}
+
+function tagQuery(tag: string | undefined): string {
+  return tag === undefined ? '' : `?tag=${segment(tag)}`;
+}
+
+// A hand-placed id may hold anything, and encodeURIComponent throws on a lone surrogate.
+function segment(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

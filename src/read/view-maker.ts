@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import type { Coding } from '../http/accept-encoding.ts';
+import { NOSNIFF } from '../http/answer.ts';
+import { Representation } from '../http/representation.ts';
+import type { WorkerPool } from '../worker-pool.ts';
+import { type Composed, type ComposeTask, compose } from './views/compose.ts';
+import type { ViewNote } from './views/document.ts';
+
+/** Up to this much text a view is made on the event loop: that takes less than the trip to a worker. */
+const INLINE_MAX_BYTES = 64 * 1024;
+
+const PUBLIC = 'public, max-age=60';
+const PRIVATE = 'private, no-store';
+
+const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, string>>>> = {
+  rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', 'Cache-Control': PUBLIC },
+  'json-feed': { 'Content-Type': 'application/feed+json', 'Cache-Control': PUBLIC },
+  'public-note-list': { 'Content-Type': 'application/json', 'Cache-Control': PUBLIC },
+  'public-note': { 'Content-Type': 'application/json', 'Cache-Control': PUBLIC },
+  'named-note-list': { 'Content-Type': 'application/json', 'Cache-Control': PRIVATE },
+  'named-note': { 'Content-Type': 'application/json', 'Cache-Control': PRIVATE },
+};
+
+/** When a view last changed; undefined for one that has nothing to date. */
+export interface Dated {
+  /** Ms since the epoch. */
+  readonly lastModified: number;
+  readonly isSecondShared: boolean;
+}
+
+/** Turns views into representations: bytes, validators, and compressed forms when asked for. */
+export class ViewMaker {
+  readonly #pool: WorkerPool;
+
+  constructor(pool: WorkerPool) {
+    this.#pool = pool;
+  }
+
+  /** A view over notes. */
+  async composed(task: ComposeTask, dated: Dated | undefined): Promise<Representation> {
+    const { bytes, sha256 } = await this.#compose(task);
+    return this.#represent(bytes, sha256, FIELDS[task.view], dated);
+  }
+
+  /** A public JSON value. */
+  json(value: unknown, dated: Dated | undefined): Representation {
+    const bytes = Buffer.from(JSON.stringify(value));
+    const sha256 = createHash('sha256').update(bytes).digest('base64url');
+    return this.#represent(bytes, sha256, FIELDS['public-note'], dated);
+  }
+
+  #represent(
+    body: Uint8Array,
+    etag: string,
+    fields: Readonly<Record<string, string>>,
+    dated: Dated | undefined,
+  ): Representation {
+    return new Representation({
+      body,
+      etag,
+      ...dated,
+      fields: { ...fields, ...NOSNIFF },
+      compress: (bytes, coding) => this.#compress(bytes, coding),
+    });
+  }
+
+  async #compose(task: ComposeTask): Promise<Composed> {
+    if (textSize(task.document.notes) <= INLINE_MAX_BYTES) return compose(task);
+    return (await this.#pool.run('compose', withOwnBuffers(task))) as Composed;
+  }
+
+  async #compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
+    return (await this.#pool.run('compress', { bytes, coding })) as Uint8Array;
+  }
+}
+
+function textSize(notes: readonly ViewNote[]): number {
+  let size = 0;
+  for (const { content, html } of notes) size += (content?.length ?? 0) + (html?.length ?? 0);
+  return size;
+}
+
+/** A part of a buffer would take the whole buffer along to the worker. */
+function withOwnBuffers(task: ComposeTask): ComposeTask {
+  const notes = task.document.notes.map((note) => {
+    const { content } = note;
+    const isPart = content !== undefined && content.byteLength !== content.buffer.byteLength;
+    return isPart ? { ...note, content: new Uint8Array(content) } : note;
+  });
+  return { ...task, document: { ...task.document, notes } } as ComposeTask;
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { Note } from '../../storage/storage.ts';
+import type { FeedDocument } from './document.ts';
+import { jsonFeed } from './json-feed.ts';
+import {
+  type NamedPlace,
+  type NotePage,
+  namedNote,
+  namedNoteList,
+  type PublicPlace,
+  publicNote,
+  publicNoteList,
+} from './note-json.ts';
+import { rss } from './rss.ts';
+
+/** A view and the plain data it is made of; can be sent to a worker. */
+export type ComposeTask =
+  | { readonly view: 'rss' | 'json-feed'; readonly document: FeedDocument }
+  | { readonly view: 'named-note-list'; readonly document: NamedPlace & NotePage }
+  | { readonly view: 'public-note-list'; readonly document: PublicPlace & NotePage }
+  | { readonly view: 'named-note'; readonly document: NamedPlace & OneNote }
+  | { readonly view: 'public-note'; readonly document: PublicPlace & OneNote };
+
+/** The only note of a view, in the place where the others have many. */
+interface OneNote {
+  readonly notes: readonly [Note];
+}
+
+/** A view as it is sent. */
+export interface Composed {
+  /** UTF-8, in a buffer of its own. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** SHA-256 of the bytes in base64url. */
+  readonly sha256: string;
+}
+
+/** The bytes of a view. A feed of 20 KB costs a fraction of a millisecond, one of 5 MB tens of them. */
+export function compose(task: ComposeTask): Composed {
+  const bytes = new TextEncoder().encode(text(task));
+  return { bytes, sha256: createHash('sha256').update(bytes).digest('base64url') };
+}
+
+function text(task: ComposeTask): string {
+  switch (task.view) {
+    case 'rss':
+      return rss(task.document);
+    case 'json-feed':
+      return JSON.stringify(jsonFeed(task.document));
+    case 'named-note-list':
+      return JSON.stringify(namedNoteList(task.document));
+    case 'public-note-list':
+      return JSON.stringify(publicNoteList(task.document));
+    case 'named-note':
+      return JSON.stringify(namedNote(task.document.notes[0], task.document));
+    case 'public-note':
+      return JSON.stringify(publicNote(task.document.notes[0], task.document));
+  }
+}

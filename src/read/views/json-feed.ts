@@ -1,0 +1,71 @@
+import { noteGuid } from '../../feeds/guid.ts';
+import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../urls.ts';
+import type { FeedDocument, ViewNote } from './document.ts';
+import { noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
+
+/** A JSON Feed 1.1 document; members that are undefined are left out when it is written. */
+export interface JsonFeed {
+  version: 'https://jsonfeed.org/version/1.1';
+  title: string;
+  home_page_url: string;
+  feed_url: string;
+  description: string | undefined;
+  icon: string | undefined;
+  items: JsonFeedItem[];
+}
+
+/** A note in a JSON Feed. */
+export interface JsonFeedItem {
+  id: string;
+  url: string;
+  title: string | undefined;
+  content_html: string;
+  content_text: string | undefined;
+  image: string | undefined;
+  date_published: string;
+  authors: { name: string }[] | undefined;
+  tags: readonly string[] | undefined;
+  attachments: JsonFeedAttachment[] | undefined;
+}
+
+/** A picture of a note in a JSON Feed. */
+export interface JsonFeedAttachment {
+  url: string;
+  mime_type: string;
+  title: string | undefined;
+  size_in_bytes: number;
+}
+
+/** The JSON Feed 1.1 document of a feed (https://www.jsonfeed.org/version/1.1/), of the same notes as its RSS. */
+export function jsonFeed(document: FeedDocument): JsonFeed {
+  const { base, readId, feed, tag } = document;
+  return {
+    version: 'https://jsonfeed.org/version/1.1',
+    title: feed.title || document.serviceTitle,
+    home_page_url: readPageUrl(base, readId),
+    feed_url: jsonFeedUrl(base, readId, tag),
+    description: feed.description || undefined,
+    icon: feed.image && fileUrl(base, readId, feed.image),
+    items: document.notes.map((note) => item(note, document)),
+  };
+}
+
+function item(note: ViewNote, document: FeedDocument): JsonFeedItem {
+  const { base, readId, feed } = document;
+  const { sender, tags } = note.meta;
+  const file = note.content === undefined ? picture(note, document) : undefined;
+  return {
+    id: noteGuid(readId, note.id),
+    url: noteUrl(base, readId, note.id),
+    title: noteTitle(note) || undefined,
+    content_html: noteHtml(note, document),
+    content_text: noteText(note, document) || undefined,
+    image: file?.url,
+    date_published: new Date(note.createdAt).toISOString(),
+    authors: sender && feed.showSender ? [{ name: sender }] : undefined,
+    tags: tags.length > 0 ? tags : undefined,
+    attachments: file && [
+      { url: file.url, mime_type: file.type, title: note.meta.name || undefined, size_in_bytes: file.size },
+    ],
+  };
+}

@@ -1,0 +1,135 @@
+import { type FeedName, type NoteFile, type NoteId, noteFile } from '../../feeds/names.ts';
+import { mediaType } from '../../feeds/note-types.ts';
+import type { Note } from '../../storage/storage.ts';
+import { exactText } from '../text.ts';
+import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../urls.ts';
+import type { ReadPlace, ViewFeed } from './document.ts';
+import { noteTitle } from './shown-note.ts';
+
+/** `Note` of contract §4; members that are undefined are left out when it is written. */
+export interface NoteJson {
+  id: NoteId;
+  type: string;
+  file: NoteFile;
+  file_url: string;
+  size: number;
+  title: string;
+  content: string | undefined;
+  alt: string | undefined;
+  name: string | undefined;
+  created_at: string;
+  url: string;
+  sender: string | undefined;
+  tags: readonly string[];
+}
+
+/** `NoteList` of contract §4. */
+export interface NoteListJson {
+  notes: NoteJson[];
+  /** The cursor of the next page. */
+  next: string | null;
+}
+
+/** `Created` of contract §4. */
+export interface CreatedJson {
+  id: NoteId;
+  url: string;
+  feed_url: string;
+  read_url: string;
+  file: NoteFile;
+  file_url: string;
+}
+
+/** `ReadFeed` of contract §4. */
+export interface ReadFeedJson {
+  title: string;
+  description: string;
+  image_url: string | null;
+}
+
+/** A feed seen by whoever knows its name: the addresses hold the key. */
+export interface NamedPlace extends ReadPlace {
+  readonly name: FeedName;
+}
+
+/** A feed seen by its readers: nothing holds its name. */
+export interface PublicPlace extends ReadPlace {
+  readonly showSender: boolean;
+}
+
+/** A page of a feed, for a list. */
+export interface NotePage {
+  /** Newest first. */
+  readonly notes: readonly Note[];
+  /** The cursor of the next page; undefined on the last. */
+  readonly next: string | undefined;
+}
+
+/** A note for whoever knows the feed's name. */
+export function namedNote(note: Note, place: NamedPlace): NoteJson {
+  return noteJson(note, place, noteUrlByName(place.base, place.name, note.id), note.meta.sender);
+}
+
+/** A note for the feed's readers. */
+export function publicNote(note: Note, place: PublicPlace): NoteJson {
+  const sender = place.showSender ? note.meta.sender : undefined;
+  return noteJson(note, place, noteUrl(place.base, place.readId, note.id), sender);
+}
+
+/** A page for whoever knows the feed's name. */
+export function namedNoteList(document: NamedPlace & NotePage): NoteListJson {
+  return { notes: document.notes.map((note) => namedNote(note, document)), next: document.next ?? null };
+}
+
+/** A page for the feed's readers. */
+export function publicNoteList(document: PublicPlace & NotePage): NoteListJson {
+  return { notes: document.notes.map((note) => publicNote(note, document)), next: document.next ?? null };
+}
+
+/** The answer to a post. */
+export function createdNote({ id, type }: Pick<Note, 'id' | 'type'>, place: NamedPlace): CreatedJson {
+  const { base, readId, name } = place;
+  const file = noteFile(id, type);
+  return {
+    id,
+    url: noteUrlByName(base, name, id),
+    feed_url: feedUrl(base, name),
+    read_url: rssUrl(base, readId),
+    file,
+    file_url: fileUrl(base, readId, file),
+  };
+}
+
+/** What the public read API says of a feed. */
+export function readFeed(feed: ViewFeed, { base, readId }: ReadPlace): ReadFeedJson {
+  return {
+    title: feed.title,
+    description: feed.description,
+    image_url: feed.image === undefined ? null : fileUrl(base, readId, feed.image),
+  };
+}
+
+function noteJson(
+  note: Note,
+  { base, readId }: ReadPlace,
+  url: string,
+  sender: string | undefined,
+): NoteJson {
+  const { id, type, size, meta, content, createdAt } = note;
+  const file = noteFile(id, type);
+  return {
+    id,
+    type: mediaType(type),
+    file,
+    file_url: fileUrl(base, readId, file),
+    size,
+    title: noteTitle(note),
+    content: content && exactText(content),
+    alt: meta.alt,
+    name: meta.name,
+    created_at: new Date(createdAt).toISOString(),
+    url,
+    sender,
+    tags: meta.tags,
+  };
+}

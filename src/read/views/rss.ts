@@ -1,0 +1,76 @@
+import { noteGuid } from '../../feeds/guid.ts';
+import { fileUrl, noteUrl, readPageUrl, rssUrl } from '../urls.ts';
+import { element, emptyElement, group } from '../xml.ts';
+import type { FeedDocument, ViewNote } from './document.ts';
+import { noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
+
+/** Minutes for which a reader may keep the feed before it asks again. An unchanged feed costs a 304. */
+const TIME_TO_LIVE = 5;
+
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
+const NAMESPACES = {
+  'xmlns:atom': 'http://www.w3.org/2005/Atom',
+  'xmlns:content': 'http://purl.org/rss/1.0/modules/content/',
+  'xmlns:dc': 'http://purl.org/dc/elements/1.1/',
+};
+
+/** The RSS 2.0 document of a feed (contract §6). The same input gives the same text at any time. */
+export function rss(document: FeedDocument): string {
+  const channel = group('channel', [
+    ...head(document),
+    ...document.notes.map((note) => item(note, document)),
+  ]);
+  return `${DECLARATION}\n${group('rss', [channel], { version: '2.0', ...NAMESPACES })}\n`;
+}
+
+function head(document: FeedDocument): (string | undefined)[] {
+  const { base, readId, feed, tag, notes } = document;
+  const title = feed.title || document.serviceTitle;
+  const page = readPageUrl(base, readId);
+  return [
+    element('title', title),
+    element('link', page),
+    element('description', feed.description),
+    emptyElement('atom:link', {
+      href: rssUrl(base, readId, tag),
+      rel: 'self',
+      type: 'application/rss+xml',
+    }),
+    feed.image &&
+      group('image', [
+        element('url', fileUrl(base, readId, feed.image)),
+        element('title', title),
+        element('link', page),
+      ]),
+    // The time of a change would tell a feed without notes from one that does not exist.
+    notes.length > 0 ? element('lastBuildDate', rfc822(feed.changedAt)) : undefined,
+    element('ttl', String(TIME_TO_LIVE)),
+  ];
+}
+
+function item(note: ViewNote, document: FeedDocument): string {
+  const { base, readId, feed } = document;
+  const { sender, tags } = note.meta;
+  const title = noteTitle(note);
+  return group('item', [
+    title ? element('title', title) : undefined,
+    element('link', noteUrl(base, readId, note.id)),
+    element('guid', noteGuid(readId, note.id), { isPermaLink: 'false' }),
+    element('pubDate', rfc822(note.createdAt)),
+    ...tags.map((tag) => element('category', tag)),
+    sender && feed.showSender ? element('dc:creator', sender) : undefined,
+    element('description', noteText(note, document)),
+    element('content:encoded', noteHtml(note, document)),
+    note.content === undefined ? enclosure(note, document) : undefined,
+  ]);
+}
+
+function enclosure(note: ViewNote, document: FeedDocument): string {
+  const { url, type, size } = picture(note, document);
+  return emptyElement('enclosure', { url, length: String(size), type });
+}
+
+/** Date and time as RSS wants them (RFC 822 with a year of four digits), always in GMT. */
+function rfc822(time: number): string {
+  return new Date(time).toUTCString();
+}

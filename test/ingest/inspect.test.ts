@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { INLINE_MAX_BYTES, inspectPicture } from '../../src/ingest/inspect.ts';
+import { WorkerPool } from '../../src/worker-pool.ts';
+
+/** A picture of `size` bytes that starts like a GIF, in shared memory as bodies are. */
+function gif(size: number): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(size + 16)).subarray(16).fill(7);
+  bytes.set(Buffer.from('GIF89a'));
+  return bytes;
+}
+
+for (const size of [6, INLINE_MAX_BYTES, INLINE_MAX_BYTES + 1, 5 * 1024 * 1024]) {
+  t.test(`signature and hash of ${size} bytes`, async (t) => {
+    const pool = new WorkerPool({ threads: 1, maxQueue: 1 });
+    t.teardown(() => pool.drain());
+    const bytes = gif(size);
+    const sha256 = createHash('sha256').update(bytes).digest('base64url');
+    t.same(await inspectPicture(pool, 'gif', bytes), { signed: true, sha256 });
+    t.same(await inspectPicture(pool, 'png', bytes), { signed: false, sha256 });
+  });
+}
+
+t.test('only small pictures are inspected where there is no pool to take them', async (t) => {
+  const stopped = new WorkerPool({ threads: 1, maxQueue: 1 });
+  await stopped.drain();
+  t.match(await inspectPicture(stopped, 'gif', gif(INLINE_MAX_BYTES)), { signed: true });
+  await t.rejects(inspectPicture(stopped, 'gif', gif(INLINE_MAX_BYTES + 1)), { code: 'busy' });
+});

@@ -1,0 +1,18 @@
+import t from 'tap';
+import type { ReadId } from '../../src/feeds/names.ts';
+import { ChangeSeconds } from '../../src/read/change-seconds.ts';
+
+const FEED = 'read-id' as ReadId;
+const SECOND = 1_700_000_000_000;
+
+t.test('a second is shared where two changes fell into it, or where that is not known', async (t) => {
+  const changes = new ChangeSeconds();
+  t.equal(changes.isShared(FEED, SECOND), true, 'nothing is known');
+  changes.note(FEED, SECOND + 100);
+  t.equal(changes.isShared(FEED, SECOND + 100), false, 'one change');
+  changes.note(FEED, SECOND + 999);
+  t.equal(changes.isShared(FEED, SECOND + 999), true, 'two in a second');
+  changes.note(FEED, SECOND + 1000);
+  t.equal(changes.isShared(FEED, SECOND + 1000), false, 'one in the next');
+  t.equal(changes.isShared(FEED, SECOND + 5000), true, 'a date that is still to come');
+});

@@ -1,0 +1,123 @@
+/** The reader over a storage that counts: what is answered from the cache, and for whom it is kept. */
+import t from 'tap';
+import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
+import type { Answer } from '../../src/http/answer.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { ReadCache } from '../../src/read/cache.ts';
+import { ChangeSeconds } from '../../src/read/change-seconds.ts';
+import { FileBodies } from '../../src/read/file-bodies.ts';
+import { Reader } from '../../src/read/reader.ts';
+import type { Renderer } from '../../src/read/renderer.ts';
+import { ViewMaker } from '../../src/read/view-maker.ts';
+import type { Feed, Note, Storage } from '../../src/storage/storage.ts';
+import type { WorkerPool } from '../../src/worker-pool.ts';
+
+const READ_ID = 'read-id' as ReadId;
+const FEED: Feed = {
+  key: '1',
+  name: 'key' as FeedName,
+  readId: READ_ID,
+  title: '',
+  description: '',
+  showSender: true,
+  image: undefined,
+  passwordHash: undefined,
+  changedAt: 1_700_000_000_000,
+  noteCount: 1,
+  imageCount: 0,
+};
+const NOTE: Note = {
+  id: 'note' as NoteId,
+  type: 'md',
+  size: 4,
+  createdAt: 1_700_000_000_000,
+  meta: { tags: [] },
+  content: Buffer.from('text'),
+};
+
+/** A reader of one feed, and how often it asked the storage for notes. */
+function counted() {
+  const counts = { pages: 0 };
+  const storage = {
+    feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
+    page: async () => {
+      counts.pages += 1;
+      return { notes: [NOTE], next: undefined };
+    },
+  } as Partial<Storage> as Storage;
+  const cache = new ReadCache(1024 * 1024);
+  const reader = new Reader({
+    storage,
+    cache,
+    changes: new ChangeSeconds(),
+    renderer: { html: async () => '<p>text</p>' } as Partial<Renderer> as Renderer,
+    views: new ViewMaker({} as WorkerPool),
+    files: new FileBodies(storage, cache.largestEntry),
+    serviceTitle: 'Notes',
+  });
+  return { reader, cache, counts };
+}
+
+function request(base: string, readId: string = READ_ID): Exchange {
+  return {
+    base,
+    isHead: false,
+    parameter: () => readId,
+    query: () => undefined,
+    header: () => undefined,
+  } as unknown as Exchange;
+}
+
+const text = (answer: Answer) => Buffer.from(answer.body as Uint8Array).toString();
+
+t.test('200 made-up Hosts push nothing out of the cache and fill it with little', async (t) => {
+  const { reader, cache, counts } = counted();
+  const mine = request('http://notes.example');
+  const answer = await reader.rss(mine);
+  const alone = cache.size;
+  for (let i = 0; i < 200; i += 1) {
+    const made = await reader.rss(request(`http://made-up-${i}.example`));
+    t.match(text(made), `http://made-up-${i}.example/r/`);
+  }
+  const { pages } = counts;
+  t.equal(reader.rss(mine), answer, 'the very answer of before, at once');
+  t.equal(counts.pages, pages);
+  t.ok(cache.size < 10 * alone, `${cache.size} bytes are held`);
+});
+
+t.test('a Host in use keeps its place, even where all its answers come from the cache', async (t) => {
+  let now = 0;
+  t.intercept(Date, 'now', { value: () => now });
+  const { reader, counts } = counted();
+  const mine = request('http://notes.example');
+  await reader.rss(mine);
+  for (let minute = 0; minute < 5; minute += 1) {
+    now += 61_000;
+    await reader.rss(mine);
+    for (let i = 0; i < 20; i += 1) await reader.rss(request(`http://made-up-${minute}-${i}.example`));
+  }
+  await reader.jsonFeed(mine);
+  const { pages } = counts;
+  await reader.jsonFeed(mine);
+  t.equal(counts.pages, pages, 'a new view is kept for it');
+});
+
+t.test('a Host out of use gives its place to another', async (t) => {
+  let now = 0;
+  t.intercept(Date, 'now', { value: () => now });
+  const { reader, counts } = counted();
+  for (let i = 0; i < 20; i += 1) await reader.rss(request(`http://old-${i}.example`));
+  now += 61_000;
+  await reader.rss(request('http://new.example'));
+  const { pages } = counts;
+  await reader.rss(request('http://new.example'));
+  t.equal(counts.pages, pages);
+});
+
+t.test('read ids that nobody has fill nothing', async (t) => {
+  const { reader, cache } = counted();
+  for (let i = 0; i < 200; i += 1)
+    for (const view of ['rss', 'jsonFeed', 'publicList', 'publicFeed'] as const)
+      await reader[view](request('http://notes.example', `unknown-${i}`));
+  t.equal(cache.size, 0);
+});

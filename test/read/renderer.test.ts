@@ -1,0 +1,79 @@
+import t from 'tap';
+import { Renderer } from '../../src/read/renderer.ts';
+import { Refusal } from '../../src/refusals.ts';
+import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
+
+/** A pool whose tasks end when the test says so. */
+class HeldPool {
+  readonly tasks: PromiseWithResolvers<unknown>[] = [];
+
+  run(): Promise<unknown> {
+    const task = Promise.withResolvers<unknown>();
+    this.tasks.push(task);
+    return task.promise;
+  }
+}
+
+function renderer(keepBytes = 100_000): {
+  html: (text: string, base: string) => Promise<string>;
+  pool: HeldPool;
+} {
+  const pool = new HeldPool();
+  const real = new Renderer(pool as unknown as WorkerPool, keepBytes);
+  return { html: (text, base) => real.html(Buffer.from(text), base), pool };
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+const settle = () => new Promise(setImmediate);
+
+t.test('a text is rendered once for all who ask', async (t) => {
+  const { html, pool } = renderer();
+  const asked = Array.from({ length: 5 }, () => html('a', 'base'));
+  await settle();
+  t.equal(pool.tasks.length, 1);
+  pool.tasks[0]!.resolve('<p>a</p>');
+  t.strictSame(new Set(await Promise.all(asked)), new Set(['<p>a</p>']));
+  t.equal(await html('a', 'base'), '<p>a</p>');
+  t.equal(pool.tasks.length, 1, 'and kept');
+});
+
+t.test('different texts do not wait for each other', async (t) => {
+  const { html, pool } = renderer();
+  const asked = [html('a', 'base'), html('b', 'base')];
+  await settle();
+  t.equal(pool.tasks.length, 2);
+  for (const task of pool.tasks) task.resolve('<p></p>');
+  await Promise.all(asked);
+});
+
+t.test('a text holds one thread, whatever addresses it is rendered for', async (t) => {
+  const { html, pool } = renderer();
+  const asked = ['one', 'two', 'three'].map((base) => html('a', base));
+  for (const [index, base] of ['one', 'two', 'three'].entries()) {
+    await settle();
+    t.equal(pool.tasks.length, index + 1);
+    pool.tasks[index]!.resolve(`<p>${base}</p>`);
+  }
+  t.strictSame(await Promise.all(asked), ['<p>one</p>', '<p>two</p>', '<p>three</p>']);
+});
+
+t.test('a text that ran out of time is text for all who wait, and for all who come', async (t) => {
+  const { html, pool } = renderer();
+  const asked = ['one', 'two', 'one'].map((base) => html('<a>', base));
+  await settle();
+  pool.tasks[0]!.reject(new TaskTimeout(1));
+  t.strictSame(new Set(await Promise.all(asked)), new Set(['<pre>&lt;a&gt;</pre>']));
+  t.equal(await html('<a>', 'three'), '<pre>&lt;a&gt;</pre>');
+  t.equal(pool.tasks.length, 1);
+});
+
+t.test('a refusal is told to who met it; the next tries again', async (t) => {
+  const { html, pool } = renderer();
+  const [first, second] = [html('a', 'base'), html('a', 'base')];
+  await settle();
+  pool.tasks[0]!.reject(new Refusal('busy', 'Busy.'));
+  await t.rejects(first, { code: 'busy' });
+  await settle();
+  pool.tasks[1]!.resolve('<p>a</p>');
+  t.equal(await second, '<p>a</p>');
+});

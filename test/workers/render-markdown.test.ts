@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { escapedText } from '../../src/read/html.ts';
+import renderMarkdown from '../../workers/render-markdown.ts';
+import { HOSTILE_NOTES, hostileText } from '../support/hostile-notes.ts';
+import { plainText, violations } from '../support/strict-html.ts';
+
+const base = 'https://notes.example/r/abc/';
+const bytes = (text: string) => new TextEncoder().encode(text);
+const render = (text: string) => renderMarkdown({ markdown: bytes(text), base }).trim();
+
+t.test('the usual markdown', async (t) => {
+  const cases: Record<string, string> = {
+    '# Title': '<h1>Title</h1>',
+    '*a* **b** ~~c~~ `d`': '<p><em>a</em> <strong>b</strong> <del>c</del> <code>d</code></p>',
+    'a\\\nb': '<p>a<br />b</p>',
+    '- a\n- b': '<ul>\n<li>a</li>\n<li>b</li>\n</ul>',
+    '3. a': '<ol start="3">\n<li>a</li>\n</ol>',
+    '- [ ] a\n- [x] b': '<ul>\n<li>☐ a</li>\n<li>☑ b</li>\n</ul>',
+    '```js\na < b\n```': '<pre><code>a &lt; b\n</code></pre>',
+    'https://a.example/?b=1&c=2':
+      '<p><a href="https://a.example/?b=1&amp;c=2">https://a.example/?b=1&amp;c=2</a></p>',
+    '': '',
+    '\ufeff# Title': '<h1>Title</h1>',
+  };
+  for (const [markdown, html] of Object.entries(cases)) t.equal(render(markdown), html, markdown);
+  t.match(render('|a|b|\n|:-|-|\n|1|2|'), '<td align="left">1</td>\n<td>2</td>');
+});
+
+t.test('relative references become absolute, absolute ones stay as written', async (t) => {
+  const links: Record<string, string | undefined> = {
+    'x.png': 'https://notes.example/r/abc/x.png',
+    '<my file.png>': 'https://notes.example/r/abc/my%20file.png',
+    'my%20file.png': 'https://notes.example/r/abc/my%20file.png',
+    '/top': 'https://notes.example/top',
+    '#part': 'https://notes.example/r/abc/#part',
+    '//other.example/x': 'https://other.example/x',
+    'https:x.png': 'https://notes.example/r/abc/x.png',
+    'http://Other.example': 'http://Other.example',
+    'HTTPS://other.example': 'HTTPS://other.example',
+    'javascript:alert(1)': undefined,
+    'ftp://other.example/': undefined,
+    'http://[': undefined,
+  };
+  const address = (html: string) => /(?:src|href)="([^"]*)"/.exec(html)?.[1];
+  for (const [reference, expected] of Object.entries(links)) {
+    t.equal(address(render(`![alt](${reference})`)), expected, `picture ${reference}`);
+    t.equal(address(render(`[text](${reference})`)), expected, `link ${reference}`);
+  }
+  t.equal(address(render('[m](mailto:a@b.example)')), 'mailto:a@b.example');
+  t.equal(address(render('![m](mailto:a@b.example)')), undefined);
+});
+
+t.test('raw HTML is shown as text', async (t) => {
+  const shown = [
+    '<b>bold</b>',
+    '<kbd>a <img src="x"> b</kbd>',
+    '<kbd><img src="https://a.example/x.png" </kbd>',
+    '<!-- a -->',
+    '<script>alert(1)</script>',
+  ];
+  for (const html of shown) t.equal(plainText(render(html)), html);
+  t.equal(plainText(render('<div>\n**a**\n</div>')), '<div>\n**a**\n</div>');
+});
+
+t.test('a link that may not be one keeps its text', async (t) => {
+  t.equal(render('[text](javascript:alert(1))'), '<p><a>text</a></p>');
+  t.equal(render('![alt](javascript:alert(1))'), '<p><img alt="alt" /></p>');
+});
+
+t.test('what would grow or nest without end is shown as its text', async (t) => {
+  for (const name of ['wideTable', 'longAddress', 'deepQuotes', 'deepLists']) {
+    const note = bytes(HOSTILE_NOTES[name]!);
+    t.ok(renderMarkdown({ markdown: note, base }) === escapedText(note), name);
+  }
+  t.match(render(`${'>'.repeat(50)}a`), '<blockquote>');
+});
+
+t.test('a long table and many links are what they are', async (t) => {
+  t.match(render(`|a|b|c|d|\n|-|-|-|-|\n${'|1|2|3|4|\n'.repeat(5000)}`), '<td>4</td>');
+  t.match(render(`[a](https://a.example/${'b'.repeat(90)})\n`.repeat(1000)), '<a href=');
+});
+
+t.test('small notes stay small', async (t) => {
+  const table = `|${'a|'.repeat(300)}\n|${'-|'.repeat(300)}\n${'|x\n'.repeat(300)}`;
+  const links = `[a]: https://a.example/${'b'.repeat(1000)}\n\n${'[a]'.repeat(300)}`;
+  for (const note of [table, links]) t.ok(render(note).length < 100_000);
+});
+
+t.test('hostile notes leave nothing but what is allowed', async (t) => {
+  for (const [name, note] of Object.entries(HOSTILE_NOTES)) {
+    t.same(violations(render(note)), [], name);
+    t.same(violations(escapedText(bytes(note))), [], `${name}, not rendered`);
+  }
+});
+
+t.test('so does any text', async () => {
+  fc.assert(
+    fc.property(hostileText(), (text) => {
+      const wrong = violations(render(text));
+      if (wrong.length > 0) throw new Error(wrong.join('\n'));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+t.test('and any bytes', async () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (markdown) => {
+      return violations(renderMarkdown({ markdown, base })).length === 0;
+    }),
+    { numRuns: 500 },
+  );
+});
+
+t.test('a note that is not rendered shows all its text', async (t) => {
+  t.equal(escapedText(bytes('a <b> & "c"\n\0')), '<pre>a &lt;b&gt; &amp; &quot;c&quot;\n</pre>');
+});
