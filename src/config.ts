@@ -1,0 +1,174 @@
+import { availableParallelism } from 'node:os';
+import { isReadId, ROUTE_NAMES } from './feeds/names.ts';
+import { leastBodyMemory } from './http/body-memory.ts';
+import { type Environment, integer, isSet, oneOf, onOff, readSetting, type Setting } from './setting.ts';
+import {
+  baseUrl,
+  feedNames,
+  folder,
+  host,
+  lineOfText,
+  readableFile,
+  secretBytes,
+  secretText,
+  timeZone,
+  urlTemplate,
+} from './setting-kinds.ts';
+import { LOG_LEVELS } from './telemetry/log.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const MAX_UNIX_ID = 2 ** 32 - 2;
+/** More of anything than one instance ever has. */
+const MAX_COUNT = 1_000_000_000;
+const TEN_MINUTES_MS = 600_000;
+
+/** Largest markdown text, bytes. */
+export const MAX_TEXT_BYTES = 100 * KIB;
+const MAX_FILES_PER_REQUEST = 10;
+const MULTIPART_OVERHEAD_BYTES = 64 * KIB;
+
+/** Every setting of the service, one row each: its member of `Config`, variable, default and rule. */
+const SETTINGS = {
+  host: host('HOST', '0.0.0.0'),
+  port: integer('PORT', 3000, [0, 65_535]),
+  publicUrl: baseUrl('PUBLIC_URL'),
+  dataDir: folder('DATA_DIR', './data'),
+  puid: integer('PUID', undefined, [0, MAX_UNIX_ID]),
+  pgid: integer('PGID', undefined, [0, MAX_UNIX_ID]),
+  timeZone: timeZone('TZ', 'UTC'),
+  title: lineOfText('SERVICE_TITLE', 'Note Feed', 100),
+  password: secretText('SERVICE_PASSWORD', [1, 256]),
+  trustProxy: onOff('SERVICE_TRUST_PROXY', false),
+  storage: { ...oneOf('SERVICE_STORAGE', 'fs', ['fs']), rule: 'fs, the only storage so far' },
+  images: {
+    ...oneOf('SERVICE_IMAGES', 'db', ['db']),
+    rule: 'db, for pictures have no store of their own so far',
+  },
+  secret: secretBytes('SERVICE_SECRET', 32),
+  operatorToken: secretText('SERVICE_OPERATOR_TOKEN', [32, 1024]),
+  rateLimit: integer('SERVICE_RATE_LIMIT', 60, [0, 1_000_000]),
+  maxFeeds: integer('SERVICE_MAX_FEEDS', 0, [0, MAX_COUNT]),
+  maxNotesPerFeed: integer('SERVICE_MAX_NOTES_PER_FEED', 0, [0, MAX_COUNT]),
+  maxImagesPerFeed: integer('SERVICE_MAX_IMAGES_PER_FEED', 0, [0, MAX_COUNT]),
+  reservedFeeds: feedNames('SERVICE_RESERVED_FEEDS'),
+  reservedPassword: secretText('SERVICE_RESERVED_PASSWORD', [1, 256]),
+  allowCustomIds: onOff('SERVICE_ALLOW_CUSTOM_IDS', true),
+  imageUploads: onOff('SERVICE_IMAGE_UPLOADS', true),
+  maxImageBytes: integer('SERVICE_MAX_IMAGE_BYTES', 5 * MIB, [1, GIB], ' of bytes'),
+  shrinkImageBytes: integer('SERVICE_SHRINK_IMAGE_BYTES', MIB, [1, GIB], ' of bytes'),
+  parseTimeoutMs: integer('SERVICE_PARSE_TIMEOUT_MS', 10_000, [1, TEN_MINUTES_MS], ' of milliseconds'),
+  cacheBytes: integer('SERVICE_CACHE_BYTES', 64 * MIB, [MIB, 1024 * GIB], ' of bytes'),
+  bodyMemoryBytes: integer('SERVICE_BODY_MEMORY_BYTES', 256 * MIB, [MIB, 1024 * GIB], ' of bytes'),
+  workers: integer('SERVICE_WORKERS', availableParallelism(), [1, 256]),
+  metrics: onOff('SERVICE_METRICS', false),
+  metricsToken: secretText('SERVICE_METRICS_TOKEN', [1, 256]),
+  logLevel: oneOf('SERVICE_LOG_LEVEL', 'info', LOG_LEVELS),
+  logRequests: onOff('SERVICE_LOG_REQUESTS', true),
+  imprintFile: readableFile('SERVICE_IMPRINT_FILE'),
+  privacyFile: readableFile('SERVICE_PRIVACY_FILE'),
+  termsFile: readableFile('SERVICE_TERMS_FILE'),
+  noticeFile: readableFile('SERVICE_NOTICE_FILE'),
+  reportUrl: urlTemplate('SERVICE_REPORT_URL', ['read_id', 'note_id', 'file']),
+};
+
+/**
+ * Settings of what this version does not have. They decide where data is and who may do what, so a start that
+ * ignored one would be a surprise: it is refused.
+ */
+const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[] = [
+  ['database', ['SERVICE_DATABASE_URL']],
+  [
+    'image store',
+    [
+      'SERVICE_IMAGES_DIR',
+      'SERVICE_S3_ENDPOINT',
+      'SERVICE_S3_BUCKET',
+      'SERVICE_S3_REGION',
+      'SERVICE_S3_ACCESS_KEY',
+      'SERVICE_S3_SECRET_KEY',
+    ],
+  ],
+  [
+    'sign-in',
+    [
+      'SERVICE_OIDC_ISSUER',
+      'SERVICE_OIDC_CLIENT_ID',
+      'SERVICE_OIDC_CLIENT_SECRET',
+      'SERVICE_OIDC_ALLOW',
+      'SERVICE_OIDC_SENDER_CLAIM',
+      'SERVICE_OIDC_LABEL',
+    ],
+  ],
+  ['licenses', ['SERVICE_LICENSE_PUBLIC_KEY', 'SERVICE_LICENSE_URL']],
+];
+
+type Settings = typeof SETTINGS;
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** The settings of one run of the service. Sizes are in bytes. */
+export type Config = { readonly [Member in keyof Settings]: ValueOf<Settings[Member]> };
+
+/** The environment holds values that cannot be used. */
+export class ConfigError extends Error {
+  /** One sentence for each wrong variable, without any secret value. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('; '));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** Reads all settings. Throws `ConfigError` with every problem when one of them cannot be used. */
+export function readConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const values = Object.entries<Setting<unknown>>(SETTINGS).map(([member, setting]) => {
+    const reading = readSetting(env, setting);
+    if ('value' in reading) return [member, reading.value];
+    problems.push(reading.problem);
+    return [member, setting.fallback];
+  });
+  const config = Object.freeze(Object.fromEntries(values)) as Config;
+  problems.push(
+    ...settingsOfLaterVersions(env),
+    ...bodyMemoryProblems(config),
+    ...reservedFeedProblems(config),
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** The largest body a request may have: a multipart post with a text and ten pictures (spec.md, "Limits"). */
+export function largestRequestBytes(maxImageBytes: number): number {
+  return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
+}
+
+function settingsOfLaterVersions(env: Environment): string[] {
+  return NOT_YET.flatMap(([lacking, names]) =>
+    names
+      .filter((name) => isSet(env, name))
+      .map((name) => `${name} must not be set: this version has no ${lacking} yet`),
+  );
+}
+
+function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Config): string[] {
+  const least = leastBodyMemory(largestRequestBytes(maxImageBytes));
+  if (bodyMemoryBytes >= least) return [];
+  return [
+    `SERVICE_BODY_MEMORY_BYTES must be at least ${least}, to have room for the largest request ` +
+      `(ten pictures of SERVICE_MAX_IMAGE_BYTES and a text), not ${bodyMemoryBytes}`,
+  ];
+}
+
+/** With a password the reserved names are feeds, and each name is its feed's read id (contract §2). */
+function reservedFeedProblems({ reservedFeeds, reservedPassword }: Config): string[] {
+  if (reservedPassword === undefined) return [];
+  if ([...reservedFeeds].every((name) => isReadId(name) && !ROUTE_NAMES.has(name))) return [];
+  return [
+    'SERVICE_RESERVED_FEEDS must hold names of 3 to 64 characters that are no address of the service ' +
+      '(such as login) when SERVICE_RESERVED_PASSWORD is set, for they are read ids too',
+  ];
+}

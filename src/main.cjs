@@ -1,0 +1,20 @@
+// CommonJS and plain words, so that a Node too old for the TypeScript behind it can still say what it needs.
+const { engines } = require('../package.json');
+
+/** Whether a version such as `22.18.0` is at least the one that `>=22.18` asks for. */
+function isAtLeast(version, range) {
+  const [wanted, found] = [range.slice(2), version].map((text) => text.split('.').map(Number));
+  return found[0] > wanted[0] || (found[0] === wanted[0] && found[1] >= wanted[1]);
+}
+
+if (isAtLeast(process.versions.node, engines.node)) {
+  // Files are synced on threads of this pool, and 4, its usual size, is too few (see the README on durable posts).
+  if (!process.env.UV_THREADPOOL_SIZE) process.env.UV_THREADPOOL_SIZE = '24';
+  import('./main.ts');
+} else {
+  console.error(
+    `Note Feed needs Node ${engines.node} and this is ${process.versions.node}. ` +
+      '"npm start" uses the right one, which "npm ci" installs beside the service.',
+  );
+  process.exit(1);
+}

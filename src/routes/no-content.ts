@@ -1,0 +1,7 @@
+import { type Answer, headers } from '../http/answer.ts';
+
+/** The answer of a change with nothing to show. */
+export const NO_CONTENT: Answer = {
+  status: 204,
+  headers: headers({ 'Cache-Control': 'private, no-store' }),
+};

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import { NOSNIFF } from '../http/answer.ts';
+import { Representation } from '../http/representation.ts';
+import { openApiDocument } from './openapi.ts';
+import { CONDITIONAL, conditionalAnswers, type DescribedOperation } from './operation-docs.ts';
+
+const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
+
+/** The operation that describes a table of operations, and itself among them. */
+export function openApiOperation(table: readonly DescribedOperation[]): DescribedOperation {
+  const self: DescribedOperation = {
+    id: 'openApi',
+    method: 'GET',
+    path: '/api/v1/openapi.json',
+    cors: true,
+    docs: {
+      tag: 'Service',
+      summary: 'This description',
+      access: 'public',
+      parameters: CONDITIONAL,
+      answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
+      refusals: [],
+    },
+    handle: (exchange) => document.answer(exchange),
+  };
+  const document = representation(openApiDocument([...table, self]));
+  return self;
+}
+
+/** Compressed when first asked for, on Node's own threads. */
+function representation(document: unknown): Representation {
+  const body = Buffer.from(JSON.stringify(document));
+  return new Representation({
+    body,
+    etag: createHash('sha256').update(body).digest('base64url'),
+    fields: { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=60', ...NOSNIFF },
+    compress: (bytes, coding) => COMPRESS[coding](bytes),
+  });
+}

@@ -1,0 +1,98 @@
+import type { Operation } from '../http/exchange.ts';
+import type { RefusalCode } from '../refusals.ts';
+import type { ParameterKey } from './parameters.ts';
+import type { ResponseHeader } from './response-headers.ts';
+import type { SchemaName } from './schemas.ts';
+
+/** An entry of the table with what the API description says of it. */
+export interface DescribedOperation extends Operation {
+  readonly docs: OperationDocs;
+}
+
+/** The groups of operations, each with a sentence about it. */
+export const TAGS = {
+  Notes: 'Notes by the name of their feed. Whoever knows it may post, change and delete.',
+  Feeds: 'Settings of a feed, by its name.',
+  Reading: 'What everybody with the read link may read, without a password.',
+  Service: 'The service itself.',
+} as const;
+
+/** What the API description says of an operation beyond its method, path and path parameters. */
+export interface OperationDocs {
+  readonly tag: keyof typeof TAGS;
+  /** A few words. */
+  readonly summary: string;
+  /** Markdown. */
+  readonly description?: string;
+  /** Who may: `name` whoever knows the feed's name, and its password and the instance's where they have one. */
+  readonly access: 'name' | 'public';
+  /** Query parameters and request headers. */
+  readonly parameters?: readonly ParameterKey[];
+  readonly body?: 'note' | SchemaName;
+  /** By status; errors are in `refusals`. */
+  readonly answers: Readonly<Record<number, AnswerDocs>>;
+  /** The codes of errors, beyond those of every operation. */
+  readonly refusals: readonly RefusalCode[];
+}
+
+/** A body: JSON of a schema, or characters, or bytes. */
+export type ContentDocs = SchemaName | 'text' | 'bytes';
+
+/** What the API description says of an answer. */
+export interface AnswerDocs {
+  readonly description: string;
+  readonly headers?: readonly ResponseHeader[];
+  /** By media type. */
+  readonly content?: Readonly<Record<string, ContentDocs>>;
+}
+
+/** Errors of whatever is keyed by the name of a feed. */
+export const NAMED: readonly RefusalCode[] = [
+  'invalid_feed',
+  'auth',
+  'not_found',
+  'too_many_attempts',
+  'busy',
+  'store_unavailable',
+];
+/** Errors of changes. */
+export const CHANGING: readonly RefusalCode[] = [...NAMED, 'rate_limited', 'storage_full'];
+/** Errors of requests with a JSON body, beyond others. */
+export const JSON_BODY: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
+/** Errors of requests that bring a note, beyond others. */
+export const NOTE_BODY: readonly RefusalCode[] = [
+  'empty_note',
+  'images_off',
+  'too_large',
+  'unsupported_type',
+  'timeout',
+  'busy',
+];
+/** Errors of public reads. */
+export const PUBLIC_READ: readonly RefusalCode[] = ['not_found', 'busy', 'store_unavailable'];
+
+/** The request headers of conditional requests. */
+export const CONDITIONAL: readonly ParameterKey[] = ['ifNoneMatch', 'ifModifiedSince'];
+const VALIDATORS: readonly ResponseHeader[] = ['Cache-Control', 'ETag', 'Last-Modified', 'Vary'];
+
+/** A JSON answer for one client. */
+export function jsonAnswer(schema: SchemaName, description: string): AnswerDocs {
+  return { description, headers: ['Cache-Control'], content: { 'application/json': schema } };
+}
+
+/** The answers of a conditional request: the thing, and that it has not changed. */
+export function conditionalAnswers(
+  content: Readonly<Record<string, ContentDocs>>,
+  description: string,
+  headers: readonly ResponseHeader[] = [],
+): Record<number, AnswerDocs> {
+  return {
+    200: { description, headers: [...VALIDATORS, ...headers], content },
+    304: { description: 'The client has it already.', headers: VALIDATORS },
+  };
+}
+
+/** The answer of a deletion, and of a change with nothing to show. */
+export const DONE: Readonly<Record<number, AnswerDocs>> = {
+  204: { description: 'Done.', headers: ['Cache-Control'] },
+};

@@ -1,0 +1,39 @@
+import type { Editing } from '../ingest/edit.ts';
+import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
+import type { Posting } from '../ingest/post.ts';
+import type { Reader } from '../read/reader.ts';
+import { feedOperations } from './feed-operations.ts';
+import type { Guard } from './guard.ts';
+import type { MetricsSource } from './metrics-operation.ts';
+import { metricsOperation } from './metrics-operation.ts';
+import { noteOperations } from './note-operations.ts';
+import { openApiOperation } from './openapi-operation.ts';
+import type { DescribedOperation } from './operation-docs.ts';
+import { readOperations } from './read-operations.ts';
+import { serviceOperations } from './service-operations.ts';
+
+/** What the operations work with. */
+export interface OperationParts {
+  readonly guard: Guard;
+  readonly posting: Posting;
+  readonly editing: Editing;
+  readonly settings: FeedSettingsWriter;
+  readonly reader: Reader;
+  readonly serviceTitle: string;
+  /** What Prometheus may ask for; undefined where metrics are off. */
+  readonly metrics: MetricsSource | undefined;
+  /** Why the service cannot take requests now, in one word; undefined when it can. */
+  readiness(): Promise<string | undefined>;
+}
+
+/** The one table of operations: routing, logs and descriptions all read it. */
+export function operations(parts: OperationParts): DescribedOperation[] {
+  const table = [
+    ...serviceOperations(parts),
+    ...noteOperations(parts),
+    ...feedOperations(parts),
+    ...readOperations(parts),
+    metricsOperation(parts.metrics),
+  ];
+  return [...table, openApiOperation(table)];
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
+import { NOTE_CHANGES } from '../ingest/edit.ts';
+import { FEED_CHANGES, NEW_PASSWORD } from '../ingest/feed-settings.ts';
+import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
+
+const url = (text: string) => z.url().describe(text);
+const text = (description: string) => z.string().describe(description);
+const addressOrNull = (description: string) => z.url().nullable().describe(description);
+
+/** The same object with its members described: what is checked and what is said of it stay one. */
+function described<Shape extends z.core.$ZodShape>(
+  { shape }: z.ZodObject<Shape>,
+  texts: Readonly<Record<keyof Shape & string, string>>,
+): z.ZodObject {
+  const members = Object.entries<string>(texts).map(([name, words]) => [
+    name,
+    (shape[name] as z.ZodType).describe(words),
+  ]);
+  return z.object(Object.fromEntries(members));
+}
+
+const created = z.object({
+  id: text('Names the note within its feed: the time it was posted and a UUID.'),
+  url: url('Where the note is replaced, changed and deleted. Holds the name of the feed, which is its key.'),
+  feed_url: url('The feed by its name.'),
+  read_url: url('The RSS feed, for everybody who may read: no password, and the name is not in it.'),
+  file: text('The file of the note, `<id>.<ext>`.'),
+  file_url: url('The file for everybody who may read.'),
+});
+
+const note = z.object({
+  id: text('Names the note within its feed.'),
+  type: z.enum(NOTE_TYPES.map(mediaType)).describe('The media type of the file.'),
+  file: text('The file of the note, `<id>.<ext>`.'),
+  file_url: url('The file for everybody who may read, byte for byte.'),
+  size: z.int().nonnegative().describe('Size of the file in bytes.'),
+  title: text(
+    'The title set; else the first heading or line of a markdown text, or the alternative text of a picture; ' +
+      'else empty.',
+  ),
+  content: text('The markdown exactly as posted. Only for markdown.').optional(),
+  alt: text('Alternative text of a picture, where it has one.').optional(),
+  name: text('Original file name of a picture, where it has one.').optional(),
+  created_at: z.string().meta({ format: 'date-time', description: 'When the note was posted, in UTC.' }),
+  url: url('The note by the name of its feed, or by the read id where the note was asked for by that.'),
+  sender: text('Who posted it, where that is known and shown.').optional(),
+  tags: z.array(z.string()).describe('Its tags; empty without any.'),
+});
+
+const noteList = z.object({
+  notes: z.array(note).describe('Newest first.'),
+  next: z
+    .string()
+    .nullable()
+    .describe('The `before` of the next page; null where there is none. It says nothing else.'),
+});
+
+const feed = z.object({
+  name: text('The name of the feed: its write key, to be kept secret.'),
+  title: text('Empty where none is set.'),
+  description: text('Empty where none is set.'),
+  show_sender: z.boolean().describe('Readers see who posted a note.'),
+  image_url: addressOrNull('The title image; null where the feed has none, or no notes.'),
+  protected: z.boolean().describe('The feed has a password of its own.'),
+  read_url: addressOrNull('The RSS feed, for everybody who may read; null while the feed has no notes.'),
+});
+
+const readFeed = z.object({
+  title: text('Empty where none is set.'),
+  description: text('Empty where none is set.'),
+  image_url: addressOrNull('The title image; null where the feed has none.'),
+});
+
+const jsonFeed = z.object({
+  version: z.literal('https://jsonfeed.org/version/1.1'),
+  title: text('The title of the feed, or of the service.'),
+  home_page_url: url('The feed as a page to read.'),
+  feed_url: url('This document.'),
+  description: z.string().optional(),
+  icon: z.url().optional(),
+  items: z.array(
+    z.object({
+      id: text('A URN that stays the same.'),
+      url: z.url(),
+      title: z.string().optional(),
+      content_html: text('Safe HTML; addresses are absolute.'),
+      content_text: text('The markdown, with the addresses of pictures absolute.').optional(),
+      image: z.url().optional(),
+      date_published: z.string().meta({ format: 'date-time' }),
+      authors: z.array(z.object({ name: z.string() })).optional(),
+      tags: z.array(z.string()).optional(),
+      attachments: z
+        .array(
+          z.object({
+            url: z.url(),
+            mime_type: z.string(),
+            title: z.string().optional(),
+            size_in_bytes: z.int().nonnegative(),
+          }),
+        )
+        .optional(),
+    }),
+  ),
+});
+
+const feedChanges = described(FEED_CHANGES, {
+  title:
+    'At most 100 characters in one line, without control and text-direction characters; empty clears it.',
+  description: 'At most 500 characters, as the title.',
+  show_sender: 'Whether readers see who posted a note; left out, it stays as it is.',
+  image: 'The file of a picture note of this feed; empty for none; left out, it stays as it is.',
+  read_id:
+    'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
+    'is. The old read link ends.',
+});
+
+const noteChanges = described(NOTE_CHANGES, {
+  title: 'At most 100 characters in one line; empty removes it.',
+  alt: 'Alternative text of a picture, at most 500 characters in one line; empty removes it.',
+});
+
+const newPassword = described(NEW_PASSWORD, {
+  password: '1 to 256 printable ASCII characters, no space at either end.',
+});
+
+const error = z.object({
+  error: text('One sentence for people. It may change.'),
+  code: z.enum(Object.keys(REFUSAL_STATUS) as RefusalCode[]).describe('For programs. It does not change.'),
+});
+
+/** What bodies look like, by their name in the API description, each with a sentence about it. */
+const SCHEMAS = {
+  Created: [created, 'A note that has been stored.'],
+  Note: [note, 'A note.'],
+  NoteList: [noteList, 'A page of notes.'],
+  Feed: [feed, 'A feed, for whoever may write to it.'],
+  ReadFeed: [readFeed, 'A feed, for everybody who may read it.'],
+  JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
+  FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
+  NoteChanges: [noteChanges, 'What to change of a note: at least one of the two.'],
+  NewPassword: [newPassword, 'The password a feed is to have from now on.'],
+  Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
+  OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
+  Error: [error, 'Why a request was refused.'],
+} as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
+
+/** The name of a schema in the API description. */
+export type SchemaName = keyof typeof SCHEMAS;
+
+/** Every schema as JSON Schema 2020-12, by name; they refer to each other as OpenAPI's components do. */
+export function jsonSchemas(): Record<string, object> {
+  const registry = z.registry<{ id: string; description: string }>();
+  for (const [id, [schema, description]] of Object.entries(SCHEMAS))
+    registry.add(schema, { id, description });
+  // As input: members that a later version adds must not make an answer invalid for older clients.
+  const { schemas } = z.toJSONSchema(registry, { uri: componentOf, io: 'input' });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $schema, $id, ...schema }]) => [name, schema]),
+  );
+}
+
+/** The reference to a schema. */
+export function componentOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}

@@ -1,0 +1,89 @@
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { dropPrivileges, type Owner } from './privileges.ts';
+import { stopRequest } from './stop-request.ts';
+import { errorFields } from './telemetry/error-fields.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+
+/** A service that takes requests. */
+export interface Service {
+  /** Where it listens, for example `http://0.0.0.0:3000`. */
+  readonly url: string;
+  /** Finishes what runs and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service; with an owner, every file it makes is to be given to that owner. */
+export type StartService = (config: Config, log: Log, owner: Owner | undefined) => Promise<Service>;
+
+/**
+ * The life of the process: settings, privileges, start, and the stop at the first signal. Ends the process with
+ * exit code 0 after a stop, and 1 when the start or the stop fails or an error reaches nobody.
+ */
+export async function run(startService: StartService): Promise<void> {
+  const config = settings();
+  const log = createLog({ level: config.logLevel });
+  const exit = async (code: number) => {
+    await log.close();
+    process.exit(code);
+  };
+  for (const event of ['uncaughtException', 'unhandledRejection']) {
+    process.on(event, (err) => {
+      log.error('an error reached nobody; the process ends', { err });
+      exit(1);
+    });
+  }
+  const requested = stopRequest();
+  const service = await started(config, log, startService);
+  if (!service) return exit(1);
+  process.stderr.write(welcome(service.url, config));
+  log.info('stopping', { reason: await requested });
+  try {
+    await service.stop();
+  } catch (err) {
+    log.error('the stop failed', { err });
+    return exit(1);
+  }
+  log.info('stopped');
+  return exit(0);
+}
+
+/**
+ * Says in one line that the settings can be used, or ends the process with exit code 1 and a line for each that
+ * cannot. Nothing is opened or made.
+ */
+export function checkSettings(): void {
+  settings();
+  process.stdout.write('The settings can be used.\n');
+}
+
+function settings(): Config {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const problem of error.problems) process.stderr.write(`${problem}\n`);
+    process.exit(1);
+  }
+}
+
+async function started(config: Config, log: Log, startService: StartService): Promise<Service | undefined> {
+  try {
+    const { owner, warning } = dropPrivileges(config);
+    if (warning) log.warn(warning);
+    const service = await startService(config, log, owner);
+    log.info('started', { url: service.url, node: process.versions.node });
+    return service;
+  } catch (err) {
+    log.debug('the start failed', { err });
+    process.stderr.write(`Note Feed cannot start: ${errorFields(err).message}\n`);
+    return undefined;
+  }
+}
+
+/** Where to open the service and how to post a first note; on standard error, for standard output is the log's. */
+function welcome(url: string, { title, publicUrl }: Config): string {
+  const base =
+    publicUrl ?? url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:|\/|$)/, '//localhost').replace(/\/$/, '');
+  const post = `curl -H 'Content-Type: text/markdown' --data 'Hello' ${base}/my-first-feed`;
+  return `${title} is open at ${base}. Post a first note with: ${post}\n`;
+}

@@ -1,0 +1,135 @@
+import { mkdir } from 'node:fs/promises';
+import { Access } from './access/access.ts';
+import { Passwords } from './access/passwords.ts';
+import type { Config } from './config.ts';
+import { NoteIds } from './feeds/ids.ts';
+import { HttpServer } from './http/server.ts';
+import { Editing } from './ingest/edit.ts';
+import { FeedSettingsWriter } from './ingest/feed-settings.ts';
+import { Posting } from './ingest/post.ts';
+import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
+import type { Owner } from './privileges.ts';
+import { ReadCache } from './read/cache.ts';
+import { ChangeSeconds } from './read/change-seconds.ts';
+import { FileBodies } from './read/file-bodies.ts';
+import { Reader } from './read/reader.ts';
+import { Renderer } from './read/renderer.ts';
+import { ViewMaker } from './read/view-maker.ts';
+import { Guard } from './routes/guard.ts';
+import { operations } from './routes/operations.ts';
+import type { Service } from './run.ts';
+import { openFiles } from './storage/files/files.ts';
+import { loadSecret } from './storage/files/secret.ts';
+import type { Storage } from './storage/storage.ts';
+import { eventLog } from './telemetry/events.ts';
+import type { Log } from './telemetry/log.ts';
+import { errorLog, requestLog } from './telemetry/request-log.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+/** Rendered HTML gets this part of the read cache's size on top of it. */
+const RENDERED_PART = 4;
+/** Tasks that wait for a worker at most; beyond it the answer is `busy`. */
+const MAX_QUEUE = 1_000;
+/** Passwords hashed at once: two are all that the least machine can give. */
+const HASHING_THREADS = 2;
+/** Passwords that wait for that at most: what is done in a quarter of a second. */
+const MAX_HASHING_QUEUE = 50;
+
+/** Puts the parts together and starts them. The promise settles when the service takes requests. */
+export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
+  await mkdir(config.dataDir, { recursive: true });
+  const secret = config.secret ?? (await loadSecret(config.dataDir, owner));
+  const caps = { feeds: config.maxFeeds, notes: config.maxNotesPerFeed, images: config.maxImagesPerFeed };
+  // Loaded only where it is asked for: without it nothing is counted.
+  const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
+  const commits = metrics?.commits;
+  const storage = await openFiles({ dir: config.dataDir, secret, owner, log, caps, commits });
+  // Two pools: a text that takes long to render must not keep a post from being checked.
+  const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
+  const checks = new WorkerPool(ofWorkers);
+  const parsing = new WorkerPool(ofWorkers);
+  // And one for passwords: each takes a core for 10 ms, so a flood of them must not hold up anything else.
+  const hashing = new WorkerPool({
+    threads: HASHING_THREADS,
+    maxQueue: MAX_HASHING_QUEUE,
+    observe: metrics?.task,
+  });
+  const pools = { checks, parsing, hashing };
+  const passwords = new Passwords(hashing, secret);
+  await makeReservedFeeds({ ...config, storage, passwords, log });
+  const access = new Access({ ...config, passwords });
+  const record = eventLog(log);
+  const cache = new ReadCache(config.cacheBytes);
+  const server: HttpServer = await HttpServer.listen({
+    host: config.host,
+    port: config.port,
+    publicUrl: config.publicUrl,
+    trustProxy: config.trustProxy,
+    bodyMemory: config.bodyMemoryBytes,
+    observe: both(config.logRequests ? requestLog(log) : errorLog(log), metrics?.request),
+    operations: operations({
+      guard: new Guard({ ...config, access, storage }),
+      posting: new Posting({ ...config, storage, checks, passwords, record, ids: new NoteIds() }),
+      editing: new Editing({ ...config, storage, checks, record }),
+      settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
+      reader: createReader(config, storage, cache, pools),
+      metrics: metrics && { ...metrics, token: config.metricsToken },
+      serviceTitle: config.title,
+      readiness: () => obstacle(server, storage),
+    }),
+  });
+  const bodyBytes = () => server.bodyBytes;
+  metrics?.watch({ cache, pools, bodyBytes, linesLost: () => log.linesLost() });
+  return {
+    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
+    async stop() {
+      await server.stop();
+      await Promise.all(Object.values(pools).map((pool) => pool.drain()));
+      await storage.close();
+    },
+  };
+}
+
+function createReader(
+  { cacheBytes, title }: Config,
+  storage: Storage,
+  cache: ReadCache,
+  { checks, parsing }: { checks: WorkerPool; parsing: WorkerPool },
+): Reader {
+  const changes = new ChangeSeconds();
+  storage.onChange(({ readIds }) => {
+    for (const readId of readIds) {
+      cache.drop(readId);
+      changes.note(readId);
+    }
+  });
+  return new Reader({
+    storage,
+    cache,
+    changes,
+    renderer: new Renderer(parsing, cacheBytes / RENDERED_PART),
+    views: new ViewMaker(checks),
+    files: new FileBodies(storage, cache.largestEntry),
+    serviceTitle: title,
+  });
+}
+
+/** Why requests should go elsewhere now. */
+async function obstacle(server: HttpServer, storage: Storage): Promise<string | undefined> {
+  if (server.isStopping) return 'stopping';
+  try {
+    await storage.check();
+    return undefined;
+  } catch {
+    return 'storage unavailable';
+  }
+}
+
+/** Tells two of the same. */
+function both<T>(first: (told: T) => void, second: ((told: T) => void) | undefined): (told: T) => void {
+  if (second === undefined) return first;
+  return (told) => {
+    first(told);
+    second(told);
+  };
+}

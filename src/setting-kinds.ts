@@ -1,0 +1,119 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { type FeedName, isFeedName } from './feeds/names.ts';
+import { oneLine } from './feeds/text.ts';
+import { type Setting, text } from './setting.ts';
+
+/** An address or a host name to listen on. */
+export function host(name: string, fallback: string): Setting<string> {
+  const accepts = (value: string) => isIP(value) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(value);
+  return text(name, fallback, 'an address or a host name', accepts);
+}
+
+/** An absolute URL that others are appended to, kept without its trailing slashes. A wrong one may hold a password. */
+export function baseUrl(name: string): Setting<string | undefined> {
+  const parse = (value: string) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    const usable =
+      url && /^https?:$/.test(url.protocol) && !/[?#]/.test(value) && !url.username && !url.password;
+    return usable ? url.href.replace(/\/+$/, '') : undefined;
+  };
+  const rule = 'an absolute http or https URL without user, query and fragment';
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
+/**
+ * A URL in which each `{word}` of the given ones stands for a value that is known later. May be a `mailto:` one.
+ * A wrong one may hold a password.
+ */
+export function urlTemplate(name: string, words: readonly string[]): Setting<string | undefined> {
+  const places = words.map((word) => `{${word}}`);
+  const parse = (value: string) => {
+    const filled = places.reduce((url, place) => url.replaceAll(place, 'x'), value);
+    const usable = !/[{}\s]/.test(filled) && /^(https?:\/\/|mailto:)/i.test(filled) && URL.canParse(filled);
+    return usable ? value : undefined;
+  };
+  const rule = `an absolute http, https or mailto URL, in which only ${places.join(', ')} may stand in braces`;
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
+/** A text as a feed's title may be. */
+export function lineOfText(name: string, fallback: string, max: number): Setting<string> {
+  const parse = (value: string) => {
+    try {
+      return oneLine(name, value, max) || undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  const rule = `one line of at most ${max} characters, without control characters`;
+  return { name, fallback, rule, parse, secret: false };
+}
+
+/** A folder, absolute from then on; started as root, the service gives it away, so never the root of all. */
+export function folder(name: string, fallback: string): Setting<string> {
+  const parse = (value: string) => {
+    const usable = !value.includes('\0') && resolve(value) !== '/';
+    return usable ? resolve(value) : undefined;
+  };
+  const rule = 'the path of a folder other than /';
+  return { name, fallback: resolve(fallback), rule, parse, secret: false };
+}
+
+/** A file that can be read now, by an absolute path from then on. */
+export function readableFile(name: string): Setting<string | undefined> {
+  const parse = (value: string) => {
+    try {
+      accessSync(value, constants.R_OK);
+      return statSync(value).isFile() ? resolve(value) : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  return { name, fallback: undefined, rule: 'the path of a readable file', parse, secret: false };
+}
+
+/** A time zone by its name in the IANA database. */
+export function timeZone(name: string, fallback: string): Setting<string> {
+  const accepts = (value: string) => {
+    try {
+      return new Intl.DateTimeFormat('en', { timeZone: value }) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  return text(name, fallback, 'the name of a time zone, such as Europe/Berlin', accepts);
+}
+
+/** A key for hashing and signing: its UTF-8 bytes, at least `min` of them. */
+export function secretBytes(name: string, min: number): Setting<Uint8Array | undefined> {
+  const parse = (value: string) => {
+    const bytes = Buffer.from(value);
+    return bytes.length >= min ? bytes : undefined;
+  };
+  return { name, fallback: undefined, rule: `at least ${min} bytes long`, parse, secret: true };
+}
+
+/** A password or token: what any client can send in a header field just as it is (contract §3, "Feed password"). */
+export function secretText(name: string, [min, max]: readonly [number, number]): Setting<string | undefined> {
+  const parse = (value: string) => {
+    const usable = value.length >= min && value.length <= max && /^(?! )[\x20-\x7e]+(?<! )$/.test(value);
+    return usable ? value : undefined;
+  };
+  const rule = `${min} to ${max} printable ASCII characters, with no space at either end`;
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
+/** Names separated by commas. A feed's name is its key, so a wrong one is not shown. */
+export function feedNames(name: string): Setting<ReadonlySet<FeedName>> {
+  const parse = (value: string) => {
+    const names = value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+    return names.every(isFeedName) ? new Set(names) : undefined;
+  };
+  const rule = 'feed names (1 to 64 characters of a-z, 0-9, - and _) separated by commas';
+  return { name, fallback: new Set(), rule, parse, secret: true };
+}

@@ -1,0 +1,35 @@
+const MAX_CAUSES = 5;
+
+/** What the log keeps of an error. */
+export interface ErrorFields {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: string;
+  /** The frames only: the message is above. */
+  readonly stack?: string;
+  readonly cause?: ErrorFields;
+}
+
+/**
+ * The loggable fields of anything thrown, its causes included (at most 5 deep).
+ * Errors of the file system name the file they failed on, and a feed's folder has the feed's name, which is
+ * a secret: so paths are cut out of messages and never become fields.
+ */
+export function errorFields(thrown: unknown, depth = 0): ErrorFields {
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown) };
+  const { code, path, dest } = thrown as NodeJS.ErrnoException & { dest?: string };
+  const frames = (thrown.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  return {
+    type: thrown.name,
+    message: withoutPaths(thrown.message, [path, dest]),
+    ...(typeof code === 'string' && { code }),
+    ...(frames.length > 0 && { stack: frames.join('\n') }),
+    ...(thrown.cause !== undefined && depth < MAX_CAUSES && { cause: errorFields(thrown.cause, depth + 1) }),
+  };
+}
+
+function withoutPaths(message: string, paths: readonly unknown[]): string {
+  return paths
+    .filter((path): path is string => typeof path === 'string' && path !== '')
+    .reduce((text, path) => text.replaceAll(path, '<path>'), message);
+}

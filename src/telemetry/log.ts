@@ -1,0 +1,67 @@
+import { pino } from 'pino';
+import { errorFields } from './error-fields.ts';
+import { type LineDestination, LineWriter } from './line-writer.ts';
+import { unblockedStdout } from './unblocked.ts';
+
+/** The levels of the log, the most talkative first. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const MAX_HELD_CHARACTERS = 1024 * 1024;
+const MAX_CLOSE_MS = 1000;
+
+type Write = (message: string, fields?: Record<string, unknown>) => void;
+
+/**
+ * The service's log: one JSON object per line with `level`, `time` (ISO 8601, UTC), `msg` and the given fields.
+ * A thrown value goes into the field `err` and is written with its causes. No line may hold a feed name, a
+ * password, a token or a client's address.
+ */
+export interface Log {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+  /** Lines that were dropped since the start, because nobody read them. */
+  readonly linesLost: () => number;
+  /** Writes what is still held; gives up after a second when nobody reads. */
+  close(): Promise<void>;
+}
+
+export interface LogOptions {
+  /** Lines below this level are not written. */
+  readonly level: LogLevel;
+  /** Standard output unless given. */
+  readonly destination?: LineDestination;
+}
+
+/**
+ * Opens the log. A stalled reader of standard output never stalls the service: at most 1 MiB of lines is held,
+ * further ones are dropped and counted, and one line says how many were lost when the reader moves again.
+ */
+export function createLog({ level, destination }: LogOptions): Log {
+  const lines =
+    destination ??
+    new LineWriter(unblockedStdout(), {
+      maxHeld: MAX_HELD_CHARACTERS,
+      onLost: (lost) => logger.error({ lost }, 'log lines were lost because standard output was not read'),
+    });
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (thrown: unknown) => errorFields(thrown) },
+    },
+    lines,
+  );
+  return {
+    debug: (message, fields) => logger.debug(fields ?? {}, message),
+    info: (message, fields) => logger.info(fields ?? {}, message),
+    warn: (message, fields) => logger.warn(fields ?? {}, message),
+    error: (message, fields) => logger.error(fields ?? {}, message),
+    linesLost: () => lines.lost,
+    close: () => lines.close(MAX_CLOSE_MS),
+  };
+}

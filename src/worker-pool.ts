@@ -1,0 +1,161 @@
+import type { Transferable } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { BACKGROUND_NICE } from './background.ts';
+import { Refusal } from './refusals.ts';
+
+const WORKERS = new URL('../workers/', import.meta.url).href;
+/** What a thread's JavaScript values may take; a task that needs more fails, and only its thread with it. */
+const HEAP_LIMIT_MB = 256;
+
+export interface WorkerPoolOptions {
+  /** Threads, all started at once. */
+  readonly threads: number;
+  /** Tasks that may wait for a thread; one more is refused with `busy`. */
+  readonly maxQueue: number;
+  /**
+   * Tasks a thread may hold at once, 1 unless set. More make a task cheaper for the event loop, but one behind a slow
+   * task waits for it, and none of them can have a time limit.
+   */
+  readonly tasksPerThread?: number;
+  /**
+   * Told of every task that a thread has taken, when it is over: what was run, and for how many ms. Waiting in the
+   * queue does not count.
+   */
+  readonly observe?: ((work: string, ms: number) => void) | undefined;
+}
+
+export interface RunOptions {
+  /** Buffers that go to the thread instead of being copied; they are gone here when a thread takes the task. */
+  readonly transfer?: readonly Transferable[];
+  /**
+   * Ends the task, and its thread, after so many ms, counted from when a thread is free for it. Waiting in the queue
+   * does not count; the start of the thread that replaces an ended one does.
+   */
+  readonly timeLimitMs?: number;
+}
+
+/** A task ran into its time limit and was ended. */
+export class TaskTimeout extends Error {
+  constructor(limitMs: number) {
+    super(`A task ran longer than ${limitMs} ms`);
+    this.name = 'TaskTimeout';
+  }
+}
+
+/**
+ * Runs the functions of `workers/` on threads. The queue is bounded; a thread that dies takes only its own tasks
+ * with it, and another takes its place.
+ */
+export class WorkerPool {
+  readonly #piscina: Piscina;
+  readonly #places: number;
+  readonly #tasksPerThread: number;
+  readonly #maxQueue: number;
+  readonly #observe: WorkerPoolOptions['observe'];
+  /** Tasks that have a place on a thread. */
+  #running = 0;
+  /** Starts of the tasks that wait for a place. Piscina's own queue has no bound for tasks with a signal. */
+  readonly #waiting: (() => void)[] = [];
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor({ threads, maxQueue, tasksPerThread = 1, observe }: WorkerPoolOptions) {
+    this.#places = threads * tasksPerThread;
+    this.#tasksPerThread = tasksPerThread;
+    this.#maxQueue = maxQueue;
+    this.#observe = observe;
+    this.#piscina = new Piscina({
+      // Below this number Piscina would not replace a dead thread while tasks wait.
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
+      niceIncrement: BACKGROUND_NICE,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
+      recordTiming: false,
+    });
+    // A thread that dies without a task harms nobody and is replaced: no reason to end the process.
+    this.#piscina.on('error', (error) => process.emitWarning(error));
+  }
+
+  /**
+   * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
+   *
+   * Fails with what the function threw, with `TaskTimeout`, with the reason of its thread's death, or with the
+   * refusal `busy` when the queue is full or the pool is being drained.
+   */
+  async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
+    if (options.timeLimitMs !== undefined && this.#tasksPerThread > 1) {
+      throw new TypeError('A time limit would end the other tasks of the thread');
+    }
+    if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
+    if (this.#running < this.#places) this.#running += 1;
+    else await this.#placeOfAnother();
+    const begunAt = this.#observe === undefined ? 0 : performance.now();
+    try {
+      return await this.#execute(fileOf(work), task, options);
+    } finally {
+      this.#observe?.(typeof work === 'string' ? work : 'other', performance.now() - begunAt);
+      this.#passPlaceOn();
+    }
+  }
+
+  /** Tasks that wait for a thread. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Tasks that have a place on a thread. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Takes no more tasks; when all it has are done, ends the threads. */
+  async drain(): Promise<void> {
+    this.#drained ??= Promise.withResolvers();
+    if (this.#running === 0) this.#drained.resolve();
+    await this.#drained.promise;
+    // Not close(): it waits by a count of its own, which is wrong when some threads are idle.
+    await this.#piscina.destroy();
+  }
+
+  #placeOfAnother(): Promise<void> {
+    if (this.#waiting.length >= this.#maxQueue) {
+      throw busy('The service is busy, please try again in a moment.');
+    }
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  #passPlaceOn(): void {
+    const startNext = this.#waiting.shift();
+    if (startNext) {
+      startNext();
+      return;
+    }
+    this.#running -= 1;
+    if (this.#running === 0) this.#drained?.resolve();
+  }
+
+  async #execute(filename: string, task: unknown, { transfer, timeLimitMs }: RunOptions): Promise<unknown> {
+    const transferList = transfer ? [...transfer] : [];
+    if (timeLimitMs === undefined) return this.#piscina.run(task, { filename, transferList });
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), timeLimitMs);
+    try {
+      return await this.#piscina.run(task, { filename, transferList, signal: abort.signal });
+    } catch (error) {
+      throw abort.signal.aborted ? new TaskTimeout(timeLimitMs) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The file of a kind of work, as Piscina wants it. */
+function fileOf(work: string | URL): string {
+  return typeof work === 'string' ? `${WORKERS}${work}.ts` : work.href;
+}
+
+function busy(message: string): Refusal {
+  return new Refusal('busy', message, { headers: { 'retry-after': '1' } });
+}

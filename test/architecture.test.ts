@@ -1,0 +1,56 @@
+/** Dependencies point one way (src/README.md). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import t from 'tap';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** Which rooms each room may import from at run time; imports of types only are free. */
+const ALLOWED: Record<string, readonly string[]> = {
+  feeds: ['refusals.ts'],
+  http: ['refusals.ts'],
+  telemetry: [],
+  access: ['refusals.ts'],
+  storage: ['feeds', 'refusals.ts', 'workers'],
+  ingest: ['access', 'feeds', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
+  read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
+  web: ['http', 'read', 'feeds'],
+  routes: ['feeds', 'http', 'ingest', 'read', 'refusals.ts', 'storage', 'web'],
+  workers: ['background.ts', 'feeds', 'read', 'storage'],
+};
+
+/** The first folder below src, `workers`, or the file itself. */
+function roomOf(path: string): string {
+  const [top = '', second = ''] = relative(root, path).split('/');
+  return top === 'src' ? second : top;
+}
+
+function importsOf(path: string): string[] {
+  const source = readFileSync(path, 'utf8');
+  const statements = source.matchAll(/^(?:import|export)\s+(?!type\b)([^;]*?)from\s+'(\.[^']*)'/gm);
+  return [...statements]
+    .filter(([, names = '']) => !/^\{\s*(?:type [^,}]*,?\s*)+\}\s*$/.test(names))
+    .map(([, , target = '']) => resolve(dirname(path), target));
+}
+
+for (const [room, allowed] of Object.entries(ALLOWED)) {
+  const folder = room === 'workers' ? join(root, 'workers') : join(root, 'src', room);
+  t.test(`${room} imports only what it may`, async (t) => {
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.ts'),
+    );
+    t.ok(files.length > 0);
+    for (const file of files)
+      for (const target of importsOf(join(folder, file))) {
+        const other = roomOf(target);
+        t.ok(other === room || allowed.includes(other), `${file} imports ${relative(root, target)}`);
+      }
+  });
+}
+
+t.test('only the service and its test know the table of operations', async (t) => {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  for (const file of files.filter((name) => name.endsWith('.ts') && !name.startsWith('routes/')))
+    if (importsOf(join(root, 'src', file)).some((target) => roomOf(target) === 'routes'))
+      t.equal(file, 'service.ts');
+});

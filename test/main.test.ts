@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+
+const SOURCE = new URL('../src/', import.meta.url).pathname;
+const execute = promisify(execFile);
+
+/** Runs the entry as it is, in a project whose main.ts is the given text, and gives its output. */
+async function enter(t: Test, main: string, { args = [] as string[], env = {} } = {}) {
+  const dir = t.testdir();
+  mkdirSync(join(dir, 'src'));
+  copyFileSync(join(SOURCE, 'main.cjs'), join(dir, 'src', 'main.cjs'));
+  writeFileSync(join(dir, 'package.json'), '{"type": "module", "engines": {"node": ">=22.18"}}');
+  writeFileSync(join(dir, 'src', 'main.ts'), main);
+  const run = execute(process.execPath, [...args, join(dir, 'src', 'main.cjs')], {
+    env: { ...process.env, ...env },
+  });
+  return run.catch((error) => error as { code: number; stdout: string; stderr: string });
+}
+
+/** Keeps the pool of threads busy and counts its threads. */
+const COUNT_THREADS = `
+import { pbkdf2 } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+const work = promisify(pbkdf2);
+await Promise.all(Array.from({ length: 64 }, () => work('x', 'x', 100, 16, 'sha1')));
+const names = readdirSync('/proc/self/task').map((id) => readFileSync('/proc/self/task/' + id + '/comm', 'utf8'));
+console.log(names.filter((name) => name.startsWith('libuv-worker')).length);
+`;
+
+const onLinux = process.platform === 'linux' ? {} : { skip: 'threads are counted in /proc' };
+
+t.test('the pool has 16 threads, or as many as the environment says', onLinux, async (t) => {
+  t.equal((await enter(t, COUNT_THREADS, { env: { UV_THREADPOOL_SIZE: '' } })).stdout, '24\n');
+  t.equal((await enter(t, COUNT_THREADS, { env: { UV_THREADPOOL_SIZE: '5' } })).stdout, '5\n');
+});
+
+t.test('a Node that is too old is told in one line what it takes', async (t) => {
+  for (const [version, fits] of [
+    ['20.20.2', false],
+    ['22.17.9', false],
+    ['22.18.0', true],
+    ['24.0.0', true],
+    ['9.11.2', false],
+  ] as const) {
+    const asVersion = join(t.testdirName, '..', `as-${version}.cjs`);
+    writeFileSync(
+      asVersion,
+      `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`,
+    );
+    const answer = await enter(t, "console.log('runs')", { args: ['--require', asVersion] });
+    t.equal(answer.stdout, fits ? 'runs\n' : '', version);
+    if (!fits)
+      t.match(answer, {
+        code: 1,
+        stderr: new RegExp(`^Note Feed needs Node >=22.18 and this is ${version}. [^\n]*\n$`),
+      });
+  }
+});
+
+/** The real entry, with that environment and none of ours but what finds programs. */
+async function runEntry(args: string[], env: Record<string, string>) {
+  const entry = join(SOURCE, 'main.cjs');
+  const { PATH = '' } = process.env;
+  const run = execute(process.execPath, [entry, ...args], { env: { PATH, ...env } });
+  return run.catch((error) => error as { code: number; stdout: string; stderr: string });
+}
+
+t.test('--check says in one line that the settings can be used, and makes nothing', async (t) => {
+  const dataDir = join(t.testdir(), 'data');
+  const answer = await runEntry(['--check'], { DATA_DIR: dataDir, SERVICE_PASSWORD: 'hush' });
+  t.strictSame(answer, { stdout: 'The settings can be used.\n', stderr: '' });
+  t.notOk(existsSync(dataDir));
+});
+
+t.test('--check names every wrong setting, and exits with 1', async (t) => {
+  const env = { PORT: 'x', SERVICE_METRICS: 'yes', SERVICE_OPERATOR_TOKEN: 'hush' };
+  const { code, stdout, stderr } = (await runEntry(['--check'], env)) as { code: number } & Awaited<
+    ReturnType<typeof runEntry>
+  >;
+  t.strictSame([code, stdout], [1, '']);
+  t.match(stderr.split('\n'), [
+    /^PORT must be/,
+    /^SERVICE_OPERATOR_TOKEN must/,
+    /^SERVICE_METRICS must/,
+    /^$/,
+  ]);
+  t.notMatch(stderr, 'hush');
+});
+
+t.test('arguments that nothing knows start nothing', async (t) => {
+  for (const args of [['--chek'], ['--check', 'x'], ['']]) {
+    const answer = await runEntry(args, { DATA_DIR: join(t.testdir(), 'data') });
+    t.match(answer, { code: 1, stdout: '', stderr: /^Note Feed takes no arguments but --check/ });
+  }
+});

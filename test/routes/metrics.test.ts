@@ -1,0 +1,35 @@
+/** `GET /metrics`, through HTTP. */
+import t from 'tap';
+import { picture } from '../support/pictures.ts';
+import { ask, post, start } from '../support/service.ts';
+
+t.test('off, there is nothing', async (t) => {
+  const { url } = await start(t);
+  t.match(await ask(`${url}/metrics`), { status: 404, json: { code: 'not_found' } });
+  t.equal((await post(`${url}/metrics`, 'x')).json.code, 'reserved_feed', 'posting to it stays posting');
+});
+
+t.test('on, it counts what happened and names nobody', async (t) => {
+  const { url } = await start(t, { SERVICE_METRICS: '1' });
+  const { json } = await post(`${url}/secret-feed`, 'x', { 'x-note-tags': 'a-tag' });
+  await post(`${url}/secret-feed`, picture('png', 100_000), { 'content-type': 'image/png' });
+  for (let i = 0; i < 3; i++) await ask(json.read_url);
+  await post(`${url}/Not A Feed`, 'x');
+  const { status, headers, text } = await ask(`${url}/metrics`);
+  t.equal(status, 200);
+  t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
+  t.match(text, /operation="postNote"/);
+  t.match(text, /operation="rss"/);
+  t.match(text, /task="inspect-picture"/);
+  t.match(text, /service_storage_commit_duration_seconds_count [1-9]/);
+  for (const secret of ['secret-feed', 'a-tag', new URL(json.read_url).pathname.split('/')[2]!, '127.0.0.1'])
+    t.notOk(text.includes(secret), secret);
+});
+
+t.test('with a token, only for who has it', async (t) => {
+  const { url } = await start(t, { SERVICE_METRICS: '1', SERVICE_METRICS_TOKEN: 'a-token-of-metrics' });
+  const as = (authorization: string) => ask(`${url}/metrics`, { headers: { authorization } });
+  t.match(await ask(`${url}/metrics`), { status: 401, json: { code: 'auth' } });
+  t.equal((await as('Bearer wrong')).status, 401);
+  t.equal((await as('Bearer a-token-of-metrics')).status, 200);
+});

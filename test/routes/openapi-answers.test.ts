@@ -1,0 +1,227 @@
+/** What the running service answers is what its API description says, for every operation and every status it has. */
+import t, { type Test } from 'tap';
+import type { RefusalCode } from '../../src/refusals.ts';
+import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
+import { picture } from '../support/pictures.ts';
+import { start } from '../support/service.ts';
+
+const { url } = await start(t, { SERVICE_RESERVED_FEEDS: 'house', SERVICE_METRICS: '1' });
+const service = await DescribedService.of(url);
+const MARKDOWN = { 'content-type': 'text/markdown' };
+const PNG = { 'content-type': 'image/png' };
+const KEY = { path: { feed: 'key' } };
+const SAFE = { path: { feed: 'safe' }, headers: { 'x-feed-password': 'secret' } };
+
+/** Sends a request, which must be answered as it says and as the document says. */
+async function answered(t: Test, request: DescribedRequest, code?: RefusalCode) {
+  const { reply, problems } = await service.ask(request);
+  t.same(problems, []);
+  t.equal(reply.status, request.status, `${request.id}: ${reply.text.slice(0, 200)}`);
+  if (code !== undefined) t.equal(reply.json.code, code);
+  return reply;
+}
+
+t.test('the service itself', async (t) => {
+  for (const id of ['startPage', 'health', 'ready', 'openApi', 'metrics'])
+    await answered(t, { id, status: 200 });
+  await answered(t, { id: 'logOut', status: 303 });
+  for (const id of ['startPage', 'openApi'])
+    await answered(t, { id, status: 304, headers: { 'if-none-match': '*' } });
+});
+
+let text: Record<string, string>;
+let cat: Record<string, string>;
+let readId: string;
+
+t.test('posts', async (t) => {
+  const rich = { 'x-note-title': 'A title', 'x-note-tags': 'a, b' };
+  const post = { ...KEY, body: '# Hello', headers: { ...MARKDOWN, ...rich } };
+  text = (await answered(t, { id: 'createNote', status: 201, ...post })).json;
+  const named = {
+    ...PNG,
+    'x-note-title*': "UTF-8''caf%C3%A9",
+    'x-note-alt': 'A cat',
+    'x-note-name': 'cat.png',
+  };
+  cat = (await answered(t, { id: 'postNote', status: 201, ...KEY, body: picture('png'), headers: named }))
+    .json;
+  readId = text.read_url!.split('/').at(-2)!;
+  await answered(t, {
+    ...SAFE,
+    id: 'postNote',
+    status: 201,
+    body: 'x',
+    headers: { ...MARKDOWN, ...SAFE.headers },
+  });
+  const refused: [number, RefusalCode, Partial<DescribedRequest>][] = [
+    [400, 'invalid_feed', { path: { feed: 'Key' } }],
+    [400, 'reserved_feed', { path: { feed: 'house' } }],
+    [400, 'empty_note', { body: ' ' }],
+    [400, 'invalid_request', { headers: { ...MARKDOWN, 'x-note-alt': 'x' } }],
+    [401, 'auth', { path: { feed: 'safe' } }],
+    [409, 'feed_exists', { headers: { ...MARKDOWN, 'x-feed-password': 'secret' } }],
+    [409, 'taken', { path: { feed: 'new' }, headers: { ...MARKDOWN, 'x-read-id': readId.toLowerCase() } }],
+    [413, 'too_large', { body: 'x'.repeat(100 * 1024 + 1) }],
+    [415, 'unsupported_type', { headers: { 'content-type': 'image/svg+xml' } }],
+  ];
+  // A chosen read id has no capitals, so the one that is taken is chosen first.
+  await answered(t, {
+    id: 'createNote',
+    status: 201,
+    path: { feed: 'other' },
+    body: 'x',
+    headers: { ...MARKDOWN, 'x-read-id': readId.toLowerCase() },
+  });
+  for (const id of ['postNote', 'createNote'])
+    for (const [status, code, request] of refused)
+      await answered(t, { id, status, ...KEY, body: 'x', headers: MARKDOWN, ...request }, code);
+});
+
+t.test('notes by the name of their feed', async (t) => {
+  const note = { path: { feed: 'key', id: text.id! } };
+  const pictured = { path: { feed: 'key', id: cat.id! } };
+  const none = { path: { feed: 'key', id: 'none' } };
+  const json = { 'content-type': 'application/json' };
+  const list = await answered(t, { id: 'listNotes', status: 200, ...KEY });
+  t.equal(list.json.notes.length, 2);
+  t.type(
+    (await answered(t, { id: 'listNotes', status: 200, ...KEY, query: '?limit=1' })).json.next,
+    'string',
+  );
+  const known = { 'if-none-match': list.headers.get('etag')! };
+  await answered(t, { id: 'listNotes', status: 304, ...KEY, headers: known });
+  await answered(t, { id: 'listNotes', status: 400, ...KEY, query: '?limit=0' }, 'invalid_request');
+  await answered(t, { id: 'getNote', status: 304, ...note, headers: { 'if-none-match': '*' } });
+  for (const each of [note, pictured]) await answered(t, { id: 'getNote', status: 200, ...each });
+  for (const id of ['replaceNote', 'replaceNoteByUrl']) {
+    const body = { body: 'New', headers: MARKDOWN };
+    await answered(t, { id, status: 200, ...note, ...body });
+    await answered(t, { id, status: 404, ...none, ...body }, 'not_found');
+    await answered(t, { id, status: 415, ...pictured, ...body }, 'unsupported_type');
+    await answered(t, { id, status: 400, ...note, ...body, body: ' ' }, 'empty_note');
+    await answered(t, { id, status: 413, ...note, ...body, body: 'x'.repeat(102_401) }, 'too_large');
+  }
+  for (const id of ['changeNote', 'changeNoteByUrl']) {
+    const body = { body: '{"title": "New", "alt": "A cat"}', headers: json };
+    await answered(t, { id, status: 200, ...pictured, ...body });
+    await answered(t, { id, status: 400, ...note, ...body }, 'invalid_request');
+    await answered(t, { id, status: 400, ...note, ...body, body: '{' }, 'invalid_body');
+    await answered(t, { id, status: 404, ...none, ...body }, 'not_found');
+    await answered(t, { id, status: 413, ...note, ...body, body: ' '.repeat(8193) }, 'too_large');
+  }
+  for (const id of ['getNote', 'deleteNote', 'deleteNoteByUrl']) {
+    await answered(t, { id, status: 404, ...none }, 'not_found');
+    await answered(t, { id, status: 401, path: { feed: 'safe', id: 'none' } }, 'auth');
+    await answered(t, { id, status: 400, path: { feed: 'Key', id: 'none' } }, 'invalid_feed');
+  }
+});
+
+t.test('feeds', async (t) => {
+  await answered(t, { id: 'getFeed', status: 200, ...KEY });
+  const { title, description, image } = { title: 'Title', description: 'What it is', image: cat.file };
+  const put = (changes: object) => ({
+    id: 'changeFeed',
+    headers: { 'content-type': 'application/json' },
+    ...KEY,
+    body: JSON.stringify({ title, description, ...changes }),
+  });
+  const changed = await answered(t, { ...put({ image, show_sender: false }), status: 200 });
+  t.type(changed.json.image_url, 'string');
+  await answered(t, { ...put({ title: 1 }), status: 400 }, 'invalid_body');
+  await answered(t, { ...put({ image: 'none.png' }), status: 400 }, 'invalid_request');
+  await answered(t, { ...put({ read_id: readId.toLowerCase() }), status: 409 }, 'taken');
+  await answered(t, { ...put({ more: 'x'.repeat(8192) }), status: 413 }, 'too_large');
+  const password = (text: string) => ({
+    body: JSON.stringify({ password: text }),
+    headers: { ...SAFE.headers, 'content-type': 'application/json' },
+  });
+  await answered(t, { id: 'changeFeedPassword', status: 204, path: SAFE.path, ...password('secret') });
+  await answered(
+    t,
+    { id: 'changeFeedPassword', status: 400, path: SAFE.path, ...password('') },
+    'invalid_request',
+  );
+  await answered(t, { id: 'changeFeedPassword', status: 409, ...KEY, ...password('x') }, 'feed_exists');
+  await answered(t, { id: 'removeFeedPassword', status: 409, ...KEY }, 'feed_exists');
+  for (const id of ['getFeed', 'changeFeed', 'deleteFeed', 'changeFeedPassword', 'removeFeedPassword']) {
+    await answered(t, { id, status: 404, path: { feed: 'none' } }, 'not_found');
+    await answered(t, { id, status: 401, path: { feed: 'safe' } }, 'auth');
+    await answered(t, { id, status: 400, path: { feed: 'Key' } }, 'invalid_feed');
+  }
+  await answered(t, { id: 'removeFeedPassword', status: 204, ...SAFE });
+});
+
+t.test('public reads', async (t) => {
+  const place = { read_id: readId, id: text.id!, file: cat.file! };
+  for (const id of ['readFeed', 'readNotes', 'readNote', 'rss', 'jsonFeed', 'file']) {
+    const { headers } = await answered(t, { id, status: 200, path: place });
+    const known = { 'if-none-match': headers.get('etag')! };
+    await answered(t, { id, status: 304, path: place, headers: known });
+    await answered(t, { id, status: 404, path: { ...place, read_id: 'x' } }, 'not_found');
+  }
+  for (const id of ['readFeed', 'readNotes', 'rss', 'jsonFeed'])
+    await answered(t, { id, status: 200, path: { read_id: 'nobody-has-it' } });
+  for (const id of ['readNotes', 'rss', 'jsonFeed'])
+    await answered(t, { id, status: 400, path: place, query: '?tag=*' }, 'invalid_request');
+  await answered(t, { id: 'readNote', status: 200, path: { ...place, id: cat.id! } });
+  await answered(t, { id: 'file', status: 200, path: { ...place, file: text.file! } });
+  await answered(t, { id: 'file', status: 206, path: place, headers: { range: 'bytes=0-3' } });
+  await answered(t, { id: 'file', status: 416, path: place, headers: { range: 'bytes=999-' } }, 'range');
+});
+
+t.test('deletions', async (t) => {
+  await answered(t, { id: 'deleteNote', status: 204, path: { feed: 'key', id: text.id! } });
+  await answered(t, { id: 'deleteNoteByUrl', status: 204, path: { feed: 'key', id: cat.id! } });
+  const empty = await answered(t, { id: 'getFeed', status: 200, ...KEY });
+  t.match(empty.json, { read_url: null, image_url: null });
+  await answered(t, { id: 'deleteFeed', status: 204, ...KEY });
+});
+
+t.test('every operation was asked for each thing it can answer with when it goes well', async (t) => {
+  for (const [id, { method, path }] of service.operations)
+    for (const status of Object.keys(service.document.paths[path][method].responses))
+      if (/^[23]/.test(status)) t.ok(service.seen.has(`${id} ${status}`), `${id} ${status}`);
+});
+
+t.test('limits', async (t) => {
+  const limited = await start(t, {
+    SERVICE_PASSWORD: 'instance',
+    SERVICE_RATE_LIMIT: '1',
+    SERVICE_IMAGE_UPLOADS: '0',
+  });
+  const other = new DescribedService(limited.url, service.document);
+  const ask = async (request: DescribedRequest, code: RefusalCode) => {
+    const { reply, problems } = await other.ask(request);
+    t.same(problems, []);
+    t.match(reply, { status: request.status, json: { code } });
+  };
+  const post = { id: 'createNote', ...KEY, body: 'x' };
+  const pass = { authorization: 'Bearer instance' };
+  await ask({ ...post, status: 403, body: picture('png'), headers: { ...PNG, ...pass } }, 'images_off');
+  await ask({ ...post, status: 429, headers: { ...MARKDOWN, ...pass } }, 'rate_limited');
+  const guess = { authorization: 'Bearer guess' };
+  await ask({ ...post, status: 401, headers: { ...MARKDOWN, ...guess } }, 'auth');
+  await ask({ ...post, status: 429, headers: { ...MARKDOWN, ...pass } }, 'too_many_attempts');
+});
+
+t.test('caps', async (t) => {
+  const full = await start(t, {
+    SERVICE_MAX_FEEDS: '1',
+    SERVICE_MAX_NOTES_PER_FEED: '1',
+    SERVICE_MAX_IMAGES_PER_FEED: '1',
+  });
+  const other = new DescribedService(full.url, service.document);
+  const note = { path: { feed: 'key' }, body: 'x', headers: MARKDOWN };
+  const pictured = { path: { feed: 'key' }, body: picture('png'), headers: PNG };
+  for (const first of [note, pictured])
+    t.same((await other.ask({ id: 'createNote', status: 201, ...first })).problems, []);
+  for (const [request, code] of [
+    [note, 'note_limit'],
+    [pictured, 'image_limit'],
+    [{ ...note, path: { feed: 'new' } }, 'feed_limit'],
+  ] as const) {
+    const { reply, problems } = await other.ask({ id: 'createNote', status: 507, ...request });
+    t.same(problems, []);
+    t.match(reply, { status: 507, json: { code } });
+  }
+});

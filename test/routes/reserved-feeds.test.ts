@@ -1,0 +1,129 @@
+/** Reserved names, and the feeds that they are where they have a password, through HTTP. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { ROUTE_NAMES } from '../../src/feeds/names.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { picture } from '../support/pictures.ts';
+import { type Refused, refusesAll } from '../support/refused.ts';
+import { ask, start } from '../support/service.ts';
+
+const NAMES = { SERVICE_RESERVED_FEEDS: 'gazette,bulletin' };
+const WITH_PASSWORD = { ...NAMES, SERVICE_RESERVED_PASSWORD: 'editors only' };
+const MD = { 'content-type': 'text/markdown' };
+const POST = { method: 'POST', headers: MD, body: 'x', status: 400, code: 'reserved_feed', word: 'reserved' };
+
+/** A post by both paths. */
+function posts(name: string, headers: Record<string, string> = {}): Refused[] {
+  const row = { ...POST, what: `the name ${name}`, headers: { ...MD, ...headers } };
+  return [`/${name}`, `/${name}/`, `/api/v1/feeds/${name}/notes`].map((path) => ({ ...row, path }));
+}
+
+t.test('without their password nothing is posted to reserved names', async (t) => {
+  const service = await start(t, NAMES);
+  const routes = [...ROUTE_NAMES].flatMap((name) =>
+    posts(name).filter(({ path }) => !/^\/logout\/?$/.test(path)),
+  );
+  const names = ['gazette', 'bulletin'].flatMap((name) => [
+    ...posts(name),
+    ...posts(name, { 'x-feed-password': 'editors only' }),
+  ]);
+  const views = [{ path: '/api/v1/feeds/gazette' }, { path: '/r/gazette/feed.xml' }, { path: '/health' }];
+  await refusesAll(t, { service, views, secrets: ['gazette', 'bulletin'] }, [...routes, ...names]);
+  t.equal((await new FeedClient(service.url, 'gazette').get()).status, 404);
+});
+
+t.test('POST /logout is the way out of the pages', async (t) => {
+  const service = await start(t, NAMES);
+  for (const path of ['/logout', '/logout/']) {
+    const reply = await ask(service.url + path, { method: 'POST', headers: MD, body: 'x' });
+    t.equal(reply.status, 303);
+    t.equal(reply.headers.get('location'), '/');
+    t.match(reply.headers.get('set-cookie'), /Max-Age=0/);
+  }
+  t.notOk(existsSync(join(service.dir, 'logout')));
+});
+
+t.test('with their password they exist from the start', async (t) => {
+  const service = await start(t, WITH_PASSWORD);
+  const editor = (name: string) => new FeedClient(service.url, name, { 'x-feed-password': 'editors only' });
+  const record = await editor('gazette').get();
+  t.match(record, { status: 200, json: { name: 'gazette', protected: true, read_url: null } });
+  t.equal((await ask(`${service.url}/r/gazette/feed.xml`)).status, 200);
+
+  const views = [
+    { path: '/api/v1/feeds/gazette', headers: { 'x-feed-password': 'editors only' } },
+    { path: '/r/gazette/feed.xml' },
+  ];
+  const others = [{}, { 'x-feed-password': 'readers' }, { 'x-feed-password': 'Editors only' }];
+  const rows = ['gazette', 'bulletin', 'static'].flatMap((name) =>
+    others.flatMap((headers) => posts(name, headers)),
+  );
+  rows.push(...posts('static', { 'x-feed-password': 'editors only' }));
+  await refusesAll(t, { service, views, secrets: ['gazette', 'bulletin', 'editors'] }, rows);
+  t.equal((await new FeedClient(service.url, 'gazette').get()).status, 401);
+
+  const first = await editor('gazette').post('# News', { 'x-read-id': 'ignored' });
+  t.equal(first.status, 201);
+  t.equal(first.json.read_url, `${service.url}/r/gazette/feed.xml`);
+  t.equal((await editor('gazette').post(picture('png'), { 'content-type': 'image/png' })).status, 201);
+  t.ok((await ask(first.json.read_url)).text.includes('News'));
+  t.equal((await editor('bulletin').list()).json.notes.length, 0);
+});
+
+t.test('they keep their notes, and take a new password, at another start', async (t) => {
+  const first = await start(t, WITH_PASSWORD);
+  const old = { 'x-feed-password': 'editors only' };
+  await new FeedClient(first.url, 'gazette', old).post();
+  await first.stop();
+  const second = await start(t, { ...WITH_PASSWORD, SERVICE_RESERVED_PASSWORD: 'new editors' }, first.dir);
+  const gazette = new FeedClient(second.url, 'gazette');
+  t.match(await gazette.with(old).post(), { status: 400, json: { code: 'reserved_feed' } });
+  const now = gazette.with({ 'x-feed-password': 'new editors' });
+  t.equal((await now.post()).status, 201);
+  t.equal((await now.list()).json.notes.length, 2);
+  t.strictSame(
+    second.lines.filter(({ level }) => level === 'warn'),
+    [],
+  );
+});
+
+t.test('a feed that was there before it was reserved stays as it is, with a warning', async (t) => {
+  const first = await start(t);
+  const { id, read_url: readUrl } = (await new FeedClient(first.url, 'gazette').post('mine')).json;
+  await first.stop();
+  for (const env of [NAMES, WITH_PASSWORD]) {
+    const service = await start(t, env, first.dir);
+    const warnings = service.lines.filter(({ level }) => level === 'warn');
+    t.equal(warnings.length, 1);
+    t.notMatch(JSON.stringify(warnings), /gazette|editors/);
+    const reader = await ask(service.url + new URL(readUrl).pathname);
+    t.ok(reader.text.includes(id.slice(-36)), 'its read link lives on');
+    if (env === NAMES) t.match(await new FeedClient(service.url, 'gazette').post(), { status: 400 });
+    await service.stop();
+  }
+});
+
+t.test('nobody else gets a read id that is a reserved name', async (t) => {
+  const service = await start(t, WITH_PASSWORD);
+  const client = new FeedClient(service.url, 'magpie');
+  t.match(await client.post('x', { 'x-read-id': 'gazette' }), {
+    status: 400,
+    json: { code: 'invalid_request' },
+  });
+  t.equal((await client.post()).status, 201);
+  t.match(await client.set({ read_id: 'bulletin' }), { status: 400, json: { code: 'invalid_request' } });
+});
+
+t.test('one that was deleted stays away, and stops neither the start nor the others', async (t) => {
+  const first = await start(t, WITH_PASSWORD);
+  const headers = { 'x-feed-password': 'editors only' };
+  t.equal((await new FeedClient(first.url, 'gazette', headers).delete()).status, 204);
+  t.match(await ask(`${first.url}/gazette`, { ...POST, headers: { ...MD, ...headers } }), { status: 400 });
+  const second = await first.restart();
+  t.match(await ask(`${second.url}/gazette`, { ...POST, headers: { ...MD, ...headers } }), { status: 400 });
+  t.equal((await ask(`${second.url}/bulletin`, { ...POST, headers: { ...MD, ...headers } })).status, 201);
+  const warnings = second.lines.filter(({ level }) => level === 'warn');
+  t.match(warnings, [{ fields: { place: 1 } }]);
+  t.notMatch(JSON.stringify(warnings), 'gazette');
+});

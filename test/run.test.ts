@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+
+const FIXTURE = new URL('./fixtures/run-service.ts', import.meta.url).pathname;
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly output: Promise<Record<string, unknown>[]>;
+  readonly errors: Promise<string>;
+  readonly exit: Promise<{ code: number | null; signal: string | null }>;
+}
+
+/** Root must stay who it is, for a checkout in its private home cannot be read by anybody else. */
+const STAY = process.getuid?.() === 0 ? { PUID: '0' } : {};
+
+/** Starts the fixture, its DATA_DIR in a folder of the test, not under npm unless the environment says so. */
+function start(t: Test, env: Record<string, string> = {}, command = [process.execPath, FIXTURE]): Run {
+  const { npm_lifecycle_event: _, ...inherited } = process.env;
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, {
+    env: { ...inherited, DATA_DIR: t.testdir(), ...STAY, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  if (!child.stdout || !child.stderr) throw new Error('no pipes');
+  const output = text(child.stdout).then((lines) =>
+    lines
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line)),
+  );
+  const exit = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  return { child, output, errors: text(child.stderr), exit };
+}
+
+/** Waits until standard output holds that text. */
+async function says(child: ChildProcess, words: string): Promise<void> {
+  let seen = '';
+  while (!seen.includes(words)) seen += (await once(child.stdout as NodeJS.EventEmitter, 'data'))[0];
+}
+
+t.test('a signal stops the service and the exit code is 0', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const { child, output, errors, exit } = start(t);
+    await says(child, 'started');
+    child.kill(signal);
+    t.strictSame(await exit, { code: 0, signal: null });
+    t.match(await output, [
+      { msg: 'started', url: 'http://0.0.0.0:3000' },
+      { msg: 'stopping', reason: signal },
+      { msg: 'stopped' },
+    ]);
+    t.equal(
+      await errors,
+      'Note Feed is open at http://localhost:3000. Post a first note with: ' +
+        "curl -H 'Content-Type: text/markdown' --data 'Hello' http://localhost:3000/my-first-feed\n",
+    );
+  }
+});
+
+t.test('the friendly line names the public address where there is one', async (t) => {
+  const { child, errors } = start(t, { PUBLIC_URL: 'https://notes.example/x/', SERVICE_TITLE: 'Our Notes' });
+  await says(child, 'started');
+  child.kill();
+  t.match(
+    await errors,
+    /^Our Notes is open at https:\/\/notes.example\/x\. .* https:\/\/notes.example\/x\/my-first-feed\n$/,
+  );
+});
+
+t.test('a second signal ends a stop that takes too long', async (t) => {
+  const { child, exit } = start(t, { FAKE: 'never stops' });
+  await says(child, 'started');
+  child.kill('SIGTERM');
+  await says(child, 'stopping');
+  child.kill('SIGINT');
+  t.strictSame(await exit, { code: 1, signal: null });
+});
+
+t.test('under npm, a Ctrl-C that arrives twice counts once', async (t) => {
+  const { child, exit } = start(t, { FAKE: 'slow stop', npm_lifecycle_event: 'start' });
+  await says(child, 'started');
+  child.kill('SIGINT');
+  child.kill('SIGTERM');
+  t.strictSame(await exit, { code: 0, signal: null });
+});
+
+t.test('under npm, a later signal is a second one', async (t) => {
+  const { child, exit } = start(t, { FAKE: 'never stops', npm_lifecycle_event: 'start' });
+  await says(child, 'started');
+  const ended = exit.then(() => true);
+  while (!(await Promise.race([ended, setTimeout(50, false)]))) child.kill('SIGINT');
+  t.strictSame(await exit, { code: 1, signal: null });
+});
+
+t.test('under npm, the service stops when its parent is killed', async (t) => {
+  const command = ['sh', '-c', '"$0" "$1" & wait', process.execPath, FIXTURE];
+  const { child, output } = start(t, { npm_lifecycle_event: 'start' }, command);
+  await says(child, 'started');
+  child.kill('SIGKILL');
+  t.match(await output, [{}, { msg: 'stopping', reason: 'the parent is gone' }, { msg: 'stopped' }]);
+});
+
+t.test('every wrong setting is one line, and the exit code is 1', async (t) => {
+  const { output, errors, exit } = start(t, { PORT: 'x', SERVICE_SECRET: 'hush', SERVICE_LOG_LEVEL: 'loud' });
+  t.strictSame(await exit, { code: 1, signal: null });
+  t.match((await errors).split('\n'), [
+    /^PORT must be/,
+    /^SERVICE_SECRET must be/,
+    /^SERVICE_LOG_LEVEL must be/,
+    /^$/,
+  ]);
+  t.notMatch(await errors, 'hush');
+  t.strictSame(await output, []);
+});
+
+t.test('a start that fails is one line, and the exit code is 1', async (t) => {
+  const { output, errors, exit } = start(t, { FAKE: 'no start' });
+  t.strictSame(await exit, { code: 1, signal: null });
+  t.equal(await errors, 'Note Feed cannot start: the port is taken\n');
+  t.strictSame(await output, []);
+  const talkative = start(t, { FAKE: 'no start', SERVICE_LOG_LEVEL: 'debug' });
+  t.match(await talkative.output, [
+    { err: { message: 'the port is taken', cause: { message: 'EADDRINUSE' } } },
+  ]);
+});
+
+t.test('a stop that fails is logged, and the exit code is 1', async (t) => {
+  const { child, output, exit } = start(t, { FAKE: 'no stop' });
+  await says(child, 'started');
+  child.kill();
+  t.strictSame(await exit, { code: 1, signal: null });
+  t.match((await output).at(-1), {
+    level: 'error',
+    msg: 'the stop failed',
+    err: { message: 'cannot let go' },
+  });
+});
+
+t.test('an error that reaches nobody is logged and ends the process', async (t) => {
+  for (const [fake, message] of [
+    ['throws', /JSON/],
+    ['rejects', /nobody waits/],
+  ] as const) {
+    const { output, exit } = start(t, { FAKE: fake });
+    t.strictSame(await exit, { code: 1, signal: null });
+    t.match((await output).at(-1), { level: 'error', err: { message } });
+  }
+});

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+
+/** Notes that break careless writers and readers, by what is wrong with them. Each is at most 100 KB. */
+export const HOSTILE_NOTES: Readonly<Record<string, string>> = {
+  controls: 'a\x00b\x01c\x08d\x0be\x0cf\x1bg\x7fh\x85i\ufffej\uffffk',
+  nul: '\0',
+  cdata: 'end ]]> of <![CDATA[ it ]]]]><![CDATA[> &amp; ]]&gt;',
+  surrogates: 'lone \ud83d high, \ude00 low, \ude00\ud83d swapped, \ud83d\ude00 right',
+  references: '&#0; &#1; &#x1F; &#xD800; &#xFFFF; &#x110000; &lt;b&gt; &nbsp; &unknown; & &;',
+  emoji: '# 👩‍👩‍👧‍👦 👍🏽 🇩🇪\n\n👩‍👩‍👧‍👦'.repeat(20),
+  rightToLeft: '# مرحبا بالعالم\n\n\u202eשלום\u202c \u2066עולם\u2069 \u200f',
+  longLine: 'x'.repeat(100 * 1024),
+  longLineOfMarks: '*_`~[](<'.repeat(64),
+  carriageReturns: 'a\r\nb\rc\n\r\nd',
+  byteOrderMark: '\ufeff# Title\n\n\ufeff',
+  separators: 'a\u2028b\u2029c',
+  script:
+    '<script>alert(1)</script>\n\n<SCRIPT SRC=//evil.example/x.js></SCRIPT >\n\na <script\n>x</script> b',
+  rawHtml:
+    '<img src=x onerror=alert(1)> <svg/onload=alert(1)> <a href="javascript:alert(1)">x</a>\n\n<style>*{}</style>',
+  trustedText: '<kbd><img src="https://evil.example/x.png" onerror="alert(1)"></kbd> <code>a <b>b</b></code>',
+  brokenTags: '<a href="x>y\n\n</p></div>--><!-- <![endif] <? ?> <!DOCTYPE html> <a\0b>',
+  mutation:
+    '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">',
+  javascript: [
+    '[a](javascript:alert(1))',
+    '[b](JaVaScRiPt:alert(1))',
+    '[c](java\tscript:alert(1))',
+    '[d](java&#115;cript:alert(1))',
+    '[e](javascript&colon;alert(1))',
+    '[f](javascript&#58;alert(1))',
+    '[g](&#x6A&#x61&#x76&#x61script:alert(1))',
+    '[h](\x01javascript:alert(1))',
+    '[i](java\0script:alert(1))',
+    '[j](<java\tscript:alert(1)>)',
+    '[k](%6Aavascript:alert(1))',
+    '[l](javascript\\:alert(1))',
+    '<javascript:alert(1)>',
+    '[m]: javascript:alert(1)\n\n[m] [m][] [x][m]',
+    '[n](vbscript:msgbox(1)) [o](data:text/html,<script>alert(1)</script>) [p](file:///etc/passwd)',
+    '![q](javascript:alert(1)) ![r](data:image/svg+xml,<svg/onload=alert(1)>) ![s](mailto:a@b.example)',
+    '[t](blob:https://x/1) [u](feed:javascript:alert(1)) [v](view-source:javascript:1) [w](http:javascript:1)',
+    '[x](\u00a0javascript:alert(1)) [y](\u2028javascript:alert(1)) [z](ｊavascript:alert(1))',
+  ].join('\n\n'),
+  attributes:
+    '[x](http://a.example/"onmouseover="alert(1) "t\\" onclick=\\"alert(1)") ![" onerror="alert(1)](a.png "\'>")',
+  deepQuotes: `${'>'.repeat(400)}a`,
+  deepLists: Array.from({ length: 120 }, (_, depth) => `${'  '.repeat(depth)}- a`).join('\n'),
+  deepBrackets: `${'['.repeat(2000)}x${']'.repeat(2000)}`,
+  wideTable: `|${'a|'.repeat(1000)}\n|${'-|'.repeat(1000)}\n${'|x\n'.repeat(400)}`,
+  longAddress: `[a]: https://a.example/${'b'.repeat(4000)}\n\n${'[a]'.repeat(1000)}`,
+  empty: '',
+};
+
+const PIECES = [
+  ...[
+    '<',
+    '>',
+    '&',
+    '"',
+    "'",
+    '/',
+    '\\',
+    '`',
+    '```\n',
+    '*',
+    '_',
+    '~~',
+    '#',
+    '# ',
+    '> ',
+    '- ',
+    '1. ',
+    '- [x] ',
+  ],
+  ...[
+    '[',
+    ']',
+    '](',
+    ')',
+    '![',
+    '\n',
+    '\n\n',
+    '\t',
+    '    ',
+    '|',
+    '|-|',
+    '\0',
+    '\x01',
+    '\ud800',
+    '&#',
+    ';',
+    ':',
+  ],
+  ...['javascript:', 'data:', 'http://', 'a.example', 'x.png', '<img src=', '<a href="', '<kbd>', '</kbd>'],
+  ...[
+    '<script>',
+    '<!--',
+    '-->',
+    '<![CDATA[',
+    ']]>',
+    'onerror=',
+    'style=',
+    '&lt;',
+    '&#106;',
+    'word',
+    ' ',
+    '👍',
+    'ש',
+  ],
+];
+
+/** Texts of any characters, lone surrogates too, and texts made of the pieces that markdown and HTML look at. */
+export function hostileText(): fc.Arbitrary<string> {
+  const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+  return fc.oneof(
+    fc.string({ unit, maxLength: 60 }),
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.array(fc.constantFrom(...PIECES), { maxLength: 30 }).map((pieces) => pieces.join('')),
+  );
+}

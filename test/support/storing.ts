@@ -1,0 +1,69 @@
+import type { FeedName, NoteId } from '../../src/feeds/names.ts';
+import type {
+  Caps,
+  Feed,
+  FeedCreation,
+  FeedSettings,
+  NewNote,
+  NoteMeta,
+  Storage,
+  Target,
+} from '../../src/storage/storage.ts';
+
+/** No limits. */
+export const NO_CAPS: Caps = { feeds: 0, notes: 0, images: 0 };
+/** A feed that exists and has no password. */
+export const OPEN = { kind: 'existing', passwordHash: undefined } satisfies Target;
+/** A feed to be made, without a password and with a random read id. */
+export const NEW: Extract<Target, { kind: 'new' }> = {
+  kind: 'new',
+  readId: undefined,
+  passwordHash: undefined,
+};
+
+/** Stores a note as the service does: in the feed as it is found, or in a new one. */
+export async function post(
+  storage: Storage,
+  name: FeedName,
+  note: NewNote,
+  creation: Partial<FeedCreation> = {},
+): Promise<Feed> {
+  for (;;) {
+    const feed = await storage.feed(name);
+    const target: Target = feed
+      ? { kind: 'existing', passwordHash: feed.passwordHash }
+      : { kind: 'new', readId: undefined, passwordHash: undefined, ...creation };
+    const stored = await storage.post(name, note, target);
+    if (stored) return stored;
+  }
+}
+
+/** Changes by name: of whatever feed has it now. */
+export function edits(storage: Storage) {
+  return {
+    replace: async (name: FeedName, id: NoteId, bytes: Uint8Array, sha256?: string) => {
+      const feed = await storage.feed(name);
+      return feed && storage.replace(feed, id, bytes, sha256);
+    },
+    setMeta: async (name: FeedName, id: NoteId, change: (meta: NoteMeta) => NoteMeta) => {
+      const feed = await storage.feed(name);
+      return feed && storage.setMeta(feed, id, change);
+    },
+    remove: async (name: FeedName, id: NoteId) => {
+      const feed = await storage.feed(name);
+      return feed !== undefined && storage.remove(feed, id);
+    },
+    configure: async (name: FeedName, change: (feed: Feed) => FeedSettings) => {
+      const feed = await storage.feed(name);
+      return feed && storage.configure(feed, change);
+    },
+    setPassword: async (name: FeedName, passwordHash: string | undefined) => {
+      const feed = await storage.feed(name);
+      return feed !== undefined && storage.setPassword(feed, passwordHash);
+    },
+    deleteFeed: async (name: FeedName) => {
+      const feed = await storage.feed(name);
+      return feed !== undefined && storage.deleteFeed(feed);
+    },
+  };
+}

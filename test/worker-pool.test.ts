@@ -1,0 +1,183 @@
+import t, { type Test } from 'tap';
+import { TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
+import type { PoolTask } from './fixtures/pool-work.ts';
+
+const WORK = new URL('fixtures/pool-work.ts', import.meta.url);
+const BUSY = { name: 'Refusal', code: 'busy', headers: { 'retry-after': '1' } };
+
+function createPool(t: Test, options: Partial<WorkerPoolOptions> = {}) {
+  const pool = new WorkerPool({ threads: 1, maxQueue: 2, ...options });
+  t.teardown(() => pool.drain());
+  const run = (task: PoolTask, timeLimitMs?: number) =>
+    pool.run(WORK, task, timeLimitMs === undefined ? {} : { timeLimitMs });
+  return { pool, run, echo: (value: unknown) => run({ kind: 'echo', value }) };
+}
+
+/** A task that holds its thread until it is let go. */
+function createHolder() {
+  const gate = new Int32Array(new SharedArrayBuffer(8));
+  return {
+    task: { kind: 'hold', gate } as const,
+    /** Settles when a thread has the task. */
+    async taken(): Promise<void> {
+      await Atomics.waitAsync(gate, 0, 0).value;
+    },
+    letGo(): void {
+      Atomics.store(gate, 1, 1);
+      Atomics.notify(gate, 1);
+    },
+  };
+}
+
+t.test('a task gives what the function returns, or fails with what it throws', async (t) => {
+  const { echo, run } = createPool(t);
+  t.equal(await echo('hello'), 'hello');
+  await t.rejects(run({ kind: 'throw' }), { name: 'RangeError', message: 'as told' });
+  t.equal(await echo('still here'), 'still here');
+});
+
+t.test('work is found by its name', async (t) => {
+  const { pool } = createPool(t);
+  const picture = { type: 'gif', bytes: Buffer.from('GIF89a') };
+  t.match(await pool.run('inspect-picture', picture), { signed: true });
+  await t.rejects(pool.run('no-such-work', {}));
+});
+
+t.test('buffers are transferred when asked for, else copied', async (t) => {
+  const { pool } = createPool(t);
+  const [copied, transferred] = [new Uint8Array(8).fill(1), new Uint8Array(8).fill(2)];
+  t.same(await pool.run(WORK, { kind: 'echo', value: copied }), copied);
+  const sent = pool.run(WORK, { kind: 'echo', value: transferred }, { transfer: [transferred.buffer] });
+  t.equal(transferred.length, 0);
+  t.same(await sent, new Uint8Array(8).fill(2));
+  t.equal(copied.length, 8);
+});
+
+t.test(
+  'an observer learns what ran and how long, without its waiting; the pool says what waits',
+  async (t) => {
+    const seen: [work: string, ms: number][] = [];
+    const { pool, run, echo } = createPool(t, { observe: (...task) => seen.push(task) });
+    t.strictSame([pool.waiting, pool.running], [0, 0]);
+    await pool.run('inspect-picture', { type: 'gif', bytes: Buffer.from('GIF89a') });
+    t.match(seen, [['inspect-picture', Number]]);
+    const holder = createHolder();
+    const begunAt = performance.now();
+    const held = run(holder.task);
+    await holder.taken();
+    const waiting = echo(1);
+    t.strictSame([pool.waiting, pool.running], [1, 1]);
+    holder.letGo();
+    await Promise.all([held, waiting]);
+    const [, [, first], [, second]] = seen as [unknown, [string, number], [string, number]];
+    t.ok(first + second <= performance.now() - begunAt, 'one after the other');
+    await t.rejects(run({ kind: 'throw' }));
+    t.strictSame([pool.waiting, pool.running], [0, 0]);
+    t.strictSame(
+      seen.map(([work]) => work),
+      ['inspect-picture', 'other', 'other', 'other'],
+      'a task that fails counts too',
+    );
+  },
+);
+
+t.test('tasks wait in order, as many as the queue holds; one more is refused', async (t) => {
+  const { run, echo } = createPool(t);
+  const holder = createHolder();
+  const held = run(holder.task);
+  const done: unknown[] = [];
+  const waiting = [1, 2].map(async (value) => done.push(await echo(value)));
+  await t.rejects(echo(3), BUSY);
+  await t.rejects(run({ kind: 'echo', value: 4 }, 1_000), BUSY);
+  holder.letGo();
+  t.equal(await held, 'let go');
+  await Promise.all(waiting);
+  t.same(done, [1, 2]);
+  t.equal(await echo(5), 5);
+});
+
+t.test('each thread has a place of its own', async (t) => {
+  const { run } = createPool(t, { threads: 2, maxQueue: 0 });
+  const holders = [createHolder(), createHolder()];
+  const held = holders.map(({ task }) => run(task));
+  await Promise.all(holders.map(({ taken }) => taken()));
+  await t.rejects(run({ kind: 'echo', value: 1 }), BUSY);
+  for (const { letGo } of holders) letGo();
+  t.same(await Promise.all(held), ['let go', 'let go']);
+});
+
+t.test('a thread may hold several tasks, but then none with a time limit', async (t) => {
+  const { run, echo } = createPool(t, { maxQueue: 0, tasksPerThread: 2 });
+  const holder = createHolder();
+  const held = run(holder.task);
+  const second = echo(2);
+  await t.rejects(echo(3), BUSY);
+  await t.rejects(run({ kind: 'echo', value: 4 }, 1_000), TypeError);
+  holder.letGo();
+  t.same(await Promise.all([held, second]), ['let go', 2]);
+});
+
+t.test('a task that never ends is ended by its time limit, and the next one gets a thread', async (t) => {
+  const { run, echo } = createPool(t);
+  const looping = t.rejects(run({ kind: 'loop' }, 200), TaskTimeout);
+  const next = echo('next');
+  await looping;
+  t.equal(await next, 'next');
+});
+
+t.test('the time limit does not run while a task waits', async (t) => {
+  const { run } = createPool(t);
+  const holder = createHolder();
+  const held = run(holder.task);
+  const waiting = run({ kind: 'echo', value: 'in time' }, 1_000);
+  await holder.taken();
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  holder.letGo();
+  await held;
+  t.equal(await waiting, 'in time');
+});
+
+t.test('a task that is done in time leaves no timer behind', async (t) => {
+  const { run } = createPool(t);
+  t.equal(await run({ kind: 'echo', value: 1 }, 3_600_000), 1);
+  t.notOk(process.getActiveResourcesInfo().includes('Timeout'));
+});
+
+for (const kind of ['exit', 'unsendable', 'fill-heap'] as const) {
+  t.test(`a thread that dies fails its task and no other: ${kind}`, { timeout: 60_000 }, async (t) => {
+    const { run, echo } = createPool(t);
+    const dying = t.rejects(run({ kind }));
+    const next = echo('next');
+    await dying;
+    t.equal(await next, 'next');
+    const error = await run({ kind }, 60_000).catch((thrown) => thrown);
+    t.ok(error instanceof Error && !(error instanceof TaskTimeout));
+    t.equal(await echo('again'), 'again');
+  });
+}
+
+t.test('draining waits for all tasks, also those in the queue, and takes no more', async (t) => {
+  const { pool, run, echo } = createPool(t, { threads: 2 });
+  const holder = createHolder();
+  const held = run(holder.task);
+  await echo('makes the other thread an idle one');
+  const waiting = createHolder();
+  const others = [run(waiting.task), echo('in the queue')];
+  let drained = false;
+  const draining = pool.drain().then(() => {
+    drained = true;
+  });
+  await t.rejects(echo('too late'), BUSY);
+  waiting.letGo();
+  t.same(await Promise.all(others), ['let go', 'in the queue']);
+  t.notOk(drained);
+  holder.letGo();
+  t.equal(await held, 'let go');
+  await Promise.all([draining, pool.drain()]);
+  await t.rejects(echo('too late'), BUSY);
+});
+
+t.test('a pool without tasks is drained at once', async (t) => {
+  const { pool } = createPool(t);
+  await pool.drain();
+});
