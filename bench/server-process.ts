@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+/** Ticks of /proc/<pid>/stat in a second; the same on every Linux. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+
+/** A server in a process of its own, whose standard output somebody reads all the time. */
+export class ServerProcess {
+  readonly url: string;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.url = url;
+  }
+
+  /** Starts a program of this project and waits for the line of its output that has a `url`. */
+  static async start(args: readonly string[], env: Record<string, string> = {}): Promise<ServerProcess> {
+    const stdio = ['ignore', 'pipe', 'inherit'] as const;
+    const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: [...stdio] });
+    process.once('exit', () => child.kill());
+    if (!child.stdout) throw new Error('no standard output');
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const { url } = JSON.parse(line) as { url?: string };
+      if (url) resolve(url);
+    });
+    child.once('exit', () => reject(new Error(`${args[0]} ended before it listened`)));
+    return new ServerProcess(child, (await promise).replace('0.0.0.0', '127.0.0.1'));
+  }
+
+  /** CPU time used so far by all its threads, user and system, in microseconds; counted in steps of 10 ms. */
+  cpuMicros(): number {
+    const [utime, stime] = this.#stat(14, 15);
+    return ((utime + stime) / TICKS_PER_SECOND) * 1e6;
+  }
+
+  /** Memory that is resident, in bytes. */
+  residentBytes(): number {
+    return this.#stat(24, 24)[0] * PAGE_BYTES;
+  }
+
+  async stop(): Promise<void> {
+    const exit = once(this.#child, 'exit');
+    this.#child.kill();
+    await exit;
+  }
+
+  /** Two fields of /proc/<pid>/stat by their numbers in proc(5). */
+  #stat(first: number, second: number): [number, number] {
+    const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [Number(fields[first - 3]), Number(fields[second - 3])];
+  }
+}
