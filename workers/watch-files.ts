@@ -102,6 +102,7 @@ class DataFolderWatch {
     const root = this.#rootIdentity();
     if (root !== this.#root) {
       this.#root = root;
+      this.#rootMtimeMs = Number.NaN;
       this.#watchRoot();
       say({ kind: 'root' });
     }
@@ -120,7 +121,7 @@ class DataFolderWatch {
     if (look === 'same') return;
     if (look === 'changed') {
       for (const file of tried(() => folder.compareListing()) ?? []) this.#push(folder.lookAt(file, true));
-    } else if (folderStats(this.#dir)) {
+    } else if (folderStats(this.#dir) && folder.look() !== 'same') {
       this.#removeFolder(name);
       const replaced = look === 'replaced' && this.#addFolder(name);
       this.#push({ feed: name, folder: replaced ? 'replaced' : 'gone' });

@@ -5,12 +5,14 @@ import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
-import { dataFolder, eventually, opened } from './files-support.ts';
+import { dataFolder, eventually, keptLog, opened } from './files-support.ts';
 
 interface Hand {
   readonly storage: Storage;
   readonly dir: string;
   readonly changes: FeedChange[];
+  /** The messages of the log. */
+  readonly lines: readonly string[];
 }
 
 const name = feedName('feed');
@@ -22,10 +24,11 @@ function byHand(title: string, body: (t: Test, hand: Hand) => Promise<void>): vo
   for (const events of [true, false]) {
     t.test(`${title} (${events ? 'events' : 'rescan only'})`, async (t) => {
       const dir = await dataFolder(t);
-      const storage = await opened(t, dir, { events });
+      const log = keptLog();
+      const storage = await opened(t, dir, { events, log });
       const changes: FeedChange[] = [];
       storage.onChange((change) => changes.push(change));
-      await body(t, { storage, dir, changes });
+      await body(t, { storage, dir, changes, lines: log.lines });
     });
   }
 }
@@ -245,6 +248,19 @@ byHand('the whole data folder goes away and comes back', async (t, { storage, di
     ),
   );
   t.match(await storage.feed(name), { readId: feed.readId, noteCount: 2 });
+});
+
+byHand('feeds stay known while the data folder is away', async (t, { storage, dir, lines }) => {
+  t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
+  // So many that the watch is still telling of the first ones when the folder goes.
+  const names = Array.from({ length: 60 }, (_, i) => feedName(`feed-${i}`));
+  for (const one of names) await storage.create(one, { passwordHash: 'hash', readId: undefined });
+  await rename(dir, `${dir}.away`);
+  t.ok(await eventually(() => lines.some((line) => line.startsWith('the data folder is gone'))));
+  await rename(`${dir}.away`, dir);
+  await mkdir(join(dir, 'by-hand'));
+  t.ok(await eventually(async () => (await storage.feed(feedName('by-hand'))) !== undefined));
+  for (const one of names) t.match(await storage.feed(one), { passwordHash: 'hash' });
 });
 
 byHand('the data folder is replaced by an empty one', async (t, { storage, dir }) => {

@@ -45,6 +45,16 @@ export async function statFile(path: string): Promise<Stats | undefined> {
   }
 }
 
+/** Whether a folder is there; a link to one is not. */
+export async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await sys.lstat(path)).isDirectory();
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw asRefusal(error);
+  }
+}
+
 /** Opens a regular file for reading; undefined when there is none. The caller closes the descriptor. */
 export async function openFile(path: string): Promise<{ fd: number; stats: Stats } | undefined> {
   let fd: number | undefined;

@@ -5,7 +5,7 @@ import { asRefusal, isGone } from './failures.ts';
 import type { FeedFiles } from './indexed-feed.ts';
 import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from './metadata.ts';
 import { metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
-import { readDotFile } from './read-file.ts';
+import { isFolder, readDotFile } from './read-file.ts';
 import type { Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
@@ -21,18 +21,24 @@ export async function readMetaFile(
   return found && { ...parseMeta(found.text), stamp: found.stamp };
 }
 
-/** Reads what the dot files of a feed say. A warning about them never says whose they are. */
-export async function readFeedFiles(folder: string, log: Pick<Log, 'warn'>): Promise<FeedFiles> {
+/**
+ * Reads what the dot files of a feed say; undefined when its folder is gone. A warning about them never says whose
+ * they are.
+ */
+export async function readFeedFiles(folder: string, log: Pick<Log, 'warn'>): Promise<FeedFiles | undefined> {
   const readId = (await readDotFile(join(folder, READ_ID_FILE)))?.text.trim();
   const json = (await readDotFile(join(folder, SETTINGS_FILE)))?.text;
   const settings = json === undefined ? NO_SETTINGS : parseSettings(json);
+  const passwordHash = await readPasswordHash(join(folder, PASSWORD_FILE));
+  // Looked at last: files missing from a folder that went away would open the feed to everybody.
+  if (!(await isFolder(folder))) return undefined;
   if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
   if (readId !== undefined && !isReadId(readId))
     log.warn('the .readid of a feed is malformed and counts as unset');
   return {
     storedReadId: readId !== undefined && isReadId(readId) ? readId : undefined,
     settings: settings ?? NO_SETTINGS,
-    passwordHash: await readPasswordHash(join(folder, PASSWORD_FILE)),
+    passwordHash,
   };
 }
 

@@ -6,7 +6,7 @@ import { type Entry, isDatedByFile } from './entry.ts';
 import { asRefusal } from './failures.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
 import { isFeedFile, metaFile, noteOfMetaFile } from './names.ts';
-import { statFile } from './read-file.ts';
+import { isFolder, statFile } from './read-file.ts';
 import { readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
 import { compareStamps, isFresh, sameStamp, UNSEEN } from './stamp.ts';
@@ -69,7 +69,10 @@ export class Reconciler {
     const { dir, index, turns, log } = this.#parts;
     await turns.alone(name, async () => {
       const known = index.get(name);
-      const found = await scanFeed(dir, name, log);
+      const scan = () => scanFeed(dir, name, log);
+      // A feed is not gone because the whole data folder is, which may come back between two looks.
+      const found = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+      if (found === known) return;
       if (known && found && (!replace || known.identity === found.identity)) return this.#align(known, found);
       if (known) index.drop(known);
       if (found) index.add(found);
@@ -175,7 +178,7 @@ export class Reconciler {
     await turns.alone(feed.name, async () => {
       if (index.get(feed.name) !== feed) return;
       const files = await readFeedFiles(join(dir, feed.name), log);
-      if (!sameFiles(files, feed.files)) index.setFiles(feed, files);
+      if (files && !sameFiles(files, feed.files)) index.setFiles(feed, files);
     });
   }
 }

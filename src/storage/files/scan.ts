@@ -59,7 +59,7 @@ export async function scanFeed(
     if (clean) await removeLeftovers(folder, files);
     const entries = await readEntries(folder, files);
     const feedFiles = await readFeedFiles(folder, log);
-    return new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, stats.mtimeMs);
+    return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, stats.mtimeMs);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     if (!isGone(error)) log.warn('the folder of a feed cannot be read and is ignored');
