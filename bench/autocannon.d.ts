@@ -19,6 +19,8 @@ declare module 'autocannon' {
     errors: number;
     '2xx': number;
     '3xx': number;
+    '4xx': number;
+    '5xx': number;
   }
   export default function autocannon(options: Options): Promise<Result>;
 }

@@ -39,7 +39,10 @@ async function autocannonLoad({ bodyFile, ...order }: Order): Promise<Loaded> {
   const result = await autocannon({ ...order, ...body });
   const answers = result['2xx'] + result['3xx'];
   if (answers === 0 || answers < result.requests.total || result.errors > 0) {
-    throw new Error(`${result.requests.total} requests, ${answers} good answers, ${result.errors} errors`);
+    throw new Error(
+      `of ${result.requests.total} requests ${answers} were answered well: ` +
+        `${result['4xx']} × 4xx, ${result['5xx']} × 5xx, ${result.errors} errors`,
+    );
   }
   return { answers, perSecond: answers / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
 }

@@ -3,9 +3,11 @@ import { Access } from './access/access.ts';
 import { Passwords } from './access/passwords.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
+import { Gate } from './gate.ts';
 import { HttpServer } from './http/server.ts';
 import { Editing } from './ingest/edit.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
+import { PICTURES_AT_ONCE } from './ingest/note-body.ts';
 import { Posting } from './ingest/post.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import type { Owner } from './privileges.ts';
@@ -59,6 +61,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const access = new Access({ ...config, passwords });
   const record = eventLog(log);
+  const writing = { ...config, storage, checks, record, pictures: new Gate(PICTURES_AT_ONCE) };
   const cache = new ReadCache(config.cacheBytes);
   const server: HttpServer = await HttpServer.listen({
     host: config.host,
@@ -69,8 +72,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     observe: both(config.logRequests ? requestLog(log) : errorLog(log), metrics?.request),
     operations: operations({
       guard: new Guard({ ...config, access, storage }),
-      posting: new Posting({ ...config, storage, checks, passwords, record, ids: new NoteIds() }),
-      editing: new Editing({ ...config, storage, checks, record }),
+      posting: new Posting({ ...writing, passwords, ids: new NoteIds() }),
+      editing: new Editing(writing),
       settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
       reader: createReader(config, storage, cache, pools),
       metrics: metrics && { ...metrics, token: config.metricsToken },

@@ -5,7 +5,7 @@ import { Refusal } from '../refusals.ts';
 import type { Feed, Note, Storage } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 import { type JsonRequest, jsonBody } from './json-body.ts';
-import { admitNote, type NoteBodyRules, type NoteRequest, readNote } from './note-body.ts';
+import { admitNote, checkAndStore, type NoteBodyRules, type NoteRequest, readNote } from './note-body.ts';
 import { ALT_LENGTH, TITLE_LENGTH } from './note-headers.ts';
 
 export interface EditingParts extends NoteBodyRules {
@@ -30,11 +30,13 @@ export class Editing {
    */
   async replace(feed: Feed, id: string, request: NoteRequest & Identified): Promise<Note> {
     const type = admitNote(request, this.#parts);
-    const { bytes, sha256 } = await readNote(request, type, this.#parts);
-    const note = await this.#note(feed, id);
-    if (note.type !== type)
-      throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
-    const replaced = await this.#parts.storage.replace(feed, note.id, bytes, sha256);
+    const bytes = await readNote(request, type, this.#parts);
+    const replaced = await checkAndStore(type, bytes, this.#parts, async (sha256) => {
+      const note = await this.#note(feed, id);
+      if (note.type !== type)
+        throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
+      return this.#parts.storage.replace(feed, note.id, bytes, sha256);
+    });
     return this.#edited(replaced, request);
   }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteType, PictureType } from '../feeds/note-types.ts';
+import type { Gate } from '../gate.ts';
 import { Refusal } from '../refusals.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { noteTypeOf } from './content-type.ts';
@@ -17,15 +18,19 @@ export interface NoteRequest extends HeaderSource {
 
 export interface NoteBodyRules {
   readonly checks: WorkerPool;
+  /** Pictures are checked and stored within it, a few at once; see `PICTURES_AT_ONCE`. */
+  readonly pictures: Gate;
   readonly maxImageBytes: number;
   readonly imageUploads: boolean;
 }
 
-/** A note's bytes that obey all rules. */
-export interface NoteBody {
-  readonly bytes: Uint8Array;
-  readonly sha256: string | undefined;
-}
+/**
+ * Pictures checked and stored at once. The answers of those that one sync has made durable leave together, and the
+ * next uploads of their clients arrive together, so the event loop is busy in bursts, which readers wait for. While 64
+ * connections post pictures of 200 KB, the p99 of RSS and of 304s is 1.5 to 1.9 times its idle value with 8 at once and
+ * 2.7 to 3.4 times without a bound; in exchange a sixth fewer pictures are stored in a second.
+ */
+export const PICTURES_AT_ONCE = 8;
 
 /**
  * The type of the note that a request brings, once all that can be said without its body has been checked.
@@ -44,19 +49,28 @@ export function admitNote(request: NoteRequest, rules: NoteBodyRules): NoteType 
 }
 
 /**
- * Reads a note's bytes and checks them.
- * @throws Refusal `too_large`, `unsupported_type`, `empty_note`
+ * Reads a note's bytes.
+ * @throws Refusal `too_large`
  */
-export async function readNote(
-  request: NoteRequest,
+export function readNote(request: NoteRequest, type: NoteType, rules: NoteBodyRules): Promise<Uint8Array> {
+  return request.body(limitOf(type, rules));
+}
+
+/**
+ * Checks a note's bytes and has them stored.
+ * @param store gets the SHA-256 where it is known; that of a text is left to the first reader of its file, for most
+ * texts are only read in feeds and lists
+ * @throws Refusal `unsupported_type`, `empty_note`
+ */
+export async function checkAndStore<T>(
   type: NoteType,
-  rules: NoteBodyRules,
-): Promise<NoteBody> {
-  const bytes = await request.body(limitOf(type, rules));
-  if (type !== 'md') return { bytes, sha256: await checkPicture(rules.checks, type, bytes) };
+  bytes: Uint8Array,
+  { checks, pictures }: NoteBodyRules,
+  store: (sha256?: string) => Promise<T>,
+): Promise<T> {
+  if (type !== 'md') return pictures.run(async () => store(await checkPicture(checks, type, bytes)));
   checkText(bytes);
-  // Its hash is left to the first reader of the file: most texts are only read in feeds and lists.
-  return { bytes, sha256: undefined };
+  return store();
 }
 
 function limitOf(type: NoteType, rules: NoteBodyRules): number {

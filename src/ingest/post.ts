@@ -4,7 +4,7 @@ import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, NewNote, Storage, Target } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
-import { admitNote, type NoteBodyRules, type NoteRequest, readNote } from './note-body.ts';
+import { admitNote, checkAndStore, type NoteBodyRules, type NoteRequest, readNote } from './note-body.ts';
 import { type HeaderSource, noteHeaders } from './note-headers.ts';
 import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
 
@@ -47,18 +47,32 @@ export class Posting {
     const type = admitNote(request, this.#parts);
     const meta = noteHeaders(request, type);
     if (allowed === undefined) this.#readId(name, request);
-    const { bytes, sha256 } = await readNote(request, type, this.#parts);
-    // After the body: it may be a conflict, and hashes a password.
-    let target = await this.#target(name, allowed, request);
-    const note = { id: this.#parts.ids.next(), type, meta, bytes, sha256 };
+    const bytes = await readNote(request, type, this.#parts);
+    const { feed, note } = await checkAndStore(type, bytes, this.#parts, async (sha256) => {
+      // After the body: it may be a conflict, and hashes a password.
+      const target = await this.#target(name, allowed, request);
+      const note = { id: this.#parts.ids.next(), type, meta, bytes, sha256 };
+      return { feed: await this.#store(name, note, target, again, request), note };
+    });
+    this.#parts.record({ name: 'note posted', kind: type, size: bytes.length }, request);
+    return { feed, note };
+  }
+
+  async #store(
+    name: FeedName,
+    note: NewNote,
+    target: Target,
+    again: () => Promise<Feed | undefined>,
+    request: HeaderSource & Identified,
+  ): Promise<Feed> {
+    let current = target;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const stored = await this.#parts.storage.post(name, note, target);
+      const stored = await this.#parts.storage.post(name, note, current);
       if (stored !== undefined) {
-        if (target.kind === 'new') this.#parts.record({ name: 'feed created' }, request);
-        this.#parts.record({ name: 'note posted', kind: type, size: bytes.length }, request);
-        return { feed: stored, note };
+        if (current.kind === 'new') this.#parts.record({ name: 'feed created' }, request);
+        return stored;
       }
-      target = await this.#target(name, await again(), request);
+      current = await this.#target(name, await again(), request);
     }
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.', {
       headers: { 'Retry-After': '1' },

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { Gate } from '../../gate.ts';
 import { FolderSync } from './folder-sync.ts';
-import { Gate } from './gate.ts';
 import { tempName } from './names.ts';
 import type { Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { Gate } from '../../gate.ts';
 import type { Note, NoteMeta } from '../storage.ts';
 import type { Entry } from './entry.ts';
 import { asRefusal } from './failures.ts';
-import { Gate } from './gate.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { NO_META } from './metadata.ts';
 import { readWhole, statFile } from './read-file.ts';
