@@ -135,10 +135,12 @@ export class Exchange implements Preconditions {
   /**
    * The whole body in one buffer, which may be given to a worker and is used again after the answer.
    * @param limit the most bytes the body may have
+   * @param onPiece takes each piece as it arrives, as a view of that buffer, which may be changed up to its end
+   * from then on. What it throws ends the reading and is thrown here.
    * @throws Refusal `too_large` (at once where `Content-Length` tells), `busy`, `timeout`; ClientGone
    */
-  async body(limit: number): Promise<Uint8Array> {
-    return this.#upload === undefined ? new Uint8Array(0) : this.#upload.collect(limit);
+  async body(limit: number, onPiece?: Sink): Promise<Uint8Array> {
+    return this.#upload === undefined ? new Uint8Array(0) : this.#upload.collect(limit, onPiece);
   }
 
   /**

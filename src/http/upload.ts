@@ -1,3 +1,4 @@
+import { copyBytes } from '../copy-bytes.ts';
 import { Refusal } from '../refusals.ts';
 import type { BodyMemory, Reservation } from './body-memory.ts';
 import type { BufferPool } from './buffers.ts';
@@ -93,17 +94,20 @@ export class Upload {
   /**
    * The whole body in one buffer of shared memory, which is reused once the request is over.
    * @param limit the most bytes the body may have
+   * @param onPiece takes each piece as it arrives, as a view of that buffer
    * @throws as `receive`
    */
-  async collect(limit: number): Promise<Uint8Array> {
+  async collect(limit: number, onPiece?: Sink): Promise<Uint8Array> {
     const reserved = this.#admit(limit);
     if (reserved !== undefined) await reserved;
     this.#buffer = this.#context.buffers.take(this.declared ?? limit);
     const bytes = new Uint8Array(this.#buffer);
     let size = 0;
     await this.#run(limit, (chunk) => {
-      bytes.set(chunk, size);
+      const start = size;
       size += chunk.length;
+      copyBytes(chunk, bytes, start);
+      onPiece?.(bytes.subarray(start, size));
     });
     return bytes.subarray(0, size);
   }
