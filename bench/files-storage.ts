@@ -98,11 +98,10 @@ async function posts(label: string, storage: Storage, names: FeedName[], count: 
   let left = count;
   const client = async (i: number) => {
     while (left-- > 0)
-      await storage.post(
-        names[i % names.length]!,
-        { ...note(KILOBYTE), meta: { tags: [] } },
-        { kind: 'existing', passwordHash: undefined },
-      );
+      await storage.post(names[i % names.length]!, [{ ...note(KILOBYTE), meta: { tags: [] } }], {
+        kind: 'existing',
+        passwordHash: undefined,
+      });
   };
   const start = performance.now();
   await timed(label, () => Promise.all(Array.from({ length: 64 }, (_, i) => client(i))));

@@ -63,6 +63,16 @@ export interface NewNote {
   readonly sha256?: string | undefined;
 }
 
+/** What a note becomes. */
+export interface Replacement {
+  /** Read before the returned promise settles, never kept after it: the buffer is reused. */
+  readonly bytes: Uint8Array;
+  /** SHA-256 of the bytes in base64url, where it is known already. */
+  readonly sha256?: string | undefined;
+  /** New notes of the same feed that come with it: the change is made with all of them or not at all. */
+  readonly added?: readonly NewNote[] | undefined;
+}
+
 /** A feed to be made. */
 export interface FeedCreation {
   /** The chosen read id, or undefined for a random one. */
@@ -154,14 +164,20 @@ export interface Storage {
   open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined>;
 
   /**
-   * Stores a note, in a new feed where the target says so. Undefined, and nothing is changed, when the feed is
-   * not what the target says: look again. Caps hold exactly under any concurrency.
+   * Stores notes, at least one, in a new feed where the target says so: all of them or, after a failure or a crash
+   * at any moment, none; nobody ever sees a part. Undefined, and none is stored, when the feed is not what the
+   * target says: look again. Caps hold exactly under any concurrency. A new feed is made with its one note; for
+   * several it is made first, and stays, without notes, when they cannot be stored.
+   * @param notes in the order in which they are written: pictures, then the text that shows them
    * @throws Refusal `taken` when the chosen read id belongs to another feed, or ever did to a deleted one;
    * `feed_limit`, `note_limit`, `image_limit`
    */
-  post(name: FeedName, note: NewNote, target: Target): Promise<Feed | undefined>;
-  /** Gives a note other bytes; everything else of it stays. Undefined when there is no such note. */
-  replace(feed: AllowedFeed, id: NoteId, bytes: Uint8Array, sha256?: string): Promise<Note | undefined>;
+  post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined>;
+  /**
+   * Gives a note other bytes; everything else of it stays. Undefined when there is no such note.
+   * @throws Refusal `note_limit`, `image_limit` for notes that come with it
+   */
+  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined>;
   /** Changes what is kept beside a note's bytes. Undefined when there is no such note. */
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined>;
   /** Removes a note with its metadata; it is the title image no more. False when there is no such note. */

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { isTempName, noteOfMetaFile } from '../../src/storage/files/names.ts';
+import { isIntentName, isTempName, noteOfMetaFile } from '../../src/storage/files/names.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { type SentNote, SentNotes, shownOf } from '../support/sent-notes.ts';
@@ -81,7 +81,7 @@ async function leftovers(dir: string): Promise<string[]> {
     const name = basename(path);
     const note = noteOfMetaFile(name);
     const isOrphan = note !== undefined && !all.has(path.slice(0, -name.length) + note);
-    return isTempName(name) || isOrphan;
+    return isTempName(name) || isIntentName(name) || isOrphan;
   });
 }
 

@@ -18,7 +18,8 @@ function settingsOf(feed: Feed, changed: Partial<FeedSettings>): FeedSettings {
 const configure = (storage: Storage, feed: FeedName, changed: Partial<FeedSettings>) =>
   edits(storage).configure(feed, (before) => settingsOf(before, changed));
 
-async function reopened(t: Test, storage: Storage, place: Place): Promise<Storage> {
+/** Closes the storage and opens its place again. */
+export async function reopened(t: Test, storage: Storage, place: Place): Promise<Storage> {
   await storage.close();
   const again = await place.open();
   t.teardown(() => again.close());
@@ -26,7 +27,7 @@ async function reopened(t: Test, storage: Storage, place: Place): Promise<Storag
 }
 
 /** What anybody can see of a feed, but for the times. */
-async function shown(storage: Storage, feed: FeedName) {
+export async function shown(storage: Storage, feed: FeedName) {
   const record = await storage.feed(feed);
   const { notes } = await storage.page(feed, { limit: 100 });
   return { feed: record && { ...record, key: '', changedAt: 0 }, notes };
@@ -44,7 +45,8 @@ async function leavesAll(
   t.same(await shown(storage, name), before);
 }
 
-function heard(storage: Storage): FeedChange[] {
+/** The changes told from now on. */
+export function heard(storage: Storage): FeedChange[] {
   const changes: FeedChange[] = [];
   storage.onChange((change) => changes.push(change));
   return changes;
@@ -62,7 +64,7 @@ const codeOf = (one: PromiseSettledResult<unknown>) =>
   one.status === 'fulfilled' ? typeof one.value : (one.reason as Refusal).code;
 
 /** How often each outcome came. */
-function tally(all: readonly PromiseSettledResult<unknown>[]): Record<string, number> {
+export function tally(all: readonly PromiseSettledResult<unknown>[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const one of all) counts[codeOf(one)] = (counts[codeOf(one)] ?? 0) + 1;
   return counts;
@@ -73,20 +75,20 @@ export function testEdits(backend: Backend): void {
   const test = runner(backend);
 
   test('a post is only stored in the feed it is meant for', async (t, storage) => {
-    t.equal(await storage.post(name, newNote('1'), OPEN), undefined, 'no such feed');
+    t.equal(await storage.post(name, [newNote('1')], OPEN), undefined, 'no such feed');
     t.equal(await storage.feed(name), undefined);
-    const made = await storage.post(name, newNote('1'), { ...NEW, passwordHash: 'hash' });
+    const made = await storage.post(name, [newNote('1')], { ...NEW, passwordHash: 'hash' });
     t.equal(made?.passwordHash, 'hash');
     const wrong: Target[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
-    for (const target of wrong) t.equal(await storage.post(name, newNote('2'), target), undefined);
+    for (const target of wrong) t.equal(await storage.post(name, [newNote('2')], target), undefined);
     t.equal((await storage.feed(name))?.noteCount, 1);
-    const right = await storage.post(name, newNote('2'), { kind: 'existing', passwordHash: 'hash' });
+    const right = await storage.post(name, [newNote('2')], { kind: 'existing', passwordHash: 'hash' });
     t.equal(right?.noteCount, 2);
   });
 
   test('of many that make a feed at once one does, and the others store nothing', async (t, storage, place) => {
     const posts = Array.from({ length: 30 }, (_, i) =>
-      storage.post(name, newNote(`${i}`), { ...NEW, passwordHash: `hash-${i}` }),
+      storage.post(name, [newNote(`${i}`)], { ...NEW, passwordHash: `hash-${i}` }),
     );
     const made = (await Promise.all(posts)).filter((feed) => feed !== undefined);
     t.equal(made.length, 1);
@@ -113,15 +115,15 @@ export function testEdits(backend: Backend): void {
     async (t, storage, place) => {
       await storage.create(name, NEW);
       const mixed = Array.from({ length: 100 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
-      const all = await Promise.allSettled(mixed.map((note) => storage.post(name, note, OPEN)));
+      const all = await Promise.allSettled(mixed.map((note) => storage.post(name, [note], OPEN)));
       t.same(tally(all), { object: 12, note_limit: 45, image_limit: 43 });
       const { notes } = await storage.page(name, { limit: 100 });
       t.equal(notes.length, 12);
       t.equal(await edits(storage).remove(name, notes.find((note) => note.type === 'png')!.id), true);
-      await t.rejects(storage.post(name, newNote('x'), OPEN), { code: 'note_limit', status: 507 });
-      await storage.post(name, newNote('x', 'gif'), OPEN);
+      await t.rejects(storage.post(name, [newNote('x')], OPEN), { code: 'note_limit', status: 507 });
+      await storage.post(name, [newNote('x', 'gif')], OPEN);
       const again = await reopened(t, storage, place);
-      await t.rejects(again.post(name, newNote('x', 'gif'), OPEN), { code: 'image_limit', status: 507 });
+      await t.rejects(again.post(name, [newNote('x', 'gif')], OPEN), { code: 'image_limit', status: 507 });
       await edits(again).replace(name, notes[0]!.id, Buffer.from('an edit needs no place'));
     },
     { feeds: 0, notes: 5, images: 7 },
@@ -132,7 +134,7 @@ export function testEdits(backend: Backend): void {
     async (t, storage) => {
       const names = Array.from({ length: 100 }, (_, i) => feedName(`feed-${i}`));
       const makes = names.map((one, i) =>
-        i % 2 ? storage.create(one, NEW) : storage.post(one, newNote('x'), NEW),
+        i % 2 ? storage.create(one, NEW) : storage.post(one, [newNote('x')], NEW),
       );
       t.same(tally(await Promise.allSettled(makes)), { object: 9, feed_limit: 91 });
       const found = await Promise.all(names.map((one) => storage.feed(one)));
@@ -159,7 +161,10 @@ export function testEdits(backend: Backend): void {
     t.same(replaced, { ...before, size: 8, content: replaced?.content });
     t.equal(textOf(replaced), 'after it');
     t.same(await storage.note(name, text.id), replaced);
-    t.equal((await edits(storage).replace(name, picture.id, Buffer.from('new picture!'), 'hash'))?.size, 12);
+    t.equal(
+      (await edits(storage).replace(name, picture.id, Buffer.from('new picture!'), { sha256: 'hash' }))?.size,
+      12,
+    );
     t.equal(await bytesIn(storage, name, file), 'new picture!');
     t.equal((await bytesOf(open!)).toString(), 'old picture', 'who reads the old one gets all of it');
     await open?.close();
@@ -261,7 +266,7 @@ export function testEdits(backend: Backend): void {
     const wants = names.map((one, i) =>
       i < 5
         ? configure(storage, one, { title: 'mine', readId: wanted })
-        : storage.post(one, newNote('x'), { ...NEW, readId: wanted }),
+        : storage.post(one, [newNote('x')], { ...NEW, readId: wanted }),
     );
     t.same(tally(await Promise.allSettled(wants)), { object: 1, taken: 9 });
     const holder = (await storage.feedByReadId(wanted))?.name;
@@ -276,13 +281,13 @@ export function testEdits(backend: Backend): void {
     const changes = heard(storage);
     t.equal(await edits(storage).setPassword(name, 'one'), true);
     t.equal((await storage.feed(name))?.passwordHash, 'one');
-    t.equal(await storage.post(name, newNote('2'), OPEN), undefined, 'who knew it open finds it shut');
+    t.equal(await storage.post(name, [newNote('2')], OPEN), undefined, 'who knew it open finds it shut');
     t.equal(await edits(storage).setPassword(name, 'two'), true);
     t.same(changes, [{ readIds: [readId] }, { readIds: [readId] }]);
     const again = await reopened(t, storage, place);
     t.equal((await again.feed(name))?.passwordHash, 'two');
     t.equal(await edits(again).setPassword(name, undefined), true);
-    t.equal((await again.post(name, newNote('2'), OPEN))?.noteCount, 2);
+    t.equal((await again.post(name, [newNote('2')], OPEN))?.noteCount, 2);
     t.equal(await edits(again).setPassword(other, 'x'), false);
     t.equal((await (await reopened(t, again, place)).feed(name))?.passwordHash, undefined);
   });
@@ -298,7 +303,7 @@ export function testEdits(backend: Backend): void {
     t.same(await storage.page(name, { limit: 9 }), { notes: [], next: undefined });
     t.equal(await edits(storage).deleteFeed(name), false);
     const stale: Target = { kind: 'existing', passwordHash: 'hash' };
-    t.equal(await storage.post(name, newNote('2'), stale), undefined, 'what was in flight looks again');
+    t.equal(await storage.post(name, [newNote('2')], stale), undefined, 'what was in flight looks again');
     const made = await post(storage, name, newNote('2'));
     t.match(made, { title: '', passwordHash: undefined, noteCount: 1 });
     t.notOk(['once-mine', old.readId].includes(made.readId));
@@ -320,7 +325,7 @@ export function testEdits(backend: Backend): void {
     const works = Array.from({ length: 20 }, (_, i) => [
       add(),
       tell(),
-      storage.post(name, newNote(`${i}`), OPEN),
+      storage.post(name, [newNote(`${i}`)], OPEN),
     ]);
     await Promise.all(works.flat());
     const again = await reopened(t, storage, place);
@@ -333,7 +338,7 @@ export function testEdits(backend: Backend): void {
       const first = newNote('first');
       const { readId: old } = await post(storage, name, first);
       const works = Array.from({ length: 10 }, (_, i) => [
-        storage.post(name, newNote(`${i}`), OPEN),
+        storage.post(name, [newNote(`${i}`)], OPEN),
         edits(storage).replace(name, first.id, Buffer.from('edit')),
         i === round ? edits(storage).deleteFeed(name) : edits(storage).setPassword(name, undefined),
       ]);

@@ -236,7 +236,7 @@ export function testContract(backend: Backend): void {
   test('closing lets running posts finish, and then nothing more is stored', async (t, storage, place) => {
     const name = feedName('closing');
     await post(storage, name, newNote('first'));
-    const posts = Array.from({ length: 8 }, (_, i) => storage.post(name, newNote(`${i}`), OPEN));
+    const posts = Array.from({ length: 8 }, (_, i) => storage.post(name, [newNote(`${i}`)], OPEN));
     let stored = 0;
     for (const posting of posts) posting.then(() => (stored += 1));
     await storage.close();

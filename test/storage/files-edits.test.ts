@@ -109,7 +109,7 @@ withFiles('a feed whose folder was taken away by hand just now is no feed', asyn
     () => configure(storage, { title: 'x' }),
     () => edits(storage).setPassword(name, 'x'),
     () => edits(storage).deleteFeed(name),
-    () => storage.post(name, newNote('x'), OPEN),
+    () => storage.post(name, [newNote('x')], OPEN),
   ];
   for (const work of works) {
     await post(storage, name, newNote('x'));
@@ -130,6 +130,11 @@ for (const events of [true, false]) {
       await post(storage, name, text);
       for (let i = 0; i < 20; i += 1) {
         await edits(storage).replace(name, text.id, Buffer.from(`edit ${i}`));
+        await storage.post(name, [newNote('p', 'gif', { tags: ['g'] }), newNote('t')], {
+          ...OPEN,
+          passwordHash: i % 2 ? 'hash' : undefined,
+        });
+        await edits(storage).replace(name, text.id, Buffer.from('with'), { added: [newNote('p', 'png')] });
         await edits(storage).setMeta(name, text.id, () =>
           i % 2 ? { tags: [] } : { title: 'T', tags: [`t${i}`] },
         );
@@ -142,7 +147,7 @@ for (const events of [true, false]) {
       await post(storage, name, newNote('anew'));
       await writeFile(join(dir, name, 'end.md'), 'the watch has come this far');
       t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 2));
-      t.equal(changes.length, 2 + 20 * 4 + 3 + 1 + 1);
+      t.equal(changes.length, 2 + 20 * 6 + 3 + 1 + 1);
     },
     events,
   );

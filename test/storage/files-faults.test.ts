@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { NoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { edits, post } from '../support/storing.ts';
-import { bytesOf, feedName, newNote } from './contract.ts';
+import { edits, OPEN, post } from '../support/storing.ts';
+import { bytesOf, feedName, newNote, textOf } from './contract.ts';
 import { canMount, dataFolder, opened } from './files-support.ts';
 
 const name = feedName('feed');
@@ -57,6 +57,36 @@ t.test('a full disk refuses with storage_full and keeps nothing half', needsMoun
   const small = newNote('well again');
   await post(storage, feedName('new'), small, { readId: 'chosen' as never });
   t.equal((await storage.page(feedName('new'), { limit: 1 })).notes[0]?.id, small.id);
+});
+
+t.test('a full disk takes all notes of a request or none', needsMount, async (t) => {
+  const dir = await smallDisk(t, '1m');
+  const storage = await opened(t, dir);
+  const text = newNote('before', 'md', { title: 'T', tags: [] });
+  await post(storage, name, text);
+  const pictures = Array.from({ length: 4 }, () =>
+    newNote(Buffer.alloc(300 * 1024), 'png', { alt: 'a', tags: ['x'] }),
+  );
+  const before = await everyName(dir);
+  const changes: unknown[] = [];
+  storage.onChange((change) => changes.push(change));
+  const full = { code: 'storage_full', status: 507 };
+  await t.rejects(post(storage, name, [...pictures, newNote('after')]), full);
+  await t.rejects(edits(storage).replace(name, text.id, Buffer.from('after'), { added: pictures }), full);
+  t.same(await everyName(dir), before);
+  t.equal(textOf(await storage.note(name, text.id)), 'before');
+  t.equal(await countOf(storage), 1);
+  t.same(changes, []);
+
+  const other = feedName('new');
+  await t.rejects(post(storage, other, pictures, { readId: 'chosen' as never }), full);
+  t.match(await storage.feed(other), { readId: 'chosen', noteCount: 0 }, 'a feed made for them stays, empty');
+  t.same(await everyName(join(dir, other)), ['.readid']);
+  t.match(await post(storage, other, pictures.slice(0, 2)), { readId: 'chosen', noteCount: 2 });
+  const edited = await edits(storage).replace(name, text.id, Buffer.from('after'), {
+    added: [newNote('x', 'gif')],
+  });
+  t.equal(textOf(edited), 'after', 'well again');
 });
 
 t.test(
@@ -116,6 +146,8 @@ t.test('no edit on a read-only disk changes anything', needsMount, async (t) => 
   storage.onChange((change) => changes.push(change));
   const works: (() => Promise<unknown>)[] = [
     () => edits(storage).replace(name, picture.id, Buffer.from('x')),
+    () => edits(storage).replace(name, picture.id, Buffer.from('y'), { added: [newNote('2')] }),
+    () => storage.post(name, [newNote('3'), newNote('4')], OPEN),
     () => edits(storage).setMeta(name, picture.id, () => ({ tags: [] })),
     () => edits(storage).remove(name, picture.id),
     () => configure({ title: 'U' }),

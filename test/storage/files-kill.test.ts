@@ -4,12 +4,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { type FeedName, type NoteFile, parseNoteFile } from '../../src/feeds/names.ts';
+import { type FeedName, type NoteFile, noteFile, parseNoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { bytesOf } from './contract.ts';
 import { dataFolder, opened } from './files-support.ts';
 
 const KILLS = 12;
+
+t.setTimeout(90_000);
 
 /** Starts the posting, kills it at a random moment after its first notes; returns the lines it printed. */
 async function postAndKill(dir: string): Promise<string[]> {
@@ -35,41 +37,58 @@ async function isWhole(storage: Storage, line: string): Promise<boolean> {
   if (!note || !stored) return false;
   const text = (await bytesOf(stored)).toString();
   await stored.close();
-  const padding = 'x'.repeat(Number(length) - id.length - 1);
-  return note.type === type && text === `${id} ${padding}` && String(note.meta.tags) === 't';
+  const isRight = isText(id, text) && (text.length === Number(length) || text.endsWith(' edited'));
+  return note.type === type && isRight && String(note.meta.tags) === 't';
 }
 
-/** Everything listed is whole: text and metadata are those of one post. */
+function isText(id: string, text: string): boolean {
+  const [own, needed, end = ''] = text.split(' ');
+  return own === id && needed !== undefined && /^(x*|edit|edited)$/.test(end);
+}
+
+/** Everything listed is whole: text and metadata are those of one post, and what came with it is there too. */
 async function listedAreWhole(storage: Storage, feed: FeedName): Promise<boolean> {
+  const texts = new Map<string, string>();
   let before: Awaited<ReturnType<Storage['page']>>['next'];
   do {
     const page = await storage.page(feed, { limit: 100, before });
-    for (const note of page.notes) {
-      if (String(note.meta.tags) !== 't') return false;
-      const text = note.content && Buffer.from(note.content).toString();
-      if (text !== undefined && !text.startsWith(`${note.id} `)) return false;
+    for (const { id, type, meta } of page.notes) {
+      const stored = await storage.open(feed, noteFile(id, type));
+      const text = (await bytesOf(stored!)).toString();
+      await stored!.close();
+      if (String(meta.tags) !== 't' || !isText(id, text)) return false;
+      texts.set(noteFile(id, type), text);
     }
     before = page.next;
   } while (before);
-  return true;
+  return [...texts.values()].every((text) => {
+    const [, needed = '', end] = text.split(' ');
+    if (needed === '-') return true;
+    return end === 'edit' ? texts.get(needed)?.endsWith(' edited') : texts.has(needed);
+  });
 }
 
-t.test('no kill loses an acknowledged note, shows a half one, or leaves a temp file behind', async (t) => {
-  const dir = await dataFolder(t);
-  const lines: string[] = [];
-  for (let i = 0; i < KILLS; i += 1) lines.push(...(await postAndKill(dir)));
-  const storage = await opened(t, dir);
-  const lost = [];
-  for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);
-  t.same(lost, []);
-  t.ok(lines.length > KILLS, `${lines.length} notes were acknowledged`);
-  const names = (await readdir(dir, { recursive: true })).filter((name) => name.includes('.tmp-nfs-'));
-  t.same(names, []);
-  for (const feed of (await readdir(dir)).filter((name) => name.startsWith('feed-'))) {
-    const files = new Set(await readdir(join(dir, feed)));
-    const orphans = [...files].filter((f) => f.endsWith('.md.json') && !files.has(f.slice(1, -5)));
-    if (orphans.length > 0) t.fail('metadata without its note');
-    if (!files.has('.readid')) t.fail('a feed without its read id');
-    if (!(await listedAreWhole(storage, feed as FeedName))) t.fail('a half note is listed');
-  }
-});
+t.test(
+  'no kill loses an acknowledged note, shows a half one, or leaves anything unfinished behind',
+  async (t) => {
+    const dir = await dataFolder(t);
+    const lines: string[] = [];
+    for (let i = 0; i < KILLS; i += 1) lines.push(...(await postAndKill(dir)));
+    const storage = await opened(t, dir);
+    const lost = [];
+    for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);
+    t.same(lost, []);
+    t.ok(lines.length > KILLS, `${lines.length} notes were acknowledged`);
+    const names = (await readdir(dir, { recursive: true })).filter((name) =>
+      /\.(tmp|intent)-nfs-/.test(name),
+    );
+    t.same(names, []);
+    for (const feed of (await readdir(dir)).filter((name) => name.startsWith('feed-'))) {
+      const files = new Set(await readdir(join(dir, feed)));
+      const orphans = [...files].filter((f) => f.endsWith('.md.json') && !files.has(f.slice(1, -5)));
+      if (orphans.length > 0) t.fail('metadata without its note');
+      if (!files.has('.readid')) t.fail('a feed without its read id');
+      if (!(await listedAreWhole(storage, feed as FeedName))) t.fail('a half note is listed');
+    }
+  },
+);

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { NO_CAPS } from '../support/storing.ts';
+import type { Backend } from './contract.ts';
 
 export const SECRET = Buffer.from('a secret of tests that is long enough');
 
@@ -36,6 +37,15 @@ export async function opened(
   t.teardown(() => storage.close());
   return storage;
 }
+
+/** The storage on plain files, for the contract suite. */
+export const filesBackend: Backend = {
+  name: 'files',
+  create: async (t, caps) => {
+    const dir = await dataFolder(t);
+    return { open: () => openFiles({ dir, secret: SECRET, caps, log: keptLog() }) };
+  },
+};
 
 /** Asks until the answer is true or the time (10 s) is up; returns the last answer. */
 export async function eventually(ask: () => Promise<boolean> | boolean): Promise<boolean> {

@@ -66,7 +66,7 @@ t.test('the storage tells its observer', async (t) => {
     bytes: Buffer.from('hello'),
     meta: { tags: [] },
   };
-  await storage.post('feed' as FeedName, note, NEW);
+  await storage.post('feed' as FeedName, [note], NEW);
   t.equal(seen.wrote.length, 1);
   t.same(seen.committed, [1, 1], 'the new folder, and the folder it is in');
 });

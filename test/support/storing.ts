@@ -6,6 +6,7 @@ import type {
   FeedSettings,
   NewNote,
   NoteMeta,
+  Replacement,
   Storage,
   Target,
 } from '../../src/storage/storage.ts';
@@ -21,19 +22,20 @@ export const NEW: Extract<Target, { kind: 'new' }> = {
   passwordHash: undefined,
 };
 
-/** Stores a note as the service does: in the feed as it is found, or in a new one. */
+/** Stores notes as the service does: in the feed as it is found, or in a new one. */
 export async function post(
   storage: Storage,
   name: FeedName,
-  note: NewNote,
+  notes: NewNote | readonly NewNote[],
   creation: Partial<FeedCreation> = {},
 ): Promise<Feed> {
+  const all = 'id' in notes ? [notes] : notes;
   for (;;) {
     const feed = await storage.feed(name);
     const target: Target = feed
       ? { kind: 'existing', passwordHash: feed.passwordHash }
       : { kind: 'new', readId: undefined, passwordHash: undefined, ...creation };
-    const stored = await storage.post(name, note, target);
+    const stored = await storage.post(name, all, target);
     if (stored) return stored;
   }
 }
@@ -41,9 +43,9 @@ export async function post(
 /** Changes by name: of whatever feed has it now. */
 export function edits(storage: Storage) {
   return {
-    replace: async (name: FeedName, id: NoteId, bytes: Uint8Array, sha256?: string) => {
+    replace: async (name: FeedName, id: NoteId, bytes: Uint8Array, more: Omit<Replacement, 'bytes'> = {}) => {
       const feed = await storage.feed(name);
-      return feed && storage.replace(feed, id, bytes, sha256);
+      return feed && storage.replace(feed, id, { bytes, ...more });
     },
     setMeta: async (name: FeedName, id: NoteId, change: (meta: NoteMeta) => NoteMeta) => {
       const feed = await storage.feed(name);

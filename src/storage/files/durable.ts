@@ -2,7 +2,8 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { Gate } from '../../gate.ts';
 import { FolderSync } from './folder-sync.ts';
-import { tempName } from './names.ts';
+import { serializeIntent } from './intents.ts';
+import { intentName, tempName } from './names.ts';
 import type { Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';
 import { tried, UndoableChanges } from './undo.ts';
@@ -53,8 +54,11 @@ export interface FileWriter {
    * Changes files of a folder: all new bytes are written and synced under temp names first, then the changes take
    * place in the given order, then the folder is synced. A crash leaves the first so many of them, each file whole.
    * After a failure every file is as it was (`UndoableChanges`). Returns the new states.
+   *
+   * Files `added`, which must be new, come before the changes, and are there after a crash if the last of the changes
+   * is made, which must have bytes, and else not (`Intent`). Their states come first.
    */
-  change(folder: string, changes: readonly Change[]): Promise<(Stamp | undefined)[]>;
+  change(folder: string, changes: readonly Change[], added?: readonly Part[]): Promise<(Stamp | undefined)[]>;
   /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
   moveAway(parent: string, name: string): Promise<string>;
   /** Adds bytes to the end of a file, which is made if need be. After a failure a part of them may be there. */
@@ -118,26 +122,37 @@ export class DurableWriter implements FileWriter {
     }
   }
 
-  async change(folder: string, changes: readonly Change[]): Promise<(Stamp | undefined)[]> {
-    const temps = new Map<string, Part>();
-    for (const { name, bytes, ...options } of changes)
-      if (bytes) temps.set(name, { ...options, name: tempName(), bytes });
+  async change(
+    folder: string,
+    changes: readonly Change[],
+    added: readonly Part[] = [],
+  ): Promise<(Stamp | undefined)[]> {
+    const all = [...added, ...changes].map(planned);
+    const intent = added.length > 0 ? plannedIntent(added, all.at(-1)!) : undefined;
+    const temps = [...all, ...(intent ? [intent] : [])].flatMap(tempPart);
     const undoable = new UndoableChanges(folder);
     try {
-      const stamps = await this.#writeAll(folder, [...temps.values()]);
-      for (const { name } of changes) {
-        const temp = temps.get(name);
-        if (temp) undoable.put(temp.name, name);
-        else undoable.remove(name);
+      const stamps = await this.#writeAll(folder, temps);
+      if (intent) {
+        // The sync also makes the temp file durable that the intent names: without it the intent says the opposite.
+        fs.renameSync(join(folder, intent.temp), join(folder, intent.name));
+        await this.#folders.sync(folder);
+        await this.#make(folder, all.slice(0, -1), undoable);
       }
-      await this.#folders.sync(folder);
+      await this.#make(folder, intent ? all.slice(-1) : all, undoable);
+      if (intent) removeFiles(folder, [intent.name]);
       undoable.stand();
-      return changes.map(({ name }) => (temps.has(name) ? stamps.shift() : undefined));
+      return all.map(({ bytes }) => (bytes ? stamps.shift() : undefined));
     } catch (error) {
       undoable.takeBack();
+      if (intent) {
+        // The intent must not go before what was added: after a power cut that would seem to be meant.
+        await this.#folders.sync(folder).catch(() => {});
+        removeFiles(folder, [intent.name]);
+      }
       removeFiles(
         folder,
-        [...temps.values()].map((temp) => temp.name),
+        temps.map((temp) => temp.name),
       );
       throw error;
     }
@@ -157,6 +172,15 @@ export class DurableWriter implements FileWriter {
 
   async append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
     await this.#writeTo(join(folder, name), APPEND, 0o666, bytes);
+    await this.#folders.sync(folder);
+  }
+
+  /** Makes changes whose bytes are written; they are durable when the promise settles. */
+  async #make(folder: string, changes: readonly Planned[], undoable: UndoableChanges): Promise<void> {
+    for (const { name, temp, bytes } of changes) {
+      if (bytes) undoable.put(temp, name);
+      else undoable.remove(name);
+    }
     await this.#folders.sync(folder);
   }
 
@@ -182,6 +206,25 @@ export class DurableWriter implements FileWriter {
       fs.closeSync(fd);
     }
   }
+}
+
+/** A change with the temp name under which its bytes wait for it. */
+interface Planned extends Change {
+  readonly temp: string;
+}
+
+function planned(change: Change): Planned {
+  return { ...change, temp: tempName() };
+}
+
+function plannedIntent(added: readonly Part[], last: Planned): Planned {
+  const json = serializeIntent({ added: added.map(({ name }) => name), last: last.temp });
+  return planned({ name: intentName(), bytes: Buffer.from(json) });
+}
+
+/** The temp file of a change, if it has bytes. */
+function tempPart({ temp, bytes, ...change }: Planned): Part[] {
+  return bytes ? [{ ...change, name: temp, bytes }] : [];
 }
 
 /** What tells a folder from another one that has its name later. */

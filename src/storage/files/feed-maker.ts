@@ -2,7 +2,7 @@ import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
 import type { FeedCreation, NewNote } from '../storage.ts';
-import { tooManyFeeds } from './caps.ts';
+import { fitIntoNewFeed, tooManyFeeds } from './caps.ts';
 import type { Part } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
@@ -24,26 +24,38 @@ export class FeedMaker {
     this.#onMade = onMade;
   }
 
-  /** See `Storage.create` and, with a note, `Storage.post` with a target that is new. */
-  make(name: FeedName, creation: FeedCreation, note?: NewNote): Promise<IndexedFeed | undefined> {
+  /**
+   * See `Storage.create` and, with notes, `Storage.post` with a target that is new. The feed has the note in it if it
+   * is one; several are only looked at for whether the feed may hold them.
+   */
+  make(
+    name: FeedName,
+    creation: FeedCreation,
+    notes: readonly NewNote[] = [],
+  ): Promise<IndexedFeed | undefined> {
     const { index, turns } = this.#parts;
     return turns.alone(name, async () =>
-      index.get(name) ? undefined : this.#makeWithReadId(name, creation, note),
+      index.get(name) ? undefined : this.#makeWithReadId(name, creation, notes),
     );
   }
 
   async #makeWithReadId(
     name: FeedName,
     { readId = randomReadId(), passwordHash }: FeedCreation,
-    note: NewNote | undefined,
+    notes: readonly NewNote[],
   ): Promise<IndexedFeed | undefined> {
     const { index, caps } = this.#parts;
     reserve(this.#parts, name, readId);
     try {
       if (caps.feeds > 0 && index.size + this.#making >= caps.feeds) throw tooManyFeeds();
+      fitIntoNewFeed(caps, notes);
       this.#making += 1;
       try {
-        return await this.#makeFolder(name, { readId, passwordHash }, note);
+        return await this.#makeFolder(
+          name,
+          { readId, passwordHash },
+          notes.length === 1 ? notes[0] : undefined,
+        );
       } finally {
         this.#making -= 1;
       }

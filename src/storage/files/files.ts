@@ -15,6 +15,7 @@ import type {
   NoteMeta,
   Page,
   PageQuery,
+  Replacement,
   Storage,
   StoredFile,
   Target,
@@ -177,17 +178,17 @@ class FilesStorage implements Storage {
     return new OpenedFile(opened.fd, opened.stats, isAsPosted ? entry.sha256 : undefined);
   }
 
-  async post(name: FeedName, note: NewNote, target: Target): Promise<Feed | undefined> {
+  async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
     const feed = await this.#write(() =>
       target.kind === 'existing'
-        ? this.#writer.post(name, note, target)
-        : this.#maker.make(name, target, note),
+        ? this.#writer.post(name, notes, target)
+        : this.#postIntoNew(name, notes, target),
     );
     return feed?.record();
   }
 
-  replace(feed: AllowedFeed, id: NoteId, bytes: Uint8Array, sha256?: string): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.replace(feed, id, bytes, sha256));
+  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
+    return this.#write(() => this.#noteEditor.replace(feed, id, replacement));
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
@@ -234,6 +235,15 @@ class FilesStorage implements Storage {
     await this.#removals.close();
     await this.#thread.close();
     await this.#lock.release();
+  }
+
+  async #postIntoNew(
+    name: FeedName,
+    notes: readonly NewNote[],
+    creation: FeedCreation,
+  ): Promise<IndexedFeed | undefined> {
+    const made = await this.#maker.make(name, creation, notes);
+    return made && notes.length > 1 ? this.#writer.post(name, notes, creation) : made;
   }
 
   /** A write that the closing waits for. */

@@ -44,7 +44,8 @@ export class FolderSync {
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
+/** Makes every change made in a folder so far durable. */
+export async function syncFolder(folder: string): Promise<void> {
   const fd = await open(folder, FOLDER);
   try {
     await fsync(fd);

@@ -27,6 +27,18 @@ export function isTempName(name: string): boolean {
   return name.startsWith(TEMP_PREFIX) && TEMP_NAME.test(name);
 }
 
+const INTENT_PREFIX = '.intent-nfs-';
+const INTENT_NAME = /^\.intent-nfs-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A fresh name for an intent; see `intents.ts`. */
+export function intentName(): string {
+  return INTENT_PREFIX + randomUUID();
+}
+
+export function isIntentName(name: string): boolean {
+  return name.startsWith(INTENT_PREFIX) && INTENT_NAME.test(name);
+}
+
 /** The metadata file of a note: `.<id>.<ext>.json`. */
 export function metaFile(file: NoteFile): string {
   return `.${file}.json`;

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
-import type { NoteId } from '../../feeds/names.ts';
-import type { AllowedFeed, Note, NoteMeta } from '../storage.ts';
+import { type NoteId, noteFile } from '../../feeds/names.ts';
+import type { AllowedFeed, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
+import { withinCaps } from './caps.ts';
 import type { Change } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { NO_META, serializeMeta, serializeSettings } from './metadata.ts';
 import { metaFile, SETTINGS_FILE } from './names.ts';
+import { entriesOf, partsOf } from './note-files.ts';
 import { statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import type { Stamp } from './stamp.ts';
@@ -20,16 +22,22 @@ export class NoteEditor {
   }
 
   /** See `Storage.replace`. */
-  replace(allowed: AllowedFeed, id: NoteId, bytes: Uint8Array, sha256?: string): Promise<Note | undefined> {
-    return this.#edit(allowed, id, async (feed, entry) => {
-      const dating = await this.#dating(feed, entry);
-      const stamps = await this.#write(feed, entry, [...dating, { name: entry.file, bytes }]);
-      if (!stamps) return undefined;
-      entry.stamp = stamps.at(-1)!;
-      entry.sha256 = sha256;
-      if (dating.length > 0) entry.meta = stamps[0];
-      return this.#loadChanged(feed, entry);
-    });
+  replace(
+    allowed: AllowedFeed,
+    id: NoteId,
+    { bytes, sha256, added = [] }: Replacement,
+  ): Promise<Note | undefined> {
+    return this.#edit(allowed, id, (feed, entry) =>
+      withinCaps(this.#parts.caps, feed, added, async () => {
+        const dating = await this.#dating(feed, entry);
+        const stamps = await this.#write(feed, entry, [...dating, { name: entry.file, bytes }], added);
+        if (!stamps) return undefined;
+        entry.stamp = stamps.at(-1)!;
+        entry.sha256 = sha256;
+        if (dating.length > 0) entry.meta = stamps[0];
+        return this.#loadChanged(feed, entry);
+      }),
+    );
   }
 
   /** See `Storage.setMeta`. */
@@ -85,21 +93,31 @@ export class NoteEditor {
     });
   }
 
-  /** Undefined when the feed's folder is gone. What was read meanwhile may have been taken back, so it is forgotten. */
+  /**
+   * Returns the new states of the files changed; undefined when the feed's folder is gone. What was read meanwhile may
+   * have been taken back, so it is forgotten.
+   */
   async #write(
     feed: IndexedFeed,
     entry: Entry,
     changes: readonly Change[],
+    added: readonly NewNote[] = [],
   ): Promise<(Stamp | undefined)[] | undefined> {
     const { dir, reader, writer } = this.#parts;
-    const work = writer.change(join(dir, feed.name), changes);
-    feed.pending.set(entry.file, work);
+    // Nobody may see the text without the pictures that it shows, so until all are there it stays as it is.
+    if (added.length > 0) await reader.hold(feed, entry);
+    const parts = added.map(partsOf);
+    const work = writer.change(join(dir, feed.name), changes, parts.flat());
+    const files = [entry.file, ...added.map(({ id, type }) => noteFile(id, type))];
+    for (const file of files) feed.pending.set(file, work);
     try {
-      return await work;
+      const stamps = await work;
+      for (const one of entriesOf(added, parts, stamps)) feed.put(one);
+      return stamps.slice(-changes.length);
     } catch (error) {
       return await forgetGone(this.#parts, feed, error);
     } finally {
-      feed.pending.delete(entry.file);
+      for (const file of files) feed.pending.delete(file);
       reader.forget(entry);
       feed.tags?.changed(entry);
     }

@@ -15,8 +15,18 @@ export function partsOf(note: NewNote): Part[] {
   return meta === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(meta) }, content];
 }
 
+/** The entries of new notes, from their files as `partsOf` gives them and the states of all of these. */
+export function entriesOf(
+  notes: readonly NewNote[],
+  parts: readonly (readonly Part[])[],
+  stamps: readonly (Stamp | undefined)[],
+): Entry[] {
+  const rest = [...stamps];
+  return notes.map((note, i) => entryOf(note, rest.splice(0, parts[i]!.length)));
+}
+
 /** The entry of a new note, from the states of its files as `partsOf` orders them. */
-export function entryOf({ id, type, sha256 }: NewNote, stamps: readonly Stamp[]): Entry {
+export function entryOf({ id, type, sha256 }: NewNote, stamps: readonly (Stamp | undefined)[]): Entry {
   const stamp = stamps.at(-1)!;
   const createdAt = dateOfId(id) ?? Math.floor(stamp.mtimeMs);
   return { file: noteFile(id, type), id, type, createdAt, stamp, meta: stamps.at(-2), sha256, version: 0 };

@@ -23,6 +23,7 @@ export class NoteReader {
   readonly #dir: string;
   readonly #onFound: (feed: IndexedFeed) => void;
   readonly #gate = new Gate(PARALLEL_READS);
+  readonly #held = new Map<Entry, Note>();
   readonly #loading = new Map<Entry, Promise<Note | undefined>>();
   readonly #cache = new LRUCache<Entry, Note>({
     maxSize: CACHE_BYTES,
@@ -37,7 +38,7 @@ export class NoteReader {
 
   /** The note of an entry; undefined when its file is gone or cannot be read. */
   load(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> | Note {
-    const cached = this.#cache.get(entry);
+    const cached = this.#held.get(entry) ?? this.#cache.get(entry);
     if (cached) return cached;
     let loading = this.#loading.get(entry);
     if (!loading) {
@@ -49,10 +50,17 @@ export class NoteReader {
     return loading;
   }
 
+  /** From now on `load` gives the note as it is now, whatever happens to its files, until it is forgotten. */
+  async hold(feed: IndexedFeed, entry: Entry): Promise<void> {
+    const note = await this.load(feed, entry);
+    if (note) this.#held.set(entry, note);
+  }
+
   /** The note may have changed: what is kept of it, or is being read, is out of date. */
   forget(entry: Entry): void {
     entry.version += 1;
     entry.sha256 = undefined;
+    this.#held.delete(entry);
     this.#cache.delete(entry);
     this.#loading.delete(entry);
   }

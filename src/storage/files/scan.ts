@@ -9,6 +9,7 @@ import { folderIdentity } from './durable.ts';
 import type { Entry } from './entry.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
+import { settleIntents } from './intents.ts';
 import { isTempName, metaFile, noteOfMetaFile } from './names.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
@@ -44,7 +45,11 @@ export async function scanAll(
   return (await Promise.all(scans)).filter((feed) => feed !== undefined);
 }
 
-/** Reads one feed's folder; undefined when it is gone or cannot be read. With `clean`, removes what a crash left in it. */
+/**
+ * Reads one feed's folder; undefined when it is gone or cannot be read. With `clean`, removes what a crash left in it:
+ * at the start only, for in a folder that appears later it may be part of a copy still under way, or of another
+ * instance's work, and what is removed by mistake is lost.
+ */
 export async function scanFeed(
   dir: string,
   name: FeedName,
@@ -56,7 +61,10 @@ export async function scanFeed(
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
     const files = regularFiles(await readdir(folder, { withFileTypes: true }));
-    if (clean) await removeLeftovers(folder, files);
+    if (clean) {
+      await settleIntents(folder, files, log);
+      await removeLeftovers(folder, files);
+    }
     const entries = await readEntries(folder, files);
     const feedFiles = await readFeedFiles(folder, log);
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, stats.mtimeMs);

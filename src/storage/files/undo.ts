@@ -25,7 +25,7 @@ export class UndoableChanges {
     const replaced = this.#keep(name, before);
     if (replaced === 'kept') this.#mayComeBack(before, name);
     fs.renameSync(this.#path(temp), this.#path(name));
-    if (replaced === 'nothing') this.#undo.push(() => fs.unlinkSync(this.#path(name)));
+    if (replaced === 'nothing') this.#undo.push(() => fs.renameSync(this.#path(name), this.#path(temp)));
   }
 
   /** Removes a file; nothing happens when there is none. */
@@ -40,7 +40,7 @@ export class UndoableChanges {
     this.#mayComeBack(before, name);
   }
 
-  /** Takes everything back, the last change first. */
+  /** Takes everything back, the last change first: a file put where there was none has its temp name again. */
   takeBack(): void {
     for (const undo of this.#undo.reverse()) tried(undo);
   }

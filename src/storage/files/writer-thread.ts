@@ -34,8 +34,12 @@ export class WriterThread implements FileWriter {
     return this.#order('placeFolder', parent, name, parts.map(sendable));
   }
 
-  change(folder: string, changes: readonly Change[]): Promise<(Stamp | undefined)[]> {
-    return this.#order('change', folder, changes.map(sendable));
+  change(
+    folder: string,
+    changes: readonly Change[],
+    added: readonly Part[] = [],
+  ): Promise<(Stamp | undefined)[]> {
+    return this.#order('change', folder, changes.map(sendable), added.map(sendable));
   }
 
   moveAway(parent: string, name: string): Promise<string> {

@@ -1,0 +1,202 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { noteFile, type ReadId } from '../../src/feeds/names.ts';
+import type { NewNote, Storage, Target } from '../../src/storage/storage.ts';
+import { edits, NEW, OPEN, post } from '../support/storing.ts';
+import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
+import { heard, reopened, shown, tally } from './contract-edits.ts';
+
+const name = feedName('feed');
+
+/** What one request brings: pictures and a text, all with a tag of their own. */
+function bundle(tag: string, pictures = 2): NewNote[] {
+  const meta = { tags: [tag] };
+  const files = Array.from({ length: pictures }, (_, i) => newNote(`${tag} picture ${i}`, 'png', meta));
+  return [...files, newNote(`${tag} text`, 'md', meta)];
+}
+
+/** How many notes of one request are there. */
+const countOf = async (storage: Storage, tag: string) =>
+  (await storage.page(name, { limit: 100, tag })).notes.length;
+
+const idsFrom = (notes: readonly NewNote[]) => notes.map((note) => note.id);
+
+/** What every storage backend must do with several notes that are one change. */
+export function testManyNotes(backend: Backend): void {
+  const test = runner(backend);
+
+  test('several notes are stored as one change, each whole', async (t, storage, place) => {
+    const { readId } = (await storage.create(name, NEW))!;
+    const changes = heard(storage);
+    const notes = [
+      newNote('first', 'png', { alt: 'A', name: 'a b.png', tags: ['t'] }),
+      newNote('second', 'webp'),
+      newNote('text', 'md', { title: 'T', sender: 'S', tags: ['t'] }),
+    ];
+    const feed = await storage.post(name, notes, OPEN);
+    t.match(feed, { noteCount: 3, imageCount: 2 });
+    t.same(changes, [{ readIds: [readId] }]);
+    const check = async (from: Storage) => {
+      t.same(idsOf(await from.page(name, { limit: 9 })), idsFrom(notes).reverse());
+      t.same(idsOf(await from.page(name, { limit: 9, tag: 't' })), [notes[2]!.id, notes[0]!.id]);
+      for (const note of notes) {
+        t.same((await from.note(name, note.id))?.meta, note.meta);
+        const file = await from.open(name, noteFile(note.id, note.type));
+        t.same(await bytesOf(file!), note.bytes);
+        await file?.close();
+      }
+    };
+    await check(storage);
+    await check(await reopened(t, storage, place));
+  });
+
+  test('several notes make a feed', async (t, storage, place) => {
+    const notes = bundle('x');
+    const creation = { readId: 'chosen' as ReadId, passwordHash: 'hash' };
+    const made = await storage.post(name, notes, { kind: 'new', ...creation });
+    t.match(made, { ...creation, noteCount: 3, imageCount: 2 });
+    const wrong: Target[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
+    for (const target of wrong) t.equal(await storage.post(name, bundle('y'), target), undefined);
+    const again = await reopened(t, storage, place);
+    t.match(await again.feed(name), { ...creation, noteCount: 3, imageCount: 2 });
+    t.same(idsOf(await again.page(name, { limit: 9 })), idsFrom(notes).reverse());
+  });
+
+  test('requests at once to a new name make one feed that holds all of each', async (t, storage) => {
+    const all = Array.from({ length: 20 }, (_, i) => bundle(`t${i}`, i % 4));
+    const feeds = await Promise.all(all.map((notes) => post(storage, name, notes)));
+    t.equal(new Set(feeds.map((feed) => feed.readId)).size, 1);
+    const { notes } = await storage.page(name, { limit: 100 });
+    t.same(
+      notes.map((note) => note.id),
+      all.flatMap(idsFrom).reverse(),
+    );
+  });
+
+  test(
+    'caps hold exactly for all notes of a request, whatever comes at once',
+    async (t, storage, place) => {
+      await storage.create(name, NEW);
+      const all = Array.from({ length: 100 }, (_, i) => bundle(`t${i}`, 2 + (i % 2)));
+      const outcomes = await Promise.allSettled(all.map((notes) => storage.post(name, notes, OPEN)));
+      t.same(tally(outcomes), { object: 3, image_limit: 97 }, 'of 2, 3 and 2 pictures');
+      t.match(await storage.feed(name), { noteCount: 10, imageCount: 7 });
+      for (const [i, notes] of all.entries()) {
+        const count = await countOf(storage, `t${i}`);
+        t.equal(count, outcomes[i]!.status === 'fulfilled' ? notes.length : 0);
+      }
+      await t.rejects(storage.post(name, bundle('z', 2), OPEN), { code: 'image_limit', status: 507 });
+      await storage.post(name, bundle('y', 1), OPEN);
+      await storage.post(name, [newNote('x')], OPEN);
+      const again = await reopened(t, storage, place);
+      await t.rejects(again.post(name, [newNote('x'), newNote('x')], OPEN), { code: 'note_limit' });
+      t.match(await again.feed(name), { noteCount: 13, imageCount: 8 });
+    },
+    { feeds: 0, notes: 5, images: 8 },
+  );
+
+  test(
+    'more than any feed may hold makes no feed',
+    async (t, storage, place) => {
+      const target = { ...NEW, readId: 'chosen' as ReadId };
+      await t.rejects(storage.post(name, bundle('x', 3), target), { code: 'image_limit', status: 507 });
+      const texts = [newNote('1'), newNote('2')];
+      await t.rejects(storage.post(name, texts, target), { code: 'note_limit', status: 507 });
+      t.equal(await storage.feed(name), undefined);
+      t.match(await storage.post(name, bundle('x', 2), target), { readId: 'chosen', noteCount: 3 });
+      t.match(await (await reopened(t, storage, place)).feed(name), { noteCount: 3 });
+    },
+    { feeds: 0, notes: 1, images: 2 },
+  );
+
+  test('a note gets other bytes with new notes, as one change', async (t, storage, place) => {
+    const text = newNote('before', 'md', { title: 'T', tags: ['a'] });
+    const { readId } = await post(storage, name, text);
+    const before = await storage.note(name, text.id);
+    const changes = heard(storage);
+    const added = [newNote('1', 'png', { alt: 'A', tags: ['a'] }), newNote('2', 'gif')];
+    const replaced = await edits(storage).replace(name, text.id, Buffer.from('after it'), { added });
+    t.same(replaced, { ...before, size: 8, content: replaced?.content });
+    t.equal(textOf(replaced), 'after it');
+    t.same(changes, [{ readIds: [readId] }]);
+    t.match(await storage.feed(name), { noteCount: 3, imageCount: 2 });
+    t.same(idsOf(await storage.page(name, { limit: 9 })), [added[1]!.id, added[0]!.id, text.id]);
+    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'a' })), [added[0]!.id, text.id]);
+    t.equal(
+      await edits(storage).replace(name, newNote('').id, Buffer.from('x'), { added: bundle('z') }),
+      undefined,
+    );
+    t.equal(changes.length, 1);
+    const seen = await shown(storage, name);
+    t.same(await shown(await reopened(t, storage, place), name), seen);
+  });
+
+  test(
+    'an edit whose new notes pass a cap changes nothing',
+    async (t, storage) => {
+      const text = newNote('before');
+      await post(storage, name, [newNote('0', 'png'), text]);
+      const seen = await shown(storage, name);
+      const added = [newNote('1', 'png'), newNote('2', 'png')];
+      const replace = (more: NewNote[]) =>
+        edits(storage).replace(name, text.id, Buffer.from('after'), { added: more });
+      await t.rejects(replace(added), { code: 'image_limit', status: 507 });
+      await t.rejects(replace([newNote('text')]), { code: 'note_limit' });
+      t.same(await shown(storage, name), seen);
+      const all = await Promise.allSettled(added.map((one) => replace([one])));
+      t.same(tally(all), { object: 1, image_limit: 1 });
+      t.match(await storage.feed(name), { noteCount: 3, imageCount: 2 });
+    },
+    { feeds: 0, notes: 1, images: 2 },
+  );
+
+  test('who reads meanwhile sees all of a request or nothing', async (t, storage) => {
+    await storage.create(name, NEW);
+    const text = newNote('0');
+    await storage.post(name, [text], OPEN);
+    const tags = Array.from({ length: 12 }, (_, i) => `t${i}`);
+    let isDone = false;
+    const writeAll = async () => {
+      for (const [i, tag] of tags.entries()) {
+        await storage.post(name, bundle(tag), OPEN);
+        const added = bundle(`edit-${tag}`).slice(0, 2);
+        await edits(storage).replace(name, text.id, Buffer.from(String(i + 1)), { added });
+      }
+    };
+    const write = () =>
+      writeAll().finally(() => {
+        isDone = true;
+      });
+    const look = async () => {
+      let looks = 0;
+      // Reads answered from memory alone would never let the writing go on.
+      for (; !isDone; looks += 1, await nextTurn()) {
+        const shows = Number(textOf(await storage.note(name, text.id)));
+        const { imageCount } = (await storage.feed(name))!;
+        if (imageCount < 4 * shows) t.fail(`text ${shows} is shown with ${imageCount} pictures`);
+        for (const tag of tags.slice(shows, shows + 2)) {
+          const counts = [await countOf(storage, tag), await countOf(storage, `edit-${tag}`)];
+          if (![0, 3].includes(counts[0]!) || ![0, 2].includes(counts[1]!)) t.fail(`${tag}: ${counts}`);
+        }
+      }
+      t.ok(looks > 20, `${looks} looks`);
+    };
+    await Promise.all([write(), look(), look()]);
+    t.match(await storage.feed(name), { noteCount: 1 + 12 * 5, imageCount: 12 * 4 });
+  });
+
+  test('requests that meet a deletion are stored before it or find nothing', async (t, storage, place) => {
+    for (let round = 0; round < 10; round += 1) {
+      const first = newNote('first');
+      await post(storage, name, first);
+      const works = Array.from({ length: 10 }, (_, i) => [
+        storage.post(name, bundle(`${i}`), OPEN),
+        edits(storage).replace(name, first.id, Buffer.from('edit'), { added: bundle(`e${i}`) }),
+        i === round ? edits(storage).deleteFeed(name) : edits(storage).setPassword(name, undefined),
+      ]);
+      const all = await Promise.allSettled(works.flat());
+      t.ok(all.every((one) => one.status === 'fulfilled'));
+      t.same(await shown(storage, name), { feed: undefined, notes: [] });
+    }
+    t.equal(await (await reopened(t, storage, place)).feed(name), undefined);
+  });
+}
