@@ -26,7 +26,8 @@ const TEN_MINUTES_MS = 600_000;
 
 /** Largest markdown text, bytes. */
 export const MAX_TEXT_BYTES = 100 * KIB;
-const MAX_FILES_PER_REQUEST = 10;
+/** The most pictures of one multipart request. */
+export const MAX_FILES_PER_REQUEST = 10;
 const MULTIPART_OVERHEAD_BYTES = 64 * KIB;
 
 /** Every setting of the service, one row each: its member of `Config`, variable, default and rule. */

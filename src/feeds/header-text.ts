@@ -9,17 +9,24 @@ const ENCODED_WORD = /^=\?([^?*]+)(?:\*[^?]*)?\?([bq])\?([!->@-~]*)\?=$/i;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const QUOTED = /^(?:[^=]|=[0-9A-F]{2})*$/i;
 
+/** The text of a value in extended form: `UTF-8''caf%C3%A9` (RFC 8187, only UTF-8). Undefined for anything else. */
+export function extendedText(value: string): string | undefined {
+  const encoded = EXTENDED_VALUE.exec(value)?.[1];
+  try {
+    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+  } catch {
+    // The bytes are not UTF-8.
+    return undefined;
+  }
+}
+
 /**
- * The text of a header in extended form, for example of `X-Note-Title*`: `UTF-8''caf%C3%A9` (RFC 8187, only UTF-8).
+ * The text of a header in extended form, for example of `X-Note-Title*`.
  * Throws `invalid_request` naming `field` when it is anything else.
  */
 export function decodeExtended(field: string, value: string): string {
-  const encoded = EXTENDED_VALUE.exec(value)?.[1];
-  try {
-    if (encoded !== undefined) return decodeURIComponent(encoded);
-  } catch {
-    // The bytes are not UTF-8: refused like any other wrong form.
-  }
+  const text = extendedText(value);
+  if (text !== undefined) return text;
   throw new Refusal('invalid_request', `${field} must have the form UTF-8''caf%C3%A9 (RFC 8187).`);
 }
 

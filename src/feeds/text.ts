@@ -1,7 +1,7 @@
-import { Refusal } from '../refusals.ts';
+import { Refusal, type RefusalCode } from '../refusals.ts';
 
-/** C0 and C1 controls and DEL, the line separators, the text-direction overrides. */
-const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+/** What no one-line text holds: C0 and C1 controls and DEL, the line separators, the text-direction overrides. */
+export const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const EVERY_FORBIDDEN = new RegExp(FORBIDDEN, 'g');
 
 const PICTURE_NAME_LENGTH = 200;
@@ -12,19 +12,24 @@ const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
  * One-line text as a client may set it (contract §3): trimmed, at most `max` characters (code points), without
  * controls, line breaks and text-direction overrides. May be empty.
  *
- * `field` names the text in the refusal, for example `X-Note-Title` or `title`. Throws `invalid_request`.
+ * `field` names the text in the refusal, for example `X-Note-Title` or `title`. Throws `code`.
  */
-export function oneLine(field: string, text: string, max: number): string {
+export function oneLine(
+  field: string,
+  text: string,
+  max: number,
+  code: RefusalCode = 'invalid_request',
+): string {
   if (FORBIDDEN.test(text)) {
     throw new Refusal(
-      'invalid_request',
+      code,
       `${field} must be one line without control characters and text-direction overrides.`,
     );
   }
   // A lone surrogate, which JSON can bring, would be stored as another character than was answered.
   const trimmed = text.trim().toWellFormed();
   if (isLongerThan(trimmed, max)) {
-    throw new Refusal('invalid_request', `${field} must be at most ${max} characters long.`);
+    throw new Refusal(code, `${field} must be at most ${max} characters long.`);
   }
   return trimmed;
 }

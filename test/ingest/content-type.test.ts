@@ -1,5 +1,5 @@
 import t from 'tap';
-import { noteTypeOf } from '../../src/ingest/content-type.ts';
+import { boundaryOf, isMultipart, isTextPartType, noteTypeOf } from '../../src/ingest/content-type.ts';
 
 const taken: [contentType: string, type: string][] = [
   ['text/markdown', 'md'],
@@ -46,5 +46,62 @@ for (const contentType of refused) {
       code: 'unsupported_type',
       message: /text\/markdown.*image\/png, image\/jpeg, image\/gif or image\/webp/,
     });
+  });
+}
+
+const textTypes: [contentType: string | undefined, asField: boolean, asFile: boolean][] = [
+  [undefined, true, true],
+  ['', true, true],
+  ['text/markdown', true, true],
+  ['Text/Markdown; charset=UTF-8', true, true],
+  ['text/markdown; charset=utf-16', false, false],
+  ['application/octet-stream', true, true],
+  ['text/plain', true, false],
+  ['text/plain; charset=utf-8', true, false],
+  ['text/plain; charset=iso-8859-1', false, false],
+  ['text/html', false, false],
+  ['image/png', false, false],
+];
+for (const [contentType, asField, asFile] of textTypes) {
+  t.test(`a text part of the type "${contentType}"`, async (t) => {
+    t.equal(isTextPartType(contentType, false), asField, 'as a field');
+    t.equal(isTextPartType(contentType, true), asFile, 'as a file');
+  });
+}
+
+t.test('multipart is told by its media type alone', async (t) => {
+  t.ok(isMultipart('Multipart/Form-Data; boundary=a'));
+  t.ok(isMultipart('multipart/form-data'));
+  for (const other of [undefined, '', 'multipart/mixed; boundary=a', 'text/markdown; a=multipart/form-data'])
+    t.notOk(isMultipart(other), `${other}`);
+});
+
+const boundaries: [contentType: string, boundary: string][] = [
+  ['multipart/form-data; boundary=a', 'a'],
+  ['multipart/form-data; charset=utf-8; Boundary="a b"', 'a b'],
+  ['multipart/form-data;boundary=----=_Part:1/2', '----=_Part:1/2'],
+  [`multipart/form-data; boundary=${'x'.repeat(70)}`, 'x'.repeat(70)],
+  [`multipart/form-data; boundary="'()+_,-./:=?0Az"`, "'()+_,-./:=?0Az"],
+];
+for (const [contentType, boundary] of boundaries) {
+  t.test(`the boundary of ${contentType}`, async (t) => t.equal(boundaryOf(contentType), boundary));
+}
+
+const noBoundaries = [
+  'multipart/form-data',
+  'multipart/form-data; boundary',
+  'multipart/form-data; boundary=',
+  'multipart/form-data; boundary=""',
+  'multipart/form-data; boundary="a',
+  'multipart/form-data; boundary="a "',
+  'multipart/form-data; boundary="ä"',
+  'multipart/form-data; boundary="a\r\nb"',
+  'multipart/form-data; boundary=a; boundary=b',
+  'multipart/form-data; boundary=a, multipart/form-data; boundary=b',
+  `multipart/form-data; boundary=${'x'.repeat(71)}`,
+];
+for (const contentType of noBoundaries) {
+  t.test(`no boundary: ${contentType}`, async (t) => {
+    t.throws(() => boundaryOf(contentType), { name: 'Refusal', code: 'invalid_body' });
   });
 }

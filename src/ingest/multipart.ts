@@ -1,0 +1,211 @@
+import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../config.ts';
+import { fileNameFault, shownFileName } from '../feeds/file-names.ts';
+import type { PictureType } from '../feeds/note-types.ts';
+import { oneLine } from '../feeds/text.ts';
+import { Refusal, type RefusalCode } from '../refusals.ts';
+import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
+import { MultipartParser, type OpenPart } from './multipart-parser.ts';
+import { refuseBlank } from './note-body.ts';
+import { ALT_LENGTH, type HeaderSource } from './note-headers.ts';
+import type { PartHeader } from './part-header.ts';
+
+/** The most bytes of an alternative text that are read; what of them is too long is found afterwards. */
+const MAX_ALT_BYTES = 8 * 1024;
+const ALT = 'alt.';
+
+/** A request that brings a multipart body. */
+export interface MultipartRequest extends HeaderSource {
+  /** Length of the body where it is known beforehand, bytes. */
+  readonly contentLength: number | undefined;
+  /**
+   * The whole body; valid until the request is over. `onPiece` takes each piece as it arrives, as a view of the
+   * body's buffer, which it may change up to the end of the piece.
+   */
+  body(limit: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array>;
+}
+
+export interface MultipartRules {
+  readonly maxImageBytes: number;
+  readonly imageUploads: boolean;
+}
+
+/** A picture of a multipart request. Its signature has not been looked at. */
+export interface Attachment {
+  readonly name: string;
+  readonly type: PictureType;
+  /** Valid until the request is over. */
+  readonly bytes: Uint8Array;
+  readonly alt: string | undefined;
+}
+
+/** What a multipart request brings: a text, pictures, or both. */
+export interface Multipart {
+  /** UTF-8; blank only with pictures. Valid until the request is over. */
+  readonly text: Uint8Array | undefined;
+  /** In the order in which they arrived. */
+  readonly pictures: readonly Attachment[];
+}
+
+/**
+ * Refuses a request whose `Content-Length` tells that it is too large.
+ * @throws Refusal `too_large`
+ */
+export function admitMultipart(request: MultipartRequest, { maxImageBytes }: MultipartRules): void {
+  const limit = largestRequestBytes(maxImageBytes);
+  if ((request.contentLength ?? 0) > limit)
+    throw new Refusal('too_large', `The body may have at most ${limit} bytes.`);
+}
+
+/**
+ * Reads a multipart request (spec.md, "Multipart parts"). What is wrong is refused as soon as it has arrived; nothing
+ * after it is looked at.
+ * @throws Refusal `invalid_body`, `empty_note`, `images_off`, `too_large`, `unsupported_type`; what `body` throws
+ */
+export async function readMultipart(request: MultipartRequest, rules: MultipartRules): Promise<Multipart> {
+  const form = new Form(rules);
+  const parser = new MultipartParser(boundaryOf(request.header('content-type')), (header) =>
+    form.begin(header),
+  );
+  for await (const piece of piecesOf(request, largestRequestBytes(rules.maxImageBytes))) parser.write(piece);
+  await parser.end();
+  return form.finish();
+}
+
+/**
+ * The body piece by piece, one in each turn of the event loop: a fast connection brings 50 MB in a single turn, and to
+ * parse 512 KB, as much as a piece may have, takes up to a millisecond.
+ */
+async function* piecesOf(request: MultipartRequest, limit: number): AsyncGenerator<Uint8Array> {
+  const pieces = new Readable({ objectMode: true, read() {} });
+  request
+    .body(limit, (piece) => pieces.push(piece))
+    .then(
+      () => pieces.push(null),
+      (cause) => pieces.destroy(cause),
+    );
+  for await (const piece of pieces) {
+    yield piece;
+    await nextTurn();
+  }
+}
+
+/** A refusal that names a picture, for example `attachment "a.png": there are two files of this name.` */
+export function attachmentRefusal(name: string, reason: string, code: RefusalCode = 'invalid_body'): Refusal {
+  return new Refusal(code, `${subject(name)} ${reason}.`);
+}
+
+type File = Omit<Attachment, 'alt'>;
+
+/** The parts of one request, held against the rules one by one. */
+class Form {
+  readonly #rules: MultipartRules;
+  #hasText = false;
+  #text: Uint8Array | undefined;
+  /** By name, from the header on. */
+  readonly #files = new Map<string, File | undefined>();
+  readonly #alts = new Map<string, string | undefined>();
+
+  constructor(rules: MultipartRules) {
+    this.#rules = rules;
+  }
+
+  /** The part that a header opens. Throws a Refusal where there must be no such part. */
+  begin(header: PartHeader): OpenPart {
+    if (header.name === 'text') return this.#beginText(header);
+    if (header.name === 'file') return this.#beginFile(header);
+    if (header.name.startsWith(ALT)) return this.#beginAlt(header.name.slice(ALT.length));
+    const shown = shownFileName(header.name);
+    throw invalid(`The part "${shown}" is none of text, file and alt.<file name>.`);
+  }
+
+  /** What the parts make together. Throws a Refusal where they do not. */
+  finish(): Multipart {
+    const text = this.#text;
+    for (const name of this.#alts.keys())
+      if (!this.#files.has(name))
+        throw attachmentRefusal(name, 'there is an alternative text, but no file of this name');
+    const pictures = [...this.#files].map(([name, file]) => ({ ...file!, alt: this.#alts.get(name) }));
+    if (pictures.length === 0) {
+      if (text === undefined) throw invalid('There is nothing to post: neither a text nor a file.');
+      refuseBlank(text);
+    }
+    return { text, pictures };
+  }
+
+  #beginText({ fileName, type }: PartHeader): OpenPart {
+    if (this.#hasText) throw invalid('There is more than one text.');
+    if (!isTextPartType(type, fileName !== undefined))
+      throw invalid('The text must be of the type text/markdown (in UTF-8), or of none.');
+    this.#hasText = true;
+    return {
+      limit: MAX_TEXT_BYTES,
+      tooLarge: () => tooLarge('The text', MAX_TEXT_BYTES),
+      complete: (bytes) => {
+        if (!isUtf8(bytes)) throw invalid('The text is not UTF-8.');
+        this.#text = bytes;
+      },
+    };
+  }
+
+  #beginFile({ fileName: name = '', type: contentType }: PartHeader): OpenPart {
+    const { imageUploads, maxImageBytes } = this.#rules;
+    if (!imageUploads) throw new Refusal('images_off', 'This instance takes no pictures.');
+    if (this.#files.size === MAX_FILES_PER_REQUEST) throw tooMany();
+    refuseName(name);
+    if (this.#files.has(name)) throw attachmentRefusal(name, 'there are two files of this name');
+    const type = pictureTypeOf(contentType);
+    if (type === undefined)
+      throw attachmentRefusal(
+        name,
+        'its type must be image/png, image/jpeg, image/gif or image/webp',
+        'unsupported_type',
+      );
+    this.#files.set(name, undefined);
+    return {
+      limit: maxImageBytes,
+      tooLarge: () => tooLarge(`${subject(name)} a picture`, maxImageBytes),
+      complete: (bytes) => this.#files.set(name, { name, type, bytes }),
+    };
+  }
+
+  #beginAlt(name: string): OpenPart {
+    if (this.#alts.size === MAX_FILES_PER_REQUEST) throw tooMany();
+    refuseName(name);
+    if (this.#alts.has(name)) throw attachmentRefusal(name, 'there are two alternative texts');
+    this.#alts.set(name, undefined);
+    const field = `${subject(name)} the alternative text`;
+    return {
+      limit: MAX_ALT_BYTES,
+      tooLarge: () => invalid(`${field} must be at most ${ALT_LENGTH} characters long.`),
+      complete: (bytes) => {
+        if (!isUtf8(bytes)) throw invalid(`${field} is not UTF-8.`);
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+        this.#alts.set(name, oneLine(field, text, ALT_LENGTH, 'invalid_body') || undefined);
+      },
+    };
+  }
+}
+
+function refuseName(name: string): void {
+  const fault = fileNameFault(name);
+  if (fault !== undefined) throw attachmentRefusal(name, fault);
+}
+
+function subject(name: string): string {
+  return `attachment "${shownFileName(name)}":`;
+}
+
+function tooMany(): Refusal {
+  return invalid(`There may be at most ${MAX_FILES_PER_REQUEST} files.`);
+}
+
+function tooLarge(what: string, limit: number): Refusal {
+  return new Refusal('too_large', `${what} may have at most ${limit} bytes.`);
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal('invalid_body', message);
+}
