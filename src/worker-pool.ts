@@ -1,9 +1,13 @@
 import type { Transferable } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { TimedTask } from '../workers/timed-task.ts';
 import { BACKGROUND_NICE } from './background.ts';
 import { Refusal } from './refusals.ts';
 
 const WORKERS = new URL('../workers/', import.meta.url).href;
+const TIMED_TASK = fileOf('timed-task');
+/** A thread that has not begun by then counts as if it had, in ms. */
+const THREAD_START_MS = 30_000;
 /** What a thread's JavaScript values may take; a task that needs more fails, and only its thread with it. */
 const HEAP_LIMIT_MB = 256;
 
@@ -28,8 +32,8 @@ export interface RunOptions {
   /** Buffers that go to the thread instead of being copied; they are gone here when a thread takes the task. */
   readonly transfer?: readonly Transferable[];
   /**
-   * Ends the task, and its thread, after so many ms, counted from when a thread is free for it. Waiting in the queue
-   * does not count; the start of the thread that replaces an ended one does.
+   * Ends the task, and its thread, after so many ms, counted from when a ready thread has taken it: neither waiting
+   * in the queue nor the start of a thread counts.
    */
   readonly timeLimitMs?: number;
 }
@@ -140,12 +144,19 @@ export class WorkerPool {
     const transferList = transfer ? [...transfer] : [];
     if (timeLimitMs === undefined) return this.#piscina.run(task, { filename, transferList });
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(), timeLimitMs);
+    const begun = new Int32Array(new SharedArrayBuffer(4));
+    const timed: TimedTask = { work: filename, task, begun };
+    let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
+    Promise.resolve(Atomics.waitAsync(begun, 0, 0, THREAD_START_MS).value).then(() => {
+      if (!isOver) timer = setTimeout(() => abort.abort(), timeLimitMs);
+    });
     try {
-      return await this.#piscina.run(task, { filename, transferList, signal: abort.signal });
+      return await this.#piscina.run(timed, { filename: TIMED_TASK, transferList, signal: abort.signal });
     } catch (error) {
       throw abort.signal.aborted ? new TaskTimeout(timeLimitMs) : error;
     } finally {
+      isOver = true;
       clearTimeout(timer);
     }
   }

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
 import type { PoolTask } from './fixtures/pool-work.ts';
+import { LOADING_MS } from './fixtures/slow-to-load.ts';
 
 const WORK = new URL('fixtures/pool-work.ts', import.meta.url);
 const BUSY = { name: 'Refusal', code: 'busy', headers: { 'retry-after': '1' } };
@@ -180,4 +181,10 @@ t.test('draining waits for all tasks, also those in the queue, and takes no more
 t.test('a pool without tasks is drained at once', async (t) => {
   const { pool } = createPool(t);
   await pool.drain();
+});
+
+t.test('the start of a thread and of its work does not count towards a time limit', async (t) => {
+  const { pool } = createPool(t);
+  const slow = new URL('fixtures/slow-to-load.ts', import.meta.url);
+  t.equal(await pool.run(slow, 'done', { timeLimitMs: LOADING_MS / 3 }), 'done');
 });
