@@ -3,12 +3,12 @@ import { Access } from './access/access.ts';
 import { Passwords } from './access/passwords.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
-import { Gate } from './gate.ts';
 import { HttpServer } from './http/server.ts';
 import { Editing } from './ingest/edit.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
-import { PICTURES_AT_ONCE } from './ingest/note-body.ts';
+import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
+import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
@@ -46,22 +46,25 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
   const commits = metrics?.commits;
   const storage = await openFiles({ dir: config.dataDir, secret, owner, log, caps, commits });
-  // Two pools: a text that takes long to render must not keep a post from being checked.
+  // Pools of their own: a text that takes long to read must keep no other work from being done.
   const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
   const checks = new WorkerPool(ofWorkers);
   const parsing = new WorkerPool(ofWorkers);
+  const texts = new WorkerPool({ ...ofWorkers, threads: TEXT_THREADS });
   // And one for passwords: each takes a core for 10 ms, so a flood of them must not hold up anything else.
   const hashing = new WorkerPool({
     threads: HASHING_THREADS,
     maxQueue: MAX_HASHING_QUEUE,
     observe: metrics?.task,
   });
-  const pools = { checks, parsing, hashing };
+  const pools = { checks, parsing, texts, hashing };
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const access = new Access({ ...config, passwords });
   const record = eventLog(log);
-  const writing = { ...config, storage, checks, record, pictures: new Gate(PICTURES_AT_ONCE) };
+  const placing = new PictureTexts(texts, config.parseTimeoutMs);
+  const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
+  const writing = { ...config, storage, preparation, record };
   const cache = new ReadCache(config.cacheBytes);
   const server: HttpServer = await HttpServer.listen({
     host: config.host,
@@ -72,7 +75,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     observe: both(config.logRequests ? requestLog(log) : errorLog(log), metrics?.request),
     operations: operations({
       guard: new Guard({ ...config, access, storage }),
-      posting: new Posting({ ...writing, passwords, ids: new NoteIds() }),
+      posting: new Posting({ ...writing, passwords }),
       editing: new Editing(writing),
       settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
       reader: createReader(config, storage, cache, pools),

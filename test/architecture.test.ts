@@ -8,14 +8,24 @@ const root = resolve(import.meta.dirname, '..');
 /** Which rooms each room may import from at run time; imports of types only are free. */
 const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
-  http: ['refusals.ts'],
+  http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['refusals.ts'],
   storage: ['feeds', 'gate.ts', 'refusals.ts', 'workers'],
-  ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
+  ingest: [
+    'access',
+    'copy-bytes.ts',
+    'feeds',
+    'gate.ts',
+    'refusals.ts',
+    'config.ts',
+    'workers',
+    'worker-pool.ts',
+    'storage',
+  ],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
   web: ['http', 'read', 'feeds'],
-  routes: ['feeds', 'http', 'ingest', 'read', 'refusals.ts', 'storage', 'web'],
+  routes: ['config.ts', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'storage', 'web'],
   workers: ['background.ts', 'feeds', 'read', 'storage'],
 };
 

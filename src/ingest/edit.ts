@@ -2,15 +2,26 @@ import { z } from 'zod';
 import { isNoteId, type NoteId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, Note, Storage } from '../storage/storage.ts';
+import type { Feed, NewNote, Note, Storage } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 import { type JsonRequest, jsonBody } from './json-body.ts';
-import { admitNote, checkAndStore, type NoteBodyRules, type NoteRequest, readNote } from './note-body.ts';
+import type { NoteBodyRules } from './note-body.ts';
 import { ALT_LENGTH, TITLE_LENGTH } from './note-headers.ts';
+import type { PostRequest } from './post.ts';
+import type { Preparation } from './preparation.ts';
+import { admitReplacement } from './submission.ts';
 
 export interface EditingParts extends NoteBodyRules {
   readonly storage: Storage;
+  readonly preparation: Preparation;
   readonly record: RecordEvent;
+}
+
+/** A note that has been replaced. */
+export interface Replaced {
+  readonly note: Note;
+  /** The new pictures of a form, in order; undefined for a note that was the body itself. */
+  readonly attachments: readonly NewNote[] | undefined;
 }
 
 /** What may be changed of a note beside its bytes; an empty string removes. */
@@ -25,19 +36,26 @@ export class Editing {
   }
 
   /**
-   * Replaces a note's bytes; everything else of it stays.
-   * @throws Refusal `unsupported_type` also for another type than the note's; `not_found`
+   * Replaces a note's bytes; everything else of it stays. A form may bring new pictures with a text.
+   * @throws Refusal whatever the contract says of a replaced note: `unsupported_type` also for another type than the
+   * note's; `not_found`
    */
-  async replace(feed: Feed, id: string, request: NoteRequest & Identified): Promise<Note> {
-    const type = admitNote(request, this.#parts);
-    const bytes = await readNote(request, type, this.#parts);
-    const replaced = await checkAndStore(type, bytes, this.#parts, async (sha256) => {
-      const note = await this.#note(feed, id);
-      if (note.type !== type)
-        throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
-      return this.#parts.storage.replace(feed, note.id, bytes, sha256);
-    });
-    return this.#edited(replaced, request);
+  async replace(feed: Feed, id: string, request: PostRequest): Promise<Replaced> {
+    const { preparation, storage, record } = this.#parts;
+    const submission = await admitReplacement(request, this.#parts)();
+    const prepared = await preparation.prepare(submission, request);
+    const { type, bytes, sha256 } = prepared.text ?? prepared.pictures[0]!;
+    const added = prepared.text ? prepared.pictures : [];
+    const note = await this.#note(feed, id);
+    if (note.type !== type)
+      throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
+    const replaced = await preparation.store(prepared, () =>
+      storage.replace(feed, note.id, { bytes, sha256, added }),
+    );
+    const edited = this.#edited(replaced, request);
+    for (const { type, bytes } of added)
+      record({ name: 'note posted', kind: type, size: bytes.length }, request);
+    return { note: edited, attachments: submission.isForm ? added : undefined };
   }
 
   /**

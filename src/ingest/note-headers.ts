@@ -20,15 +20,35 @@ export interface HeaderSource {
  * @throws Refusal `invalid_request` for a value that breaks its rule
  */
 export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
-  const title = textHeader(source, 'X-Note-Title');
   const alt = textHeader(source, 'X-Note-Alt');
   const name = textHeader(source, 'X-Note-Name');
   if (type === 'md' && (alt ?? name) !== undefined)
     throw new Refusal('invalid_request', 'X-Note-Alt and X-Note-Name belong to pictures, not to markdown.');
   return {
-    title: orNone(title && oneLine('X-Note-Title', title, TITLE_LENGTH)),
+    ...titleAndTags(source),
     alt: orNone(alt && oneLine('X-Note-Alt', alt, ALT_LENGTH)),
     name: orNone(name && pictureName('X-Note-Name', name)),
+  };
+}
+
+/**
+ * What a post's headers say of the notes of its form: their title and tags.
+ * @throws Refusal `invalid_request` for a value that breaks its rule, and for what parts of the form say
+ */
+export function formHeaders(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
+  for (const name of ['X-Note-Alt', 'X-Note-Name'])
+    if (textHeader(source, name) !== undefined)
+      throw new Refusal(
+        'invalid_request',
+        `${name} belongs to a picture posted on its own; a form says it in alt.<file name> and the file name.`,
+      );
+  return titleAndTags(source);
+}
+
+function titleAndTags(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
+  const title = textHeader(source, 'X-Note-Title');
+  return {
+    title: orNone(title && oneLine('X-Note-Title', title, TITLE_LENGTH)),
     tags: parseTags(source.header('x-note-tags') ?? ''),
   };
 }

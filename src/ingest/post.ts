@@ -1,24 +1,32 @@
 import { feedPassword, type Passwords } from '../access/passwords.ts';
-import type { NoteIds } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, NewNote, Storage, Target } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
-import { admitNote, checkAndStore, type NoteBodyRules, type NoteRequest, readNote } from './note-body.ts';
-import { type HeaderSource, noteHeaders } from './note-headers.ts';
+import type { NoteBodyRules } from './note-body.ts';
+import type { HeaderSource } from './note-headers.ts';
+import type { TextSender } from './picture-texts.ts';
+import type { Preparation } from './preparation.ts';
 import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
+import { admitPost, type SubmissionRequest } from './submission.ts';
 
 export interface PostingParts extends NoteBodyRules, ReadIdRules {
   readonly storage: Storage;
   readonly passwords: Passwords;
-  readonly ids: NoteIds;
+  readonly preparation: Preparation;
   readonly record: RecordEvent;
 }
 
-/** A note that has been stored. */
+/** A request that posts. */
+export type PostRequest = SubmissionRequest & TextSender & Identified;
+
+/** Notes that have been stored. */
 export interface Posted {
   readonly feed: Feed;
+  /** The text; the first picture where there is none. */
   readonly note: NewNote;
+  /** The pictures of a form, in order; undefined for a note that was the body itself. */
+  readonly attachments: readonly NewNote[] | undefined;
 }
 
 /** How often a feed may come or go between the check of its password and the post. */
@@ -33,41 +41,44 @@ export class Posting {
   }
 
   /**
-   * Stores the note that a request brings, in the order of checks of contract §5.
+   * Stores the notes that a request brings, all or none, in the order of checks of contract §5.
    * @param allowed the feed of that name, which the request may write to; undefined where there is none
    * @param again finds and checks the feed anew, where it came, went or changed its password meanwhile
    * @throws Refusal whatever the contract says of a post
    */
   async post(
     name: FeedName,
-    request: NoteRequest & Identified,
+    request: PostRequest,
     allowed: Feed | undefined,
     again: () => Promise<Feed | undefined>,
   ): Promise<Posted> {
-    const type = admitNote(request, this.#parts);
-    const meta = noteHeaders(request, type);
+    const { preparation, record } = this.#parts;
+    const read = admitPost(request, this.#parts);
     if (allowed === undefined) this.#readId(name, request);
-    const bytes = await readNote(request, type, this.#parts);
-    const { feed, note } = await checkAndStore(type, bytes, this.#parts, async (sha256) => {
-      // After the body: it may be a conflict, and hashes a password.
-      const target = await this.#target(name, allowed, request);
-      const note = { id: this.#parts.ids.next(), type, meta, bytes, sha256 };
-      return { feed: await this.#store(name, note, target, again, request), note };
-    });
-    this.#parts.record({ name: 'note posted', kind: type, size: bytes.length }, request);
-    return { feed, note };
+    const submission = await read();
+    const prepared = await preparation.prepare(submission, request);
+    // After the body: it may be a conflict, and hashes a password.
+    const target = await this.#target(name, allowed, request);
+    const { text, pictures } = prepared;
+    // Pictures come first, so that a text never shows without them.
+    const notes = text ? [...pictures, text] : pictures;
+    const feed = await preparation.store(prepared, () => this.#store(name, notes, target, again, request));
+    for (const { type, bytes } of notes)
+      record({ name: 'note posted', kind: type, size: bytes.length }, request);
+    const attachments = submission.isForm ? pictures : undefined;
+    return { feed, note: text ?? pictures[0]!, attachments };
   }
 
   async #store(
     name: FeedName,
-    note: NewNote,
+    notes: readonly NewNote[],
     target: Target,
     again: () => Promise<Feed | undefined>,
     request: HeaderSource & Identified,
   ): Promise<Feed> {
     let current = target;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const stored = await this.#parts.storage.post(name, note, current);
+      const stored = await this.#parts.storage.post(name, notes, current);
       if (stored !== undefined) {
         if (current.kind === 'new') this.#parts.record({ name: 'feed created' }, request);
         return stored;

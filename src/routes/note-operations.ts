@@ -1,7 +1,7 @@
-import { type Answer, json } from '../http/answer.ts';
+import { json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { createdNote, namedNote } from '../read/views/note-json.ts';
-import type { Feed, Note } from '../storage/storage.ts';
+import type { Posted } from '../ingest/post.ts';
+import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { NO_CONTENT } from './no-content.ts';
 import {
   CHANGING,
@@ -24,18 +24,22 @@ export function noteOperations({ guard, posting, editing, reader }: OperationPar
     const { base } = exchange;
     const { name, feed } = await guard.posted(exchange);
     const posted = await posting.post(name, exchange, feed, () => guard.feed(exchange, name));
-    const created = createdNote(posted.note, { base, readId: posted.feed.readId, name });
-    return json(201, created, { Location: created.url });
+    const place = { base, readId: posted.feed.readId, name };
+    const created = createdNote(posted.note, place);
+    return json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
   };
   const replace = async (exchange: Exchange) => {
     const { base } = exchange;
     const feed = await guard.changed(exchange);
-    return shown(base, feed, await editing.replace(feed, exchange.parameter(1), exchange));
+    const replaced = await editing.replace(feed, exchange.parameter(1), exchange);
+    const place = { base, readId: feed.readId, name: feed.name };
+    return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
   };
   const change = async (exchange: Exchange) => {
     const { base } = exchange;
     const feed = await guard.changed(exchange);
-    return shown(base, feed, await editing.change(feed, exchange.parameter(1), exchange));
+    const note = await editing.change(feed, exchange.parameter(1), exchange);
+    return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
   };
   const remove = async (exchange: Exchange) => {
     const feed = await guard.changed(exchange);
@@ -74,8 +78,12 @@ export function noteOperations({ guard, posting, editing, reader }: OperationPar
   ];
 }
 
-function shown(base: string, { name, readId }: Feed, note: Note): Answer {
-  return json(200, namedNote(note, { base, readId, name }));
+/** What the answer to a form says beyond the answer to a body that is the note. */
+function attachmentsOf(
+  { attachments }: Pick<Posted, 'attachments'>,
+  place: NamedPlace,
+): { attachments?: CreatedJson[] } {
+  return attachments ? { attachments: attachments.map((note) => createdNote(note, place)) } : {};
 }
 
 const NOTES = { tag: 'Notes', access: 'name' } as const;
@@ -86,14 +94,17 @@ const POST: OperationDocs = {
   description:
     'The body is the note, stored byte for byte: markdown in UTF-8 of at most 100 KB, or a picture of at most 5 MiB ' +
     'unless the instance says otherwise. The first note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
-    'pictures only.',
+    'pictures only.\n\n' +
+    'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
+    'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +
+    'added at its end. `X-Note-Tags` is for all of them, `X-Note-Title` for the text, or for the pictures where there is none.',
   parameters: ['title', 'extendedTitle', 'tags', 'alt', 'extendedAlt', 'name', 'extendedName', 'readId'],
   body: 'note',
   answers: {
     201: {
       description: 'The note is stored and will survive a crash.',
       headers: ['Cache-Control', 'Location'],
-      content: { 'application/json': 'Created' },
+      content: { 'application/json': 'Posted' },
     },
   },
   refusals: [
@@ -128,10 +139,12 @@ const REPLACE: OperationDocs = {
   ...NOTES,
   summary: 'Replace a note',
   description:
-    'A note is replaced by one of the same type; its id, date, title, tags, alternative text and name stay.',
+    'A note is replaced by one of the same type; its id, date, title, tags, alternative text and name stay. ' +
+    'As `multipart/form-data` a text brings new pictures with it; `X-Note-Tags` is for these.',
+  parameters: ['tags'],
   body: 'note',
-  answers: { 200: jsonAnswer('Note', 'The note as it is now.') },
-  refusals: [...CHANGING, ...NOTE_BODY],
+  answers: { 200: jsonAnswer('Replaced', 'The note as it is now.') },
+  refusals: [...CHANGING, ...NOTE_BODY, 'image_limit'],
 };
 
 const CHANGE: OperationDocs = {

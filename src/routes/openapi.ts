@@ -105,9 +105,8 @@ function operationObject(operation: DescribedOperation): Json {
 
 function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   if (body !== 'note') return contentObject({ 'application/json': body });
-  return contentObject(
-    Object.fromEntries(NOTE_TYPES.map((type) => [mediaType(type), type === 'md' ? 'text' : 'bytes'])),
-  );
+  const raw = NOTE_TYPES.map((type) => [mediaType(type), type === 'md' ? 'text' : 'bytes']);
+  return contentObject({ ...Object.fromEntries(raw), 'multipart/form-data': 'NoteForm' });
 }
 
 /** Where an error shares its status with another answer, that answer says more. */

@@ -61,6 +61,7 @@ export const CHANGING: readonly RefusalCode[] = [...NAMED, 'rate_limited', 'stor
 export const JSON_BODY: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
 /** Errors of requests that bring a note, beyond others. */
 export const NOTE_BODY: readonly RefusalCode[] = [
+  'invalid_body',
   'empty_note',
   'images_off',
   'too_large',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_FILES_PER_REQUEST } from '../config.ts';
 import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
 import { NOTE_CHANGES } from '../ingest/edit.ts';
 import { FEED_CHANGES, NEW_PASSWORD } from '../ingest/feed-settings.ts';
@@ -47,6 +48,22 @@ const note = z.object({
   sender: text('Who posted it, where that is known and shown.').optional(),
   tags: z.array(z.string()).describe('Its tags; empty without any.'),
 });
+
+const attachments = z
+  .array(created)
+  .describe('The pictures that came with it, in their order. Only for `multipart/form-data`.')
+  .optional();
+
+const noteForm = z
+  .object({
+    text: text('The markdown, stored byte for byte but for the names of pictures. At most one.').optional(),
+    file: z
+      .array(z.string().meta({ format: 'binary' }))
+      .max(MAX_FILES_PER_REQUEST)
+      .describe('Pictures, each with a file name of its own.')
+      .optional(),
+  })
+  .catchall(text('`alt.<file name>`: the alternative text of the picture of that name.'));
 
 const noteList = z.object({
   notes: z.array(note).describe('Newest first.'),
@@ -132,6 +149,12 @@ const error = z.object({
 /** What bodies look like, by their name in the API description, each with a sentence about it. */
 const SCHEMAS = {
   Created: [created, 'A note that has been stored.'],
+  Posted: [
+    created.extend({ attachments }),
+    'What has been stored: the text, or the picture where there is none.',
+  ],
+  Replaced: [note.extend({ attachments }), 'A note that has been replaced.'],
+  NoteForm: [noteForm, 'A text with its pictures: at least one of the two.'],
   Note: [note, 'A note.'],
   NoteList: [noteList, 'A page of notes.'],
   Feed: [feed, 'A feed, for whoever may write to it.'],

@@ -1,0 +1,94 @@
+import { MAX_TEXT_BYTES } from '../config.ts';
+import type { NoteIds } from '../feeds/ids.ts';
+import { noteFile } from '../feeds/names.ts';
+import type { PictureType } from '../feeds/note-types.ts';
+import { Gate } from '../gate.ts';
+import { Refusal } from '../refusals.ts';
+import type { NewNote } from '../storage/storage.ts';
+import type { WorkerPool } from '../worker-pool.ts';
+import { inspectPicture } from './inspect.ts';
+import { attachmentRefusal } from './multipart.ts';
+import type { PictureTexts, TextSender } from './picture-texts.ts';
+import type { Draft, Submission } from './submission.ts';
+
+/**
+ * Submissions with pictures that are checked, and those that are stored, at once. The answers of those that one sync
+ * has made durable leave together, and the next uploads of their clients arrive together, so the event loop is busy in
+ * bursts, which readers wait for. While 64 connections post pictures of 200 KB, the p99 of RSS and of 304s is 1.5 to 1.9
+ * times its idle value with 8 at once and 2.7 to 3.4 times without a bound; in exchange a sixth fewer pictures are
+ * stored in a second.
+ */
+const PICTURES_AT_ONCE = 8;
+
+export interface PreparationParts {
+  readonly checks: WorkerPool;
+  readonly texts: PictureTexts;
+  readonly ids: NoteIds;
+}
+
+/** A submission that obeys all rules, ready to be stored. */
+export interface Prepared {
+  readonly text: NewNote | undefined;
+  readonly pictures: readonly NewNote[];
+}
+
+/** Makes notes of what was submitted: checks the pictures, and gives the text the names they are stored under. */
+export class Preparation {
+  readonly #parts: PreparationParts;
+  readonly #checking = new Gate(PICTURES_AT_ONCE);
+  readonly #storing = new Gate(PICTURES_AT_ONCE);
+
+  constructor(parts: PreparationParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The notes of a submission, with new ids.
+   * @throws Refusal `unsupported_type` for a picture of another type than announced, `invalid_body` for a text that
+   * takes too much to read, `too_large` for one that is too long with the new names, `busy`
+   */
+  async prepare(submission: Submission, sender: TextSender): Promise<Prepared> {
+    const { text, pictures } = submission;
+    const hashes = pictures.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
+    const notes = pictures.map((picture, i) => ({ ...picture, id: this.#nextId(), sha256: hashes[i] }));
+    if (text === undefined) return { text, pictures: notes };
+    // Its hash is left to the first reader of the file: most texts are only read in feeds and lists.
+    const bytes = notes.length > 0 ? await this.#place(text, notes, sender) : text.bytes;
+    return { text: { ...text, id: this.#nextId(), bytes }, pictures: notes };
+  }
+
+  /** Has a prepared submission stored, when its turn has come. */
+  store<T>({ pictures }: Prepared, store: () => Promise<T>): Promise<T> {
+    return pictures.length > 0 ? this.#storing.run(store) : store();
+  }
+
+  #check({ pictures, isForm }: Submission): Promise<string[]> {
+    return Promise.all(pictures.map((picture) => this.#checkPicture(picture, isForm)));
+  }
+
+  /** Returns the picture's hash. */
+  async #checkPicture({ type, meta, bytes }: Draft<PictureType>, isForm: boolean): Promise<string> {
+    const { signed, sha256 } = await inspectPicture(this.#parts.checks, type, bytes);
+    if (signed) return sha256;
+    const reason = 'the bytes are not a picture of the type that its Content-Type says';
+    if (isForm) throw attachmentRefusal(meta.name ?? '', reason, 'unsupported_type');
+    throw new Refusal('unsupported_type', 'The bytes are not a picture of the type that Content-Type says.');
+  }
+
+  async #place(text: Draft, pictures: readonly NewNote[], sender: TextSender): Promise<Uint8Array> {
+    const placed = pictures.map(({ id, type, meta }) => ({
+      name: meta.name ?? '',
+      file: noteFile(id, type),
+    }));
+    const bytes = await this.#parts.texts.place(text.bytes, placed, sender);
+    if (bytes.length <= MAX_TEXT_BYTES) return bytes;
+    throw new Refusal(
+      'too_large',
+      `The text may have at most ${MAX_TEXT_BYTES} bytes with the names that its pictures are stored under.`,
+    );
+  }
+
+  #nextId() {
+    return this.#parts.ids.next();
+  }
+}
