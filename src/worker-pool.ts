@@ -12,7 +12,7 @@ const THREAD_START_MS = 30_000;
 const HEAP_LIMIT_MB = 256;
 
 export interface WorkerPoolOptions {
-  /** Threads, all started at once. */
+  /** Threads, all started with the first task: a pool that nobody needs takes no memory. */
   readonly threads: number;
   /** Tasks that may wait for a thread; one more is refused with `busy`. */
   readonly maxQueue: number;
@@ -51,11 +51,12 @@ export class TaskTimeout extends Error {
  * with it, and another takes its place.
  */
 export class WorkerPool {
-  readonly #piscina: Piscina;
+  readonly #threads: number;
   readonly #places: number;
   readonly #tasksPerThread: number;
   readonly #maxQueue: number;
   readonly #observe: WorkerPoolOptions['observe'];
+  #piscina: Piscina | undefined;
   /** Tasks that have a place on a thread. */
   #running = 0;
   /** Starts of the tasks that wait for a place. Piscina's own queue has no bound for tasks with a signal. */
@@ -63,21 +64,11 @@ export class WorkerPool {
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor({ threads, maxQueue, tasksPerThread = 1, observe }: WorkerPoolOptions) {
+    this.#threads = threads;
     this.#places = threads * tasksPerThread;
     this.#tasksPerThread = tasksPerThread;
     this.#maxQueue = maxQueue;
     this.#observe = observe;
-    this.#piscina = new Piscina({
-      // Below this number Piscina would not replace a dead thread while tasks wait.
-      minThreads: threads,
-      maxThreads: threads,
-      concurrentTasksPerWorker: tasksPerThread,
-      niceIncrement: BACKGROUND_NICE,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
-      recordTiming: false,
-    });
-    // A thread that dies without a task harms nobody and is replaced: no reason to end the process.
-    this.#piscina.on('error', (error) => process.emitWarning(error));
   }
 
   /**
@@ -118,7 +109,22 @@ export class WorkerPool {
     if (this.#running === 0) this.#drained.resolve();
     await this.#drained.promise;
     // Not close(): it waits by a count of its own, which is wrong when some threads are idle.
-    await this.#piscina.destroy();
+    await this.#piscina?.destroy();
+  }
+
+  #start(): Piscina {
+    const piscina = new Piscina({
+      // Below this number Piscina would not replace a dead thread while tasks wait.
+      minThreads: this.#threads,
+      maxThreads: this.#threads,
+      concurrentTasksPerWorker: this.#tasksPerThread,
+      niceIncrement: BACKGROUND_NICE,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
+      recordTiming: false,
+    });
+    // A thread that dies without a task harms nobody and is replaced: no reason to end the process.
+    piscina.on('error', (error) => process.emitWarning(error));
+    return piscina;
   }
 
   #placeOfAnother(): Promise<void> {
@@ -141,6 +147,7 @@ export class WorkerPool {
   }
 
   async #execute(filename: string, task: unknown, { transfer, timeLimitMs }: RunOptions): Promise<unknown> {
+    this.#piscina ??= this.#start();
     const transferList = transfer ? [...transfer] : [];
     if (timeLimitMs === undefined) return this.#piscina.run(task, { filename, transferList });
     const abort = new AbortController();
