@@ -25,10 +25,10 @@ export interface Feed {
 }
 
 /**
- * The feed that a change was allowed for. Where another one has its name by the time the change is made, the change
- * finds no feed.
+ * The feed that a change was allowed for. Where another one has its name by the time the change is made, or it has
+ * another password, the change finds no feed.
  */
-export type AllowedFeed = Pick<Feed, 'name' | 'key'>;
+export type AllowedFeed = Pick<Feed, 'name' | 'key' | 'passwordHash'>;
 
 /** What is kept of a note beside its bytes. */
 export interface NoteMeta {

@@ -1,6 +1,6 @@
-/** A change that was allowed for one feed never reaches another that took its name meanwhile. */
+/** A change that was allowed reaches neither another feed that took the name meanwhile, nor one with another password. */
 import { setTimeout as delay } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -11,29 +11,54 @@ const NEW = { 'x-feed-password': 'the new owner' };
 
 const SETTINGS = JSON.stringify({ title: 'hijacked', description: '' });
 const PASSWORD = JSON.stringify({ password: 'hijacked' });
-const CHANGES: [string, string, string, string][] = [
+type Change = readonly [method: string, path: string, type: string, body: string];
+const CHANGES: readonly Change[] = [
   ['PUT', '', 'application/json', SETTINGS],
   ['PUT', '/password', 'application/json', PASSWORD],
   ['PUT', '/notes/ID', 'text/markdown', 'hijacked'],
   ['PATCH', '/notes/ID', 'application/json', '{"title":"hijacked"}'],
 ];
 
-for (const [i, [method, path, type, body]] of CHANGES.entries())
-  t.test(`${method} ${path || 'the record'}, its body half sent while the feed is made anew`, async (t) => {
+/** A change by the old owner whose body is half sent. */
+async function halfSent(t: Test, name: string, id: string, [method, path, type, body]: Change) {
+  const connection = await RawConnection.open(port);
+  t.teardown(() => connection.close());
+  const target = `/api/v1/feeds/${name}${path.replace('ID', id)}`;
+  const fields = `Host: test\r\nX-Feed-Password: ${OLD['x-feed-password']}\r\nContent-Type: ${type}\r\n`;
+  connection.send(`${method} ${target} HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n`);
+  connection.send(body.slice(0, 4));
+  await delay(100);
+  return async () => {
+    connection.send(body.slice(4));
+    return (await connection.response()).status;
+  };
+}
+
+for (const [i, change] of CHANGES.entries()) {
+  const [method, path] = change;
+  const what = `${method} ${path || 'the record'}`;
+  t.test(`${what}, its body half sent while the feed gets another password`, async (t) => {
+    const name = `protected-${i}`;
+    const first = await post(`${url}/${name}`, 'mine', OLD);
+    const finish = await halfSent(t, name, first.json.id, change);
+    const record = `${url}/api/v1/feeds/${name}`;
+    const body = JSON.stringify({ password: NEW['x-feed-password'] });
+    t.equal((await ask(`${record}/password`, { method: 'PUT', headers: OLD, body })).status, 204);
+    t.equal(await finish(), 404);
+    const { status, json } = await ask(`${record}/notes`, { headers: NEW });
+    t.equal(status, 200);
+    t.match(json.notes, [{ content: 'mine', title: 'mine' }]);
+    t.equal((await ask(record, { headers: NEW })).json.title, '');
+  });
+
+  t.test(`${what}, its body half sent while the feed is made anew`, async (t) => {
     const name = `moving-${i}`;
     const first = await post(`${url}/${name}`, 'mine', OLD);
-    const connection = await RawConnection.open(port);
-    t.teardown(() => connection.close());
-    const target = `/api/v1/feeds/${name}${path.replace('ID', first.json.id)}`;
-    const fields = `Host: test\r\nX-Feed-Password: ${OLD['x-feed-password']}\r\nContent-Type: ${type}\r\n`;
-    connection.send(`${method} ${target} HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n`);
-    connection.send(body.slice(0, 4));
-    await delay(100);
+    const finish = await halfSent(t, name, first.json.id, change);
     const record = `${url}/api/v1/feeds/${name}`;
     t.equal((await ask(record, { method: 'DELETE', headers: OLD })).status, 204);
     t.equal((await post(`${url}/${name}`, 'theirs', NEW)).status, 201);
-    connection.send(body.slice(4));
-    t.equal((await connection.response()).status, 404);
+    t.equal(await finish(), 404);
     const { status, json } = await ask(record, { headers: NEW });
     t.equal(status, 200);
     t.equal(json.title, '');
@@ -43,3 +68,4 @@ for (const [i, [method, path, type, body]] of CHANGES.entries())
       [['theirs', 'theirs']],
     );
   });
+}

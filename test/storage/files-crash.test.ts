@@ -69,7 +69,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   return {
     post: () => new NoteWriter(parts).post(name, notes, OPEN),
     replace: (file: NoteFile) =>
-      new NoteEditor(parts).replace({ name, key: feed.key }, feed.entry(file)!.id, {
+      new NoteEditor(parts).replace(feed.record(), feed.entry(file)!.id, {
         bytes: Buffer.from('the text with its pictures'),
         added: notes.slice(0, 2),
       }),

@@ -28,9 +28,9 @@ export class FeedIndex {
   }
 
   /** The feed that a change was allowed for, if it is still there. */
-  find({ name, key }: AllowedFeed): IndexedFeed | undefined {
+  find({ name, key, passwordHash }: AllowedFeed): IndexedFeed | undefined {
     const feed = this.#feeds.get(name);
-    return feed?.key === key ? feed : undefined;
+    return feed?.key === key && feed.files.passwordHash === passwordHash ? feed : undefined;
   }
 
   byReadId(readId: ReadId): IndexedFeed | undefined {
