@@ -67,18 +67,25 @@ export class FeedSettingsWriter {
     this.#parts.record({ name: 'feed deleted' }, request);
   }
 
-  /** @throws Refusal `invalid_body`, `invalid_request`; `feed_exists` for a feed without a password */
+  /** @throws Refusal `invalid_body`, `invalid_request`, `reserved_feed`; `feed_exists` for a feed without a password */
   async changePassword(feed: Feed, request: JsonRequest): Promise<void> {
+    this.#refuseReserved(feed);
     const { password } = await jsonBody(request, NEW_PASSWORD);
     const checked = feedPassword(password, 'password');
     if (feed.passwordHash === undefined) throw notProtected();
     await this.#setPassword(feed, await this.#parts.passwords.hash(checked));
   }
 
-  /** @throws Refusal `feed_exists` for a feed without a password */
+  /** @throws Refusal `reserved_feed`; `feed_exists` for a feed without a password */
   async removePassword(feed: Feed): Promise<void> {
+    this.#refuseReserved(feed);
     if (feed.passwordHash === undefined) throw notProtected();
     await this.#setPassword(feed, undefined);
+  }
+
+  #refuseReserved({ name }: Feed): void {
+    if (this.#parts.reservedFeeds.has(name))
+      throw new Refusal('reserved_feed', 'The password of a reserved feed is set by the operator.');
   }
 
   async #setPassword(feed: Feed, passwordHash: string | undefined): Promise<void> {

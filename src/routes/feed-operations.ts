@@ -65,7 +65,7 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         description: 'Only of a feed that has one: it can only be set by the post that makes the feed.',
         body: 'NewPassword',
         answers: DONE,
-        refusals: [...CHANGING, ...JSON_BODY, 'feed_exists'],
+        refusals: [...CHANGING, ...JSON_BODY, 'feed_exists', 'reserved_feed'],
       },
       handle: async (exchange) => {
         await settings.changePassword(await guard.changed(exchange), exchange);
@@ -81,7 +81,7 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         summary: 'Remove the password of a feed',
         description: 'Then whoever knows the name may write. No other can be set.',
         answers: DONE,
-        refusals: [...CHANGING, 'feed_exists'],
+        refusals: [...CHANGING, 'feed_exists', 'reserved_feed'],
       },
       handle: async (exchange) => {
         await settings.removePassword(await guard.changed(exchange));

@@ -54,8 +54,8 @@ export class Guard {
     const feed = await this.feed(exchange, name).catch((cause) => {
       throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reserved() : cause;
     });
-    // They are made at the start, and only then: nobody makes one with a password of his own.
-    if (isReserved && feed === undefined) throw reserved();
+    // They are made at the start, with the password: nobody makes one with his own, or posts to one without.
+    if (isReserved && feed?.passwordHash === undefined) throw reserved();
     access.write(exchange);
     return { name, feed };
   }

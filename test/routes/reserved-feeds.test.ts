@@ -1,8 +1,10 @@
 /** Reserved names, and the feeds that they are where they have a password, through HTTP. */
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { ROUTE_NAMES } from '../../src/feeds/names.ts';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
 import { type Refused, refusesAll } from '../support/refused.ts';
@@ -69,6 +71,23 @@ t.test('with their password they exist from the start', async (t) => {
   t.equal((await editor('gazette').post(picture('png'), { 'content-type': 'image/png' })).status, 201);
   t.ok((await ask(first.json.read_url)).text.includes('News'));
   t.equal((await editor('bulletin').list()).json.notes.length, 0);
+});
+
+t.test('their password is the one of the setting, whoever may use it', async (t) => {
+  const service = await start(t, WITH_PASSWORD);
+  const right = { 'x-feed-password': 'editors only' };
+  const views = [{ path: '/api/v1/feeds/gazette', headers: right }];
+  const path = '/api/v1/feeds/gazette/password';
+  const common = { path, headers: right, status: 400, code: 'reserved_feed', word: 'reserved' };
+  await refusesAll(t, { service, views, secrets: ['gazette', 'editors'] }, [
+    { ...common, what: 'another password', method: 'PUT', body: '{"password":"mine"}' },
+    { ...common, what: 'no password', method: 'DELETE' },
+  ]);
+  await rm(join(service.dir, 'gazette', '.password'));
+  const gazette = new FeedClient(service.url, 'gazette');
+  t.ok(await eventually(async () => (await gazette.get()).json.protected === false));
+  for (const headers of [{}, right])
+    t.match(await gazette.with(headers).post(), { status: 400, json: { code: 'reserved_feed' } });
 });
 
 t.test('they keep their notes, and take a new password, at another start', async (t) => {
