@@ -204,9 +204,9 @@ class DataFolderWatch {
 
   #listRoot(): string[] {
     const stats = folderStats(this.#dir);
-    this.#rootMtimeMs = stats && !isFresh(stats) ? stats.mtimeMs : Number.NaN;
-    const all = tried(() => readdirSync(this.#dir, { withFileTypes: true })) ?? [];
-    return all.filter((one) => one.isDirectory() && isFeedName(one.name)).map((one) => one.name);
+    const all = tried(() => readdirSync(this.#dir, { withFileTypes: true }));
+    this.#rootMtimeMs = all && stats && !isFresh(stats) ? stats.mtimeMs : Number.NaN;
+    return (all ?? []).filter((one) => one.isDirectory() && isFeedName(one.name)).map((one) => one.name);
   }
 
   #rootIdentity(): string {

@@ -77,8 +77,10 @@ export class WatchedFolder {
 
   #list(): Set<string> {
     const begun = performance.now();
-    this.#listedMtimeMs = trustedMtime(lstatSync(this.#path));
+    const mtimeMs = trustedMtime(lstatSync(this.#path));
     const names = new Set(listing(this.#path));
+    // Only now: a listing that failed has to be made again.
+    this.#listedMtimeMs = mtimeMs;
     const now = performance.now();
     this.#mayListAt = now + (now - begun) * LISTING_SHARE;
     return names;

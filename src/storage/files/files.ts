@@ -231,6 +231,7 @@ class FilesStorage implements Storage {
     this.#state = 'closed';
     await this.#watch?.close();
     await Promise.allSettled(this.#running);
+    this.#reconciler.stopTrying();
     await this.#reconciler.settled();
     await this.#removals.close();
     await this.#thread.close();

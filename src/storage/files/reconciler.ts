@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FolderSeen } from '../../../workers/watch-files.ts';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
 import { isFeedName, type NoteFile } from '../../feeds/names.ts';
+import { Refusal } from '../../refusals.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import { asRefusal } from './failures.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
@@ -12,6 +14,9 @@ import { readEntry, scanFeed } from './scan.ts';
 import { compareStamps, isFresh, sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './write-parts.ts';
 
+/** After this many ms a change that could not be taken in is tried again. */
+const RETRY_MS = 500;
+
 type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'reader' | 'turns' | 'log'>;
 
 /**
@@ -20,6 +25,7 @@ type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'reader' | 'turns' | '
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
+  readonly #stopped = new AbortController();
   #last: Promise<void> = Promise.resolve();
 
   constructor(parts: ReconcilerParts) {
@@ -28,11 +34,12 @@ export class Reconciler {
 
   /** Takes in what was seen, one batch after the other. */
   take(seen: readonly (FileSeen | FolderSeen)[]): void {
-    this.#last = this.#last
-      .then(() => this.#apply(seen))
-      .catch((error) => {
-        this.#parts.log.error('a change by hand could not be taken in', { err: asRefusal(error) });
-      });
+    this.#last = this.#last.then(() => this.#applySurely(seen));
+  }
+
+  /** From now on a change that cannot be taken in is given up. */
+  stopTrying(): void {
+    this.#stopped.abort();
   }
 
   /** What is taken from now on waits for something else too, which must not fail. */
@@ -43,6 +50,20 @@ export class Reconciler {
   /** Settles when all that was taken is in the index. */
   settled(): Promise<void> {
     return this.#last;
+  }
+
+  /** The watch tells of a change once, so while the disk fails, or descriptors are short, it is tried again. */
+  async #applySurely(seen: readonly (FileSeen | FolderSeen)[]): Promise<void> {
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        return await this.#apply(seen);
+      } catch (error) {
+        const err = asRefusal(error);
+        if (isFirst) this.#parts.log.error('a change by hand could not be taken in', { err });
+        if (!(err instanceof Refusal) || this.#stopped.signal.aborted) return;
+      }
+      await wait(RETRY_MS, undefined, this.#stopped).catch(() => undefined);
+    }
   }
 
   async #apply(seen: readonly (FileSeen | FolderSeen)[]): Promise<void> {

@@ -1,0 +1,68 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { FeedName } from '../../src/feeds/names.ts';
+import { Refusal } from '../../src/refusals.ts';
+import { FeedIndex } from '../../src/storage/files/feed-index.ts';
+import { NoteReader } from '../../src/storage/files/note-reader.ts';
+import { Reconciler } from '../../src/storage/files/reconciler.ts';
+import { Turns } from '../../src/storage/files/turns.ts';
+import { feedName } from './contract.ts';
+import { dataFolder, eventually, keptLog, SECRET } from './files-support.ts';
+
+const name = feedName('feed');
+
+/** Turns of which the first so many fail. */
+class FailingTurns extends Turns<FeedName> {
+  failures: number;
+  readonly #error: Error;
+
+  constructor(failures: number, error: Error) {
+    super();
+    this.failures = failures;
+    this.#error = error;
+  }
+
+  override alone<T>(key: FeedName, work: () => Promise<T>): Promise<T> {
+    this.failures -= 1;
+    return this.failures >= 0 ? Promise.reject(this.#error) : super.alone(key, work);
+  }
+}
+
+async function reconciling(t: Test, turns: FailingTurns) {
+  const dir = await dataFolder(t);
+  await mkdir(join(dir, name));
+  await writeFile(join(dir, name, '.password'), 'hash');
+  const index = new FeedIndex(SECRET);
+  const log = keptLog();
+  const reconciler = new Reconciler({ dir, index, reader: new NoteReader(dir, () => {}), turns, log });
+  t.teardown(() => reconciler.stopTrying());
+  reconciler.take([{ feed: name, folder: 'there' }]);
+  return { index, log, reconciler };
+}
+
+t.test('what the disk does not let be read now is read later', async (t) => {
+  const turns = new FailingTurns(2, new Refusal('store_unavailable', 'The disk is away.'));
+  const { index, log } = await reconciling(t, turns);
+  t.ok(await eventually(() => index.get(name)?.files.passwordHash === 'hash'));
+  t.equal(log.lines.length, 1, 'it is told once');
+});
+
+t.test('an error of ours is told, and holds up nothing', async (t) => {
+  const turns = new FailingTurns(1, new TypeError('a mistake'));
+  const { index, log, reconciler } = await reconciling(t, turns);
+  await reconciler.settled();
+  t.equal(index.get(name), undefined);
+  reconciler.take([{ feed: name, folder: 'there' }]);
+  await reconciler.settled();
+  t.ok(index.get(name));
+  t.equal(log.lines.length, 1);
+});
+
+t.test('nothing is tried any more once it is stopped', async (t) => {
+  const turns = new FailingTurns(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
+  const { index, reconciler } = await reconciling(t, turns);
+  reconciler.stopTrying();
+  await reconciler.settled();
+  t.equal(index.get(name), undefined);
+});
