@@ -37,6 +37,9 @@ const HASHING_THREADS = 2;
 /** Passwords that wait for that at most: what is done in a quarter of a second. */
 const MAX_HASHING_QUEUE = 50;
 
+/** How long tasks may take when all requests are over, in ms. */
+const LEFTOVER_MS = 1_000;
+
 /** Puts the parts together and starts them. The promise settles when the service takes requests. */
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
   await mkdir(config.dataDir, { recursive: true });
@@ -90,7 +93,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     async stop() {
       await server.stop();
-      await Promise.all(Object.values(pools).map((pool) => pool.drain()));
+      // Whoever waited for what is left has been cut off.
+      await Promise.all(Object.values(pools).map((pool) => pool.drain(LEFTOVER_MS)));
       await storage.close();
     },
   };

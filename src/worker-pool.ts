@@ -103,11 +103,14 @@ export class WorkerPool {
     return this.#running;
   }
 
-  /** Takes no more tasks; when all it has are done, ends the threads. */
-  async drain(): Promise<void> {
+  /** Takes no more tasks; when all it has are done, or after so many ms, ends the threads. */
+  async drain(patienceMs?: number): Promise<void> {
     this.#drained ??= Promise.withResolvers();
-    if (this.#running === 0) this.#drained.resolve();
-    await this.#drained.promise;
+    const { promise, resolve } = this.#drained;
+    if (this.#running === 0) resolve();
+    const timer = patienceMs === undefined ? undefined : setTimeout(resolve, patienceMs);
+    await promise;
+    clearTimeout(timer);
     // Not close(): it waits by a count of its own, which is wrong when some threads are idle.
     await this.#piscina?.destroy();
   }

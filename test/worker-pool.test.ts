@@ -178,6 +178,16 @@ t.test('draining waits for all tasks, also those in the queue, and takes no more
   await t.rejects(echo('too late'), BUSY);
 });
 
+t.test('draining with a limit ends what does not', async (t) => {
+  const { pool, run } = createPool(t);
+  const holder = createHolder();
+  const held = run(holder.task);
+  held.catch(() => undefined);
+  await holder.taken();
+  await pool.drain(10);
+  await t.rejects(held);
+});
+
 t.test('a pool without tasks is drained at once', async (t) => {
   const { pool } = createPool(t);
   await pool.drain();
