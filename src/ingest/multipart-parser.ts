@@ -50,7 +50,9 @@ export class MultipartParser {
   /** @param begin is told of each part once its header has been read; may throw a Refusal */
   constructor(boundary: string, begin: (header: PartHeader) => OpenPart) {
     this.#begin = begin;
-    this.#dicer = new Dicer({ boundary });
+    // Streams that never fill up: else Dicer would go on from an event of theirs, where nobody catches a refusal.
+    const options = { boundary, partHwm: 4 * SLICE };
+    this.#dicer = new Dicer(options);
     this.#dicer.on('part', (stream: PartStream) => this.#onPart(stream));
     this.#closed = new Promise((resolve, reject) => {
       this.#dicer.on('finish', () => resolve()).on('error', reject);
