@@ -1,3 +1,4 @@
+import { FORM_TYPE, formBody, type SentPart } from './multipart.ts';
 import { ask, post, type Reply } from './service.ts';
 
 /** Requests of somebody who knows a feed's name, with the headers that let them in. */
@@ -24,6 +25,11 @@ export class FeedClient {
 
   post(body: string | Uint8Array<ArrayBuffer> = 'x', headers: Record<string, string> = {}): Promise<Reply> {
     return post(`${this.#url}/${this.name}`, body, { ...this.#headers, ...headers });
+  }
+
+  /** Posts a form. */
+  postForm(parts: readonly SentPart[], headers: Record<string, string> = {}): Promise<Reply> {
+    return this.post(formBody(parts), { 'content-type': FORM_TYPE, ...headers });
   }
 
   get(path = ''): Promise<Reply> {

@@ -27,7 +27,7 @@ export function file(
 }
 
 /** The bytes of a multipart body. */
-export function formBody(parts: readonly SentPart[], boundary: string = BOUNDARY): Buffer {
+export function formBody(parts: readonly SentPart[], boundary: string = BOUNDARY): Buffer<ArrayBuffer> {
   const bytes = parts.flatMap(({ header, content }) => [
     Buffer.from(`--${boundary}\r\n${header}\r\n\r\n`),
     Buffer.from(content),
