@@ -7,12 +7,12 @@ import { eventually } from '../storage/files-support.ts';
 import { exactly } from '../support/exact-request.ts';
 import {
   lintWithXmllint,
-  missing,
   readWithFeedparser,
   readWithNewsboat,
   readWithSfeed,
 } from '../support/feed-readers.ts';
 import { HOSTILE_NOTES } from '../support/hostile-notes.ts';
+import { missing } from '../support/installed.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { ask, post, start, tempDir } from '../support/service.ts';
 import { violations } from '../support/strict-html.ts';

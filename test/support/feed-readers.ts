@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,17 +9,6 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const OPTIONS = { timeout: 30_000, maxBuffer: 64 * 1024 * 1024 };
-
-/** The file that shows that a reader is installed, and the packages that bring it. */
-const READERS = {
-  newsboat: { file: '/usr/bin/newsboat', packages: 'newsboat' },
-  feedparser: {
-    file: '/usr/lib/python3/dist-packages/feedparser/__init__.py',
-    packages: 'python3-feedparser python3-sgmllib3k',
-  },
-  sfeed: { file: '/usr/bin/sfeed_update', packages: 'sfeed curl' },
-  xmllint: { file: '/usr/bin/xmllint', packages: 'libxml2-utils' },
-} as const;
 
 /** An item as a reader understood it. */
 export interface ReadItem {
@@ -46,15 +34,6 @@ export interface ParsedFeed {
     published: string;
     length: string;
   })[];
-}
-
-/** For tap's `skip`: why a test cannot run, or false. Where CI=true, a missing reader is an error. */
-export function missing(reader: keyof typeof READERS): string | false {
-  const { file, packages } = READERS[reader];
-  if (existsSync(file)) return false;
-  const reason = `${reader} is not installed (Debian: ${packages})`;
-  if (process.env.CI === 'true') throw new Error(reason);
-  return reason;
 }
 
 /**

@@ -7,12 +7,12 @@ import type { NoteId } from '../../../src/feeds/names.ts';
 import { rss } from '../../../src/read/views/rss.ts';
 import {
   lintWithXmllint,
-  missing,
   readWithFeedparser,
   readWithNewsboat,
   readWithSfeed,
 } from '../../support/feed-readers.ts';
 import { HOSTILE_NOTES } from '../../support/hostile-notes.ts';
+import { missing } from '../../support/installed.ts';
 import { CREATED_AT, feedDocument, fullDocument, ID, markdownNote } from '../../support/view-notes.ts';
 
 /** Every hostile text as a note with a title of its own, and as a title. */
