@@ -1,0 +1,115 @@
+/** Texts that take long to read hold up nobody but their own senders, are refused, and leave nothing behind. */
+import t from 'tap';
+import { exactly } from '../support/exact-request.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
+import { picture } from '../support/pictures.ts';
+import { contents, refusesAll } from '../support/refused.ts';
+import { type Reply, start } from '../support/service.ts';
+
+const LIMIT_MS = 300;
+/** Slow texts that one client sends at once: at two at a time they take 6 s. */
+const CROWD = 40;
+
+const PNG = file('file', 'a.png', 'image/png', picture('png'));
+const form = (text: string): SentPart[] => [field('text', text), PNG];
+
+/** Each takes the parser several seconds at least. */
+const HOSTILE: Record<string, string> = {
+  'emphasis of two kinds': '*a_'.repeat(10_000),
+  'quotes in quotes on one line': '>'.repeat(102_000),
+  'lists in lists on one line': `${'- '.repeat(34_000)}a`,
+  'links that never end': '[a]('.repeat(25_000),
+  'images in images': `${'!['.repeat(9_000)}a${'](a.png)'.repeat(9_000)}`,
+};
+const SLOW = HOSTILE['emphasis of two kinds']!;
+
+const service = await start(t, { SERVICE_PARSE_TIMEOUT_MS: String(LIMIT_MS), SERVICE_TRUST_PROXY: '1' });
+const { url } = service;
+
+/** A feed as one client writes to it. */
+function feed(name: string, client = '192.0.2.1'): FeedClient {
+  return new FeedClient(url, name, { 'x-forwarded-for': client });
+}
+
+/** Slow forms of one client, and how many of them have been answered. */
+class Crowd {
+  answered = 0;
+  readonly replies: Promise<Reply[]>;
+  /** Settles when the first is answered: then all have arrived. */
+  readonly first: Promise<Reply>;
+
+  constructor(client: FeedClient, count: number) {
+    const replies = Array.from({ length: count }, async () => {
+      const reply = await client.postForm(form(SLOW));
+      this.answered += 1;
+      return reply;
+    });
+    this.replies = Promise.all(replies);
+    this.first = Promise.race(replies);
+  }
+}
+
+/** Has every thread read a text: the first one takes longest. */
+async function warmUp(client: FeedClient): Promise<void> {
+  for (let i = 0; i < 8; i++) await client.postForm(form(`*warm* ${i}`));
+}
+
+await warmUp(feed('warm'));
+
+t.test('a text that takes too long is refused, and nothing is left of it', async (t) => {
+  const { id } = (await feed('ferret').postForm(form('before'))).json;
+  const views = [{ path: '/api/v1/feeds/ferret/notes' }];
+  const targets = [
+    ['POST', '/ferret'],
+    ['POST', '/api/v1/feeds/ferret-new/notes'],
+    ['PUT', `/ferret/${id}`],
+  ] as const;
+  for (const [method, path] of targets)
+    await refusesAll(
+      t,
+      { service, views, secrets: ['ferret'] },
+      Object.entries(HOSTILE).map(([what, text]) => ({
+        what,
+        method,
+        path,
+        headers: { 'content-type': FORM_TYPE },
+        body: formBody(form(text)),
+        status: 400,
+        code: 'invalid_body',
+        word: `${LIMIT_MS} ms`,
+      })),
+    );
+});
+
+t.test('the same texts are taken without pictures', async (t) => {
+  for (const [what, text] of Object.entries(HOSTILE)) {
+    t.equal((await feed('alone').postForm([field('text', text)])).status, 201, `${what}, as a form`);
+    t.equal((await feed('alone').post(text)).status, 201, `${what}, as it is`);
+  }
+});
+
+t.test('other clients are answered before the many slow texts of one', async (t) => {
+  const readUrl = (await feed('weasel').post('before')).json.read_url;
+  const before = contents(service.dir);
+  const crowd = new Crowd(feed('slow', '192.0.2.1'), CROWD);
+  await crowd.first;
+  const other = feed('weasel', '192.0.2.2');
+  t.equal((await other.postForm(form('![A](a.png)'))).status, 201, 'a form');
+  t.equal((await other.post('raw')).status, 201, 'a raw text');
+  t.equal(
+    (await other.post(picture('png', 70_000), { 'content-type': 'image/png' })).status,
+    201,
+    'a picture',
+  );
+  t.match((await exactly(readUrl)).text, 'raw', 'a read');
+  t.equal((await feed('weasel', '192.0.2.1').post('mine')).status, 201, 'a raw text of the same client');
+  t.ok(crowd.answered < CROWD / 2, `${crowd.answered} of ${CROWD} slow texts were answered before`);
+  for (const { status, json } of await crowd.replies) t.equal(`${status} ${json.code}`, '400 invalid_body');
+  t.match(contents(service.dir), before, 'nothing else has changed');
+  t.equal((await feed('slow').get()).status, 404, 'nothing is stored of the slow texts');
+});
+
+t.test('good texts are taken again afterwards', async (t) => {
+  for (let i = 0; i < 8; i++) t.equal((await feed('after').postForm(form(`*${i}*`))).status, 201);
+});
