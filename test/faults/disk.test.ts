@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { FORM_TYPE, field, file, formBody } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, post, type Reply } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
@@ -84,6 +85,36 @@ t.test('a full disk', needsMount, async (t) => {
   t.equal((await fill(MIB / 2, NEW_FEED)).status, 201, 'well again when there is room');
   t.equal((await postTo(service)).status, 201);
   t.equal(await readiness(service), 200);
+  isWellBehaved(t, service);
+});
+
+t.test('a form on a full disk', needsMount, async (t) => {
+  const dir = await smallDisk(t, '2m');
+  const { service } = await withNote(t, dir);
+  /** A text with three pictures, of so many bytes together. */
+  const send = (path: string, size: number, method = 'POST') => {
+    const pictures = [0, 1, 2].map((seed) =>
+      file('file', `${seed}`, 'image/png', picture('png', size / 3, seed)),
+    );
+    const body = formBody([field('text', 'with pictures'), ...pictures]);
+    return ask(`${service.url}/${path}`, { method, headers: { 'content-type': FORM_TYPE }, body });
+  };
+  const first = (await listOf(service)).json.notes[0];
+  const before = await namesIn(dir);
+
+  isRefusal(t, await send(FEED, 3 * MIB), 507, 'storage_full', 'a form that does not fit');
+  isRefusal(t, await send(`${FEED}/${first.id}`, 3 * MIB, 'PUT'), 507, 'storage_full', 'as a PUT');
+  t.same(await namesIn(dir), before, 'nothing of it is on the disk');
+  t.same((await listOf(service)).json.notes, [first], 'nor in the list, where the text is as it was');
+
+  isRefusal(t, await send(NEW_FEED, 3 * MIB), 507, 'storage_full', 'a new feed');
+  const added = (await namesIn(dir)).filter((name) => !before.includes(name));
+  t.same(added, [NEW_FEED, join(NEW_FEED, '.readid')], 'which stays without notes');
+  t.same(await contentsOf(service, NEW_FEED), []);
+  t.match((await ask(`${service.url}/api/v1/feeds/${NEW_FEED}`)).json, { read_url: null });
+
+  t.equal((await send(NEW_FEED, MIB)).status, 201, 'one that fits is taken');
+  t.equal((await listOf(service, NEW_FEED)).json.notes.length, 4);
   isWellBehaved(t, service);
 });
 

@@ -7,6 +7,7 @@ import t from 'tap';
 import { isIntentName, isTempName, noteOfMetaFile } from '../../src/storage/files/names.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection } from '../support/raw-connection.ts';
+import { type SentForm, SentForms } from '../support/sent-forms.ts';
 import { type SentNote, SentNotes, shownOf } from '../support/sent-notes.ts';
 import { ask } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
@@ -15,7 +16,7 @@ const ROUNDS = 50;
 const MAX_MS = 60_000;
 const CONNECTIONS = 6;
 
-/** A post that was answered with 201. */
+/** A post of a note that was answered with 201. */
 interface Acknowledged {
   readonly note: Omit<SentNote, 'bytes'>;
   readonly id: string;
@@ -23,9 +24,22 @@ interface Acknowledged {
   readonly readId: string;
 }
 
+/** A form that was answered with 201. */
+interface AcknowledgedForm {
+  readonly tag: string;
+  readonly feed: string;
+}
+
+/** What was acknowledged before one kill. */
+interface Made {
+  readonly notes: Acknowledged[];
+  readonly forms: AcknowledgedForm[];
+}
+
 const sent = new SentNotes();
+const sentForms = new SentForms();
 const feeds = new Set<string>();
-const acknowledged: Acknowledged[] = [];
+const acknowledged: Made = { notes: [], forms: [] };
 const refusals: string[] = [];
 
 /** Feeds that exist, and feeds that several connections make at the same time. */
@@ -33,39 +47,46 @@ function someFeed(round: number): string {
   return randomInt(3) > 0 ? `old-${randomInt(3)}` : `new-${round}-${randomInt(4)}`;
 }
 
-function head({ feed, headers, bytes }: SentNote): string {
+function head({ feed, headers, bytes }: SentNote | SentForm): string {
   const lines = Object.entries({ host: 'test', ...headers, 'content-length': String(bytes.length) });
   return `POST /${feed} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-/** Posts one note after the other until the connection breaks; tells of each that is acknowledged. */
-async function postOn(connection: RawConnection, round: number, tell: (one: Acknowledged) => void) {
+/** Posts notes and forms one after the other until the connection breaks; calls `tell` for each that is acknowledged. */
+async function postOn(connection: RawConnection, round: number, made: Made, tell: () => void) {
   for (;;) {
-    const { bytes, ...note } = sent.next(someFeed(round));
-    feeds.add(note.feed);
-    connection.send(head({ ...note, bytes }));
-    connection.send(bytes);
+    const feed = someFeed(round);
+    feeds.add(feed);
+    const one = randomInt(3) === 0 ? sentForms.next(feed) : sent.next(feed);
+    connection.send(head(one));
+    connection.send(one.bytes);
     const { status, body } = await connection.response();
-    if (status !== 201) refusals.push(body.toString());
-    else {
-      const { id, file, read_url } = JSON.parse(body.toString());
-      tell({ note, id, file, readId: read_url.split('/').at(-2) });
+    if (status !== 201) {
+      refusals.push(body.toString());
+      continue;
     }
+    if ('tag' in one) made.forms.push({ tag: one.tag, feed });
+    else {
+      const { bytes: _, ...note } = one;
+      const { id, file, read_url } = JSON.parse(body.toString());
+      made.notes.push({ note, id, file, readId: read_url.split('/').at(-2) });
+    }
+    tell();
   }
 }
 
-/** Posts on several connections, and kills the service a moment after the first note was acknowledged. */
-async function killWhilePosting(service: ServiceProcess, round: number): Promise<Acknowledged[]> {
-  const made: Acknowledged[] = [];
+/** Posts on several connections, and kills the service a moment after the first note, or form, was acknowledged. */
+async function killWhilePosting(service: ServiceProcess, round: number): Promise<Made> {
+  const made: Made = { notes: [], forms: [] };
+  const awaited = round % 2 === 0 ? made.notes : made.forms;
   const first = Promise.withResolvers<void>();
-  const tell = (one: Acknowledged) => {
-    made.push(one);
-    first.resolve();
+  const tell = () => {
+    if (awaited.length > 0) first.resolve();
   };
   const connections = await Promise.all(
     Array.from({ length: CONNECTIONS }, () => RawConnection.open(service.port)),
   );
-  const posting = connections.map((connection) => postOn(connection, round, tell).catch(() => {}));
+  const posting = connections.map((connection) => postOn(connection, round, made, tell).catch(() => {}));
   await Promise.race([first.promise, service.exit]);
   await delay(randomInt(20, 150));
   await service.kill('SIGKILL');
@@ -90,6 +111,11 @@ async function isThere(url: string, { note, id, file, readId }: Acknowledged): P
   const { bytes } = await ask(`${url}/r/${readId}/${file}`);
   const isSame = shown.status === 200 && JSON.stringify(shownOf(shown.json)) === JSON.stringify(note.shown);
   return isSame && sent.find(bytes)?.key === note.key;
+}
+
+async function isFormThere(url: string, { tag, feed }: AcknowledgedForm): Promise<boolean> {
+  const { json } = await ask(`${url}/api/v1/feeds/${feed}/notes?tag=${tag}`);
+  return sentForms.isWhole(tag, feed, json.notes ?? []);
 }
 
 /** All notes that a feed lists, page by page. */
@@ -118,19 +144,33 @@ t.test('killed again and again, it loses nothing and shows nothing by half', asy
     // Whole folders are removed beside the work, for they may be large.
     await eventually(async () => (await leftovers(dir)).length === 0);
     const left = await leftovers(dir);
-    const there = await Promise.all(made.map((one) => isThere(service.url, one)));
-    acknowledged.push(...made);
+    const there = await Promise.all([
+      ...made.notes.map((one) => isThere(service.url, one)),
+      ...made.forms.map((one) => isFormThere(service.url, one)),
+    ]);
+    acknowledged.notes.push(...made.notes);
+    acknowledged.forms.push(...made.forms);
     if (left.length === 0 && there.every(Boolean)) continue;
     t.same(left, [], `nothing unfinished is left after kill ${rounds + 1}`);
-    t.same(there.indexOf(false), -1, `every note acknowledged before kill ${rounds + 1} is there`);
+    t.same(there.indexOf(false), -1, `everything acknowledged before kill ${rounds + 1} is there`);
   }
-  t.comment(`${rounds} kills, ${sent.size} notes sent, ${acknowledged.length} acknowledged`);
+  t.comment(`${rounds} kills, ${sent.size} notes sent, ${acknowledged.notes.length} acknowledged`);
+  t.comment(`${sentForms.size} forms sent, ${acknowledged.forms.length} acknowledged`);
   t.same(refusals, [], 'nothing was refused');
 
   const files = new Map<string, string>();
+  const forms = new Set<string>();
   for (const feed of feeds) {
     const readIds = new Set<string>();
-    for (const note of await listed(service.url, feed)) {
+    const notes = await listed(service.url, feed);
+    const ofForms = Map.groupBy(notes, ({ tags }) => tags.find((tag: string) => tag.startsWith('form-')));
+    for (const [tag, its] of ofForms) {
+      if (tag === undefined) continue;
+      if (!(await sentForms.isWhole(tag, feed, its)))
+        t.same(its, [], `${tag} in ${feed} is there whole or not at all`);
+      forms.add(tag);
+    }
+    for (const note of ofForms.get(undefined) ?? []) {
       const { bytes } = await ask(note.file_url);
       const source = sent.find(bytes);
       const shown = { feed, ...shownOf(note), content: note.content ?? bytes.toString() };
@@ -140,10 +180,17 @@ t.test('killed again and again, it loses nothing and shows nothing by half', asy
       files.set(`${feed}/${note.file}`, source?.key ?? '');
       readIds.add(note.file_url.split('/').at(-2));
     }
-    for (const one of acknowledged) if (one.note.feed === feed) readIds.add(one.readId);
+    for (const one of acknowledged.notes) if (one.note.feed === feed) readIds.add(one.readId);
     if (readIds.size > 1) t.fail(`the read id of ${feed} changed: ${[...readIds].join(', ')}`);
   }
-  const lost = acknowledged.filter(({ note, file }) => files.get(`${note.feed}/${file}`) !== note.key);
+  const lost = acknowledged.notes.filter(({ note, file }) => files.get(`${note.feed}/${file}`) !== note.key);
   t.same(lost, [], 'no acknowledged note is lost');
-  t.ok(acknowledged.length >= rounds, 'every kill came after an acknowledged note');
+  t.same(
+    acknowledged.forms.filter(({ tag }) => !forms.has(tag)),
+    [],
+    'no acknowledged form is lost',
+  );
+  const count = acknowledged.notes.length + acknowledged.forms.length;
+  t.ok(count >= rounds, 'every kill came after something acknowledged');
+  t.ok(acknowledged.forms.length > 0, 'forms among it');
 });
