@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { OperationParts } from '../../../src/routes/operations.ts';
 import { operations } from '../../../src/routes/operations.ts';
+import { formRequest } from './forms.ts';
 import {
   anyBody,
   type Body,
@@ -153,8 +154,9 @@ const field: fc.Arbitrary<Field> = oneof(
 function bodyFor(right: string, path: string): fc.Arbitrary<Body> {
   const isNote = right === 'POST' || (right === 'PUT' && path.endsWith('{id}'));
   const nothing = fc.constant<Body>({ type: undefined, bytes: Buffer.alloc(0) });
-  const wanted = right === 'GET' || right === 'DELETE' ? nothing : isNote ? noteBody : jsonBody;
-  return oneof({ weight: 7, arbitrary: wanted }, { weight: 1, arbitrary: anyBody });
+  const note = oneof({ weight: 2, arbitrary: noteBody }, { weight: 1, arbitrary: formRequest });
+  const wanted = right === 'GET' || right === 'DELETE' ? nothing : isNote ? note : jsonBody;
+  return oneof({ weight: 14, arbitrary: wanted }, anyBody, formRequest);
 }
 
 /** A request of an operation of the table, as a rule a right one. */
