@@ -6,9 +6,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
-import { anyCommand, NAMES } from './commands.ts';
+import { anyCommand } from './commands.ts';
 import { Model } from './model.ts';
 import { ServiceClient } from './service-client.ts';
+import { NAMES } from './values.ts';
 
 /** Operations of one run on average; a run has any number up to twice as many. */
 const OPERATIONS = 200;

@@ -35,6 +35,7 @@ export type Outcome =
   | 200
   | 201
   | 204
+  | '400 invalid_body'
   | '400 invalid_request'
   | '401 auth'
   | '404 not_found'
