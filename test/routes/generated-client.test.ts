@@ -13,9 +13,11 @@ const root = resolve(import.meta.dirname, '../..');
 const PROGRAM = `
 import { equal, deepEqual } from 'node:assert/strict';
 import { client } from './client/client.gen.ts';
+import { formDataBodySerializer } from './client/core/bodySerializer.gen.ts';
 import {
   changeFeed, changeFeedPassword, changeNote, createNote, deleteFeed, deleteNote, file, getFeed, getNote,
-  listNotes, readFeed, readNotes, replaceNote, rss, type Created, type Note,
+  listNotes, readFeed, readNotes, replaceNote, rss, type Created, type CreateNoteErrors, type CreateNoteResponses,
+  type Note, type NoteForm,
 } from './client/index.ts';
 
 const feed = 'garden';
@@ -44,6 +46,25 @@ const read: Note | undefined = (await getNote({ path: { feed, id: note.id } })).
 equal(read?.content, '# Tulips');
 equal((await replaceNote({ path: { feed, id: note.id }, body: 'New' })).data?.size, 3);
 equal((await changeNote({ path: { feed, id: note.id }, body: { title: 'Title' } })).data?.title, 'Title');
+
+// Its functions send what the description names first; a form goes through the client itself.
+const form: NoteForm = {
+  text: '![](tulip 1.gif)',
+  file: [new File(['GIF89a'], 'tulip 1.gif', { type: 'image/gif' })],
+  'alt.tulip 1.gif': 'A tulip',
+};
+const pictured = await client.post<CreateNoteResponses, CreateNoteErrors>({
+  ...formDataBodySerializer,
+  security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-Feed-Password', type: 'apiKey' }],
+  url: '/api/v1/feeds/{feed}/notes',
+  path: { feed },
+  body: form,
+  headers: { 'Content-Type': null },
+});
+equal(pictured.response?.status, 201);
+const tulip: Created = pictured.data!.attachments![0]!;
+equal((await getNote({ path: { feed, id: tulip.id } })).data?.alt, 'A tulip');
+equal(await (await file({ path: { read_id: readId, file: tulip.file }, parseAs: 'text' })).data, 'GIF89a');
 
 const changed = await changeFeed({ path: { feed }, body: { title: 'Garden', description: '' } });
 deepEqual([changed.data?.title, changed.data?.protected], ['Garden', true]);

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
+import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { start } from '../support/service.ts';
 
@@ -113,6 +114,44 @@ t.test('notes by the name of their feed', async (t) => {
     await answered(t, { id, status: 404, ...none }, 'not_found');
     await answered(t, { id, status: 401, path: { feed: 'safe', id: 'none' } }, 'auth');
     await answered(t, { id, status: 400, path: { feed: 'Key', id: 'none' } }, 'invalid_feed');
+  }
+});
+
+t.test('forms', async (t) => {
+  const png = file('file', 'a.png', 'image/png', picture('png'));
+  const form = (...parts: SentPart[]) => ({ headers: { 'content-type': FORM_TYPE }, body: formBody(parts) });
+  const place = { path: { feed: 'forms' } };
+  const made = [];
+  for (const id of ['postNote', 'createNote']) {
+    for (const [parts, count] of [
+      [[field('text', 'a'), png, field('alt.a.png', 'A')], 1],
+      [[field('text', 'a')], 0],
+      [[png], 1],
+    ] as const) {
+      const { json } = await answered(t, { id, status: 201, ...place, ...form(...parts) });
+      t.equal(json.attachments.length, count);
+      made.push(json);
+    }
+    const big = field('text', 'x'.repeat(102_401));
+    await answered(t, { id, status: 400, ...place, ...form() }, 'invalid_body');
+    await answered(t, { id, status: 400, ...place, ...form(field('text', ' ')) }, 'empty_note');
+    await answered(t, { id, status: 413, ...place, ...form(big) }, 'too_large');
+    await answered(
+      t,
+      { id, status: 415, ...place, ...form(file('file', 'a', 'text/html', '')) },
+      'unsupported_type',
+    );
+    const { headers, body } = form(png);
+    const described = { headers: { ...headers, 'x-note-alt': 'A' }, body };
+    await answered(t, { id, status: 400, ...place, ...described }, 'invalid_request');
+  }
+  const note = { path: { feed: 'forms', id: made[0].id } };
+  for (const id of ['replaceNote', 'replaceNoteByUrl']) {
+    const { json } = await answered(t, { id, status: 200, ...note, ...form(field('text', 'b'), png) });
+    t.equal(json.attachments.length, 1);
+    await answered(t, { id, status: 400, ...note, ...form(png) }, 'invalid_body');
+    const pictured = { path: { feed: 'forms', id: made[2].id } };
+    await answered(t, { id, status: 415, ...pictured, ...form(field('text', 'b')) }, 'unsupported_type');
   }
 });
 
