@@ -7,6 +7,8 @@ import { picture } from '../support/pictures.ts';
 import { contents, refusesAll } from '../support/refused.ts';
 import { type Reply, start } from '../support/service.ts';
 
+t.setTimeout(110_000);
+
 const LIMIT_MS = 300;
 /** Slow texts that one client sends at once: at two at a time they take 6 s. */
 const CROWD = 40;
@@ -112,4 +114,24 @@ t.test('other clients are answered before the many slow texts of one', async (t)
 
 t.test('good texts are taken again afterwards', async (t) => {
   for (let i = 0; i < 8; i++) t.equal((await feed('after').postForm(form(`*${i}*`))).status, 201);
+});
+
+t.test('texts nested as deep as they can be are taken or refused, and never break anything', async (t) => {
+  const patient = await start(t, { SERVICE_PARSE_TIMEOUT_MS: '3000', SERVICE_TRUST_PROXY: '1' });
+  const deep = {
+    quotes: '>'.repeat(102_000),
+    'quotes and lists': `${'>- '.repeat(30_000)}a\n\nb`,
+    'lists over lines': Array.from({ length: 440 }, (_, i) => `${' '.repeat(i)}-`).join('\n'),
+    brackets: '['.repeat(50_000) + ']'.repeat(50_000),
+    parentheses: `[a](${'('.repeat(50_000)}${')'.repeat(50_000)})`,
+    emphasis: `${'*a '.repeat(20_000)}${'a*'.repeat(20_000)}`,
+  };
+  await Promise.all(
+    Object.entries(deep).map(async ([what, text], i) => {
+      const client = new FeedClient(patient.url, 'mole', { 'x-forwarded-for': `192.0.2.${i}` });
+      const { status } = await client.postForm(form(text));
+      t.ok(status === 201 || status === 400, `${what}: ${status}`);
+    }),
+  );
+  t.equal((await new FeedClient(patient.url, 'mole').postForm(form('a'))).status, 201);
 });
