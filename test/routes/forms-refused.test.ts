@@ -1,8 +1,9 @@
 /** Every refusal of a form that spec.md names ("Errors"), through HTTP: what is said, and that nothing is left of it. */
 import t, { type Test } from 'tap';
 import { largestRequestBytes } from '../../src/config.ts';
+import { BAD_BODIES, BAD_PARTS, GOOD_PARTS as good, MAX_PICTURE, png } from '../support/bad-forms.ts';
 import { FeedClient } from '../support/feed-client.ts';
-import { BOUNDARY, FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
+import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { contents, type Refused, refusesAll } from '../support/refused.ts';
@@ -11,219 +12,6 @@ import { post, start, type TestService } from '../support/service.ts';
 const FORM = { 'content-type': FORM_TYPE };
 /** What no sentence may tell. */
 const SECRETS = ['polecat', 'secret', 'taken-id'];
-const MAX_PICTURE = 5_000;
-/** A text that fits, but not with a picture added. */
-const FULL_TEXT = 'x'.repeat(102_395);
-
-/** A picture under a name. */
-function png(name: string): SentPart {
-  return file('file', name, 'image/png', picture('png'));
-}
-
-const good = [field('text', 'a'), png('a.png')];
-
-/** What is refused of a form by its parts: what is wrong, the parts, the status, the code, what the sentence holds. */
-type Row = readonly [
-  what: string,
-  parts: readonly SentPart[],
-  status: number,
-  code: string,
-  word?: string,
-  headers?: Record<string, string>,
-];
-
-/** Names that are none, as they are sent and as the refusal shows them. */
-const BAD_NAMES: [what: string, sent: string, shown?: string][] = [
-  ['a slash', 'a/b.png', 'a\ufffdb.png'],
-  ['a backslash', 'a\\\\b.png', 'a\ufffdb.png'],
-  ['a path', '../../etc/passwd', '..\ufffd..\ufffdetc\ufffdpasswd'],
-  ['a control character', 'a\u0007b.png', 'a\ufffdb.png'],
-  ['a tab', 'a\tb.png', 'a\ufffdb.png'],
-  ['a DEL', 'a\u007fb.png', 'a\ufffdb.png'],
-  ['a C1 control character', 'a\u0085b.png', 'a\ufffdb.png'],
-  ['a line separator', 'a\u2028b.png', 'a\ufffdb.png'],
-  ['a paragraph separator', 'a\u2029b.png', 'a\ufffdb.png'],
-  ['a line feed', 'a%0Ab.png', 'a\ufffdb.png'],
-  ['a carriage return', 'a%0Db.png', 'a\ufffdb.png'],
-  ['an override', 'a\u202eb.png', 'a\ufffdb.png'],
-  ['an isolate', 'a\u2066b.png', 'a\ufffdb.png'],
-  ['a space before it', ' a.png'],
-  ['a space after it', 'a.png '],
-  ['only a dot', '.'],
-  ['only dots', '....'],
-  ['201 units', `${'\u{1f600}'.repeat(100)}a`],
-];
-
-const ROWS: Row[] = [
-  ...BAD_NAMES.flatMap(([what, sent, shown = sent]): Row[] => {
-    const told = `attachment "${shown}": `;
-    return [
-      [`a name with ${what}`, [field('text', 'a'), png(sent)], 400, 'invalid_body', told],
-      [`an alt for a name with ${what}`, [field(`alt.${sent}`, 'a'), ...good], 400, 'invalid_body', told],
-    ];
-  }),
-  ['an empty name', [png('')], 400, 'invalid_body', 'name'],
-  [
-    'a file without a name',
-    [
-      {
-        header: 'Content-Disposition: form-data; name="file"\r\nContent-Type: image/png',
-        content: picture('png'),
-      },
-    ],
-    400,
-    'invalid_body',
-    'name',
-  ],
-  ['two files of one name', [...good, png('a.png')], 400, 'invalid_body', 'attachment "a.png": '],
-  ['two names that decode to one', [png('a%22b'), png('a\\"b')], 400, 'invalid_body', 'a"b'],
-  ['11 files', Array.from({ length: 11 }, (_, i) => png(`${i}.png`)), 400, 'invalid_body', '10'],
-  ['a part of another name', [...good, field('other', 'x')], 400, 'invalid_body', 'The part "other"'],
-  [
-    'a part whose name must not be shown',
-    [...good, field('a\u202e%0A', 'x')],
-    400,
-    'invalid_body',
-    '"a\ufffd\ufffd"',
-  ],
-  [
-    'a part without a name',
-    [{ header: 'Content-Disposition: form-data', content: 'x' }],
-    400,
-    'invalid_body',
-  ],
-  ['capitals in the name of a part', [field('Text', 'a')], 400, 'invalid_body', 'The part "Text"'],
-  ['a second text', [...good, field('text', 'b')], 400, 'invalid_body', 'text'],
-  ['an alt of no file', [...good, field('alt.b.png', 'x')], 400, 'invalid_body', 'attachment "b.png": '],
-  ['only an alt', [field('alt.b.png', 'x')], 400, 'invalid_body', 'attachment "b.png": '],
-  [
-    'two alts of one file',
-    [...good, field('alt.a.png', 'x'), field('alt.a.png', 'x')],
-    400,
-    'invalid_body',
-    'attachment "a.png": ',
-  ],
-  ['a long alt', [...good, field('alt.a.png', 'x'.repeat(501))], 400, 'invalid_body', 'attachment "a.png": '],
-  ['an alt of two lines', [...good, field('alt.a.png', 'x\ny')], 400, 'invalid_body', 'attachment "a.png": '],
-  [
-    'an override in an alt',
-    [...good, field('alt.a.png', 'x\u202e')],
-    400,
-    'invalid_body',
-    'attachment "a.png": ',
-  ],
-  [
-    'an alt that is not UTF-8',
-    [...good, field('alt.a.png', Buffer.from([0xff]))],
-    400,
-    'invalid_body',
-    'attachment "a.png": ',
-  ],
-  [
-    'a text that is not UTF-8',
-    [field('text', Buffer.from([0x61, 0xff])), png('a.png')],
-    400,
-    'invalid_body',
-    'text',
-  ],
-  ['only a text that is not UTF-8', [field('text', Buffer.from([0xc3]))], 400, 'invalid_body', 'text'],
-  [
-    'a text of another type',
-    [file('text', 'a.html', 'text/html', 'a'), png('a.png')],
-    400,
-    'invalid_body',
-    'text',
-  ],
-  ['a blank text', [field('text', '\ufeff \n')], 400, 'empty_note'],
-  ['an empty text', [field('text', '')], 400, 'empty_note'],
-  ['nothing', [], 400, 'invalid_body', 'nothing'],
-  ['X-Note-Alt', good, 400, 'invalid_request', 'X-Note-Alt', { 'x-note-alt': 'a' }],
-  ['X-Note-Alt*', good, 400, 'invalid_request', 'X-Note-Alt', { 'x-note-alt*': "UTF-8''a" }],
-  ['X-Note-Name', good, 400, 'invalid_request', 'X-Note-Name', { 'x-note-name': 'a.png' }],
-  ['a bad title', good, 400, 'invalid_request', 'X-Note-Title', { 'x-note-title': 'x'.repeat(101) }],
-  ['a bad tag', good, 400, 'invalid_request', 'a b', { 'x-note-tags': 'a b' }],
-  [
-    'a file of no type',
-    [field('text', 'a'), file('file', 'a', undefined, picture('png'))],
-    415,
-    'unsupported_type',
-    '"a"',
-  ],
-  [
-    'an SVG',
-    [field('text', 'a'), file('file', 'a.svg', 'image/svg+xml', '<svg/>')],
-    415,
-    'unsupported_type',
-    '"a.svg"',
-  ],
-  [
-    'an empty picture',
-    [field('text', 'a'), file('file', 'a', 'image/png', '')],
-    415,
-    'unsupported_type',
-    '"a"',
-  ],
-  [
-    'a picture of another type than it says',
-    [field('text', 'a'), png('good'), file('file', 'bad', 'image/gif', picture('png'))],
-    415,
-    'unsupported_type',
-    'attachment "bad": ',
-  ],
-  [
-    'a picture too large',
-    [field('text', 'a'), png('good'), file('file', 'big', 'image/png', picture('png', MAX_PICTURE + 1))],
-    413,
-    'too_large',
-    'attachment "big": ',
-  ],
-  ['a text too large', [field('text', 'x'.repeat(102_401))], 413, 'too_large', 'text'],
-  [
-    'a text too large beside a picture',
-    [png('a'), field('text', 'x'.repeat(102_401))],
-    413,
-    'too_large',
-    'text',
-  ],
-  [
-    'a text that is too large with the stored names',
-    [field('text', FULL_TEXT), png('a')],
-    413,
-    'too_large',
-    'text',
-  ],
-  [
-    'more than a form may have',
-    [
-      field('text', 'a'),
-      ...good,
-      file('file', 'b', 'image/png', picture('png', largestRequestBytes(MAX_PICTURE))),
-    ],
-    413,
-    'too_large',
-  ],
-];
-
-/** Bodies that are no form, or only a part of one. */
-const whole = formBody(good);
-const BODIES: [what: string, body: Buffer<ArrayBuffer> | string, type?: string][] = [
-  ['no body', ''],
-  ['a body of another boundary', whole, 'multipart/form-data; boundary=other'],
-  ['no boundary', whole, 'multipart/form-data'],
-  ['an empty boundary', whole, 'multipart/form-data; boundary=""'],
-  ['a boundary that is too long', whole, `multipart/form-data; boundary=${'b'.repeat(71)}`],
-  ['a body without its end', whole.subarray(0, -6)],
-  ['a body that is cut in a picture', whole.subarray(0, -50)],
-  ['a body that is cut in a header', whole.subarray(0, 30)],
-  ['a part without an end of its header', `--${BOUNDARY}\r\nContent-Disposition: form-data; name="text"`],
-  ['a part without a disposition', `--${BOUNDARY}\r\n\r\na\r\n--${BOUNDARY}--\r\n`],
-  [
-    'a part of an encoding',
-    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="text"\r\nContent-Transfer-Encoding: base64\r\n\r\nYQ==\r\n--${BOUNDARY}--\r\n`,
-  ],
-  ['markdown', '# Heading'],
-  ['JSON', '{"text": "a"}'],
-];
 
 async function polecats(t: Test, env: Record<string, string> = {}): Promise<TestService> {
   const service = await start(t, { SERVICE_MAX_IMAGE_BYTES: String(MAX_PICTURE), ...env });
@@ -247,7 +35,7 @@ const isIgnored = (method: string, headers: object) =>
   method === 'PUT' && !('x-note-tags' in headers) && Object.keys(headers).length > 0;
 
 function refused(method: string, path: string): Refused[] {
-  const ofParts = ROWS.filter(([, , , , , headers = {}]) => !isIgnored(method, headers)).map(
+  const ofParts = BAD_PARTS.filter(([, , , , , headers = {}]) => !isIgnored(method, headers)).map(
     ([what, parts, status, code, word, headers]): Refused => ({
       what,
       method,
@@ -259,7 +47,7 @@ function refused(method: string, path: string): Refused[] {
       ...(word !== undefined && { word }),
     }),
   );
-  const ofBodies = BODIES.map(
+  const ofBodies = BAD_BODIES.map(
     ([what, body, type = FORM_TYPE]): Refused => ({
       what,
       method,
