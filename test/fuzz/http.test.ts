@@ -37,7 +37,8 @@ const MIB = 1024 * 1024;
 const HEAP_GROWTH = 16 * MIB;
 /** Buffers of bodies are kept for the next ones, a quarter of the body memory at most. */
 const EXTERNAL_GROWTH = 24 * MIB;
-const RESIDENT_GROWTH = 160 * MIB;
+/** The heaps of four threads that read texts grow with the largest text each has met. */
+const RESIDENT_GROWTH = 256 * MIB;
 /** A folder being watched or a file being written just then. */
 const HANDLE_GROWTH = 4;
 
