@@ -1,7 +1,8 @@
 /**
  * The baseline: uWebSockets.js and nothing else. `GET /<n>` answers the n-th of the recorded answers in the file
  * that its first argument names; a POST writes a note into the folder of its second with one fsync of the file and
- * one of the folder, one note at a time. Synchronous calls, because nothing that does one at a time is faster.
+ * one of the folder, one note at a time. Synchronous calls, because nothing that does one at a time is faster. A POST
+ * to `/receive` only takes the bytes.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,6 +29,12 @@ function serve(answers: readonly RecordedAnswer[]): void {
         if (status.startsWith('304')) res.endWithoutBody();
         else sendWhole(res, body);
       });
+    });
+  });
+  app.post('/receive', (res) => {
+    res.onAborted(() => {});
+    res.onData((_, last) => {
+      if (last) res.cork(() => res.writeStatus('201 Created').end('{}'));
     });
   });
   const store = oneAtATime(folder);

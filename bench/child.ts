@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import type { Loaded, Order } from './client.ts';
+import type { FormOrder, FormsAnswered } from './form-client.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -26,9 +27,14 @@ export async function load(server: ServerProcess, order: Order): Promise<Round> 
   return { ...loaded, cpu: (server.cpuMicros() - before) / loaded.answers };
 }
 
-/** Reads a URL at leisure from a process of its own and says what the reader waits. */
+/** Reads a URL, or posts to it, at leisure from a process of its own and says what the client waits. */
 export function probe(order: ProbeOrder): Promise<Waits> {
   return answerOf<Waits>('probe.ts', order);
+}
+
+/** Posts a form from several addresses, in a process of its own. */
+export function postForms(order: FormOrder): Promise<FormsAnswered> {
+  return answerOf<FormsAnswered>('form-client.ts', order);
 }
 
 /** Memory of the server per idle connection, in bytes, while that many are open. */

@@ -69,13 +69,8 @@ const dir = mkdtempSync(join(options.dir, 'notes-locked-'));
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-const server = await ServerProcess.start([new URL('../src/main.cjs', import.meta.url).pathname], {
-  DATA_DIR: dir,
-  HOST: '127.0.0.1',
-  PORT: '0',
-  PUID: '0',
+const server = await ServerProcess.startService(dir, {
   SERVICE_PASSWORD: PASSWORD,
-  SERVICE_RATE_LIMIT: '0',
   SERVICE_LOG_REQUESTS: '0',
 });
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });

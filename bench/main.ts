@@ -56,7 +56,10 @@ await bench();
 async function bench(): Promise<void> {
   const bodies = writeBodies(dir);
   const picture = readFileSync(bodies.picture);
-  const [service, logging] = await Promise.all([startService('off', '0'), startService('on', '1')]);
+  const [service, logging] = await Promise.all([
+    ServerProcess.startService(join(dir, 'off'), { SERVICE_LOG_REQUESTS: '0' }),
+    ServerProcess.startService(join(dir, 'on'), { SERVICE_LOG_REQUESTS: '1' }),
+  ]);
   const reads = await seed(service.url, picture);
   const [loggedRead] = await seed(logging.url, picture);
   const answers = await Promise.all(
@@ -93,19 +96,6 @@ async function bench(): Promise<void> {
 
 function file(name: string): string {
   return new URL(name, import.meta.url).pathname;
-}
-
-/** Starts the service with a DATA_DIR of its own; as root it stays root, so that every TMPDIR will do. */
-function startService(name: string, logRequests: string): Promise<ServerProcess> {
-  const env = {
-    DATA_DIR: join(dir, name),
-    HOST: '127.0.0.1',
-    PORT: '0',
-    PUID: '0',
-    SERVICE_LOG_REQUESTS: logRequests,
-    SERVICE_RATE_LIMIT: '0',
-  };
-  return ServerProcess.start([file('../src/main.cjs')], env);
 }
 
 /** Runs both in turn, several times, and prints the medians. */

@@ -15,7 +15,8 @@ const OWN_HEADERS = [
   'transfer-encoding',
 ];
 
-const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** What a PNG file begins with. */
+export const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** A feed with a password. */
 export const PROTECTED_FEED = 'bench-protected';

@@ -32,6 +32,13 @@ export class ServerProcess {
     return new ServerProcess(child, (await promise).replace('0.0.0.0', '127.0.0.1'));
   }
 
+  /** Starts the service with a data folder of its own; as root it stays root, so that every folder will do. */
+  static startService(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+    const own = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', PUID: '0', SERVICE_RATE_LIMIT: '0' };
+    const main = new URL('../src/main.cjs', import.meta.url).pathname;
+    return ServerProcess.start([main], { ...own, ...env });
+  }
+
   /** CPU time used so far by all its threads, user and system, in microseconds; counted in steps of 10 ms. */
   cpuMicros(): number {
     const [utime, stime] = this.#stat(14, 15);
@@ -41,6 +48,12 @@ export class ServerProcess {
   /** Memory that is resident, in bytes. */
   residentBytes(): number {
     return this.#stat(24, 24)[0] * PAGE_BYTES;
+  }
+
+  /** The most memory that has been resident so far, in bytes. */
+  peakBytes(): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'latin1');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
   async stop(): Promise<void> {
