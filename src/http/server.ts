@@ -77,7 +77,7 @@ export class HttpServer implements TransactionHost {
       publicUrl: options.publicUrl,
       trustProxy: options.trustProxy,
       memory: new BodyMemory({ total: options.bodyMemory, patience: this.#limits.admission }),
-      buffers: new BufferPool(options.bodyMemory / 4),
+      buffers: new BufferPool(options.bodyMemory),
       pace: { windowMs: this.#limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
     };
     this.#app = uws.App().any('/*', (res, req) => this.#onRequest(res, req));

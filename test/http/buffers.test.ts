@@ -69,6 +69,15 @@ t.test('a buffer larger than all that is kept drives nothing out', async (t) => 
   t.equal(pool.take(KIB), small);
 });
 
+t.test('what is kept gives way to what is in use', async (t) => {
+  const pool = new BufferPool(MIB);
+  const kept = [pool.take(512 * KIB), pool.take(512 * KIB)];
+  for (const buffer of kept) pool.give(buffer);
+  pool.take(256 * KIB);
+  t.ok(kept.includes(pool.take(512 * KIB)), 'there is room for one beside it');
+  t.notOk(kept.includes(pool.take(512 * KIB)), 'but not for both');
+});
+
 t.test('no two requests ever hold one buffer, and what is kept stays bounded', async () => {
   const step = fc.record({ size: fc.constantFrom(1, 5000, 7000, 30_000, 60_000, 200_000), pick: fc.nat(9) });
   fc.assert(
