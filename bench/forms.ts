@@ -124,23 +124,35 @@ async function measurePictures(): Promise<void> {
   const bodyFile = join(dir, 'pictures.form');
   const size = writeForm(bodyFile, undefined, PICTURES);
   console.log(
-    `\n${CLIENTS} clients at once post ${PICTURES.count} pictures of ${PICTURES.bytes / MIB} MiB; rounds of ${((size * CLIENTS) / MIB).toFixed(0)} MiB.\n`,
+    `\n${CLIENTS} clients at once post ${PICTURES.count} pictures of ${PICTURES.bytes / MIB} MiB; rounds of ${mebibytes(size * CLIENTS)} MiB.\n`,
   );
   const bare = await startBare();
   for (const addresses of cases) {
     const service = await startService(`pictures-${addresses}`);
     const before = service.residentBytes();
-    const post = (url: string) =>
-      postForms({ url, bodyFile, type: FORM_TYPE, from: addressesOf(CLIENTS, addresses), seconds: 0 });
+    const post = async (server: ServerProcess, path: string) => {
+      const cpuBefore = server.cpuMicros();
+      const from = addressesOf(CLIENTS, addresses);
+      const answered = await postForms({
+        url: server.url + path,
+        bodyFile,
+        type: FORM_TYPE,
+        from,
+        seconds: 0,
+      });
+      const megabytes = (size * CLIENTS) / 1e6;
+      const cpu = (server.cpuMicros() - cpuBefore) / 1000 / megabytes;
+      return { ...answered, speed: megabytes / answered.seconds, cpu };
+    };
     for (let round = 1; round <= rounds; round++) {
-      const ours = await post(`${service.url}/pictures`);
-      const theirs = await post(`${bare.url}/receive`);
-      const [speed, bareSpeed] = [ours, theirs].map((one) => (size * CLIENTS) / 1e6 / one.seconds);
-      const [idle, peak] = [before, service.peakBytes()].map((bytes) => (bytes / MIB).toFixed(0));
+      const ours = await post(service, '/pictures');
+      const theirs = await post(bare, '/receive');
       console.log(
-        `pictures from ${addresses} addresses, round ${round}: ${speed?.toFixed(0)} MB/s, ` +
-          `bare ${bareSpeed?.toFixed(0)} MB/s, ratio ${(theirs.seconds / ours.seconds).toFixed(2)}; ` +
-          `memory ${idle} → ${peak} MiB at most; longest answer ${ours.longest.toFixed(0)} ms; ${shown(ours.statuses)}`,
+        `pictures from ${addresses} addresses, round ${round}: ` +
+          `${ours.speed.toFixed(0)} MB/s with ${ours.cpu.toFixed(2)} ms of CPU per MB, ` +
+          `bare ${theirs.speed.toFixed(0)} with ${theirs.cpu.toFixed(2)}, ratio ${(ours.speed / theirs.speed).toFixed(2)}; ` +
+          `memory ${mebibytes(before)} → ${mebibytes(service.peakBytes())} MiB at most; ` +
+          `longest answer ${ours.longest.toFixed(0)} ms; ${shown(ours.statuses)}`,
       );
     }
     await service.stop();
@@ -169,6 +181,10 @@ function startBare(): Promise<ServerProcess> {
 /** The local address of each of that many connections, which share that many addresses. */
 function addressesOf(connections: number, addresses: number): string[] {
   return Array.from({ length: connections }, (_, n) => `127.0.0.${2 + (n % addresses)}`);
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / MIB).toFixed(0);
 }
 
 /** For example `40 × 201, 3 × 503`. */
