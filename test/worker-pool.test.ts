@@ -37,6 +37,20 @@ t.test('a task gives what the function returns, or fails with what it throws', a
   t.equal(await echo('still here'), 'still here');
 });
 
+t.test('all threads start with the first task', async (t) => {
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  process.on('worker', count);
+  t.teardown(() => process.off('worker', count));
+  const { echo } = createPool(t, { threads: 2 });
+  await new Promise(setImmediate);
+  t.equal(started, 0);
+  await echo('hello');
+  t.equal(started, 2);
+});
+
 t.test('work is found by its name', async (t) => {
   const { pool } = createPool(t);
   const picture = { type: 'gif', bytes: Buffer.from('GIF89a') };
