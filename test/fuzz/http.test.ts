@@ -33,10 +33,12 @@ const BATCH = 64;
 const UNLOCK_EVERY = 20;
 const EXIT_MS = 1_000;
 const MIB = 1024 * 1024;
+/** The least that a form of the largest size needs. */
+const BODY_MEMORY = 70 * MIB;
 /** What may come to be held after the warm-up: the read ids of deleted feeds, and memory the allocator keeps. */
 const HEAP_GROWTH = 16 * MIB;
-/** Buffers of bodies are kept for the next ones, a quarter of the body memory at most. */
-const EXTERNAL_GROWTH = 24 * MIB;
+/** Buffers of bodies are kept for the next ones, as many as the body memory holds. */
+const EXTERNAL_GROWTH = BODY_MEMORY + 8 * MIB;
 /** The heaps of four threads that read texts grow with the largest text each has met. */
 const RESIDENT_GROWTH = 256 * MIB;
 /** A folder being watched or a file being written just then. */
@@ -51,7 +53,7 @@ const ENV = {
   SERVICE_METRICS: '1',
   // Small, so that it is full after the warm-up.
   SERVICE_CACHE_BYTES: String(2 * MIB),
-  SERVICE_BODY_MEMORY_BYTES: String(70 * MIB),
+  SERVICE_BODY_MEMORY_BYTES: String(BODY_MEMORY),
 };
 
 t.setTimeout((SECONDS + WARM_UP_SECONDS + 100) * 1000);
