@@ -1,15 +1,16 @@
 import { encodeCursor } from '../feeds/cursor.ts';
-import { isNoteId, isReadId, noteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { isNoteId, isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { mediaType } from '../feeds/note-types.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, Note, Page, Position, Storage } from '../storage/storage.ts';
+import type { Feed, Note, Page, Storage } from '../storage/storage.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
 import type { FileBodies } from './file-bodies.ts';
+import { PAGE_TEXT_BYTES, positionOf, withinBudget } from './page-budget.ts';
 import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
 import type { Renderer } from './renderer.ts';
 import { filesUrl } from './urls.ts';
@@ -17,7 +18,7 @@ import type { Dated, ViewMaker } from './view-maker.ts';
 import { type ReadPlace, UNKNOWN_FEED, type ViewFeed, type ViewNote } from './views/document.ts';
 import { readFeed } from './views/note-json.ts';
 
-/** Notes in RSS and JSON Feed. */
+/** The most notes in RSS and JSON Feed. */
 const FEED_LENGTH = 50;
 /** How long one answer waits for its texts to be rendered, in ms; what is not ready then goes out as plain text. */
 const RENDER_BUDGET = 4_000;
@@ -209,6 +210,7 @@ export class Reader {
     return { representation, keep: worthKeeping && this.#bases.admit(base) };
   }
 
+  /** The notes asked for, fewer where their texts are long. */
   async #page(feed: Feed | undefined, query: RequestedPage): Promise<Page> {
     // Where there is nothing, no place is looked up: a feed without notes must read like a read id nobody has.
     if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
@@ -216,7 +218,8 @@ export class Reader {
     const before = typeof query.before === 'string' ? await this.#note(feed, query.before) : query.before;
     if (query.before !== undefined && before === undefined) throw badBefore();
     const position = before && ('file' in before ? before : positionOf(before));
-    return this.#parts.storage.page(feed.name, { limit, tag, before: position });
+    const page = await this.#parts.storage.page(feed.name, { limit, tag, before: position });
+    return withinBudget(page, PAGE_TEXT_BYTES);
   }
 
   async #note(feed: Feed, id: string): Promise<Note | undefined> {
@@ -239,10 +242,6 @@ function readIdOf(exchange: Exchange): ReadId {
   const text = exchange.parameter(0);
   if (!isReadId(text)) throw notFound();
   return text;
-}
-
-function positionOf(note: Note): Position {
-  return { createdAt: note.createdAt, file: noteFile(note.id, note.type) };
 }
 
 /** What public views may know of a feed: not its name. */

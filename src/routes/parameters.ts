@@ -59,7 +59,8 @@ export const PARAMETERS = {
   limit: {
     name: 'limit',
     in: 'query',
-    description: 'The most notes to answer with.',
+    description:
+      'The most notes to answer with. A page ends earlier, with a `next`, where its texts would exceed 1 MiB.',
     schema: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
   },
   before: {

@@ -52,16 +52,21 @@ const NOTE: OperationDocs = {
   answers: conditionalAnswers({ 'application/json': 'Note' }, 'The note.'),
 };
 
+const FEED_LENGTH =
+  'The newest notes: 50, or fewer where their texts would exceed 1 MiB together; one at least.';
+
 const RSS: OperationDocs = {
   ...READING,
-  summary: 'The newest 50 notes as RSS 2.0',
+  summary: 'The newest notes as RSS 2.0',
+  description: FEED_LENGTH,
   parameters: ['tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/rss+xml; charset=utf-8': 'text' }, 'The RSS feed.'),
 };
 
 const JSON_FEED: OperationDocs = {
   ...READING,
-  summary: 'The newest 50 notes as JSON Feed 1.1',
+  summary: 'The newest notes as JSON Feed 1.1',
+  description: FEED_LENGTH,
   parameters: ['tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/feed+json': 'JsonFeed' }, 'The JSON Feed.'),
 };

@@ -6,9 +6,11 @@ import type { Exchange } from '../../src/http/exchange.ts';
 import { ReadCache } from '../../src/read/cache.ts';
 import { ChangeSeconds } from '../../src/read/change-seconds.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
+import { escapedText } from '../../src/read/html.ts';
 import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
+import { type ComposeTask, compose } from '../../src/read/views/compose.ts';
 import type { Feed, Note, Storage } from '../../src/storage/storage.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
 
@@ -36,22 +38,24 @@ const NOTE: Note = {
 };
 
 /** A reader of one feed, and how often it asked the storage for notes. */
-function counted() {
+function counted(notes: readonly Note[] = [NOTE], cacheBytes = 1024 * 1024) {
   const counts = { pages: 0 };
   const storage = {
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
     page: async () => {
       counts.pages += 1;
-      return { notes: [NOTE], next: undefined };
+      return { notes, next: undefined };
     },
   } as Partial<Storage> as Storage;
-  const cache = new ReadCache(1024 * 1024);
+  const cache = new ReadCache(cacheBytes);
   const reader = new Reader({
     storage,
     cache,
     changes: new ChangeSeconds(),
-    renderer: { html: async () => '<p>text</p>' } as Partial<Renderer> as Renderer,
-    views: new ViewMaker({} as WorkerPool),
+    renderer: { html: async (text) => escapedText(text) } as Partial<Renderer> as Renderer,
+    views: new ViewMaker({
+      run: async (_, task) => compose(task as ComposeTask),
+    } as Partial<WorkerPool> as WorkerPool),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: 'Notes',
   });
@@ -112,6 +116,18 @@ t.test('a Host out of use gives its place to another', async (t) => {
   const { pages } = counts;
   await reader.rss(request('http://new.example'));
   t.equal(counts.pages, pages);
+});
+
+t.test('a feed is kept by the default cache, however much its texts grow in it', async (t) => {
+  const content = Buffer.alloc(100 * 1024, '&<');
+  const { reader, counts } = counted(Array(50).fill({ ...NOTE, content }), 64 * 1024 * 1024);
+  const mine = request('http://notes.example');
+  for (const view of ['rss', 'jsonFeed', 'publicList'] as const) {
+    await reader[view](mine);
+    const { pages } = counts;
+    await reader[view](mine);
+    t.equal(counts.pages, pages, view);
+  }
 });
 
 t.test('read ids that nobody has fill nothing', async (t) => {

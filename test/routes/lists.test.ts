@@ -197,6 +197,37 @@ t.test('paging through 120 notes, and by tag', async (t) => {
   t.equal((await ask(`${readUrl}?tag=third`)).text.match(/<item>/g)?.length, 40);
 });
 
+t.test('a page ends before its texts exceed 1 MiB, and the next goes on', async (t) => {
+  const ids: string[] = [];
+  let readUrl = '';
+  for (let i = 0; i < 25; i += 1) {
+    const { json } = await post(`${url}/long`, `${i} `.padEnd(100 * 1024, '&<'), { 'x-note-tags': 'long' });
+    ids.unshift(json.id);
+    readUrl = json.read_url;
+  }
+  const lists = [`${url}/api/v1/feeds/long/notes`, `${url}/api/v1/read/${readUrl.split('/').at(-2)}/notes`];
+  for (const list of lists)
+    for (const query of ['', 'limit=20', 'limit=100&tag=long']) {
+      const found = await pages(list, query);
+      t.strictSame(found.flat(), ids, 'every note once');
+      t.strictSame(
+        found.map((page) => page.length),
+        [10, 10, 5],
+        query,
+      );
+    }
+  for (const feed of [readUrl, readUrl.replace('.xml', '.json')]) {
+    const [first, second] = [await ask(feed), await ask(feed)];
+    t.strictSame(
+      ids.filter((id) => first.text.includes(id)),
+      ids.slice(0, 10),
+      'a feed holds the newest',
+    );
+    for (const name of ['etag', 'content-length'])
+      t.equal(second.headers.get(name), first.headers.get(name), name);
+  }
+});
+
 t.test('hand-placed ids: spaces, percent signs and other scripts, in addresses and as before', async (t) => {
   const data = join(dir, 'by-hand');
   const names = ['a b', '100%', 'заметка', '😀', '?query#hash&x=1', '+plus', '%41'];
