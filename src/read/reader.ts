@@ -176,8 +176,7 @@ export class Reader {
         rendered.push(note);
         continue;
       }
-      const isInTime = performance.now() < until;
-      const html = isInTime ? await renderer.html(content, base) : renderer.ready(content, base);
+      const html = await renderer.html(content, base, until);
       if (html === undefined) isComplete = false;
       rendered.push({ ...note, html });
     }

@@ -15,7 +15,7 @@ export class Renderer {
   readonly #rendered: LRUCache<string, string>;
   readonly #slow = new LRUCache<string, true>({ max: REMEMBERED_SLOW });
   /** The last rendering asked for of a text, by the text's hash. */
-  readonly #lastOf = new Map<string, Promise<string>>();
+  readonly #lastOf = new Map<string, Promise<string | undefined>>();
 
   /** @param keepBytes how much rendered HTML is kept, in bytes */
   constructor(pool: WorkerPool, keepBytes: number) {
@@ -27,29 +27,41 @@ export class Renderer {
   }
 
   /**
-   * The HTML of a note; its text in a `<pre>` when rendering takes too much time or memory.
+   * The HTML of a note; its text in a `<pre>` when rendering takes too much time or memory. Undefined when it is not
+   * known by `until`, a time of `performance.now()`; where that is over, nothing is begun.
    * @param base what relative references are relative to
    * @throws Refusal `busy` when too many texts wait
    */
-  async html(markdown: Uint8Array, base: string): Promise<string> {
+  async html(markdown: Uint8Array, base: string, until: number): Promise<string | undefined> {
     const hash = hashOf(markdown);
     const ready = this.#ready(hash, markdown, base);
-    if (ready !== undefined) return ready;
-    // One rendering of a text at a time: a slow one, asked for in many views at once, would hold every thread.
-    const render = () => this.#ready(hash, markdown, base) ?? this.#render(hash, markdown, base);
-    const before = this.#lastOf.get(hash);
-    const rendering = before === undefined ? this.#render(hash, markdown, base) : before.then(render, render);
-    this.#lastOf.set(hash, rendering);
+    const left = until - performance.now();
+    if (ready !== undefined || left <= 0) return ready;
+    let isAwaited = true;
+    const rendering = this.#inTurn(hash, async () => {
+      const made = this.#ready(hash, markdown, base);
+      return made ?? (isAwaited ? this.#render(hash, markdown, base) : undefined);
+    });
+    const end = Promise.withResolvers<undefined>();
+    const timer = setTimeout(end.resolve, left, undefined);
     try {
-      return await rendering;
+      return await Promise.race([rendering, end.promise]);
     } finally {
-      if (this.#lastOf.get(hash) === rendering) this.#lastOf.delete(hash);
+      isAwaited = false;
+      clearTimeout(timer);
     }
   }
 
-  /** The HTML of a note where it is known without waiting. */
-  ready(markdown: Uint8Array, base: string): string | undefined {
-    return this.#ready(hashOf(markdown), markdown, base);
+  /** One rendering of a text at a time: a slow one, asked for in many views at once, would hold every thread. */
+  #inTurn(hash: string, render: () => Promise<string | undefined>): Promise<string | undefined> {
+    const before = this.#lastOf.get(hash);
+    const rendering = before === undefined ? render() : before.then(render, render);
+    this.#lastOf.set(hash, rendering);
+    const forget = () => {
+      if (this.#lastOf.get(hash) === rendering) this.#lastOf.delete(hash);
+    };
+    rendering.then(forget, forget);
+    return rendering;
   }
 
   #ready(hash: string, markdown: Uint8Array, base: string): string | undefined {

@@ -38,7 +38,15 @@ const NOTE: Note = {
 };
 
 /** A reader of one feed, and how often it asked the storage for notes. */
-function counted(notes: readonly Note[] = [NOTE], cacheBytes = 1024 * 1024) {
+function counted({
+  notes = [NOTE],
+  cacheBytes = 1024 * 1024,
+  html = async (text) => escapedText(text),
+}: {
+  notes?: readonly Note[];
+  cacheBytes?: number;
+  html?: Renderer['html'];
+} = {}) {
   const counts = { pages: 0 };
   const storage = {
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
@@ -52,7 +60,7 @@ function counted(notes: readonly Note[] = [NOTE], cacheBytes = 1024 * 1024) {
     storage,
     cache,
     changes: new ChangeSeconds(),
-    renderer: { html: async (text) => escapedText(text) } as Partial<Renderer> as Renderer,
+    renderer: { html } as Partial<Renderer> as Renderer,
     views: new ViewMaker({
       run: async (_, task) => compose(task as ComposeTask),
     } as Partial<WorkerPool> as WorkerPool),
@@ -120,7 +128,10 @@ t.test('a Host out of use gives its place to another', async (t) => {
 
 t.test('a feed is kept by the default cache, however much its texts grow in it', async (t) => {
   const content = Buffer.alloc(100 * 1024, '&<');
-  const { reader, counts } = counted(Array(50).fill({ ...NOTE, content }), 64 * 1024 * 1024);
+  const { reader, counts } = counted({
+    notes: Array(50).fill({ ...NOTE, content }),
+    cacheBytes: 64 * 1024 * 1024,
+  });
   const mine = request('http://notes.example');
   for (const view of ['rss', 'jsonFeed', 'publicList'] as const) {
     await reader[view](mine);
@@ -128,6 +139,25 @@ t.test('a feed is kept by the default cache, however much its texts grow in it',
     await reader[view](mine);
     t.equal(counts.pages, pages, view);
   }
+});
+
+t.test('a view of texts that were not rendered in time shows them as text, and is not kept', async (t) => {
+  const { reader, cache } = counted({ html: async () => undefined });
+  const mine = request('http://notes.example');
+  t.match(text(await reader.rss(mine)), '<content:encoded>&lt;pre&gt;text&lt;/pre&gt;</content:encoded>');
+  t.equal(cache.size, 0);
+});
+
+t.test('the texts of a view have one time together', async (t) => {
+  const times: number[] = [];
+  const html: Renderer['html'] = async (_text, _base, until) => {
+    times.push(until);
+    return '<p>text</p>';
+  };
+  await counted({ notes: [NOTE, NOTE, NOTE], html }).reader.rss(request('http://notes.example'));
+  t.equal(times.length, 3);
+  t.equal(new Set(times).size, 1);
+  t.ok(Number.isFinite(times[0]));
 });
 
 t.test('read ids that nobody has fill nothing', async (t) => {

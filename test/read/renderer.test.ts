@@ -3,6 +3,9 @@ import { Renderer } from '../../src/read/renderer.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
 
+/** A time that no test sees. */
+const LATER = 1e9;
+
 /** A pool whose tasks end when the test says so. */
 class HeldPool {
   readonly tasks: PromiseWithResolvers<unknown>[] = [];
@@ -15,12 +18,12 @@ class HeldPool {
 }
 
 function renderer(keepBytes = 100_000): {
-  html: (text: string, base: string) => Promise<string>;
+  html: (text: string, base: string, until?: number) => Promise<string | undefined>;
   pool: HeldPool;
 } {
   const pool = new HeldPool();
   const real = new Renderer(pool as unknown as WorkerPool, keepBytes);
-  return { html: (text, base) => real.html(Buffer.from(text), base), pool };
+  return { html: (text, base, until = LATER) => real.html(Buffer.from(text), base, until), pool };
 }
 
 /** Lets everything run that waits for nothing but its turn. */
@@ -76,4 +79,45 @@ t.test('a refusal is told to who met it; the next tries again', async (t) => {
   await settle();
   pool.tasks[1]!.resolve('<p>a</p>');
   t.equal(await second, '<p>a</p>');
+});
+
+const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+
+t.test('who asked is told in time that a text is not rendered yet; it is, later', async (t) => {
+  const { html, pool } = renderer();
+  t.equal(await html('a', 'base', performance.now() + 5), undefined);
+  t.equal(pool.tasks.length, 1);
+  pool.tasks[0]!.resolve('<p>a</p>');
+  await settle();
+  t.equal(await html('a', 'base', 0), '<p>a</p>', 'known at once, however late it is');
+  t.equal(pool.tasks.length, 1);
+});
+
+t.test('what nobody waits for any more is not begun', async (t) => {
+  const { html, pool } = renderer();
+  t.equal(await html('a', 'base', performance.now()), undefined);
+  t.equal(pool.tasks.length, 0);
+  const asked = ['one', 'two', 'three'].map((base) => html('a', base, performance.now() + 5));
+  t.strictSame(await Promise.all(asked), [undefined, undefined, undefined]);
+  pool.tasks[0]!.resolve('<p>one</p>');
+  await settle();
+  t.equal(pool.tasks.length, 1);
+  const last = html('a', 'four');
+  await settle();
+  pool.tasks[1]!.resolve('<p>four</p>');
+  t.equal(await last, '<p>four</p>', 'and stands in the way of nobody');
+});
+
+t.test('waiting leaves no timer behind, and a late failure harms nobody', async (t) => {
+  const { html, pool } = renderer();
+  const before = timers();
+  const asked = html('a', 'base');
+  t.equal(timers(), before + 1);
+  pool.tasks[0]!.resolve('<p>a</p>');
+  await asked;
+  t.equal(timers(), before);
+  t.equal(await html('b', 'base', performance.now() + 5), undefined);
+  pool.tasks[1]!.reject(new Refusal('busy', 'Busy.'));
+  await settle();
+  t.equal(timers(), before);
 });

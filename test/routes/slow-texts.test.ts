@@ -1,5 +1,6 @@
 /** Texts on which the markdown parser takes seconds to minutes hold up nobody but their own readers, for a while. */
 import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { exactly } from '../support/exact-request.ts';
 import { post, start, type TestService } from '../support/service.ts';
 
@@ -30,10 +31,20 @@ function watched<T>(promise: Promise<T>): Reading<T> {
 }
 
 /** How many texts have been rendered, those given up included. */
-async function rendered({ url }: TestService): Promise<number> {
+function rendered(service: TestService): Promise<number> {
+  return metric(service, 'service_task_duration_seconds_count{task="render-markdown"}');
+}
+
+/** How many texts wait for a thread. */
+function waiting(service: TestService): Promise<number> {
+  return metric(service, 'service_pool_waiting{pool="parsing"}');
+}
+
+/** 0 for a metric that is not there yet. */
+async function metric({ url }: TestService, name: string): Promise<number> {
   const { text } = await exactly(`${url}/metrics`);
-  const count = /^service_task_duration_seconds_count\{task="render-markdown"\} (\d+)$/m.exec(text)?.[1];
-  return Number(count);
+  const line = text.split('\n').find((line) => line.startsWith(`${name} `));
+  return Number(line?.slice(name.length) ?? 0);
 }
 
 const service = await start(t, { SERVICE_METRICS: '1' });
@@ -105,3 +116,25 @@ t.test('a feed full of slow texts is answered before they are all tried', async 
   t.equal((await exactly(json.read_url)).status, 200);
   t.ok((await rendered(service)) < before + 8, 'some of them have not been tried');
 });
+
+t.test(
+  'where slow texts of others hold the only thread, a feed is answered as text, and later as ever',
+  async (t) => {
+    const single = await start(t, { SERVICE_METRICS: '1', SERVICE_WORKERS: '1' });
+    const slowFeeds: string[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      const { json } = await post(`${single.url}/slow-${i}`, slow(99_000, `${i}`));
+      slowFeeds.push(json.read_url);
+    }
+    const cold = (await post(`${single.url}/cold`, '*cold*')).json.read_url;
+    const readings = slowFeeds.map((address) => exactly(address));
+    t.ok(await eventually(async () => (await waiting(single)) === slowFeeds.length - 1));
+    const { status, text } = await exactly(cold);
+    t.equal(status, 200);
+    t.match(text, '&lt;pre&gt;*cold*&lt;/pre&gt;');
+    t.ok((await rendered(single)) < slowFeeds.length, 'it did not wait for all of them');
+    for (const reading of readings) t.equal((await reading).status, 200);
+    t.ok(await eventually(async () => (await rendered(single)) === slowFeeds.length + 1));
+    t.match((await exactly(cold)).text, '&lt;em&gt;cold&lt;/em&gt;');
+  },
+);
