@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../refusals.ts';
-import type { WorkerPool } from '../worker-pool.ts';
+import { TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { escapedText } from './html.ts';
 
 /** The longest a text may take to render before readers get it as plain text, in ms. */
@@ -28,7 +28,7 @@ export class Renderer {
 
   /**
    * The HTML of a note; its text in a `<pre>` when rendering takes too much time or memory. Undefined when it is not
-   * known by `until`, a time of `performance.now()`; where that is over, nothing is begun.
+   * known by `until`, a time of `performance.now()`, after which nothing is begun, or when its thread died.
    * @param base what relative references are relative to
    * @throws Refusal `busy` when too many texts wait
    */
@@ -68,7 +68,7 @@ export class Renderer {
     return this.#slow.has(hash) ? escapedText(markdown) : this.#rendered.get(`${hash} ${base}`);
   }
 
-  async #render(hash: string, markdown: Uint8Array, base: string): Promise<string> {
+  async #render(hash: string, markdown: Uint8Array, base: string): Promise<string | undefined> {
     try {
       const task = { markdown, base };
       const html = (await this.#pool.run('render-markdown', task, { timeLimitMs: TIME_LIMIT })) as string;
@@ -76,11 +76,20 @@ export class Renderer {
       return html;
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
-      // It ran out of time or memory, and would again.
+      if (!isTooMuch(cause)) {
+        process.emitWarning(`A text was not rendered: ${cause}`);
+        return undefined;
+      }
       this.#slow.set(hash, true);
       return escapedText(markdown);
     }
   }
+}
+
+/** Whether a rendering that failed so ran out of time or memory, and would again. */
+function isTooMuch(cause: unknown): boolean {
+  if (cause instanceof TaskTimeout || cause instanceof RangeError) return true;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
 function hashOf(markdown: Uint8Array): string {

@@ -60,15 +60,35 @@ t.test('a text holds one thread, whatever addresses it is rendered for', async (
   t.strictSame(await Promise.all(asked), ['<p>one</p>', '<p>two</p>', '<p>three</p>']);
 });
 
-t.test('a text that ran out of time is text for all who wait, and for all who come', async (t) => {
-  const { html, pool } = renderer();
-  const asked = ['one', 'two', 'one'].map((base) => html('<a>', base));
-  await settle();
-  pool.tasks[0]!.reject(new TaskTimeout(1));
-  t.strictSame(new Set(await Promise.all(asked)), new Set(['<pre>&lt;a&gt;</pre>']));
-  t.equal(await html('<a>', 'three'), '<pre>&lt;a&gt;</pre>');
-  t.equal(pool.tasks.length, 1);
-});
+for (const [what, cause] of [
+  ['time', new TaskTimeout(1)],
+  ['memory', Object.assign(new Error('Out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })],
+  ['stack', new RangeError('Maximum call stack size exceeded')],
+] as const)
+  t.test(`a text that ran out of ${what} is text for all who wait, and for all who come`, async (t) => {
+    const { html, pool } = renderer();
+    const asked = ['one', 'two', 'one'].map((base) => html('<a>', base));
+    await settle();
+    pool.tasks[0]!.reject(cause);
+    t.strictSame(new Set(await Promise.all(asked)), new Set(['<pre>&lt;a&gt;</pre>']));
+    t.equal(await html('<a>', 'three'), '<pre>&lt;a&gt;</pre>');
+    t.equal(pool.tasks.length, 1);
+  });
+
+t.test(
+  'a thread that died says nothing of the text: who asked goes without, the next tries again',
+  async (t) => {
+    const warnings = t.capture(process, 'emitWarning');
+    const { html, pool } = renderer();
+    const [first, second] = [html('a', 'base'), html('a', 'base')];
+    pool.tasks[0]!.reject(new Error('The thread died.'));
+    t.equal(await first, undefined);
+    t.match(warnings(), [{ args: [/The thread died\./] }], 'the reason is told');
+    await settle();
+    pool.tasks[1]!.resolve('<p>a</p>');
+    t.equal(await second, '<p>a</p>');
+  },
+);
 
 t.test('a refusal is told to who met it; the next tries again', async (t) => {
   const { html, pool } = renderer();
