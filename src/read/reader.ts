@@ -150,7 +150,8 @@ export class Reader {
       const { storage, serviceTitle, views } = this.#parts;
       const feed = await storage.feedByReadId(readId);
       const { notes } = await this.#page(feed, { limit: FEED_LENGTH, tag, before: undefined });
-      const rendered = await this.#rendered(notes, filesUrl(base, readId));
+      const keep = notes.length > 0 && this.#bases.admit(base);
+      const rendered = await this.#rendered(notes, filesUrl(base, readId), keep);
       const document = {
         base,
         readId,
@@ -160,12 +161,16 @@ export class Reader {
         notes: rendered.notes,
       };
       const representation = await views.composed({ view, document }, this.#dated(feed));
-      return this.#built(representation, notes.length > 0 && rendered.isComplete, base);
+      return { representation, keep: keep && rendered.isComplete };
     });
   }
 
   /** One text after the other: a feed of slow texts holds one thread, not all of them. */
-  async #rendered(notes: readonly Note[], base: string): Promise<{ notes: ViewNote[]; isComplete: boolean }> {
+  async #rendered(
+    notes: readonly Note[],
+    base: string,
+    keep: boolean,
+  ): Promise<{ notes: ViewNote[]; isComplete: boolean }> {
     const { renderer } = this.#parts;
     const until = performance.now() + RENDER_BUDGET;
     const rendered: ViewNote[] = [];
@@ -176,7 +181,7 @@ export class Reader {
         rendered.push(note);
         continue;
       }
-      const html = await renderer.html(content, base, until);
+      const html = await renderer.html(content, base, { until, keep });
       if (html === undefined) isComplete = false;
       rendered.push({ ...note, html });
     }

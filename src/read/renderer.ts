@@ -9,6 +9,14 @@ const TIME_LIMIT = 2_000;
 /** How many texts that took too much are remembered, so that no reader waits for them again. */
 const REMEMBERED_SLOW = 10_000;
 
+/** How a text is asked for. */
+export interface RenderOptions {
+  /** Nobody waits for it any more from then on, a time of `performance.now()`. */
+  readonly until: number;
+  /** False for HTML that must not take room. */
+  readonly keep: boolean;
+}
+
 /** Markdown to HTML on worker threads, once for each text. */
 export class Renderer {
   readonly #pool: WorkerPool;
@@ -28,11 +36,15 @@ export class Renderer {
 
   /**
    * The HTML of a note; its text in a `<pre>` when rendering takes too much time or memory. Undefined when it is not
-   * known by `until`, a time of `performance.now()`, after which nothing is begun, or when its thread died.
+   * known by `until`, after which nothing is begun, or when its thread died.
    * @param base what relative references are relative to
    * @throws Refusal `busy` when too many texts wait
    */
-  async html(markdown: Uint8Array, base: string, until: number): Promise<string | undefined> {
+  async html(
+    markdown: Uint8Array,
+    base: string,
+    { until, keep }: RenderOptions,
+  ): Promise<string | undefined> {
     const hash = hashOf(markdown);
     const ready = this.#ready(hash, markdown, base);
     const left = until - performance.now();
@@ -40,7 +52,7 @@ export class Renderer {
     let isAwaited = true;
     const rendering = this.#inTurn(hash, async () => {
       const made = this.#ready(hash, markdown, base);
-      return made ?? (isAwaited ? this.#render(hash, markdown, base) : undefined);
+      return made ?? (isAwaited ? this.#render(hash, markdown, base, keep) : undefined);
     });
     const end = Promise.withResolvers<undefined>();
     const timer = setTimeout(end.resolve, left, undefined);
@@ -68,11 +80,16 @@ export class Renderer {
     return this.#slow.has(hash) ? escapedText(markdown) : this.#rendered.get(`${hash} ${base}`);
   }
 
-  async #render(hash: string, markdown: Uint8Array, base: string): Promise<string | undefined> {
+  async #render(
+    hash: string,
+    markdown: Uint8Array,
+    base: string,
+    keep: boolean,
+  ): Promise<string | undefined> {
     try {
       const task = { markdown, base };
       const html = (await this.#pool.run('render-markdown', task, { timeLimitMs: TIME_LIMIT })) as string;
-      this.#rendered.set(`${hash} ${base}`, html);
+      if (keep) this.#rendered.set(`${hash} ${base}`, html);
       return html;
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;

@@ -97,6 +97,24 @@ t.test('200 made-up Hosts push nothing out of the cache and fill it with little'
   t.ok(cache.size < 10 * alone, `${cache.size} bytes are held`);
 });
 
+t.test('HTML is kept for a Host only where its views are', async (t) => {
+  const kept = new Map<string, boolean>();
+  const html: Renderer['html'] = async (_text, base, { keep }) => {
+    kept.set(base, keep);
+    return '<p>text</p>';
+  };
+  const { reader, counts } = counted({ html });
+  await reader.rss(request('http://unknown.example', 'unknown'));
+  for (let i = 0; i < 20; i += 1) {
+    const mine = request(`http://host-${i}.example`);
+    await reader.rss(mine);
+    const { pages } = counts;
+    await reader.rss(mine);
+    t.equal(kept.get(`http://host-${i}.example/r/${READ_ID}/`), counts.pages === pages, `Host ${i}`);
+  }
+  t.strictSame(new Set(kept.values()), new Set([true, false]));
+});
+
 t.test('a Host in use keeps its place, even where all its answers come from the cache', async (t) => {
   let now = 0;
   t.intercept(Date, 'now', { value: () => now });
@@ -150,7 +168,7 @@ t.test('a view of texts that were not rendered in time shows them as text, and i
 
 t.test('the texts of a view have one time together', async (t) => {
   const times: number[] = [];
-  const html: Renderer['html'] = async (_text, _base, until) => {
+  const html: Renderer['html'] = async (_text, _base, { until }) => {
     times.push(until);
     return '<p>text</p>';
   };

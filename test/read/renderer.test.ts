@@ -18,12 +18,15 @@ class HeldPool {
 }
 
 function renderer(keepBytes = 100_000): {
-  html: (text: string, base: string, until?: number) => Promise<string | undefined>;
+  html: (text: string, base: string, until?: number, keep?: boolean) => Promise<string | undefined>;
   pool: HeldPool;
 } {
   const pool = new HeldPool();
   const real = new Renderer(pool as unknown as WorkerPool, keepBytes);
-  return { html: (text, base, until = LATER) => real.html(Buffer.from(text), base, until), pool };
+  return {
+    html: (text, base, until = LATER, keep = true) => real.html(Buffer.from(text), base, { until, keep }),
+    pool,
+  };
 }
 
 /** Lets everything run that waits for nothing but its turn. */
@@ -38,6 +41,17 @@ t.test('a text is rendered once for all who ask', async (t) => {
   t.strictSame(new Set(await Promise.all(asked)), new Set(['<p>a</p>']));
   t.equal(await html('a', 'base'), '<p>a</p>');
   t.equal(pool.tasks.length, 1, 'and kept');
+});
+
+t.test('what must take no room is not kept', async (t) => {
+  const { html, pool } = renderer();
+  for (const keep of [false, true, false]) {
+    const asked = html('a', 'base', LATER, keep);
+    await settle();
+    pool.tasks.at(-1)!.resolve('<p>a</p>');
+    t.equal(await asked, '<p>a</p>');
+  }
+  t.equal(pool.tasks.length, 2, 'what another has kept is used');
 });
 
 t.test('different texts do not wait for each other', async (t) => {
