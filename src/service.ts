@@ -25,7 +25,7 @@ import { loadSecret } from './storage/files/secret.ts';
 import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
-import { errorLog, requestLog } from './telemetry/request-log.ts';
+import { requestLog } from './telemetry/request-log.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 /** Rendered HTML gets this part of the read cache's size on top of it. */
@@ -75,7 +75,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     publicUrl: config.publicUrl,
     trustProxy: config.trustProxy,
     bodyMemory: config.bodyMemoryBytes,
-    observe: both(config.logRequests ? requestLog(log) : errorLog(log), metrics?.request),
+    observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
+    observeErrors: config.logRequests ? undefined : requestLog(log),
     operations: operations({
       guard: new Guard({ ...config, access, storage }),
       posting: new Posting({ ...writing, passwords }),

@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly bodyMemory: number;
   /** Told of every request when given; costs nothing when not. */
   readonly observe?: ((outcome: Outcome) => void) | undefined;
+  /** Told of every request that met an error of our own making; costs the others nothing. */
+  readonly observeErrors?: ((outcome: Outcome) => void) | undefined;
   readonly limits?: Partial<Limits> | undefined;
 }
 
@@ -58,6 +60,7 @@ export class ListenError extends Error {
 export class HttpServer implements TransactionHost {
   readonly stalledReader: number;
   readonly observe: ((outcome: Outcome) => void) | undefined;
+  readonly observeErrors: ((outcome: Outcome) => void) | undefined;
   isStopping = false;
   readonly #limits: Limits;
   readonly #router: Router<Operation>;
@@ -72,6 +75,7 @@ export class HttpServer implements TransactionHost {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.stalledReader = this.#limits.stalledReader;
     this.observe = options.observe;
+    this.observeErrors = options.observeErrors;
     this.#router = new Router(options.operations);
     this.#context = {
       publicUrl: options.publicUrl,
@@ -149,7 +153,7 @@ export class HttpServer implements TransactionHost {
 
   /** Whatever happens in here must not throw: that would end the process. */
   #onRequest(res: HttpResponse, req: HttpRequest): void {
-    const startedAt = this.observe === undefined ? 0 : performance.now();
+    const startedAt = performance.now();
     const exchange = new Exchange(res, req, this.#context);
     let operation: Operation | undefined;
     let answer: Answer | Promise<Answer> | undefined;

@@ -40,6 +40,7 @@ export interface TransactionHost {
   /** The server is going down: connections are not kept. */
   readonly isStopping: boolean;
   readonly observe: ((outcome: Outcome) => void) | undefined;
+  readonly observeErrors: ((outcome: Outcome) => void) | undefined;
   begun(transaction: Transaction): void;
   over(transaction: Transaction): void;
 }
@@ -248,9 +249,10 @@ export class Transaction {
     this.#exchange.upload?.release();
     if (this.#isRunning) this.#host.over(this);
     const { observe } = this.#host;
-    if (observe === undefined) return;
+    const observeErrors = this.#error === undefined ? undefined : this.#host.observeErrors;
+    if (observe === undefined && observeErrors === undefined) return;
     const body = this.#exchange.isHead || this.#isAborted ? undefined : this.#answer?.body;
-    observe({
+    const outcome: Outcome = {
       request: this.#exchange,
       operation: this.#operation,
       method: this.#exchange.method,
@@ -260,6 +262,8 @@ export class Transaction {
       bytes: (body instanceof Uint8Array ? body.length : body?.size) ?? 0,
       code: this.#answer?.code,
       error: this.#error,
-    });
+    };
+    observe?.(outcome);
+    observeErrors?.(outcome);
   }
 }

@@ -2,8 +2,8 @@ import type { Outcome } from '../http/transaction.ts';
 import type { Log } from './log.ts';
 
 /**
- * One line per request, with the id that its other lines have too. It holds the pattern of the route, never the path: that would be a feed's name or
- * read id; nor the client's address.
+ * One line per request, with the id that its other lines have too. It holds the pattern of the route, never the path:
+ * that would be a feed's name or read id; nor the client's address.
  */
 export function requestLog(log: Log): (outcome: Outcome) => void {
   return ({ request, operation, method, status, ms, bytes, code, error }) => {
@@ -18,14 +18,6 @@ export function requestLog(log: Log): (outcome: Outcome) => void {
     };
     if (error === undefined) log.info('request', fields);
     else log.error('request', { ...fields, err: error });
-  };
-}
-
-/** Only errors of our own making, for when requests are not logged. */
-export function errorLog(log: Log): (outcome: Outcome) => void {
-  const write = requestLog(log);
-  return (outcome) => {
-    if (outcome.error !== undefined) write(outcome);
   };
 }
 
