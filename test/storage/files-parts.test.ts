@@ -16,7 +16,7 @@ import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { compareStamps, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
 import { TagIndex } from '../../src/storage/files/tag-index.ts';
-import { Turns } from '../../src/storage/files/turns.ts';
+import { Turns } from '../../src/storage/turns.ts';
 import { Round } from '../../workers/round.ts';
 import { feedName } from './contract.ts';
 import { dataFolder, keptLog, SECRET } from './files-support.ts';

@@ -6,7 +6,7 @@ import { Refusal } from '../../src/refusals.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
-import { Turns } from '../../src/storage/files/turns.ts';
+import { Turns } from '../../src/storage/turns.ts';
 import { feedName } from './contract.ts';
 import { dataFolder, eventually, keptLog, SECRET } from './files-support.ts';
 

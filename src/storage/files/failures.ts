@@ -1,4 +1,5 @@
 import { Refusal } from '../../refusals.ts';
+import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
 /** `code` of a system error, for example `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
@@ -35,18 +36,14 @@ export function isGone(error: unknown): boolean {
 }
 
 export function unavailable(cause?: unknown): Refusal {
-  return new Refusal('store_unavailable', 'The storage cannot be used at the moment.', {
-    cause: withoutPath(cause),
-  });
+  return storeUnavailable(withoutPath(cause));
 }
 
 /** A failure of the disk as the refusal it means; anything else as it is, but without a path in its text. */
 export function asRefusal(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const code = errorCode(error) ?? '';
-  if (FULL.has(code)) {
-    return new Refusal('storage_full', 'The storage is full.', { cause: withoutPath(error) });
-  }
+  if (FULL.has(code)) return storageFull(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
 }
 

@@ -1,8 +1,9 @@
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
+import { readIdTaken, tooManyFeeds } from '../refused-writes.ts';
 import type { FeedCreation, NewNote } from '../storage.ts';
-import { fitIntoNewFeed, tooManyFeeds } from './caps.ts';
+import { fitIntoNewFeed } from './caps.ts';
 import type { Part } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
@@ -109,7 +110,7 @@ export function reserve(
   readId: ReadId,
 ): void {
   if (!retired.has(readId) && index.reserve(name, readId)) return;
-  throw new Refusal('taken', 'This read id belongs, or once belonged, to another feed.');
+  throw readIdTaken();
 }
 
 /** The file of a feed's password. */

@@ -20,6 +20,7 @@ import type {
   StoredFile,
   Target,
 } from '../storage.ts';
+import { Turns } from '../turns.ts';
 import type { Owner } from './durable.ts';
 import type { SortedEntries } from './entry.ts';
 import { asRefusal, errorCode, unavailable } from './failures.ts';
@@ -40,7 +41,6 @@ import { sameStamp } from './stamp.ts';
 import { OpenedFile } from './stored-file.ts';
 import * as sys from './syscalls.ts';
 import { TagIndex } from './tag-index.ts';
-import { Turns } from './turns.ts';
 import { startWatch, type Watch } from './watch.ts';
 import type { WriteParts } from './write-parts.ts';
 import { WriterThread } from './writer-thread.ts';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { FeedName } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Caps } from '../storage.ts';
+import type { Turns } from '../turns.ts';
 import type { FileWriter } from './durable.ts';
 import { asRefusal, isGone, unavailable } from './failures.ts';
 import type { FeedIndex } from './feed-index.ts';
@@ -9,7 +10,6 @@ import type { IndexedFeed } from './indexed-feed.ts';
 import type { NoteReader } from './note-reader.ts';
 import type { RetiredReadIds } from './retired-read-ids.ts';
 import * as sys from './syscalls.ts';
-import type { Turns } from './turns.ts';
 
 /** What everything that writes works on. */
 export interface WriteParts {
