@@ -153,35 +153,35 @@ export function testManyNotes(backend: Backend): void {
     await storage.create(name, NEW);
     const text = newNote('0');
     await storage.post(name, [text], OPEN);
-    const tags = Array.from({ length: 12 }, (_, i) => `t${i}`);
+    const looks = [0, 0];
+    let written = 0;
     let isDone = false;
     const writeAll = async () => {
-      for (const [i, tag] of tags.entries()) {
-        await storage.post(name, bundle(tag), OPEN);
-        const added = bundle(`edit-${tag}`).slice(0, 2);
-        await edits(storage).replace(name, text.id, Buffer.from(String(i + 1)), { added });
+      // A backend that writes fast writes more, or nobody would have looked meanwhile.
+      for (; written < 12 || looks.some((count) => count <= 20); written += 1) {
+        await storage.post(name, bundle(`t${written}`), OPEN);
+        const added = bundle(`edit-t${written}`).slice(0, 2);
+        await edits(storage).replace(name, text.id, Buffer.from(String(written + 1)), { added });
       }
     };
     const write = () =>
       writeAll().finally(() => {
         isDone = true;
       });
-    const look = async () => {
-      let looks = 0;
+    const look = async (who: number) => {
       // Reads answered from memory alone would never let the writing go on.
-      for (; !isDone; looks += 1, await nextTurn()) {
+      for (; !isDone; looks[who]! += 1, await nextTurn()) {
         const shows = Number(textOf(await storage.note(name, text.id)));
         const { imageCount } = (await storage.feed(name))!;
         if (imageCount < 4 * shows) t.fail(`text ${shows} is shown with ${imageCount} pictures`);
-        for (const tag of tags.slice(shows, shows + 2)) {
+        for (const tag of [`t${shows}`, `t${shows + 1}`]) {
           const counts = [await countOf(storage, tag), await countOf(storage, `edit-${tag}`)];
           if (![0, 3].includes(counts[0]!) || ![0, 2].includes(counts[1]!)) t.fail(`${tag}: ${counts}`);
         }
       }
-      t.ok(looks > 20, `${looks} looks`);
     };
-    await Promise.all([write(), look(), look()]);
-    t.match(await storage.feed(name), { noteCount: 1 + 12 * 5, imageCount: 12 * 4 });
+    await Promise.all([write(), look(0), look(1)]);
+    t.match(await storage.feed(name), { noteCount: 1 + written * 5, imageCount: written * 4 });
   });
 
   test('requests that meet a deletion are stored before it or find nothing', async (t, storage, place) => {

@@ -1,0 +1,332 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { dateOfId } from '../../feeds/ids.ts';
+import {
+  type FeedName,
+  type NoteFile,
+  type NoteId,
+  noteFile,
+  parseNoteFile,
+  type ReadId,
+} from '../../feeds/names.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { randomReadId } from '../../feeds/read-ids.ts';
+import { NO_SETTINGS, parseSettings, serializeSettings } from '../files/metadata.ts';
+import { countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
+import type {
+  AllowedFeed,
+  Caps,
+  Feed,
+  FeedCreation,
+  FeedSettings,
+  NewNote,
+  Note,
+  NoteMeta,
+  Replacement,
+  Target,
+} from '../storage.ts';
+import {
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  metadataOf,
+  metaOf,
+  NOTE_COLUMNS,
+  type NoteRow,
+  noteOf,
+  typeNumber,
+} from './rows.ts';
+
+/** What a write came to, and the read ids whose views are out of date with it: none when nothing changed. */
+export interface Changed<T> {
+  readonly value: T;
+  readonly readIds?: readonly ReadId[];
+}
+
+/** A note as it is looked up to be changed. */
+interface StoredNote {
+  readonly row: number;
+  readonly type: number;
+  readonly created_at: number;
+  readonly metadata: string | null;
+}
+
+const NOTHING = { value: undefined };
+/** Notes cleared away in one step; a deletion reads all of a picture's pages. */
+const CLEARED_NOTES = 20;
+const CLEARED_TAGS = 1_000;
+
+/**
+ * Every change of the database, each within a transaction that the caller begins and commits. See `Storage` for what
+ * they do. A `Refusal` is thrown before anything is changed.
+ */
+export class Changes {
+  readonly #caps: Caps;
+  readonly #sql: ReturnType<typeof statements>;
+  #feeds = 0;
+
+  constructor(db: Database, caps: Caps) {
+    this.#caps = caps;
+    this.#sql = statements(db);
+    this.recount();
+  }
+
+  /** To be called after a transaction was taken back. */
+  recount(): void {
+    this.#feeds = this.#sql.countFeeds.get()!.count;
+  }
+
+  post(name: FeedName, notes: readonly NewNote[], target: Target): Changed<Feed | undefined> {
+    const found = this.#sql.feedByName.get(name);
+    if (target.kind === 'new') {
+      if (found) return NOTHING;
+      const made = this.#make(name, target, notes);
+      return this.#add(made, notes);
+    }
+    if (!found || found.password_hash !== (target.passwordHash ?? null)) return NOTHING;
+    this.#refuseBeyond(found, notes);
+    return this.#add(found, notes);
+  }
+
+  create(name: FeedName, creation: FeedCreation): Changed<Feed | undefined> {
+    if (this.#sql.feedByName.get(name)) return NOTHING;
+    return changed(this.#make(name, creation, []));
+  }
+
+  replace(
+    allowed: AllowedFeed,
+    id: NoteId,
+    { bytes, sha256, added = [] }: Replacement,
+  ): Changed<Note | undefined> {
+    const { feed, note } = this.#find(allowed, id);
+    if (!feed || !note) return NOTHING;
+    this.#refuseBeyond(feed, added);
+    this.#sql.replace.run({
+      row: note.row,
+      bytes,
+      size: bytes.byteLength,
+      sha256: sha256 ?? null,
+      now: Date.now(),
+    });
+    return { ...this.#add(feed, added), value: this.#noteAt(note.row) };
+  }
+
+  setMeta(allowed: AllowedFeed, id: NoteId, meta: NoteMeta): Changed<Note | undefined> {
+    const { feed, note } = this.#find(allowed, id);
+    if (!feed || !note) return NOTHING;
+    const metadata = metadataOf(meta);
+    this.#removeTags(feed, id, note);
+    this.#sql.setMetadata.run(metadata, note.row);
+    this.#addTags(feed.id, id, { ...note, metadata });
+    return { ...this.#add(feed, []), value: this.#noteAt(note.row) };
+  }
+
+  remove(allowed: AllowedFeed, id: NoteId): Changed<boolean> {
+    const { feed, note } = this.#find(allowed, id);
+    if (!feed || !note) return { value: false };
+    const type = NOTE_TYPES[note.type]!;
+    this.#removeTags(feed, id, note);
+    this.#sql.removeNote.run(note.row);
+    if (feed.image === noteFile(id, type)) this.#sql.clearImage.run(feed.id);
+    const { notes, images } = countOf([{ type }]);
+    return { ...this.#count(feed, -notes, -images), value: true };
+  }
+
+  configure(allowed: AllowedFeed, { readId, ...settings }: FeedSettings): Changed<Feed | undefined> {
+    const feed = this.#feed(allowed);
+    if (!feed) return NOTHING;
+    if (readId !== feed.read_id && this.#sql.readIdHolder.get(readId)) throw readIdTaken();
+    // Through the file backend's JSON, so that what is shown of odd characters is the same.
+    const { title, description, showSender, image } =
+      parseSettings(serializeSettings(settings) ?? '') ?? NO_SETTINGS;
+    const row = this.#sql.configure.get({
+      id: feed.id,
+      readId,
+      title,
+      description,
+      showSender: showSender ? 1 : 0,
+      image: image !== undefined && this.#hasPicture(feed, image) ? image : null,
+    });
+    return sameSettings(row!, feed) ? { value: feedOf(feed) } : this.#touched(feed, [feed.read_id, readId]);
+  }
+
+  setPassword(allowed: AllowedFeed, passwordHash: string | undefined): Changed<boolean> {
+    const feed = this.#feed(allowed);
+    if (!feed) return { value: false };
+    this.#sql.setPassword.run(passwordHash ?? null, feed.id);
+    return { ...this.#touched(feed, [feed.read_id]), value: true };
+  }
+
+  deleteFeed(allowed: AllowedFeed): Changed<boolean> {
+    const feed = this.#feed(allowed);
+    if (!feed) return { value: false };
+    this.#sql.deleteFeed.run(feed.id);
+    this.#feeds -= 1;
+    return { value: true, readIds: [feed.read_id] };
+  }
+
+  /** Clears away some of what deleted feeds have left; false when nothing is left. */
+  clearSome(): boolean {
+    const feed = this.#sql.feedToClear.get();
+    if (!feed) return false;
+    const count =
+      this.#sql.clearTags.run(feed.id, CLEARED_TAGS).changes ||
+      this.#sql.clearNotes.run(feed.id, CLEARED_NOTES).changes;
+    if (count === 0) this.#sql.cleared.run(feed.id);
+    return true;
+  }
+
+  /** @throws Refusal `taken`, `feed_limit`, `note_limit`, `image_limit` */
+  #make(
+    name: FeedName,
+    { readId = randomReadId(), passwordHash }: FeedCreation,
+    notes: readonly NewNote[],
+  ): FeedRow {
+    if (this.#sql.readIdHolder.get(readId)) throw readIdTaken();
+    if (this.#caps.feeds > 0 && this.#feeds >= this.#caps.feeds) throw tooManyFeeds();
+    refuseBeyond(this.#caps, countOf(notes), { notes: 0, images: 0 });
+    this.#feeds += 1;
+    return this.#sql.makeFeed.get({ name, readId, passwordHash: passwordHash ?? null, now: Date.now() })!;
+  }
+
+  #feed({ name, key, passwordHash }: AllowedFeed): FeedRow | undefined {
+    const feed = this.#sql.feedByName.get(name);
+    const isAllowed = feed && String(feed.id) === key && feed.password_hash === (passwordHash ?? null);
+    return isAllowed ? feed : undefined;
+  }
+
+  #find(allowed: AllowedFeed, id: NoteId): { feed?: FeedRow | undefined; note?: StoredNote | undefined } {
+    const feed = this.#feed(allowed);
+    return { feed, note: feed && this.#sql.note.get(feed.id, id) };
+  }
+
+  #hasPicture(feed: FeedRow, file: NoteFile): boolean {
+    const named = parseNoteFile(file);
+    const isPicture = named !== undefined && named.type !== 'md';
+    return isPicture && this.#sql.noteOfType.get(feed.id, named.id, typeNumber(named.type)) !== undefined;
+  }
+
+  #refuseBeyond(feed: FeedRow, notes: readonly NewNote[]): void {
+    const taken = { notes: feed.note_count - feed.image_count, images: feed.image_count };
+    refuseBeyond(this.#caps, countOf(notes), taken);
+  }
+
+  #add(feed: FeedRow, notes: readonly NewNote[]): Changed<Feed> {
+    for (const note of notes) this.#insert(feed.id, note);
+    const { notes: texts, images } = countOf(notes);
+    return this.#count(feed, texts, images);
+  }
+
+  #insert(feed: number, { id, type: noteType, meta, bytes, sha256 }: NewNote): void {
+    const now = Date.now();
+    const [type, metadata, createdAt] = [typeNumber(noteType), metadataOf(meta), dateOfId(id) ?? now];
+    const { lastInsertRowid } = this.#sql.insert.run({
+      feed,
+      id,
+      type,
+      createdAt,
+      now,
+      metadata,
+      sha256: sha256 ?? null,
+      size: bytes.byteLength,
+      bytes,
+    });
+    this.#addTags(feed, id, { row: Number(lastInsertRowid), type, created_at: createdAt, metadata });
+  }
+
+  #addTags(feed: number, id: NoteId, { row, type, created_at, metadata }: StoredNote): void {
+    for (const tag of tagsOf(metadata)) this.#sql.addTag.run(feed, tag, created_at, id, type, row);
+  }
+
+  #removeTags(feed: FeedRow, id: NoteId, { type, created_at, metadata }: StoredNote): void {
+    for (const tag of tagsOf(metadata)) this.#sql.removeTag.run(feed.id, tag, created_at, id, type);
+  }
+
+  #noteAt(row: number): Note {
+    return noteOf(this.#sql.noteAt.get(row)!);
+  }
+
+  #touched(feed: FeedRow, readIds: readonly ReadId[]): Changed<Feed> {
+    return { ...this.#count(feed, 0, 0), readIds: [...new Set(readIds)] };
+  }
+
+  /** Counts notes that came or went, and with that the change itself. */
+  #count(feed: FeedRow, texts: number, images: number): Changed<Feed> {
+    return changed(this.#sql.count.get(texts + images, images, Date.now(), feed.id)!);
+  }
+}
+
+function changed(row: FeedRow): Changed<Feed> {
+  return { value: feedOf(row), readIds: [row.read_id] };
+}
+
+function tagsOf(metadata: string | null): readonly string[] {
+  return metadata === null ? [] : metaOf(metadata).tags;
+}
+
+function sameSettings(a: FeedRow, b: FeedRow): boolean {
+  const shown = ({ read_id, title, description, show_sender, image }: FeedRow) =>
+    JSON.stringify([read_id, title, description, show_sender, image]);
+  return shown(a) === shown(b);
+}
+
+function statements(db: Database) {
+  const prepare = <P extends unknown[] | object, R = unknown>(sql: string) =>
+    db.prepare(sql) as unknown as Statement<P extends unknown[] ? P : [P], R>;
+  return {
+    countFeeds: prepare<[], { count: number }>('SELECT count(*) AS count FROM feeds WHERE name IS NOT NULL'),
+    feedByName: prepare<[FeedName], FeedRow>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`),
+    readIdHolder: prepare<[ReadId], object>('SELECT 1 FROM feeds WHERE read_id = ?'),
+    makeFeed: prepare<object, FeedRow>(
+      `INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, $now)
+       RETURNING ${FEED_COLUMNS}`,
+    ),
+    count: prepare<[number, number, number, number], FeedRow>(
+      `UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ?, changed_at = max(changed_at, ?)
+       WHERE id = ? RETURNING ${FEED_COLUMNS}`,
+    ),
+    configure: prepare<object, FeedRow>(
+      `UPDATE feeds SET read_id = $readId, title = $title, description = $description, show_sender = $showSender,
+         image = $image WHERE id = $id RETURNING ${FEED_COLUMNS}`,
+    ),
+    clearImage: prepare<[number]>('UPDATE feeds SET image = NULL WHERE id = ?'),
+    setPassword: prepare<[string | null, number]>('UPDATE feeds SET password_hash = ? WHERE id = ?'),
+    deleteFeed: prepare<[number]>(
+      `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL WHERE id = ?`,
+    ),
+    note: prepare<[number, NoteId], StoredNote>(
+      'SELECT row, type, created_at, metadata FROM notes WHERE feed = ? AND id = ? ORDER BY type LIMIT 1',
+    ),
+    noteOfType: prepare<[number, NoteId, number], object>(
+      'SELECT 1 FROM notes WHERE feed = ? AND id = ? AND type = ?',
+    ),
+    noteAt: prepare<[number], NoteRow>(`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`),
+    insert: prepare<object>(
+      `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content)
+       VALUES ($feed, $id, $type, $createdAt, $now, $metadata, $sha256, $size, $bytes)`,
+    ),
+    // Two versions of a file never have the same time: it says which one somebody reads.
+    replace: prepare<object>(
+      `UPDATE notes SET content = $bytes, size = $size, sha256 = $sha256, modified_at = max(modified_at + 1, $now)
+       WHERE row = $row`,
+    ),
+    setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
+    removeNote: prepare<[number]>('DELETE FROM notes WHERE row = ?'),
+    addTag: prepare<[number, string, number, string, number, number]>(
+      'INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    removeTag: prepare<[number, string, number, string, number]>(
+      'DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?',
+    ),
+    feedToClear: prepare<[], { id: number }>(
+      'SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1',
+    ),
+    clearTags: prepare<[number, number]>(
+      `DELETE FROM tags WHERE (feed, tag, created_at, id, type) IN
+         (SELECT feed, tag, created_at, id, type FROM tags WHERE feed = ? LIMIT ?)`,
+    ),
+    clearNotes: prepare<[number, number]>(
+      'DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?)',
+    ),
+    cleared: prepare<[number]>('UPDATE feeds SET note_count = 0, image_count = 0 WHERE id = ?'),
+  };
+}

@@ -1,0 +1,57 @@
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { storeUnavailable } from '../refused-writes.ts';
+
+/** How long a connection waits for a lock that another program (a backup, a shell) holds, in ms. */
+const LOCK_WAIT_MS = 10_000;
+const PAGE_BYTES = 8192;
+
+/** A connection to the database file, and whether that is still the file at its path. */
+export class Connection {
+  readonly db: Database.Database;
+  readonly #path: string;
+  readonly #opened: Stats;
+
+  private constructor(path: string, db: Database.Database) {
+    this.#path = path;
+    this.db = db;
+    this.#opened = statSync(path);
+  }
+
+  /** For the one thread that writes; the file must be there, and may be empty. */
+  static forWriting(path: string): Connection {
+    const db = new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS });
+    // Only an empty file takes it, and only before anything else.
+    db.pragma(`page_size = ${PAGE_BYTES}`);
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    // Another thread copies the log into the database: whoever waits for a commit must not wait for that.
+    db.pragma('wal_autocheckpoint = 0');
+    return new Connection(path, db);
+  }
+
+  static forReading(path: string): Connection {
+    return new Connection(path, new Database(path, { readonly: true, timeout: LOCK_WAIT_MS }));
+  }
+
+  /** For the thread that copies the log into the database file. */
+  static forCheckpoints(path: string): Connection {
+    return new Connection(path, new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS }));
+  }
+
+  /**
+   * What is written to a file that has been taken away is lost without an error.
+   * @throws Refusal `store_unavailable` when the file at the path is not the one that was opened
+   */
+  mustBeThere(): void {
+    const now = statSync(this.#path, { throwIfNoEntry: false });
+    if (now?.ino === this.#opened.ino && now.dev === this.#opened.dev) return;
+    throw storeUnavailable(new Error('the database file is not the one that was opened'));
+  }
+
+  /** Throws the system's error when nothing can be written to the file or beside it. */
+  mustBeWritable(): void {
+    for (const path of [this.#path, dirname(this.#path)]) accessSync(path, constants.R_OK | constants.W_OK);
+  }
+}

@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { storeUnavailable } from '../refused-writes.ts';
+import { fromFailure } from './failures.ts';
+import { CLOSE, type News, type Order, type Told } from './orders.ts';
+
+/** The name of a method, what it takes and what it returns. */
+type Called<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? [A, R] : never };
+
+/**
+ * Calls methods of something that lives on a thread of its own. The calls of one turn of the event loop go there
+ * together, for a message costs the loop more than a call. A thread that dies takes only the calls it has with it.
+ */
+export class OrderThread<T> {
+  readonly #script: URL;
+  readonly #data: unknown;
+  readonly #onNews: (news: News) => void;
+  readonly #pending = new Map<number, PromiseWithResolvers<never>>();
+  #unsent: Order[] = [];
+  #worker: Worker | undefined;
+  #lastId = 0;
+
+  /** @param data what the script is given as its `workerData` */
+  constructor(script: URL, data: unknown, onNews: (news: News) => void = () => {}) {
+    this.#script = script;
+    this.#data = data;
+    this.#onNews = onNews;
+  }
+
+  /**
+   * Starts the thread, as its first call would. Throws an error with a sentence for the operator when it cannot do
+   * its work.
+   */
+  async start(): Promise<this> {
+    const started = Promise.withResolvers<void>();
+    this.#worker ??= this.#start(started);
+    await started.promise;
+    return this;
+  }
+
+  call<M extends keyof T & string>(method: M, ...args: Called<T>[M][0]): Promise<Called<T>[M][1]> {
+    this.#lastId += 1;
+    const answer = Promise.withResolvers<never>();
+    this.#pending.set(this.#lastId, answer);
+    if (this.#unsent.length === 0) setImmediate(() => this.#send());
+    this.#unsent.push({ id: this.#lastId, method, args });
+    return answer.promise;
+  }
+
+  /** Waits for the calls made, then ends the thread. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
+    const worker = this.#worker;
+    if (!worker) return;
+    const ended = once(worker, 'exit');
+    worker.postMessage(CLOSE);
+    await ended;
+  }
+
+  #send(): void {
+    this.#worker ??= this.#start();
+    const orders = this.#unsent;
+    this.#unsent = [];
+    this.#worker.postMessage(orders);
+  }
+
+  #start(started?: PromiseWithResolvers<void>): Worker {
+    const worker = new Worker(this.#script, { workerData: this.#data });
+    const fail = (cause: Error) => {
+      started?.reject(cause);
+      this.#fail(worker, cause);
+    };
+    worker.on('message', (told: Told) => {
+      if ('started' in told) started?.resolve();
+      else if ('refused' in told) fail(new Error(told.refused));
+      else this.#settle(told);
+    });
+    worker.on('error', fail);
+    return worker;
+  }
+
+  #settle({ answers, news }: Extract<Told, { answers: unknown }>): void {
+    if (news) this.#onNews(news);
+    for (const { id, result, failure } of answers) {
+      const answer = this.#pending.get(id);
+      this.#pending.delete(id);
+      if (failure === undefined) answer?.resolve(result as never);
+      else answer?.reject(fromFailure(failure));
+    }
+  }
+
+  /** Whoever waits is told that it failed; the next call starts another thread. */
+  #fail(worker: Worker, cause: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    for (const answer of this.#pending.values()) answer.reject(storeUnavailable(cause));
+    this.#pending.clear();
+    worker.terminate();
+  }
+}

@@ -1,0 +1,116 @@
+import type { Statement } from 'better-sqlite3';
+import {
+  type FeedName,
+  type NoteFile,
+  type NoteId,
+  noteFile,
+  parseNoteFile,
+  type ReadId,
+} from '../../feeds/names.ts';
+import { placeOf } from '../../feeds/order.ts';
+import type { Feed, Note, Page, PageQuery } from '../storage.ts';
+import type { Connection } from './connection.ts';
+import {
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  NOTE_COLUMNS,
+  type NoteRow,
+  noteOf,
+  typeNumber,
+} from './rows.ts';
+
+/** A note's bytes, with what says which they are. */
+export interface LoadedBytes {
+  readonly content: Uint8Array;
+  /** Ms since the epoch. */
+  readonly modifiedAt: number;
+  readonly sha256: string | undefined;
+}
+
+/** A place that is before every note, for the first page. */
+const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
+
+/** What is read of the database. Each call sees one state of it: all that was committed before. */
+export class Reads {
+  readonly #connection: Connection;
+  readonly #feed: Statement<[string], FeedRow>;
+  readonly #feedByReadId: Statement<[string], FeedRow>;
+  readonly #note: Statement<[string, string], NoteRow>;
+  readonly #page: Statement<[string, number, string, number, number], NoteRow>;
+  readonly #tagged: Statement<[string, string, number, string, number, number], NoteRow>;
+  readonly #bytes: Statement<
+    [string, string, number],
+    { content: Uint8Array; modified_at: number; sha256: string | null }
+  >;
+
+  constructor(connection: Connection) {
+    const { db } = connection;
+    this.#connection = connection;
+    this.#feed = db.prepare(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`);
+    this.#feedByReadId = db.prepare(
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
+    );
+    const notesOfFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
+    this.#note = db.prepare(
+      `SELECT ${NOTE_COLUMNS} ${notesOfFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
+    );
+    this.#page = db.prepare(
+      `SELECT ${NOTE_COLUMNS} ${notesOfFeed}
+         AND (notes.created_at, notes.id, notes.type) < (?, ?, ?)
+       ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT ?`,
+    );
+    this.#tagged = db.prepare(
+      `SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
+       WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
+       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
+    );
+    this.#bytes = db.prepare(
+      `SELECT notes.content, notes.modified_at, notes.sha256 ${notesOfFeed} AND notes.id = ? AND notes.type = ?`,
+    );
+  }
+
+  /** Throws when nothing can be read, or the file cannot be written. */
+  check(): void {
+    this.#connection.mustBeWritable();
+    this.feedByReadId('' as ReadId);
+  }
+
+  feed(name: FeedName): Feed | undefined {
+    this.#connection.mustBeThere();
+    const row = this.#feed.get(name);
+    return row && feedOf(row);
+  }
+
+  feedByReadId(readId: ReadId): Feed | undefined {
+    this.#connection.mustBeThere();
+    const row = this.#feedByReadId.get(readId);
+    return row && feedOf(row);
+  }
+
+  page(name: FeedName, { limit, before, tag }: PageQuery): Page {
+    this.#connection.mustBeThere();
+    const place = before && placeOf(before);
+    const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
+    const rows =
+      tag === undefined
+        ? this.#page.all(name, createdAt, id, type, limit + 1)
+        : this.#tagged.all(name, tag, createdAt, id, type, limit + 1);
+    const notes = rows.slice(0, limit).map(noteOf);
+    const last = rows.length > limit ? notes.at(-1) : undefined;
+    return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+  }
+
+  note(name: FeedName, id: NoteId): Note | undefined {
+    this.#connection.mustBeThere();
+    const row = this.#note.get(name, id);
+    return row && noteOf(row);
+  }
+
+  bytes(name: FeedName, file: NoteFile): LoadedBytes | undefined {
+    this.#connection.mustBeThere();
+    const named = parseNoteFile(file);
+    const row = named && this.#bytes.get(name, named.id, typeNumber(named.type));
+    return row && { content: row.content, modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
+  }
+}

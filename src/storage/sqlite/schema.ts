@@ -1,0 +1,82 @@
+import type { Database } from 'better-sqlite3';
+
+/**
+ * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
+ * been released is never changed: a new version is added at the end.
+ *
+ * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
+ * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
+ * `content` comes last, so that everything else is read without it.
+ */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE feeds (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     name TEXT UNIQUE,
+     read_id TEXT NOT NULL UNIQUE,
+     password_hash TEXT,
+     title TEXT NOT NULL DEFAULT '',
+     description TEXT NOT NULL DEFAULT '',
+     show_sender INTEGER NOT NULL DEFAULT 1,
+     image TEXT,
+     note_count INTEGER NOT NULL DEFAULT 0,
+     image_count INTEGER NOT NULL DEFAULT 0,
+     changed_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX feeds_to_clear ON feeds (id) WHERE name IS NULL AND note_count > 0;
+
+   CREATE TABLE notes (
+     row INTEGER PRIMARY KEY,
+     feed INTEGER NOT NULL,
+     id TEXT NOT NULL,
+     type INTEGER NOT NULL,
+     created_at INTEGER NOT NULL,
+     modified_at INTEGER NOT NULL,
+     metadata TEXT,
+     sha256 TEXT,
+     size INTEGER NOT NULL,
+     content BLOB NOT NULL
+   ) STRICT;
+   CREATE UNIQUE INDEX notes_by_file ON notes (feed, id, type);
+   CREATE INDEX notes_in_order ON notes (feed, created_at, id, type);
+
+   CREATE TABLE tags (
+     feed INTEGER NOT NULL,
+     tag TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     id TEXT NOT NULL,
+     type INTEGER NOT NULL,
+     note INTEGER NOT NULL,
+     PRIMARY KEY (feed, tag, created_at, id, type)
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+/** The version that this program reads and writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/**
+ * Brings a database to the version of this program, each step in a transaction. Throws an error with a sentence for
+ * the operator when it is of a newer version, or is something else.
+ */
+export function migrate(db: Database): void {
+  const version = versionOf(db);
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `The database was made by a newer version of this service (schema ${version}, this one knows ` +
+        `${SCHEMA_VERSION}): start that version.`,
+    );
+  }
+  if (version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() !== undefined) {
+    throw new Error('The file named by SERVICE_DATABASE_URL is a database of something else.');
+  }
+  for (const [done, sql] of MIGRATIONS.entries()) {
+    if (done < version) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      db.pragma(`user_version = ${done + 1}`);
+    }).immediate();
+  }
+}
+
+function versionOf(db: Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}

@@ -1,0 +1,232 @@
+import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpoint-sqlite.ts';
+import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
+import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
+import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { CommitObserver } from '../commit-observer.ts';
+import type { Owner } from '../files/durable.ts';
+import { storeUnavailable } from '../refused-writes.ts';
+import type {
+  AllowedFeed,
+  Caps,
+  Feed,
+  FeedChange,
+  FeedCreation,
+  FeedSettings,
+  NewNote,
+  Note,
+  NoteMeta,
+  Page,
+  PageQuery,
+  Replacement,
+  Storage,
+  StoredFile,
+  Target,
+} from '../storage.ts';
+import { Turns } from '../turns.ts';
+import type { Changed, Changes } from './changes.ts';
+import { DatabaseFile } from './database-file.ts';
+import { LoadedFile } from './loaded-file.ts';
+import { OrderThread } from './order-thread.ts';
+import type { News } from './orders.ts';
+import type { Reads } from './reads.ts';
+
+export interface SqliteOptions {
+  /** The database file; made where there is none. */
+  readonly file: string;
+  /** Who owns the files made; the process's own user when absent. */
+  readonly owner?: Owner | undefined;
+  readonly caps: Caps;
+  readonly log: Pick<Log, 'error'>;
+  /** Told of every write and of every commit; without one nothing is measured. */
+  readonly commits?: CommitObserver | undefined;
+}
+
+/** A write: a method of `Changes` that another thread calls. */
+type Write = Exclude<keyof Changes, 'recount' | 'clearSome'>;
+type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
+
+interface Threads {
+  readonly writer: OrderThread<Pick<Changes, Write>>;
+  /** Who may write is asked by every request, so it must not wait behind long texts. */
+  readonly feeds: OrderThread<Reads>;
+  readonly notes: OrderThread<Reads>;
+  readonly checkpoints: OrderThread<Checkpoints>;
+}
+
+const script = (name: string) => new URL(`../../../workers/${name}.ts`, import.meta.url);
+
+/**
+ * Opens the storage in one SQLite file (spec.md, "Storage on the database backends"). Throws an error with a sentence
+ * for the operator when another process uses the file, or when it cannot be used.
+ */
+export async function openSqlite(options: SqliteOptions): Promise<Storage> {
+  const file = DatabaseFile.take(options.file, options.owner);
+  try {
+    return await SqliteStorage.start(options, file);
+  } catch (error) {
+    file.release();
+    throw error;
+  }
+}
+
+class SqliteStorage implements Storage {
+  readonly #file: DatabaseFile;
+  readonly #threads: Threads;
+  readonly #commits: CommitObserver | undefined;
+  readonly #listeners: ((change: FeedChange) => void)[] = [];
+  /** What is changed by a function is read first, so of one feed one such change at a time. */
+  readonly #turns = new Turns<FeedName>();
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  private constructor(file: DatabaseFile, threads: Threads, commits: CommitObserver | undefined) {
+    this.#file = file;
+    this.#threads = threads;
+    this.#commits = commits;
+  }
+
+  static async start({ caps, log, commits }: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
+    const { path } = file;
+    const ofOthers: SqliteReaderData & SqliteCheckpointData = { path };
+    const checkpoints = new OrderThread<Checkpoints>(script('checkpoint-sqlite'), ofOthers);
+    let isCopying = false;
+    const onNews = ({ commits: sizes, wantsCheckpoint }: News) => {
+      if (commits) for (const writes of sizes) commits.committed(writes);
+      if (!wantsCheckpoint || isCopying) return;
+      isCopying = true;
+      checkpoints
+        .call('checkpoint')
+        .catch((err) => log.error('the log of the database cannot be copied into it', { err }))
+        .finally(() => {
+          isCopying = false;
+        });
+    };
+    // First: it makes the tables, and says what is wrong with the file.
+    const ofWriter: SqliteWriterData = { path, caps };
+    const writer = new OrderThread<Pick<Changes, Write>>(script('write-sqlite'), ofWriter, onNews);
+    await writer.start();
+    const reading = () => new OrderThread<Reads>(script('read-sqlite'), ofOthers).start();
+    const [feeds, notes] = await Promise.all([reading(), reading()]);
+    return new SqliteStorage(file, { writer, feeds, notes, checkpoints }, commits);
+  }
+
+  feed(name: FeedName): Promise<Feed | undefined> {
+    return this.#run(() => this.#threads.feeds.call('feed', name));
+  }
+
+  feedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    return this.#run(() => this.#threads.feeds.call('feedByReadId', readId));
+  }
+
+  page(name: FeedName, query: PageQuery): Promise<Page> {
+    return this.#run(() => this.#threads.notes.call('page', name, query));
+  }
+
+  note(name: FeedName, id: NoteId): Promise<Note | undefined> {
+    return this.#run(() => this.#threads.notes.call('note', name, id));
+  }
+
+  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
+    const loaded = await this.#run(() => this.#threads.notes.call('bytes', name, file));
+    return loaded && new LoadedFile(loaded);
+  }
+
+  post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+    return this.#write('post', name, notes.map(sendable), target);
+  }
+
+  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
+    const { added = [] } = replacement;
+    return this.#write('replace', keyOf(feed), id, { ...sendable(replacement), added: added.map(sendable) });
+  }
+
+  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
+    return this.#turns.alone(feed.name, async () => {
+      const note = await this.note(feed.name, id);
+      return note && this.#write('setMeta', keyOf(feed), id, change(note.meta));
+    });
+  }
+
+  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
+    return this.#write('remove', keyOf(feed), id);
+  }
+
+  configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
+    return this.#turns.alone(feed.name, async () => {
+      const now = await this.feed(feed.name);
+      const isAllowed = now?.key === feed.key && now.passwordHash === feed.passwordHash;
+      return isAllowed ? this.#write('configure', keyOf(feed), change(now)) : undefined;
+    });
+  }
+
+  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
+    return this.#write('setPassword', keyOf(feed), passwordHash);
+  }
+
+  create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
+    return this.#write('create', name, creation);
+  }
+
+  deleteFeed(feed: AllowedFeed): Promise<boolean> {
+    return this.#write('deleteFeed', keyOf(feed));
+  }
+
+  onChange(listener: (change: FeedChange) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async check(): Promise<void> {
+    await this.#run(() => this.#threads.feeds.call('check'));
+    if (!this.#file.isLocked)
+      throw storeUnavailable(new Error('the lock file is not the one that was locked'));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.allSettled(this.#running);
+    const { writer, ...others } = this.#threads;
+    await Promise.all(Object.values(others).map((thread) => thread.close()));
+    await writer.close();
+    this.#file.release();
+  }
+
+  async #write<W extends Write>(method: W, ...args: Parameters<Changes[W]>): Promise<Value<W>> {
+    return this.#run(async () => {
+      const begunAt = this.#commits ? performance.now() : 0;
+      try {
+        const answer: Promise<unknown> = this.#threads.writer.call(method, ...args);
+        const { value, readIds } = (await answer) as Changed<Value<W>>;
+        if (readIds) for (const listener of this.#listeners) listener({ readIds });
+        return value;
+      } finally {
+        this.#commits?.wrote(performance.now() - begunAt);
+      }
+    });
+  }
+
+  /** Something that the closing waits for. */
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw storeUnavailable(new Error('the storage is closed'));
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
+
+/** Of a feed only what says which it is, for the rest costs something on its way to the thread. */
+function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
+  return { name, key, passwordHash };
+}
+
+/** Shared memory is shared; of other memory exactly these bytes are copied, not the buffer they are a part of. */
+function sendable<P extends { readonly bytes: Uint8Array }>(part: P): P {
+  const { bytes } = part;
+  if (bytes.byteLength === bytes.buffer.byteLength || bytes.buffer instanceof SharedArrayBuffer) return part;
+  return { ...part, bytes: new Uint8Array(bytes) };
+}

@@ -1,0 +1,21 @@
+import t from 'tap';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import { type Backend, testContract } from './contract.ts';
+import { testEdits } from './contract-edits.ts';
+import { testManyNotes } from './contract-many.ts';
+import { dataFolder, keptLog } from './files-support.ts';
+import { databaseIn } from './sqlite-support.ts';
+
+const backend: Backend = {
+  name: 'sqlite',
+  create: async (t, caps) => {
+    const dir = await dataFolder(t);
+    return { open: () => openSqlite({ file: databaseIn(dir), caps, log: keptLog() }) };
+  },
+};
+
+t.setTimeout(120_000);
+
+testContract(backend);
+testEdits(backend);
+testManyNotes(backend);

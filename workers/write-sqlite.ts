@@ -1,0 +1,85 @@
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Changes } from '../src/storage/sqlite/changes.ts';
+import { Connection } from '../src/storage/sqlite/connection.ts';
+import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
+import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
+import { migrate } from '../src/storage/sqlite/schema.ts';
+import { serve, tell } from '../src/storage/sqlite/serve.ts';
+import { WriteLog } from '../src/storage/sqlite/write-log.ts';
+import type { Caps } from '../src/storage/storage.ts';
+
+/** What the thread is started with. */
+export interface SqliteWriterData {
+  readonly path: string;
+  readonly caps: Caps;
+}
+
+/** The most that one commit is for: what comes later must not wait for ever, nor the log grow without end. */
+const COMMIT_WRITES = 500;
+const COMMIT_BYTES = 8 * 1024 * 1024;
+
+serve(() => {
+  const { path, caps } = workerData as SqliteWriterData;
+  const connection = Connection.forWriting(path);
+  migrate(connection.db);
+  const changes = new Changes(connection.db, caps);
+  const commit = new GroupCommit(connection, changes);
+  const log = new WriteLog(connection.db);
+  let isClearing = false;
+
+  /** What deleted feeds have left goes bit by bit, whenever nothing else waits. */
+  const clear = () => {
+    const [{ result }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Answer];
+    isClearing = result === true;
+    if (isClearing) setImmediate(clear);
+  };
+  const clearLater = () => {
+    if (!isClearing) setImmediate(clear);
+    isClearing = true;
+  };
+  clearLater();
+
+  const work = (first: readonly Order[]) => {
+    for (let rest = withQueued(first); rest.length > 0; ) {
+      const count = fitting(rest);
+      const orders = rest.slice(0, count);
+      rest = rest.slice(count);
+      const answers = commit.run(orders);
+      const wantsCheckpoint = log.isLong();
+      tell({
+        answers,
+        news: { commits: [answers.filter(({ failure }) => !failure).length], wantsCheckpoint },
+      });
+      log.bound();
+      if (orders.some(({ method }) => method === 'deleteFeed')) clearLater();
+    }
+  };
+  return { connection, work };
+});
+
+/** Everything that came while the last commit ran. */
+function withQueued(first: readonly Order[]): readonly Order[] {
+  const orders = [...first];
+  for (let more = receiveMessageOnPort(parentPort!); more; more = receiveMessageOnPort(parentPort!))
+    orders.push(...(more.message as readonly Order[]));
+  return orders;
+}
+
+/** How many of the orders one commit is for. */
+function fitting(orders: readonly Order[]): number {
+  let bytes = 0;
+  let count = 0;
+  for (const { args } of orders.slice(0, COMMIT_WRITES)) {
+    bytes += bytesIn(args);
+    if (count > 0 && bytes > COMMIT_BYTES) break;
+    count += 1;
+  }
+  return count;
+}
+
+/** The bytes of notes in the arguments of an order. */
+function bytesIn(value: unknown): number {
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, member) => sum + bytesIn(member), 0);
+}
