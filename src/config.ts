@@ -5,6 +5,7 @@ import { type Environment, integer, isSet, oneOf, onOff, readSetting, type Setti
 import {
   baseUrl,
   feedNames,
+  fileUrl,
   folder,
   host,
   lineOfText,
@@ -42,7 +43,8 @@ const SETTINGS = {
   title: lineOfText('SERVICE_TITLE', 'Note Feed', 100),
   password: secretText('SERVICE_PASSWORD', [1, 256]),
   trustProxy: onOff('SERVICE_TRUST_PROXY', false),
-  storage: { ...oneOf('SERVICE_STORAGE', 'fs', ['fs']), rule: 'fs, the only storage so far' },
+  storage: { ...oneOf('SERVICE_STORAGE', 'fs', ['fs', 'sqlite']), rule: 'fs or sqlite, the storages so far' },
+  databaseFile: fileUrl('SERVICE_DATABASE_URL'),
   images: {
     ...oneOf('SERVICE_IMAGES', 'db', ['db']),
     rule: 'db, for pictures have no store of their own so far',
@@ -79,7 +81,6 @@ const SETTINGS = {
  * ignored one would be a surprise: it is refused.
  */
 const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[] = [
-  ['database', ['SERVICE_DATABASE_URL']],
   [
     'image store',
     [
@@ -135,6 +136,7 @@ export function readConfig(env: Environment): Config {
   const config = Object.freeze(Object.fromEntries(values)) as Config;
   problems.push(
     ...settingsOfLaterVersions(env),
+    ...databaseProblems(env, config),
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
   );
@@ -153,6 +155,15 @@ function settingsOfLaterVersions(env: Environment): string[] {
       .filter((name) => isSet(env, name))
       .map((name) => `${name} must not be set: this version has no ${lacking} yet`),
   );
+}
+
+function databaseProblems(env: Environment, { storage, databaseFile }: Config): string[] {
+  if (storage === 'fs') {
+    if (databaseFile === undefined) return [];
+    return ['SERVICE_DATABASE_URL must not be set where SERVICE_STORAGE is fs, which has no database'];
+  }
+  if (isSet(env, 'SERVICE_SECRET')) return [];
+  return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
 }
 
 function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Config): string[] {

@@ -20,8 +20,7 @@ import { ViewMaker } from './read/view-maker.ts';
 import { Guard } from './routes/guard.ts';
 import { operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
-import { openFiles } from './storage/files/files.ts';
-import { loadSecret } from './storage/files/secret.ts';
+import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
@@ -43,12 +42,9 @@ const LEFTOVER_MS = 1_000;
 /** Puts the parts together and starts them. The promise settles when the service takes requests. */
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
   await mkdir(config.dataDir, { recursive: true });
-  const secret = config.secret ?? (await loadSecret(config.dataDir, owner));
-  const caps = { feeds: config.maxFeeds, notes: config.maxNotesPerFeed, images: config.maxImagesPerFeed };
   // Loaded only where it is asked for: without it nothing is counted.
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
-  const commits = metrics?.commits;
-  const storage = await openFiles({ dir: config.dataDir, secret, owner, log, caps, commits });
+  const { storage, secret } = await openStorage(config, log, { owner, commits: metrics?.commits });
   // Pools of their own: a text that takes long to read must keep no other work from being done.
   const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
   const checks = new WorkerPool(ofWorkers);

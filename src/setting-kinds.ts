@@ -61,6 +61,20 @@ export function folder(name: string, fallback: string): Setting<string> {
   return { name, fallback: resolve(fallback), rule, parse, secret: false };
 }
 
+/**
+ * The path in a `file:` URL, absolute from then on: `file:notes.db` and `file:/srv/notes.db` as well as
+ * `file:///srv/notes.db`. A wrong one may be that of a server, with a password in it.
+ */
+export function fileUrl(name: string): Setting<string | undefined> {
+  const parse = (value: string) => {
+    const path = /^file:(?:\/\/(?=\/))?([^\0?#%]+)$/.exec(value)?.[1];
+    const usable = path !== undefined && !path.startsWith('//') && !path.endsWith('/');
+    return usable ? resolve(path) : undefined;
+  };
+  const rule = 'a file: URL such as file:/srv/notes.db, without ?, # and %';
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
 /** A file that can be read now, by an absolute path from then on. */
 export function readableFile(name: string): Setting<string | undefined> {
   const parse = (value: string) => {

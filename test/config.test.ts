@@ -26,6 +26,7 @@ t.test('without any variable everything has its default', async (t) => {
     title: 'Note Feed',
     trustProxy: false,
     storage: 'fs',
+    databaseFile: undefined,
     secret: undefined,
     allowCustomIds: true,
     imageUploads: true,
@@ -156,7 +157,20 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'one line of at most 100 characters, without control characters',
   },
   SERVICE_TRUST_PROXY: { values: ['yes', 'true', '2'], rule: '1 (on) or 0 (off)' },
-  SERVICE_STORAGE: { values: ['sqlite', 'postgres', 'FS'], rule: 'fs, the only storage so far' },
+  SERVICE_STORAGE: { values: ['postgres', 'FS', 'SQLite'], rule: 'fs or sqlite, the storages so far' },
+  SERVICE_DATABASE_URL: {
+    values: [
+      'postgres://me:hush@db/notes',
+      '/srv/notes.db',
+      'file:',
+      'file:/srv/',
+      'file://host/notes.db',
+      'file:notes.db?mode=ro',
+      'file:a%20b',
+    ],
+    rule: 'a file: URL such as file:/srv/notes.db, without ?, # and %',
+    hidden: true,
+  },
   SERVICE_SECRET: { values: ['x'.repeat(31)], rule: 'at least 32 bytes long', hidden: true },
   SERVICE_RESERVED_FEEDS: {
     values: ['News', 'a,b c', 'x'.repeat(65)],
@@ -240,7 +254,6 @@ function passwordRow(min: number, max: number) {
 
 /** What has no place in this version. */
 const NOT_YET: Record<string, string> = {
-  SERVICE_DATABASE_URL: 'database',
   SERVICE_IMAGES_DIR: 'image store',
   SERVICE_S3_ENDPOINT: 'image store',
   SERVICE_S3_BUCKET: 'image store',
@@ -286,6 +299,25 @@ t.test('what this version does not have refuses the start rather than being igno
     t.strictSame(problems({ [`${name}_FILE`]: '/no/such/file' }), problem);
     t.strictSame(problems({ [name]: '' }), []);
   }
+});
+
+t.test('a database is a file, and needs a secret', async (t) => {
+  const env = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 's'.repeat(32) };
+  t.match(readConfig(env), { storage: 'sqlite', databaseFile: undefined });
+  for (const [url, path] of [
+    ['file:/srv/my notes.db', '/srv/my notes.db'],
+    ['file:///srv/notes.db', '/srv/notes.db'],
+    ['file:notes.db', resolve('notes.db')],
+  ])
+    t.equal(readConfig({ ...env, SERVICE_DATABASE_URL: url }).databaseFile, path);
+  const lacking = ['SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is sqlite'];
+  t.strictSame(problems({ SERVICE_STORAGE: 'sqlite' }), lacking);
+  t.strictSame(problems({ ...env, SERVICE_SECRET: 'short' }), [
+    'SERVICE_SECRET must be at least 32 bytes long',
+  ]);
+  t.strictSame(problems({ SERVICE_DATABASE_URL: 'file:/srv/notes.db' }), [
+    'SERVICE_DATABASE_URL must not be set where SERVICE_STORAGE is fs, which has no database',
+  ]);
 });
 
 t.test('a report address may be one of mail', async (t) => {

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import type { Order } from '../src/storage/sqlite/orders.ts';
-import { answerOf, serve, tell } from '../src/storage/sqlite/serve.ts';
+import { answerOf, serve, tell } from './serve-orders.ts';
 
 /** What the thread is started with. */
 export interface SqliteCheckpointData {

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
 import { Reads } from '../src/storage/sqlite/reads.ts';
-import { answerOf, serve, tell } from '../src/storage/sqlite/serve.ts';
+import { answerOf, serve, tell } from './serve-orders.ts';
 
 /** What the thread is started with. */
 export interface SqliteReaderData {

@@ -4,9 +4,9 @@ import { Connection } from '../src/storage/sqlite/connection.ts';
 import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
 import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
 import { migrate } from '../src/storage/sqlite/schema.ts';
-import { serve, tell } from '../src/storage/sqlite/serve.ts';
 import { WriteLog } from '../src/storage/sqlite/write-log.ts';
 import type { Caps } from '../src/storage/storage.ts';
+import { serve, tell } from './serve-orders.ts';
 
 /** What the thread is started with. */
 export interface SqliteWriterData {

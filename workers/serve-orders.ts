@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
-import { BACKGROUND_NICE } from '../../background.ts';
-import type { Connection } from './connection.ts';
-import { asRefusal, toFailure } from './failures.ts';
-import { type Answer, CLOSE, type Order, type Told } from './orders.ts';
+import { BACKGROUND_NICE } from '../src/background.ts';
+import type { Connection } from '../src/storage/sqlite/connection.ts';
+import { asRefusal, toFailure } from '../src/storage/sqlite/failures.ts';
+import { type Answer, CLOSE, type Order, type Told } from '../src/storage/sqlite/orders.ts';
 
 /** What does the orders of this thread. */
 interface Served {

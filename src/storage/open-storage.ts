@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { Owner } from '../privileges.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { CommitObserver } from './commit-observer.ts';
+import { openFiles } from './files/files.ts';
+import { loadSecret } from './files/secret.ts';
+import { openSqlite } from './sqlite/sqlite.ts';
+import type { Storage } from './storage.ts';
+
+/** What the database is called in DATA_DIR unless SERVICE_DATABASE_URL says where it is. */
+const DATABASE_FILE = 'notefeed.db';
+
+type StorageSettings = Pick<
+  Config,
+  'storage' | 'dataDir' | 'databaseFile' | 'secret' | 'maxFeeds' | 'maxNotesPerFeed' | 'maxImagesPerFeed'
+>;
+
+export interface OpenedStorage {
+  readonly storage: Storage;
+  /** What signs and hashes: the one set, else the one that the files hold. */
+  readonly secret: Uint8Array;
+}
+
+/**
+ * Opens the storage that the settings name: the only place that knows which there are. DATA_DIR must exist.
+ * Throws an error with a sentence for the operator when it cannot be opened.
+ */
+export async function openStorage(
+  settings: StorageSettings,
+  log: Log,
+  { owner, commits }: { readonly owner: Owner | undefined; readonly commits: CommitObserver | undefined },
+): Promise<OpenedStorage> {
+  const { dataDir, maxFeeds, maxNotesPerFeed, maxImagesPerFeed } = settings;
+  const caps = { feeds: maxFeeds, notes: maxNotesPerFeed, images: maxImagesPerFeed };
+  const parts = { owner, caps, log, commits };
+  if (settings.storage === 'sqlite') {
+    const { databaseFile = join(dataDir, DATABASE_FILE), secret } = settings;
+    if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
+    return { storage: await openSqlite({ ...parts, file: databaseFile }), secret };
+  }
+  const secret = settings.secret ?? (await loadSecret(dataDir, owner));
+  return { storage: await openFiles({ ...parts, dir: dataDir, secret }), secret };
+}
