@@ -1,79 +1,19 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { type FeedName, type NoteFile, noteFile, parseNoteFile } from '../../src/feeds/names.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import { bytesOf } from './contract.ts';
+import type { FeedName } from '../../src/feeds/names.ts';
 import { dataFolder, opened } from './files-support.ts';
+import { isWhole, listedAreWhole, postAndKill } from './kills.ts';
 
 const KILLS = 12;
 
 t.setTimeout(90_000);
 
-/** Starts the posting, kills it at a random moment after its first notes; returns the lines it printed. */
-async function postAndKill(dir: string): Promise<string[]> {
-  const script = new URL('../fixtures/post-notes.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output += text;
-  });
-  const closed = once(child, 'close');
-  await once(child.stdout, 'data');
-  await wait(Math.random() * 150);
-  child.kill('SIGKILL');
-  await closed;
-  return output.split('\n').slice(0, -1);
-}
-
-async function isWhole(storage: Storage, line: string): Promise<boolean> {
-  const [feed, file, length] = line.split(' ') as [FeedName, NoteFile, string];
-  const { id, type } = parseNoteFile(file)!;
-  const note = await storage.note(feed, id);
-  const stored = await storage.open(feed, file);
-  if (!note || !stored) return false;
-  const text = (await bytesOf(stored)).toString();
-  await stored.close();
-  const isRight = isText(id, text) && (text.length === Number(length) || text.endsWith(' edited'));
-  return note.type === type && isRight && String(note.meta.tags) === 't';
-}
-
-function isText(id: string, text: string): boolean {
-  const [own, needed, end = ''] = text.split(' ');
-  return own === id && needed !== undefined && /^(x*|edit|edited)$/.test(end);
-}
-
-/** Everything listed is whole: text and metadata are those of one post, and what came with it is there too. */
-async function listedAreWhole(storage: Storage, feed: FeedName): Promise<boolean> {
-  const texts = new Map<string, string>();
-  let before: Awaited<ReturnType<Storage['page']>>['next'];
-  do {
-    const page = await storage.page(feed, { limit: 100, before });
-    for (const { id, type, meta } of page.notes) {
-      const stored = await storage.open(feed, noteFile(id, type));
-      const text = (await bytesOf(stored!)).toString();
-      await stored!.close();
-      if (String(meta.tags) !== 't' || !isText(id, text)) return false;
-      texts.set(noteFile(id, type), text);
-    }
-    before = page.next;
-  } while (before);
-  return [...texts.values()].every((text) => {
-    const [, needed = '', end] = text.split(' ');
-    if (needed === '-') return true;
-    return end === 'edit' ? texts.get(needed)?.endsWith(' edited') : texts.has(needed);
-  });
-}
-
 t.test(
   'no kill loses an acknowledged note, shows a half one, or leaves anything unfinished behind',
   async (t) => {
     const dir = await dataFolder(t);
-    const lines: string[] = [];
-    for (let i = 0; i < KILLS; i += 1) lines.push(...(await postAndKill(dir)));
+    const lines = await postAndKill(dir, 'files', KILLS);
     const storage = await opened(t, dir);
     const lost = [];
     for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);

@@ -1,15 +1,12 @@
-import { join } from 'node:path';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { databaseIn } from '../support/open-backend.ts';
 import { NO_CAPS } from '../support/storing.ts';
 import { keptLog } from './files-support.ts';
 
 interface Teardown {
   teardown(work: () => unknown): void;
 }
-
-/** The database file of a test's folder. */
-export const databaseIn = (dir: string) => join(dir, 'notes.db');
 
 /** Opens the storage in a folder; closed when the test ends. */
 export async function opened(

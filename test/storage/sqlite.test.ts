@@ -1,10 +1,10 @@
 import t from 'tap';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import { databaseIn } from '../support/open-backend.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testManyNotes } from './contract-many.ts';
 import { dataFolder, keptLog } from './files-support.ts';
-import { databaseIn } from './sqlite-support.ts';
 
 const backend: Backend = {
   name: 'sqlite',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
 import type { Log } from '../../src/telemetry/log.ts';
+import { storageSettings } from './storage-settings.ts';
 
 /** A line that the service logged. */
 export interface LogLine {
@@ -58,7 +59,7 @@ export async function start(
     linesLost: () => 0,
     close: async () => {},
   };
-  const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir };
+  const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...storageSettings() };
   const config = readConfig({ ...address, SERVICE_WORKERS: '2', SERVICE_RATE_LIMIT: '0', ...env });
   const service = await startService(config, log, undefined);
   let stopped: Promise<void> | undefined;
