@@ -6,6 +6,8 @@ import { storeUnavailable } from '../refused-writes.ts';
 /** How long a connection waits for a lock that another program (a backup, a shell) holds, in ms. */
 const LOCK_WAIT_MS = 10_000;
 const PAGE_BYTES = 8192;
+/** What the file of the log is cut down to when the log begins anew. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 /** A connection to the database file, and whether that is still the file at its path. */
 export class Connection {
@@ -28,6 +30,7 @@ export class Connection {
     db.pragma('synchronous = FULL');
     // Another thread copies the log into the database: whoever waits for a commit must not wait for that.
     db.pragma('wal_autocheckpoint = 0');
+    db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
     return new Connection(path, db);
   }
 

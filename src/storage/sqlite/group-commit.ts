@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { Refusal } from '../../refusals.ts';
 import type { Changes } from './changes.ts';
 import type { Connection } from './connection.ts';
@@ -32,6 +33,7 @@ export class GroupCommit {
       db.exec('COMMIT');
     } catch (error) {
       this.#takeBack();
+      if (isFull(error)) this.#makeRoom();
       if (orders.length === 1) return allFailed(orders, error);
       return orders.flatMap((order) => this.run([order]));
     }
@@ -60,6 +62,19 @@ export class GroupCommit {
     if (db.inTransaction) db.exec('ROLLBACK');
     this.#changes.recount();
   }
+
+  /** What was taken back leaves a long log behind. It goes where what it holds has a place in the database. */
+  #makeRoom(): void {
+    try {
+      this.#connection.db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
 }
 
 function allFailed(orders: readonly Order[], error: unknown): Answer[] {

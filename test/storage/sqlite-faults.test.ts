@@ -1,0 +1,180 @@
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import type { Storage } from '../../src/storage/storage.ts';
+import { databaseIn } from '../support/open-backend.ts';
+import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
+import { edits, NEW, OPEN, post } from '../support/storing.ts';
+import { bytesOf, feedName, idsOf, newNote, textOf } from './contract.ts';
+import { tally } from './contract-edits.ts';
+import { dataFolder, eventually } from './files-support.ts';
+import { opened } from './sqlite-support.ts';
+
+t.setTimeout(180_000);
+
+const MIB = 1024 * 1024;
+const name = feedName('feed');
+const needsMount = { skip: CANNOT_MOUNT };
+
+/** A look into the database from outside. */
+function look<T>(dir: string, sql: string): T {
+  const db = new Database(databaseIn(dir), { readonly: true });
+  try {
+    return db.prepare(sql).get() as T;
+  } finally {
+    db.close();
+  }
+}
+
+async function filesAreWhole(storage: Storage): Promise<boolean> {
+  const { notes } = await storage.page(name, { limit: 100 });
+  for (const { id, type, size } of notes) {
+    const file = await storage.open(name, `${id}.${type}` as never);
+    if (!file || (await bytesOf(file)).byteLength !== size) return false;
+  }
+  return true;
+}
+
+t.test(
+  'a full disk refuses with storage_full, keeps nothing half, and is well again',
+  needsMount,
+  async (t) => {
+    const dir = await smallDisk(t, '6m');
+    const ballast = join(dir, 'ballast');
+    writeFileSync(ballast, Buffer.alloc(2 * MIB));
+    const storage = await opened(t, dir);
+    const kept = newNote('kept', 'md', { title: 'T', tags: ['x'] });
+    await post(storage, name, kept);
+    const large = newNote(Buffer.alloc(8 * MIB), 'png', { alt: 'a', tags: [] });
+    await t.rejects(post(storage, name, large), { code: 'storage_full', status: 507, cause: Error });
+    await t.rejects(storage.post(feedName('new'), [large], NEW), { code: 'storage_full' });
+    t.equal(await storage.feed(feedName('new')), undefined);
+    const many = Array.from({ length: 12 }, () => newNote(Buffer.alloc(400 * 1024), 'png'));
+    const settled = await Promise.allSettled(many.map((note) => storage.post(name, [note], OPEN)));
+    const { object: stored = 0, storage_full: refused = 0 } = tally(settled);
+    t.ok(refused > 0 && stored + refused === 12, `${stored} stored, ${refused} refused`);
+    t.match(await storage.feed(name), { noteCount: 1 + stored, imageCount: stored });
+    t.equal((await storage.page(name, { limit: 100 })).notes.length, 1 + stored);
+    t.ok(await filesAreWhole(storage));
+    rmSync(ballast);
+    await post(storage, name, newNote(Buffer.alloc(MIB), 'png'));
+    t.equal(textOf(await storage.note(name, kept.id)), 'kept');
+  },
+);
+
+t.test('a disk that cannot be written to is store_unavailable until it can', needsMount, async (t) => {
+  const dir = await smallDisk(t, '6m');
+  const storage = await opened(t, dir);
+  const note = newNote('kept');
+  await post(storage, name, note);
+  const uncover = makeReadOnly(t, dir);
+  await t.rejects(storage.check(), { code: 'store_unavailable' });
+  t.equal(textOf(await storage.note(name, note.id)), 'kept', 'reads go on');
+  uncover();
+  await storage.check();
+  await post(storage, name, newNote('well again'));
+});
+
+t.test('a write that cannot be made fails alone', async (t) => {
+  const storage = await opened(t, await dataFolder(t));
+  const first = newNote('first');
+  await post(storage, name, first);
+  const notes = Array.from({ length: 20 }, (_, i) => (i % 5 === 0 ? first : newNote(`${i}`)));
+  const all = await Promise.allSettled(
+    notes.map((note) => storage.post(name, [newNote('x', 'png'), note], OPEN)),
+  );
+  t.same(
+    all.map(({ status }) => status),
+    notes.map((note) => (note === first ? 'rejected' : 'fulfilled')),
+  );
+  t.match(await storage.feed(name), { noteCount: 1 + 16 * 2, imageCount: 16 });
+});
+
+t.test('a lock that another program holds for a while is waited for', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  await post(storage, name, newNote('first'));
+  const other = new Database(databaseIn(dir));
+  other.exec('BEGIN IMMEDIATE');
+  const posting = storage.post(name, [newNote('second')], OPEN);
+  let isStored = false;
+  posting.then(() => {
+    isStored = true;
+  });
+  t.equal((await storage.feed(name))?.noteCount, 1, 'reads go on');
+  await wait(300);
+  t.equal(isStored, false);
+  other.exec('ROLLBACK');
+  other.close();
+  t.match(await posting, { noteCount: 2 });
+});
+
+t.test('the log is copied into the database meanwhile, and never grows beyond its bound', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const large = Buffer.alloc(5 * MIB, 'x');
+  for (let i = 0; i < 8; i += 1) {
+    const notes = Array.from({ length: 4 }, () => newNote(large, 'gif'));
+    await Promise.all(notes.map((note) => post(storage, name, note)));
+  }
+  const sizes = ['-wal', ''].map((end) => statSync(databaseIn(dir) + end).size);
+  t.ok(sizes[0]! < 100 * MIB, `the log has ${sizes[0]} bytes`);
+  t.ok(
+    await eventually(() => statSync(databaseIn(dir)).size > 80 * MIB),
+    `${sizes[1]} bytes are in the database`,
+  );
+});
+
+t.test('what a deleted feed has left is cleared away, also after a stop in the middle', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const notes = Array.from({ length: 300 }, (_, i) => newNote(`${i}`, 'md', { tags: ['a', 'b'] }));
+  await post(storage, name, notes);
+  const kept = newNote('kept', 'md', { tags: ['a'] });
+  await post(storage, feedName('other'), kept);
+  await edits(storage).deleteFeed(name);
+  await storage.close();
+  const again = await opened(t, dir);
+  const left = () =>
+    look<{ notes: number; tags: number }>(
+      dir,
+      'SELECT (SELECT count(*) FROM notes) AS notes, (SELECT count(*) FROM tags) AS tags',
+    );
+  t.ok(await eventually(() => left().notes === 1 && left().tags === 1));
+  t.same(idsOf(await again.page(feedName('other'), { limit: 9, tag: 'a' })), [kept.id]);
+});
+
+t.test(
+  'pages of a feed of 100,000 notes are found by an index, the last ones as fast as the first',
+  async (t) => {
+    const storage = await opened(t, await dataFolder(t));
+    const expected: string[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      const notes = Array.from({ length: 1_000 }, (_, n) =>
+        newNote('text', 'md', { tags: n % 10 ? [] : ['tenth'] }),
+      );
+      expected.push(...notes.map((note) => note.id));
+      await post(storage, name, notes);
+    }
+    const seen: string[] = [];
+    const times: number[] = [];
+    let page: Awaited<ReturnType<Storage['page']>> = { notes: [], next: undefined };
+    do {
+      const begun = performance.now();
+      page = await storage.page(name, { limit: 100, before: page.next });
+      times.push(performance.now() - begun);
+      seen.push(...idsOf(page));
+    } while (page.next);
+    t.equal(seen.join(), expected.reverse().join());
+    const median = (some: number[]) => some.sort((a, b) => a - b)[some.length / 2]!;
+    const [first, last] = [median(times.slice(0, 100)), median(times.slice(-100))];
+    t.ok(
+      last < 3 * first + 5,
+      `${first.toFixed(1)} ms for one of the first pages, ${last.toFixed(1)} for one of the last`,
+    );
+    const tagged = await storage.page(name, { limit: 100, tag: 'tenth' });
+    t.same(idsOf(tagged), seen.filter((_, i) => (99_999 - i) % 10 === 0).slice(0, 100));
+  },
+);
