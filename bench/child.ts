@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import type { Loaded, Order } from './client.ts';
 import type { FormOrder, FormsAnswered } from './form-client.ts';
+import type { GroupOrder } from './grouped-commits.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -47,4 +48,9 @@ export async function idleBytes(server: ServerProcess, path: string, count: numb
   client.stdin.end();
   await once(client, 'exit');
   return bytes;
+}
+
+/** Runs the bare loop of commits. */
+export function groupedCommits(order: GroupOrder): Promise<{ readonly perSecond: number }> {
+  return answerOf('./grouped-commits.ts', order);
 }

@@ -14,7 +14,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { idleBytes, load, probe, type Round } from './child.ts';
+import { groupedCommits, idleBytes, load, probe, type Round } from './child.ts';
 import {
   type Comparison,
   type Load,
@@ -89,6 +89,7 @@ async function bench(): Promise<void> {
     if (loggedRead) comparisons.push(logComparison(servers, sized, loggedRead, amount));
     for (const comparison of comparisons.filter(({ name }) => chosen(name))) await compare(comparison);
     await compareWaits(servers, sized, bodies);
+    if (chosen('sqlite: post 1 KB, durable')) await compareSqlite(bodies);
   } finally {
     await Promise.all([service.stop(), logging.stop(), bare.stop()]);
   }
@@ -164,6 +165,40 @@ async function compareWaits(
       `${name.padEnd(28)} ${idle.toFixed(2)} → ${loaded.toFixed(2)}, ratio ${(loaded / idle).toFixed(1)}`,
     );
   }
+}
+
+/** Durable posts into a database, beside a bare loop that does only the commits, of as many notes each. */
+async function compareSqlite({ text }: Bodies): Promise<void> {
+  const service = await ServerProcess.startService(join(dir, 'sqlite'), {
+    SERVICE_LOG_REQUESTS: '0',
+    SERVICE_STORAGE: 'sqlite',
+    SERVICE_SECRET: 'a secret that is long enough for the bench',
+  });
+  const results: [Round[], number[]] = [[], []];
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const order = {
+        url: `${service.url}/bench-posts`,
+        headers: { 'content-type': 'text/markdown' },
+        bodyFile: text,
+      };
+      results[0].push(await load(service, { ...order, connections: CONNECTIONS, duration: seconds }));
+      const loop = { file: join(dir, 'bare.db'), group: CONNECTIONS, seconds };
+      results[1].push((await groupedCommits(loop)).perSecond);
+    }
+  } finally {
+    await service.stop();
+  }
+  const [ours, loop] = [medians(results[0]), median(results[1])];
+  const ratio = ` ${(ours.perSecond / loop).toFixed(2)} requests/s`;
+  row('sqlite: post 1 KB, durable (baseline: a loop)', [
+    ...columns(ours),
+    loop.toFixed(0),
+    '',
+    '',
+    '',
+    ratio,
+  ]);
 }
 
 function explain(): void {

@@ -1,0 +1,4 @@
+/** The model test on a database; see `model.test.ts`. */
+process.env.SERVICE_STORAGE = 'sqlite';
+
+await import('./model.test.ts');
