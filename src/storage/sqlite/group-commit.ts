@@ -24,6 +24,7 @@ export class GroupCommit {
     try {
       this.#connection.mustBeThere();
       db.exec('BEGIN IMMEDIATE');
+      this.#changes.begin();
     } catch (error) {
       return allFailed(orders, error);
     }

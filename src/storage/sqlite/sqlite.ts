@@ -43,7 +43,7 @@ export interface SqliteOptions {
 }
 
 /** A write: a method of `Changes` that another thread calls. */
-type Write = Exclude<keyof Changes, 'recount' | 'clearSome'>;
+type Write = Exclude<keyof Changes, 'begin' | 'recount' | 'clearSome'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
 
 interface Threads {
