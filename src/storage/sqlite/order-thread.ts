@@ -51,6 +51,7 @@ export class OrderThread<T> {
   async close(): Promise<void> {
     await Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
     const worker = this.#worker;
+    this.#worker = undefined;
     if (!worker) return;
     const ended = once(worker, 'exit');
     worker.postMessage(CLOSE);

@@ -1,0 +1,46 @@
+import t, { type Test } from 'tap';
+import { OrderThread } from '../../src/storage/sqlite/order-thread.ts';
+
+interface Work {
+  count(): number;
+  die(): void;
+  refuse(): void;
+}
+
+const script = new URL('../fixtures/order-work.ts', import.meta.url);
+
+function threadOf(t: Test, data?: string): OrderThread<Work> {
+  const thread = new OrderThread<Work>(script, data);
+  t.teardown(() => thread.close());
+  return thread;
+}
+
+t.test('calls of one turn go to the thread together', async (t) => {
+  const thread = await threadOf(t).start();
+  t.same(await Promise.all([1, 2, 3].map(() => thread.call('count'))), [3, 3, 3]);
+  t.equal(await thread.call('count'), 1);
+});
+
+t.test('a refusal arrives with its code and its cause', async (t) => {
+  const refused = { code: 'taken', status: 409, message: 'No.', cause: { message: 'why', code: 'CODE' } };
+  await t.rejects(threadOf(t).call('refuse'), refused);
+});
+
+t.test('a thread that dies takes only its calls with it, and another takes its place', async (t) => {
+  const thread = await threadOf(t).start();
+  const both = await Promise.allSettled([thread.call('die'), thread.call('count')]);
+  for (const one of both)
+    t.match(one, { status: 'rejected', reason: { code: 'store_unavailable', status: 503 } });
+  t.equal(await thread.call('count'), 1);
+});
+
+t.test('a thread that cannot be opened says why', async (t) => {
+  await t.rejects(threadOf(t, 'refuse').start(), { message: 'It cannot be opened.' });
+});
+
+t.test('closing waits for the calls made', async (t) => {
+  const thread = threadOf(t);
+  const counting = thread.call('count');
+  await thread.close();
+  t.equal(await counting, 1);
+});
