@@ -292,6 +292,25 @@ export function testEdits(backend: Backend): void {
     t.equal((await (await reopened(t, again, place)).feed(name))?.passwordHash, undefined);
   });
 
+  test('what was allowed with one password is not done under another', async (t, storage) => {
+    const note = newNote('x', 'md', { title: 'T', tags: ['a'] });
+    const allowed = await post(storage, name, note, { passwordHash: 'one' });
+    await edits(storage).setPassword(name, 'two');
+    const before = await shown(storage, name);
+    const changes = heard(storage);
+    const all = [
+      storage.replace(allowed, note.id, { bytes: Buffer.from('y') }),
+      storage.setMeta(allowed, note.id, () => ({ tags: [] })),
+      storage.remove(allowed, note.id),
+      storage.configure(allowed, (feed) => settingsOf(feed, { title: 'U' })),
+      storage.setPassword(allowed, undefined),
+      storage.deleteFeed(allowed),
+    ];
+    t.same(await Promise.all(all), [undefined, undefined, false, undefined, false, false]);
+    t.same(await shown(storage, name), before);
+    t.same(changes, []);
+  });
+
   test('a deleted feed is gone for good, its name is free, its read id is not', async (t, storage, place) => {
     const old = await post(storage, name, newNote('1', 'png'), { passwordHash: 'hash' });
     await configure(storage, name, { title: 'T', readId: readId('once-mine') });
