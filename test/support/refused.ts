@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isTempName } from '../../src/storage/files/names.ts';
+import { eventually } from './eventually.ts';
 import { ask } from './service.ts';
 
 /** A request that must be refused, and how. */
@@ -50,6 +52,8 @@ export function contents(dir: string): Record<string, string> {
 /** Sends each request and checks that it is refused as it says and that nothing has changed. */
 export async function refusesAll(t: Asserting, check: RefusalCheck, rows: readonly Refused[]): Promise<void> {
   const { service, views, secrets } = check;
+  // A feed deleted before is removed beside what follows.
+  t.ok(await eventually(() => !readdirSync(service.dir).some(isTempName)), 'nothing is being removed');
   const stored = contents(service.dir);
   const shown = await answers(service.url, views);
   for (const { what, method, path, headers = {}, body, status, code, word = '' } of rows) {
