@@ -46,6 +46,12 @@ export class TaskTimeout extends Error {
   }
 }
 
+/** Whether a task failed for want of memory: its thread's heap, or the stack. */
+export function ranOutOfMemory(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+}
+
 /**
  * Runs the functions of `workers/` on threads. The queue is bounded; a thread that dies takes only its own tasks
  * with it, and another takes its place.

@@ -1,6 +1,6 @@
 import type { Placed } from '../feeds/references.ts';
 import { Refusal } from '../refusals.ts';
-import { TaskTimeout, type WorkerPool } from '../worker-pool.ts';
+import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { ClientTurns } from './client-turns.ts';
 
 /** Texts of one client that are read at once: fewer than there are threads, so that nobody waits for slow ones of others. */
@@ -55,11 +55,8 @@ export class PictureTexts {
         `Finding the pictures in the text takes longer than ${this.#timeLimitMs} ms. ` +
           'Make it simpler, or post the pictures first and then the text on its own.',
       );
-    const isTooMuch = cause instanceof RangeError || codeOf(cause) === 'ERR_WORKER_OUT_OF_MEMORY';
-    return isTooMuch ? new Refusal('invalid_body', 'The text is nested too deep to be read.') : cause;
+    return ranOutOfMemory(cause)
+      ? new Refusal('invalid_body', 'The text is nested too deep to be read.')
+      : cause;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

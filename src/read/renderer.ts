@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../refusals.ts';
-import { TaskTimeout, type WorkerPool } from '../worker-pool.ts';
+import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { escapedText } from './html.ts';
 
 /** The longest a text may take to render before readers get it as plain text, in ms. */
@@ -93,20 +93,15 @@ export class Renderer {
       return html;
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
-      if (!isTooMuch(cause)) {
+      if (!(cause instanceof TaskTimeout || ranOutOfMemory(cause))) {
         process.emitWarning(`A text was not rendered: ${cause}`);
         return undefined;
       }
+      // It would again.
       this.#slow.set(hash, true);
       return escapedText(markdown);
     }
   }
-}
-
-/** Whether a rendering that failed so ran out of time or memory, and would again. */
-function isTooMuch(cause: unknown): boolean {
-  if (cause instanceof TaskTimeout || cause instanceof RangeError) return true;
-  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
 function hashOf(markdown: Uint8Array): string {
