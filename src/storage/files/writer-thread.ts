@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { WriteAnswer, WriteOrder, WriterData } from '../../../workers/write-files.ts';
 import type { CommitObserver } from '../commit-observer.ts';
+import { sendable } from '../sendable.ts';
 import type { Change, FileWriter, Owner, Part, PlacedFolder } from './durable.ts';
 import { unavailable } from './failures.ts';
 import type { Stamp } from './stamp.ts';
@@ -92,12 +93,4 @@ export class WriterThread implements FileWriter {
 function observe(observer: CommitObserver, { begunAt }: Pending, syncs: readonly number[] = []): void {
   observer.wrote(performance.now() - begunAt);
   for (const writes of syncs) observer.committed(writes);
-}
-
-/** Shared memory is shared; of other memory exactly these bytes are copied, not the buffer they are a part of. */
-function sendable<P extends Change>(part: P): P {
-  const { bytes } = part;
-  if (!bytes || bytes.byteLength === bytes.buffer.byteLength || bytes.buffer instanceof SharedArrayBuffer)
-    return part;
-  return { ...part, bytes: new Uint8Array(bytes) };
 }

@@ -6,6 +6,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import type { Owner } from '../files/durable.ts';
 import { storeUnavailable } from '../refused-writes.ts';
+import { sendable } from '../sendable.ts';
 import type {
   AllowedFeed,
   Caps,
@@ -222,11 +223,4 @@ class SqliteStorage implements Storage {
 /** Of a feed only what says which it is, for the rest costs something on its way to the thread. */
 function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
   return { name, key, passwordHash };
-}
-
-/** Shared memory is shared; of other memory exactly these bytes are copied, not the buffer they are a part of. */
-function sendable<P extends { readonly bytes: Uint8Array }>(part: P): P {
-  const { bytes } = part;
-  if (bytes.byteLength === bytes.buffer.byteLength || bytes.buffer instanceof SharedArrayBuffer) return part;
-  return { ...part, bytes: new Uint8Array(bytes) };
 }
