@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
 import { BACKGROUND_NICE } from '../src/background.ts';
-import { DurableWriter, type FileWriter, type Owner } from '../src/storage/files/durable.ts';
+import type { Owner } from '../src/privileges.ts';
+import { DurableWriter, type FileWriter } from '../src/storage/files/durable.ts';
 import { FolderSync } from '../src/storage/files/folder-sync.ts';
 
 /** What the thread is started with. */

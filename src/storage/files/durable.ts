@@ -1,18 +1,13 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { Gate } from '../../gate.ts';
+import type { Owner } from '../../privileges.ts';
 import { FolderSync } from './folder-sync.ts';
 import { serializeIntent } from './intents.ts';
 import { intentName, tempName } from './names.ts';
 import type { Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';
 import { tried, UndoableChanges } from './undo.ts';
-
-/** Who owns what is written; without one, the process's own user. */
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 /** A file to be written: its name in the folder and all its bytes. */
 export interface Part {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { NO_SETTINGS, parseSettings, type StoredSettings, serializeSettings } from '../metadata.ts';
 import type { AllowedFeed, Feed, FeedSettings } from '../storage.ts';
 import type { Change } from './durable.ts';
 import { line, passwordPart, reserve } from './feed-maker.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
-import { NO_SETTINGS, parseSettings, type StoredSettings, serializeSettings } from './metadata.ts';
 import { PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import type { Removals } from './removals.ts';
 import { forgetGone, type WriteParts } from './write-parts.ts';

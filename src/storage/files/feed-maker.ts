@@ -1,13 +1,13 @@
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
+import { NO_SETTINGS } from '../metadata.ts';
 import { readIdTaken, tooManyFeeds } from '../refused-writes.ts';
 import type { FeedCreation, NewNote } from '../storage.ts';
 import { fitIntoNewFeed } from './caps.ts';
 import type { Part } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
-import { NO_SETTINGS } from './metadata.ts';
 import { PASSWORD_FILE, READ_ID_FILE } from './names.ts';
 import { entryOf, partsOf } from './note-files.ts';
 import { scanFeed } from './scan.ts';

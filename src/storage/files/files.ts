@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import type {
@@ -21,7 +22,6 @@ import type {
   Target,
 } from '../storage.ts';
 import { Turns } from '../turns.ts';
-import type { Owner } from './durable.ts';
 import type { SortedEntries } from './entry.ts';
 import { asRefusal, errorCode, unavailable } from './failures.ts';
 import { FeedEditor } from './feed-editor.ts';

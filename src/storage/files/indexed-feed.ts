@@ -1,8 +1,8 @@
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import type { StoredSettings } from '../metadata.ts';
 import type { Feed } from '../storage.ts';
 import { type Entry, SortedEntries } from './entry.ts';
-import type { StoredSettings } from './metadata.ts';
 import type { TagIndex } from './tag-index.ts';
 
 /** What the dot files of a feed say. */

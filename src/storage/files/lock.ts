@@ -1,7 +1,7 @@
 import { constants, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
-import type { Owner } from './durable.ts';
+import type { Owner } from '../../privileges.ts';
 import { LOCK_FILE } from './names.ts';
 import * as sys from './syscalls.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type NoteId, noteFile } from '../../feeds/names.ts';
+import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
 import type { AllowedFeed, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
 import { withinCaps } from './caps.ts';
 import type { Change } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
-import { NO_META, serializeMeta, serializeSettings } from './metadata.ts';
 import { metaFile, SETTINGS_FILE } from './names.ts';
 import { entriesOf, partsOf } from './note-files.ts';
 import { statFile } from './read-file.ts';

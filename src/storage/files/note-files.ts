@@ -1,9 +1,9 @@
 import { dateOfId } from '../../feeds/ids.ts';
 import { noteFile } from '../../feeds/names.ts';
+import { serializeMeta } from '../metadata.ts';
 import type { NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import type { Entry } from './entry.ts';
-import { serializeMeta } from './metadata.ts';
 import { metaFile } from './names.ts';
 import type { Stamp } from './stamp.ts';
 

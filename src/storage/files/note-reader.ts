@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { Gate } from '../../gate.ts';
+import { NO_META } from '../metadata.ts';
 import type { Note, NoteMeta } from '../storage.ts';
 import type { Entry } from './entry.ts';
 import { asRefusal } from './failures.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
-import { NO_META } from './metadata.ts';
 import { readWhole, statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { compareStamps, isFresh, type Stamp, UNSEEN, UNSURE } from './stamp.ts';

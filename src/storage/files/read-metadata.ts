@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { isReadId, type NoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from '../metadata.ts';
 import { asRefusal, isGone } from './failures.ts';
 import type { FeedFiles } from './indexed-feed.ts';
-import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from './metadata.ts';
 import { metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import { isFolder, readDotFile } from './read-file.ts';
 import type { Stamp } from './stamp.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Owner } from './durable.ts';
+import type { Owner } from '../../privileges.ts';
 import { errorCode } from './failures.ts';
 import { FolderSync } from './folder-sync.ts';
 import { SECRET_FILE, tempName } from './names.ts';

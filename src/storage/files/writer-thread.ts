@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { WriteAnswer, WriteOrder, WriterData } from '../../../workers/write-files.ts';
+import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { sendable } from '../sendable.ts';
-import type { Change, FileWriter, Owner, Part, PlacedFolder } from './durable.ts';
+import type { Change, FileWriter, Part, PlacedFolder } from './durable.ts';
 import { unavailable } from './failures.ts';
 import type { Stamp } from './stamp.ts';
 

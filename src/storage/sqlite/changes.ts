@@ -10,7 +10,7 @@ import {
 } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
-import { NO_SETTINGS, parseSettings, serializeSettings } from '../files/metadata.ts';
+import { NO_SETTINGS, parseSettings, serializeSettings } from '../metadata.ts';
 import { countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type {
   AllowedFeed,

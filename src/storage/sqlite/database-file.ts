@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
-import type { Owner } from '../files/durable.ts';
+import type { Owner } from '../../privileges.ts';
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
 

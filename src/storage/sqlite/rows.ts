@@ -1,6 +1,6 @@
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
-import { parseMeta, serializeMeta } from '../files/metadata.ts';
+import { parseMeta, serializeMeta } from '../metadata.ts';
 import type { Feed, Note, NoteMeta } from '../storage.ts';
 
 /** The columns of `FeedRow`. */

@@ -2,9 +2,9 @@ import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpo
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import type { Owner } from '../files/durable.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import { sendable } from '../sendable.ts';
 import type {

@@ -1,6 +1,6 @@
-import type { NoteFile } from '../../feeds/names.ts';
-import { shownOneLine } from '../../feeds/text.ts';
-import type { FeedSettings, NoteMeta } from '../storage.ts';
+import type { NoteFile } from '../feeds/names.ts';
+import { shownOneLine } from '../feeds/text.ts';
+import type { FeedSettings, NoteMeta } from './storage.ts';
 
 /** What a note's metadata file says. */
 export interface StoredMeta {
