@@ -20,11 +20,6 @@ export function oldestFirst(a: Ordered, b: Ordered): number {
   return NOTE_TYPES.indexOf(a.type) - NOTE_TYPES.indexOf(b.type);
 }
 
-/** The reverse of `oldestFirst`: the order of every list (contract §3, "Order"). */
-export function newestFirst(a: Ordered, b: Ordered): number {
-  return oldestFirst(b, a);
-}
-
 /** A position in the form that can be compared with notes. Its file must be named like a note. */
 export function placeOf(position: Position): Ordered {
   const parsed = parseNoteFile(position.file);

@@ -2,7 +2,8 @@ import { BlockScanner } from './block-scanner.ts';
 import { withoutEmphasis } from './emphasis.ts';
 import { cutAt, shownOneLine } from './text.ts';
 
-const TITLE_LENGTH = 100;
+/** Longest title of a feed or note, in characters. */
+export const TITLE_LENGTH = 100;
 /** How much of a line is looked at, in UTF-16 units: marks may stand before and in what is shown. */
 const LOOK_LENGTH = 4096;
 

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { isNoteId, type NoteId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
+import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, NewNote, Note, Storage } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 import { type JsonRequest, jsonBody } from './json-body.ts';
 import type { NoteBodyRules } from './note-body.ts';
-import { ALT_LENGTH, TITLE_LENGTH } from './note-headers.ts';
+import { ALT_LENGTH } from './note-headers.ts';
 import type { PostRequest } from './post.ts';
 import type { Preparation } from './preparation.ts';
 import { admitReplacement } from './submission.ts';

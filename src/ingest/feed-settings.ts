@@ -3,14 +3,13 @@ import { feedPassword, type Passwords } from '../access/passwords.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { randomReadId } from '../feeds/read-ids.ts';
 import { oneLine } from '../feeds/text.ts';
+import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 import { type JsonRequest, jsonBody } from './json-body.ts';
 import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
 
-/** Longest title of a feed, in characters. */
-const TITLE_LENGTH = 100;
 /** Longest description of a feed, in characters. */
 const DESCRIPTION_LENGTH = 500;
 

@@ -6,8 +6,6 @@ export const MAX_JSON_BYTES = 8 * 1024;
 
 /** A request that brings JSON. */
 export interface JsonRequest {
-  /** Length of the body where it is known beforehand, bytes. */
-  readonly contentLength: number | undefined;
   body(limit: number): Promise<Uint8Array>;
 }
 

@@ -2,11 +2,10 @@ import { decodeExtended, decodeWords } from '../feeds/header-text.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { parseTags } from '../feeds/tags.ts';
 import { oneLine, pictureName } from '../feeds/text.ts';
+import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { NoteMeta } from '../storage/storage.ts';
 
-/** Longest title of a note, in characters. */
-export const TITLE_LENGTH = 100;
 /** Longest alternative text of a picture, in characters. */
 export const ALT_LENGTH = 500;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
-import { newestFirst } from '../../src/feeds/order.ts';
+import { oldestFirst } from '../../src/feeds/order.ts';
 import { Gate } from '../../src/gate.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { type Entry, SortedEntries } from '../../src/storage/files/entry.ts';
@@ -40,7 +40,7 @@ t.test('sorted entries are a sorted list, whatever is inserted and removed', asy
         model.set(n, entry(n, date));
         sorted.insert(model.get(n)!);
       }
-      const expected = [...model.values()].sort(newestFirst);
+      const expected = [...model.values()].sort(oldestFirst).reverse();
       const first = sorted.older(undefined, limit);
       const rest = first.length ? sorted.older(first.at(-1)!, 100) : [];
       return String([...first, ...rest].map((e) => e.file)) === String(expected.map((e) => e.file));

@@ -1,15 +1,13 @@
 import { noteFile } from '../../feeds/names.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { cutAt } from '../../feeds/text.ts';
-import { markdownTitle } from '../../feeds/title.ts';
+import { markdownTitle, TITLE_LENGTH } from '../../feeds/title.ts';
 import type { Note } from '../../storage/storage.ts';
 import { absolutePictures } from '../absolute-pictures.ts';
 import { escapedText, escapeHtml } from '../html.ts';
 import { exactText } from '../text.ts';
 import { filesUrl, fileUrl } from '../urls.ts';
 import type { ReadPlace, ViewNote } from './document.ts';
-
-const TITLE_LENGTH = 100;
 
 /** The title of a note in JSON, pages and feeds (contract §3 "Title of a note"); empty when it has none. */
 export function noteTitle(note: Note): string {
