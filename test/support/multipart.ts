@@ -1,4 +1,9 @@
-import type { MultipartRequest } from '../../src/ingest/multipart.ts';
+import {
+  type Multipart,
+  type MultipartRequest,
+  type MultipartRules,
+  readMultipart,
+} from '../../src/ingest/multipart.ts';
 import { Refusal } from '../../src/refusals.ts';
 
 export const BOUNDARY = '----a-Boundary';
@@ -79,4 +84,27 @@ export class PiecewiseRequest implements MultipartRequest {
     }
     return bytes;
   }
+}
+
+/** Small limits, for tests of the reader. */
+export const RULES: MultipartRules = { maxImageBytes: 1000, imageUploads: true };
+
+/** Reads a form of these parts. */
+export function read(parts: readonly SentPart[], rules: MultipartRules = RULES): Promise<Multipart> {
+  return readMultipart(new PiecewiseRequest(formBody(parts)), rules);
+}
+
+/** Bytes as the text that they are. */
+export function textOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && Buffer.from(bytes).toString();
+}
+
+/** A picture under a name, for readers that do not look at it. */
+export function png(name: string, content: string | Uint8Array = 'PNG'): SentPart {
+  return file('file', name, 'image/png', content);
+}
+
+/** So many of what `make` makes. */
+export function repeated<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
 }
