@@ -1,11 +1,5 @@
 import type { Refusal } from '../refusals.ts';
-
-declare const checked: unique symbol;
-/**
- * Response header fields as a flat list: name, value, name, value. Only `headers()` makes one, so whatever
- * reaches the socket has been checked for CR and LF, which the binding does not filter.
- */
-export type Headers = readonly string[] & { readonly [checked]: true };
+import { type Headers, headers } from './headers.ts';
 
 /** A body that is produced while it is sent. */
 export interface BodyStream {
@@ -21,21 +15,6 @@ export interface Answer {
   readonly body?: Uint8Array | BodyStream | undefined;
   /** The refusal's code, for the log. */
   readonly code?: string;
-}
-
-/**
- * Checked header fields. Undefined values are left out.
- * @throws TypeError for a name or value that would break out of its line.
- */
-export function headers(fields: Readonly<Record<string, string | undefined>>): Headers {
-  const list: string[] = [];
-  for (const [name, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
-    if (!/^[A-Za-z0-9-]+$/.test(name) || !/^[\t\x20-\x7e]*$/.test(value))
-      throw new TypeError(`not a header field: ${JSON.stringify(name)}`);
-    list.push(name, value);
-  }
-  return list as string[] & { readonly [checked]: true };
 }
 
 /** Sent with every answer: what we say a body is, is what it is. */

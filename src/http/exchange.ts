@@ -58,7 +58,7 @@ export class Exchange implements Preconditions {
     this.#context = context;
     const method = req.getMethod();
     this.isHead = method === 'head';
-    this.method = method.toUpperCase();
+    this.method = method === 'get' ? 'GET' : method.toUpperCase();
     this.path = req.getUrl();
     if (
       method !== 'get' ||

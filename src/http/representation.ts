@@ -1,7 +1,8 @@
 import { Refusal } from '../refusals.ts';
 import { CODINGS, type Coding, preferredCoding } from './accept-encoding.ts';
-import { type Answer, type BodyStream, type Headers, headers, refusalAnswer } from './answer.ts';
+import { type Answer, type BodyStream, refusalAnswer } from './answer.ts';
 import { httpDate, matchesETag, unchangedSince } from './conditional.ts';
+import { type Headers, headers } from './headers.ts';
 import { parseRange } from './range.ts';
 
 /** The bytes of something too large to be held, read anew for each answer. */
@@ -166,10 +167,7 @@ export class Representation {
     const { start, end } = part;
     return {
       status: 206,
-      headers: [
-        ...this.#identity.headers,
-        ...headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
-      ] as unknown as Headers,
+      headers: this.#identity.headers.and(headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` })),
       body: body instanceof Uint8Array ? body.subarray(start, end) : stream(body, start, end),
     };
   }

@@ -1,8 +1,9 @@
 import { Refusal } from '../refusals.ts';
-import { type Answer, headers } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
 import { Exchange, type ExchangeContext, type Operation } from './exchange.ts';
+import { headers } from './headers.ts';
 import { Router } from './router.ts';
 import { type Outcome, Transaction, type TransactionHost } from './transaction.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';

@@ -185,9 +185,8 @@ export class Transaction {
     this.#answer = answer;
     if (answer.status !== 200) res.writeStatus(statusLine(answer.status));
     const { headers, body } = answer;
-    for (let i = 0; i < headers.length; i += 2) res.writeHeader(headers[i]!, headers[i + 1]!);
+    (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
-    if (this.#operation?.cors) res.writeHeader('Access-Control-Allow-Origin', '*');
     if (body === undefined) this.#sendNothing(close);
     else if (this.#exchange.isHead) this.#sendLength(body instanceof Uint8Array ? body.length : body.size);
     else if (body instanceof Uint8Array) this.#sendBytes(body, close);

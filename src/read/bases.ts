@@ -8,22 +8,23 @@ const IDLE = 60_000;
  * makes up as it likes: only the first few have a place, and a busy one keeps it.
  */
 export class KnownBases {
-  readonly #usedAt = new Map<string, number>();
+  readonly #places = new Map<string, { usedAt: number }>();
 
   /** Notes that a client asks for this base, so that it keeps its place, if it has one. */
   use(base: string): void {
-    if (this.#usedAt.has(base)) this.#usedAt.set(base, Date.now());
+    const place = this.#places.get(base);
+    if (place !== undefined) place.usedAt = Date.now();
   }
 
   /** Whether what is made for this base may be kept. */
   admit(base: string, now = Date.now()): boolean {
-    if (!this.#usedAt.has(base) && this.#usedAt.size >= PLACES && !this.#freePlace(now)) return false;
-    this.#usedAt.set(base, now);
+    if (!this.#places.has(base) && this.#places.size >= PLACES && !this.#freePlace(now)) return false;
+    this.#places.set(base, { usedAt: now });
     return true;
   }
 
   #freePlace(now: number): boolean {
-    for (const [base, usedAt] of this.#usedAt) if (now - usedAt > IDLE) return this.#usedAt.delete(base);
+    for (const [base, { usedAt }] of this.#places) if (now - usedAt > IDLE) return this.#places.delete(base);
     return false;
   }
 }

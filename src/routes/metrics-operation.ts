@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { headers, NOSNIFF } from '../http/answer.ts';
+import { NOSNIFF } from '../http/answer.ts';
+import { headers } from '../http/headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { DescribedOperation } from './operation-docs.ts';
 

@@ -1,4 +1,5 @@
-import { type Answer, headers } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
+import { headers } from '../http/headers.ts';
 
 /** The answer of a change with nothing to show. */
 export const NO_CONTENT: Answer = {

@@ -1,4 +1,5 @@
-import { type Answer, headers, json } from '../http/answer.ts';
+import { type Answer, json } from '../http/answer.ts';
+import { headers } from '../http/headers.ts';
 import { startPage } from '../web/start-page.ts';
 import { conditionalAnswers, type DescribedOperation, jsonAnswer } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';

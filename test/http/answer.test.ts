@@ -1,54 +1,11 @@
-import fc from 'fast-check';
 import t from 'tap';
-import { headers, json, refusalAnswer } from '../../src/http/answer.ts';
+import { json, refusalAnswer } from '../../src/http/answer.ts';
+import type { Headers } from '../../src/http/headers.ts';
 import { Refusal } from '../../src/refusals.ts';
 
-const field = (list: readonly string[], name: string) => {
-  const at = list.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name.toLowerCase());
-  return at === -1 ? undefined : list[at + 1];
-};
+const field = ({ lines }: Headers, name: string) =>
+  lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
 const body = (bytes: unknown) => JSON.parse(Buffer.from(bytes as Uint8Array).toString());
-
-t.test('fields come as names and values in order, without those that are undefined', async (t) => {
-  t.same(headers({ ETag: '"a"', Vary: undefined, 'X-A': '' }), ['ETag', '"a"', 'X-A', '']);
-});
-
-for (const value of [
-  'a\r\nSet-Cookie: x',
-  'a\n',
-  '\ra',
-  'a\0',
-  'a\x7f',
-  'caf\u00e9',
-  '\u2028',
-  '\u010d\u010a',
-]) {
-  t.test(`refuses the value ${encodeURIComponent(value)}`, async (t) => {
-    t.throws(() => headers({ Location: value }), TypeError);
-  });
-}
-for (const name of ['', 'a b', 'a:', 'a\r\n', '\u00e9', 'a\0']) {
-  t.test(`refuses the name "${encodeURIComponent(name)}"`, async (t) => {
-    t.throws(() => headers({ [name]: 'x' }), TypeError);
-  });
-}
-
-t.test('whatever is let through stays on its line', async () => {
-  const near = fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\r', '\n', '\0', '\u00ff', '~') });
-  fc.assert(
-    fc.property(fc.oneof(near, fc.string({ unit: 'binary' })), (value) => {
-      try {
-        return /^[\t -~]*$/.test(headers({ A: value })[1]!);
-      } catch {
-        return true;
-      }
-    }),
-  );
-});
-
-t.test('the error of a bad field does not repeat its value', async (t) => {
-  t.throws(() => headers({ Location: 'secret\n' }), { message: /^((?!secret).)*$/s });
-});
 
 t.test('JSON for one client is never kept by a cache', async (t) => {
   const answer = json(201, { a: '\u00e9' }, { Location: '/x' });

@@ -1,8 +1,8 @@
 /** Slow clients, full memory and the stop of the front end. Subtests run side by side: some wait for the clock. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { headers } from '../../src/http/answer.ts';
 import type { Operation } from '../../src/http/exchange.ts';
+import { headers } from '../../src/http/headers.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { listen, TEXT, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';

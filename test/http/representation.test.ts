@@ -18,8 +18,8 @@ function request(fields: Record<string, string> = {}, method = 'GET') {
 }
 
 function field(answer: Answer, name: string): string | undefined {
-  const at = answer.headers.findIndex((text, i) => i % 2 === 0 && text === name);
-  return at === -1 ? undefined : answer.headers[at + 1];
+  const line = answer.headers.lines.find((text) => text.startsWith(`${name}: `));
+  return line?.slice(name.length + 2);
 }
 
 function make(options: Partial<RepresentationOptions> = {}): Representation {
@@ -170,15 +170,11 @@ t.test('If-None-Match names the form that would be sent', async (t) => {
 
 t.test('a 304 has the fields that a cache needs, and no others', async (t) => {
   const answer = await make({ compress: quick }).answer(request({ 'if-none-match': '*' }));
-  t.same(answer.headers, [
-    'Cache-Control',
-    'public, max-age=60',
-    'ETag',
-    '"v1"',
-    'Last-Modified',
-    DATE,
-    'Vary',
-    'Accept-Encoding',
+  t.same(answer.headers.lines, [
+    'Cache-Control: public, max-age=60',
+    'ETag: "v1"',
+    `Last-Modified: ${DATE}`,
+    'Vary: Accept-Encoding',
   ]);
   t.equal(answer.body, undefined);
 });

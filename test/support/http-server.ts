@@ -1,5 +1,5 @@
-import { type Headers, headers } from '../../src/http/answer.ts';
 import type { Operation } from '../../src/http/exchange.ts';
+import { type Headers, headers } from '../../src/http/headers.ts';
 import { HttpServer, type ServerOptions } from '../../src/http/server.ts';
 
 export const TEXT: Headers = headers({ 'Content-Type': 'text/plain' });
