@@ -11,10 +11,15 @@ export class Round {
     this.#periodMs = periodMs;
   }
 
+  /** When there is something to do, of the clock that `advance` is told. */
+  get dueAt(): number {
+    return this.#running ? Number.NEGATIVE_INFINITY : this.#begunAt + this.#periodMs;
+  }
+
   /** Does at most `budget` units of work; returns how many it did. `now` in ms of a clock that never jumps. */
   advance(budget: number, now: number): number {
     if (!this.#running) {
-      if (now - this.#begunAt < this.#periodMs) return 0;
+      if (now < this.dueAt) return 0;
       this.#begunAt = now;
       this.#running = this.#steps();
     }

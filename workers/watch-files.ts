@@ -68,7 +68,7 @@ class DataFolderWatch {
     for (const name of this.#listRoot()) this.#addFolder(name);
     parentPort!.on('message', (feed: string) => this.#mark('', feed));
     say({ kind: 'ready' });
-    setInterval(() => this.#tick(), TICK_MS);
+    this.#tick();
   }
 
   #tick(): void {
@@ -78,6 +78,8 @@ class DataFolderWatch {
       budget -= round.advance(isLast ? budget : Math.ceil(budget / 2), performance.now());
     }
     this.#send();
+    const wait = Math.min(...this.#rounds.map(({ dueAt }) => dueAt)) - performance.now();
+    setTimeout(() => this.#tick(), Math.max(TICK_MS, wait));
   }
 
   *#lookAtFolders(): Generator<void> {

@@ -14,7 +14,7 @@ const backend: Backend = {
   },
 };
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 testContract(backend);
 testEdits(backend);
