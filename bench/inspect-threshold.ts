@@ -1,3 +1,4 @@
+import { Piscina } from 'piscina';
 import { WorkerPool } from '../src/worker-pool.ts';
 import inspect, { type PictureBytes } from '../workers/inspect-picture.ts';
 
@@ -19,19 +20,24 @@ const MOST_PICTURES = 4_000;
 type Inspect = (picture: PictureBytes) => unknown;
 
 const single = new WorkerPool({ threads: THREADS, maxQueue: IN_FLIGHT });
-const eight = new WorkerPool({ threads: THREADS, maxQueue: IN_FLIGHT, tasksPerThread: 8 });
+const eight = new Piscina<PictureBytes>({
+  filename: new URL('../workers/inspect-picture.ts', import.meta.url).href,
+  minThreads: THREADS,
+  maxThreads: THREADS,
+  concurrentTasksPerWorker: 8,
+});
 const columns: Record<string, { run: Inspect; shared: boolean }> = {
   loop: { run: inspect, shared: true },
   'pool, 1 a thread': { run: (picture) => single.run('inspect-picture', picture), shared: true },
-  'pool, 8 a thread': { run: (picture) => eight.run('inspect-picture', picture), shared: true },
-  'pool, 8, copied': { run: (picture) => eight.run('inspect-picture', picture), shared: false },
+  'pool, 8 a thread': { run: (picture) => eight.run(picture), shared: true },
+  'pool, 8, copied': { run: (picture) => eight.run(picture), shared: false },
 };
 
 for (const { run } of Object.values(columns)) await inspectMany(run, pictures(1024, true), 2_000);
 const table: Record<string, Record<string, number>> = {};
 for (const kb of SIZES_KB) table[`${kb} KB`] = await row(kb * 1024);
 console.table(table);
-await Promise.all([single.drain(), eight.drain()]);
+await Promise.all([single.drain(), eight.destroy()]);
 
 async function row(size: number): Promise<Record<string, number>> {
   const count = Math.min(MOST_PICTURES, ROUND_BYTES / size);

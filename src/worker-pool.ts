@@ -1,4 +1,3 @@
-import type { Transferable } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { TimedTask } from '../workers/timed-task.ts';
 import { BACKGROUND_NICE } from './background.ts';
@@ -17,11 +16,6 @@ export interface WorkerPoolOptions {
   /** Tasks that may wait for a thread; one more is refused with `busy`. */
   readonly maxQueue: number;
   /**
-   * Tasks a thread may hold at once, 1 unless set. More make a task cheaper for the event loop, but one behind a slow
-   * task waits for it, and none of them can have a time limit.
-   */
-  readonly tasksPerThread?: number;
-  /**
    * Told of every task that a thread has taken, when it is over: what was run, and for how many ms. Waiting in the
    * queue does not count.
    */
@@ -29,8 +23,6 @@ export interface WorkerPoolOptions {
 }
 
 export interface RunOptions {
-  /** Buffers that go to the thread instead of being copied; they are gone here when a thread takes the task. */
-  readonly transfer?: readonly Transferable[];
   /**
    * Ends the task, and its thread, after so many ms, counted from when a ready thread has taken it: neither waiting
    * in the queue nor the start of a thread counts.
@@ -58,21 +50,17 @@ export function ranOutOfMemory(error: unknown): boolean {
  */
 export class WorkerPool {
   readonly #threads: number;
-  readonly #places: number;
-  readonly #tasksPerThread: number;
   readonly #maxQueue: number;
   readonly #observe: WorkerPoolOptions['observe'];
   #piscina: Piscina | undefined;
-  /** Tasks that have a place on a thread. */
+  /** Tasks that have a thread. */
   #running = 0;
-  /** Starts of the tasks that wait for a place. Piscina's own queue has no bound for tasks with a signal. */
+  /** Starts of the tasks that wait for one. Piscina's own queue has no bound for tasks with a signal. */
   readonly #waiting: (() => void)[] = [];
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor({ threads, maxQueue, tasksPerThread = 1, observe }: WorkerPoolOptions) {
+  constructor({ threads, maxQueue, observe }: WorkerPoolOptions) {
     this.#threads = threads;
-    this.#places = threads * tasksPerThread;
-    this.#tasksPerThread = tasksPerThread;
     this.#maxQueue = maxQueue;
     this.#observe = observe;
   }
@@ -84,18 +72,15 @@ export class WorkerPool {
    * refusal `busy` when the queue is full or the pool is being drained.
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
-    if (options.timeLimitMs !== undefined && this.#tasksPerThread > 1) {
-      throw new TypeError('A time limit would end the other tasks of the thread');
-    }
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
-    if (this.#running < this.#places) this.#running += 1;
-    else await this.#placeOfAnother();
+    if (this.#running < this.#threads) this.#running += 1;
+    else await this.#threadOfAnother();
     const begunAt = this.#observe === undefined ? 0 : performance.now();
     try {
       return await this.#execute(fileOf(work), task, options);
     } finally {
       this.#observe?.(typeof work === 'string' ? work : 'other', performance.now() - begunAt);
-      this.#passPlaceOn();
+      this.#passThreadOn();
     }
   }
 
@@ -104,7 +89,7 @@ export class WorkerPool {
     return this.#waiting.length;
   }
 
-  /** Tasks that have a place on a thread. */
+  /** Tasks that have a thread. */
   get running(): number {
     return this.#running;
   }
@@ -126,7 +111,6 @@ export class WorkerPool {
       // Below this number Piscina would not replace a dead thread while tasks wait.
       minThreads: this.#threads,
       maxThreads: this.#threads,
-      concurrentTasksPerWorker: this.#tasksPerThread,
       niceIncrement: BACKGROUND_NICE,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
       recordTiming: false,
@@ -136,7 +120,7 @@ export class WorkerPool {
     return piscina;
   }
 
-  #placeOfAnother(): Promise<void> {
+  #threadOfAnother(): Promise<void> {
     if (this.#waiting.length >= this.#maxQueue) {
       throw busy('The service is busy, please try again in a moment.');
     }
@@ -145,7 +129,7 @@ export class WorkerPool {
     });
   }
 
-  #passPlaceOn(): void {
+  #passThreadOn(): void {
     const startNext = this.#waiting.shift();
     if (startNext) {
       startNext();
@@ -155,10 +139,9 @@ export class WorkerPool {
     if (this.#running === 0) this.#drained?.resolve();
   }
 
-  async #execute(filename: string, task: unknown, { transfer, timeLimitMs }: RunOptions): Promise<unknown> {
+  async #execute(filename: string, task: unknown, { timeLimitMs }: RunOptions): Promise<unknown> {
     this.#piscina ??= this.#start();
-    const transferList = transfer ? [...transfer] : [];
-    if (timeLimitMs === undefined) return this.#piscina.run(task, { filename, transferList });
+    if (timeLimitMs === undefined) return this.#piscina.run(task, { filename });
     const abort = new AbortController();
     const begun = new Int32Array(new SharedArrayBuffer(4));
     const timed: TimedTask = { work: filename, task, begun };
@@ -168,7 +151,7 @@ export class WorkerPool {
       if (!isOver) timer = setTimeout(() => abort.abort(), timeLimitMs);
     });
     try {
-      return await this.#piscina.run(timed, { filename: TIMED_TASK, transferList, signal: abort.signal });
+      return await this.#piscina.run(timed, { filename: TIMED_TASK, signal: abort.signal });
     } catch (error) {
       throw abort.signal.aborted ? new TaskTimeout(timeLimitMs) : error;
     } finally {

@@ -58,16 +58,6 @@ t.test('work is found by its name', async (t) => {
   await t.rejects(pool.run('no-such-work', {}));
 });
 
-t.test('buffers are transferred when asked for, else copied', async (t) => {
-  const { pool } = createPool(t);
-  const [copied, transferred] = [new Uint8Array(8).fill(1), new Uint8Array(8).fill(2)];
-  t.same(await pool.run(WORK, { kind: 'echo', value: copied }), copied);
-  const sent = pool.run(WORK, { kind: 'echo', value: transferred }, { transfer: [transferred.buffer] });
-  t.equal(transferred.length, 0);
-  t.same(await sent, new Uint8Array(8).fill(2));
-  t.equal(copied.length, 8);
-});
-
 t.test(
   'an observer learns what ran and how long, without its waiting; the pool says what waits',
   async (t) => {
@@ -119,17 +109,6 @@ t.test('each thread has a place of its own', async (t) => {
   await t.rejects(run({ kind: 'echo', value: 1 }), BUSY);
   for (const { letGo } of holders) letGo();
   t.same(await Promise.all(held), ['let go', 'let go']);
-});
-
-t.test('a thread may hold several tasks, but then none with a time limit', async (t) => {
-  const { run, echo } = createPool(t, { maxQueue: 0, tasksPerThread: 2 });
-  const holder = createHolder();
-  const held = run(holder.task);
-  const second = echo(2);
-  await t.rejects(echo(3), BUSY);
-  await t.rejects(run({ kind: 'echo', value: 4 }, 1_000), TypeError);
-  holder.letGo();
-  t.same(await Promise.all([held, second]), ['let go', 2]);
 });
 
 t.test('a task that never ends is ended by its time limit, and the next one gets a thread', async (t) => {

@@ -50,7 +50,6 @@ export class Exchange implements Preconditions {
   #parameters: readonly string[] = [];
   #upload: Upload | undefined;
   #isAborted = false;
-  #onAbort: (() => void) | undefined;
 
   constructor(res: HttpResponse, req: HttpRequest, context: ExchangeContext) {
     this.#res = res;
@@ -126,12 +125,6 @@ export class Exchange implements Preconditions {
     return this.#isAborted;
   }
 
-  /** Calls back when the client goes away before it has its answer. */
-  onAbort(callback: () => void): void {
-    if (this.#isAborted) callback();
-    else this.#onAbort = callback;
-  }
-
   /**
    * The whole body in one buffer, which may be given to a worker and is used again after the answer.
    * @param limit the most bytes the body may have
@@ -141,14 +134,6 @@ export class Exchange implements Preconditions {
    */
   async body(limit: number, onPiece?: Sink): Promise<Uint8Array> {
     return this.#upload === undefined ? new Uint8Array(0) : this.#upload.collect(limit, onPiece);
-  }
-
-  /**
-   * Hands the body over piece by piece, as it arrives.
-   * @throws as `body`
-   */
-  async receive(limit: number, sink: Sink): Promise<void> {
-    await this.#upload?.receive(limit, sink);
   }
 
   /** @internal For the front end: what the router found. */
@@ -191,7 +176,6 @@ export class Exchange implements Preconditions {
   abort(): void {
     this.#isAborted = true;
     this.#upload?.abort();
-    this.#onAbort?.();
   }
 
   /** Never throws, whatever the bytes before the proxy's own address are. */

@@ -81,21 +81,10 @@ export class Upload {
   }
 
   /**
-   * Hands the body to `sink` piece by piece as it arrives; settles when it has all arrived.
-   * @param limit the most bytes the body may have
-   * @throws Refusal `too_large`, `busy`, `timeout`; ClientGone
-   */
-  async receive(limit: number, sink: Sink): Promise<void> {
-    const reserved = this.#admit(limit);
-    if (reserved !== undefined) await reserved;
-    return this.#run(limit, sink);
-  }
-
-  /**
    * The whole body in one buffer of shared memory, which is reused once the request is over.
    * @param limit the most bytes the body may have
    * @param onPiece takes each piece as it arrives, as a view of that buffer
-   * @throws as `receive`
+   * @throws Refusal `too_large`, `busy`, `timeout`; ClientGone
    */
   async collect(limit: number, onPiece?: Sink): Promise<Uint8Array> {
     const reserved = this.#admit(limit);

@@ -58,7 +58,7 @@ const operations: Operation[] = [
     path: '/pieces',
     handle: async (exchange) => {
       let size = 0;
-      await exchange.receive(5_000_000, (chunk) => {
+      await exchange.body(5_000_000, (chunk) => {
         size += chunk.length;
       });
       return text(200, String(size));
@@ -84,13 +84,11 @@ const operations: Operation[] = [
     id: 'wait',
     method: 'GET',
     path: '/wait',
-    handle: (exchange) =>
-      new Promise((resolve) => {
-        exchange.onAbort(() => {
-          aborted++;
-          resolve(text(200, 'never seen'));
-        });
-      }),
+    handle: async (exchange) => {
+      while (!exchange.isAborted) await delay(5);
+      aborted++;
+      return text(200, 'never seen');
+    },
   },
   {
     id: 'chunks',
