@@ -12,9 +12,9 @@ export interface MarkdownTask {
 }
 
 /**
- * Characters that empty table cells and reference links may add beyond what the note itself holds. A row shorter
- * than its table is filled up with cells and each use of a definition repeats its address, so a note of 30 KB
- * could otherwise ask for gigabytes, and a feed of small notes for a document of tens of megabytes.
+ * Characters that empty table cells and links may add beyond what the note itself holds. A row shorter than its table
+ * is filled up with cells, each use of a definition repeats its address, and a relative one gets the base before it, so
+ * a note of 30 KB could otherwise ask for gigabytes, and a feed of small notes for a document of tens of megabytes.
  */
 const MAX_ADDED = 64 * 1024;
 /** Characters of an empty table cell with its line end, as written in HTML. */
@@ -33,19 +33,26 @@ const PICTURE_SCHEMES = ['http:', 'https:'];
 export default function renderMarkdown({ markdown, base }: MarkdownTask): string {
   try {
     // Removed before as well: a forbidden character inside a word must not disguise it.
-    const html = parser().parse(withoutForbidden(shownText(markdown)), { async: false });
-    return withoutForbidden(guarded(html, base));
+    const spend = budget();
+    const html = parser(spend).parse(withoutForbidden(shownText(markdown)), { async: false });
+    return withoutForbidden(guarded(html, base, spend));
   } catch {
     return escapedText(markdown);
   }
 }
 
-function parser(): Marked {
+/** Counts characters that are added to a note. */
+type Spend = (characters: number) => void;
+
+function budget(): Spend {
   let added = 0;
-  const spend = (characters: number) => {
+  return (characters) => {
     added += characters;
     if (added > MAX_ADDED) throw new RangeError('the rendered note is too large');
   };
+}
+
+function parser(spend: Spend): Marked {
   return new Marked({
     gfm: true,
     tokenizer: {
@@ -81,8 +88,16 @@ function missingCells(delimiters: string, rows: string): number {
 }
 
 /** The second line of defence: whatever the parser made, only this leaves. */
-function guarded(html: string, base: string): string {
+function guarded(html: string, base: string, spend: Spend): string {
   let depth = 0;
+  const addressed =
+    (attribute: string, schemes: readonly string[]) =>
+    (tagName: string, { [attribute]: reference = '', ...others }: sanitizeHtml.Attributes) => {
+      const address = absolute(reference, base, schemes);
+      if (address === undefined) return { tagName, attribs: others };
+      spend(Math.max(0, address.length - reference.length));
+      return { tagName, attribs: { ...others, [attribute]: address } };
+    };
   return sanitizeHtml(html, {
     allowedTags: [
       ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'blockquote', 'pre', 'code', 'hr', 'br'],
@@ -100,8 +115,8 @@ function guarded(html: string, base: string): string {
     allowedSchemesByTag: { img: ['http', 'https'] },
     allowProtocolRelative: false,
     transformTags: {
-      a: (tagName, attribs) => ({ tagName, attribs: withAddress(attribs, 'href', base, LINK_SCHEMES) }),
-      img: (tagName, attribs) => ({ tagName, attribs: withAddress(attribs, 'src', base, PICTURE_SCHEMES) }),
+      a: addressed('href', LINK_SCHEMES),
+      img: addressed('src', PICTURE_SCHEMES),
     },
     onOpenTag: () => {
       depth += 1;
@@ -111,17 +126,6 @@ function guarded(html: string, base: string): string {
       depth -= 1;
     },
   });
-}
-
-function withAddress(
-  attribs: sanitizeHtml.Attributes,
-  attribute: string,
-  base: string,
-  schemes: readonly string[],
-): sanitizeHtml.Attributes {
-  const { [attribute]: reference = '', ...others } = attribs;
-  const address = absolute(reference, base, schemes);
-  return address === undefined ? others : { ...others, [attribute]: address };
 }
 
 /** The reference as an address of one of these schemes, or undefined. What is absolute stays as written. */

@@ -73,12 +73,15 @@ t.test('what would grow or nest without end is shown as its text', async (t) => 
     const note = bytes(HOSTILE_NOTES[name]!);
     t.ok(renderMarkdown({ markdown: note, base }) === escapedText(note), name);
   }
+  const manyRelative = bytes('[](a) '.repeat(16_000));
+  t.ok(renderMarkdown({ markdown: manyRelative, base }) === escapedText(manyRelative), 'many relative links');
   t.match(render(`${'>'.repeat(50)}a`), '<blockquote>');
 });
 
 t.test('a long table and many links are what they are', async (t) => {
   t.match(render(`|a|b|c|d|\n|-|-|-|-|\n${'|1|2|3|4|\n'.repeat(5000)}`), '<td>4</td>');
   t.match(render(`[a](https://a.example/${'b'.repeat(90)})\n`.repeat(1000)), '<a href=');
+  t.match(render('![a](20260101T000000Z-a.png)\n'.repeat(500)), `src="${base}`);
 });
 
 t.test('small notes stay small', async (t) => {
