@@ -1,7 +1,7 @@
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
-import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
-import { parseMeta, serializeMeta } from '../metadata.ts';
-import type { Feed, Note, NoteMeta } from '../storage.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { metaOf } from '../note-columns.ts';
+import type { Feed, Note } from '../storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
@@ -59,18 +59,4 @@ export function noteOf(row: NoteRow): Note {
     meta: metaOf(row.metadata),
     content: row.content ?? undefined,
   };
-}
-
-/** How a type is stored: its place among all. */
-export function typeNumber(type: NoteType): number {
-  return NOTE_TYPES.indexOf(type);
-}
-
-export function metaOf(metadata: string | null): NoteMeta {
-  return parseMeta(metadata ?? '{}').meta;
-}
-
-/** The text of the metadata column: the JSON that the file backend has beside a note. */
-export function metadataOf(meta: NoteMeta): string | null {
-  return serializeMeta(meta) ?? null;
 }

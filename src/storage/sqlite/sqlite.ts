@@ -5,6 +5,7 @@ import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
+import { LoadedFile } from '../loaded-file.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import { sendable } from '../sendable.ts';
 import type {
@@ -27,7 +28,6 @@ import type {
 import { Turns } from '../turns.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
-import { LoadedFile } from './loaded-file.ts';
 import { OrderThread } from './order-thread.ts';
 import type { News } from './orders.ts';
 import type { Reads } from './reads.ts';

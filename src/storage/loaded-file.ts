@@ -1,5 +1,12 @@
-import type { StoredFile } from '../storage.ts';
-import type { LoadedBytes } from './reads.ts';
+import type { StoredFile } from './storage.ts';
+
+/** A note's bytes, with what says which they are. */
+export interface LoadedBytes {
+  readonly content: Uint8Array;
+  /** Ms since the epoch. */
+  readonly modifiedAt: number;
+  readonly sha256: string | undefined;
+}
 
 const PIECE_BYTES = 64 * 1024;
 
