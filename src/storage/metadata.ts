@@ -73,6 +73,11 @@ export function serializeSettings({
   });
 }
 
+/** Settings as a `.feed.json` would bring them back, so that every backend shows odd characters in the same way. */
+export function settingsAsStored(settings: StoredSettings): StoredSettings {
+  return parseSettings(serializeSettings(settings) ?? '') ?? NO_SETTINGS;
+}
+
 /** Undefined when no member has a value. */
 function json(members: Readonly<Record<string, unknown>>): string | undefined {
   return Object.values(members).some((value) => value !== undefined) ? JSON.stringify(members) : undefined;

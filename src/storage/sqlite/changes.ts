@@ -10,7 +10,7 @@ import {
 } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
-import { NO_SETTINGS, parseSettings, serializeSettings } from '../metadata.ts';
+import { settingsAsStored } from '../metadata.ts';
 import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
 import { countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type {
@@ -136,9 +136,7 @@ export class Changes {
     const feed = this.#feed(allowed);
     if (!feed) return NOTHING;
     if (readId !== feed.read_id && this.#sql.readIdHolder.get(readId)) throw readIdTaken();
-    // Through the file backend's JSON, so that what is shown of odd characters is the same.
-    const { title, description, showSender, image } =
-      parseSettings(serializeSettings(settings) ?? '') ?? NO_SETTINGS;
+    const { title, description, showSender, image } = settingsAsStored(settings);
     const row = this.#sql.configure.get({
       id: feed.id,
       readId,

@@ -1,0 +1,225 @@
+import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { settingsAsStored } from '../metadata.ts';
+import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
+import { type Counts, countOf, readIdTaken, refuseBeyond } from '../refused-writes.ts';
+import type {
+  AllowedFeed,
+  Caps,
+  Feed,
+  FeedSettings,
+  NewNote,
+  Note,
+  NoteMeta,
+  Replacement,
+} from '../storage.ts';
+import type { ChangedFeed } from './change-notice.ts';
+import { statement, type Transaction } from './database.ts';
+import { isUniqueViolation } from './failures.ts';
+import { countFeeds, countNotes, lockFeedCount, lockFeeds, notifyChanges } from './feed-rows.ts';
+import { deleteTags, insertNotes, insertTags, type TaggedNote } from './note-rows.ts';
+import { type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+
+/** What a change came to, and what is to be told of it: nothing when nothing changed. */
+export interface Changed<T> {
+  readonly value: T;
+  readonly changes?: readonly ChangedFeed[];
+}
+
+/** A feed and one of its notes, as they are before a change. */
+interface Found {
+  readonly feed: FeedRow;
+  readonly note: TaggedNote;
+}
+
+const NOTHING = { value: undefined };
+const NO_NOTES: Readonly<Counts> = { notes: 0, images: 0 };
+
+const FIND = statement<TaggedNote>(
+  'find_note',
+  'SELECT feed, id, type, created_at, metadata FROM notes WHERE feed = $1 AND id = $2 ORDER BY type LIMIT 1',
+);
+// Two versions of a file never have the same time: it says which one somebody reads.
+const REPLACE = statement<NoteRow>(
+  'replace_note',
+  `UPDATE notes SET content = $4::bytea, size = octet_length($4::bytea), sha256 = $5, modified_at = greatest(modified_at + 1, $6::bigint)
+   WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
+);
+const SET_METADATA = statement<NoteRow>(
+  'set_metadata',
+  `UPDATE notes SET metadata = $4 WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
+);
+const DELETE_NOTE = statement('delete_note', 'DELETE FROM notes WHERE feed = $1 AND id = $2 AND type = $3');
+const CLEAR_IMAGE = statement('clear_image', 'UPDATE feeds SET image = NULL WHERE id = $1 AND image = $2');
+const HAS_NOTE = statement<object>('has_note', 'SELECT FROM notes WHERE feed = $1 AND id = $2 AND type = $3');
+const CONFIGURE = statement(
+  'configure',
+  'UPDATE feeds SET read_id = $2, title = $3, description = $4, show_sender = $5, image = $6 WHERE id = $1',
+);
+const SET_PASSWORD = statement('set_password', 'UPDATE feeds SET password_hash = $2 WHERE id = $1');
+const DELETE_FEED = statement(
+  'delete_feed',
+  `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL, to_clear = true
+   WHERE id = $1`,
+);
+
+/** The statements of this file, for the test of their plans. */
+export const CHANGE_STATEMENTS = {
+  FIND,
+  REPLACE,
+  SET_METADATA,
+  DELETE_NOTE,
+  CLEAR_IMAGE,
+  HAS_NOTE,
+  CONFIGURE,
+  SET_PASSWORD,
+  DELETE_FEED,
+};
+
+/**
+ * The changes of one feed in one transaction; see `Storage` for what they do. What they throw takes the transaction
+ * back.
+ */
+export class Changes {
+  readonly #transaction: Transaction;
+  readonly #caps: Caps;
+
+  constructor(transaction: Transaction, caps: Caps) {
+    this.#transaction = transaction;
+    this.#caps = caps;
+  }
+
+  async replace(
+    allowed: AllowedFeed,
+    id: NoteId,
+    replacement: Replacement,
+  ): Promise<Changed<Note | undefined>> {
+    const { bytes, sha256, added = [] } = replacement;
+    const found = await this.#find(allowed, id);
+    if (!found) return NOTHING;
+    const { feed, note } = found;
+    const taken = { notes: feed.note_count - feed.image_count, images: feed.image_count };
+    refuseBeyond(this.#caps, countOf(added), taken);
+    const now = Date.now();
+    const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now]);
+    await this.#insert(feed, added, now);
+    return { ...(await this.#count(feed, countOf(added))), value: noteOf(row!) };
+  }
+
+  async setMeta(
+    allowed: AllowedFeed,
+    id: NoteId,
+    change: (meta: NoteMeta) => NoteMeta,
+  ): Promise<Changed<Note | undefined>> {
+    const found = await this.#find(allowed, id);
+    if (!found) return NOTHING;
+    const { feed, note } = found;
+    const metadata = metadataOf(change(metaOf(note.metadata)));
+    await deleteTags(this.#transaction, note);
+    await insertTags(this.#transaction, [{ ...note, metadata }]);
+    const [row] = await this.#transaction.run(SET_METADATA, [...keyOf(note), metadata]);
+    return { ...(await this.#count(feed, NO_NOTES)), value: noteOf(row!) };
+  }
+
+  async remove(allowed: AllowedFeed, id: NoteId): Promise<Changed<boolean>> {
+    const found = await this.#find(allowed, id);
+    if (!found) return { value: false };
+    const { feed, note } = found;
+    const type = NOTE_TYPES[note.type]!;
+    await deleteTags(this.#transaction, note);
+    await this.#transaction.run(DELETE_NOTE, keyOf(note));
+    await this.#transaction.run(CLEAR_IMAGE, [feed.id, noteFile(id, type)]);
+    const { notes, images } = countOf([{ type }]);
+    return { ...(await this.#count(feed, { notes: -notes, images: -images })), value: true };
+  }
+
+  async configure(
+    allowed: AllowedFeed,
+    change: (feed: Feed) => FeedSettings,
+  ): Promise<Changed<Feed | undefined>> {
+    const feed = await this.#feed(allowed);
+    if (!feed) return NOTHING;
+    const before = feedOf(feed);
+    const { readId, ...wanted } = change(before);
+    const { image, ...settings } = settingsAsStored(wanted);
+    const shownImage = image !== undefined && (await this.#hasPicture(feed, image)) ? image : undefined;
+    const after = { ...before, ...settings, image: shownImage, readId };
+    if (JSON.stringify(before) === JSON.stringify(after)) return { value: before };
+    const { title, description, showSender } = after;
+    await this.#free(() =>
+      this.#transaction.run(CONFIGURE, [feed.id, readId, title, description, showSender, shownImage]),
+    );
+    return this.#count(feed, NO_NOTES, [...new Set([feed.read_id, readId])]);
+  }
+
+  async setPassword(allowed: AllowedFeed, passwordHash: string | undefined): Promise<Changed<boolean>> {
+    const feed = await this.#feed(allowed);
+    if (!feed) return { value: false };
+    await this.#transaction.run(SET_PASSWORD, [feed.id, passwordHash]);
+    return { ...(await this.#count(feed, NO_NOTES)), value: true };
+  }
+
+  /** The notes stay until they are cleared away (`Clearing`). */
+  async deleteFeed(allowed: AllowedFeed): Promise<Changed<boolean>> {
+    const feed = await this.#feed(allowed);
+    if (!feed) return { value: false };
+    await lockFeedCount(this.#transaction);
+    await countFeeds(this.#transaction, -1);
+    await this.#transaction.run(DELETE_FEED, [feed.id]);
+    return { ...(await this.#told(feed, [feed.read_id])), value: true };
+  }
+
+  async #feed({ name, key, passwordHash }: AllowedFeed): Promise<FeedRow | undefined> {
+    const [feed] = await lockFeeds(this.#transaction, [name]);
+    const isAllowed = feed && String(feed.id) === key && feed.password_hash === (passwordHash ?? null);
+    return isAllowed ? feed : undefined;
+  }
+
+  async #find(allowed: AllowedFeed, id: NoteId): Promise<Found | undefined> {
+    const feed = await this.#feed(allowed);
+    const [note] = feed ? await this.#transaction.run(FIND, [feed.id, id]) : [];
+    return feed && note && { feed, note };
+  }
+
+  async #hasPicture(feed: FeedRow, file: NoteFile): Promise<boolean> {
+    const named = parseNoteFile(file);
+    if (named === undefined || named.type === 'md') return false;
+    const rows = await this.#transaction.run(HAS_NOTE, [feed.id, named.id, typeNumber(named.type)]);
+    return rows.length > 0;
+  }
+
+  /** @throws Refusal `taken` where the work finds a read id in use */
+  async #free(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      throw isUniqueViolation(error) ? readIdTaken() : error;
+    }
+  }
+
+  async #insert(feed: FeedRow, notes: readonly NewNote[], now: number): Promise<void> {
+    const ofFeed = notes.map((note) => ({ feed: feed.id, note }));
+    await insertNotes(this.#transaction, ofFeed, now);
+  }
+
+  /** Counts notes that came or went, and with that the change itself. */
+  async #count(
+    feed: FeedRow,
+    more: Readonly<Counts>,
+    readIds: readonly ReadId[] = [feed.read_id],
+  ): Promise<Changed<Feed>> {
+    const [row] = await countNotes(this.#transaction, new Map([[feed.id, more]]), Date.now());
+    return { ...(await this.#told(feed, readIds)), value: feedOf(row!) };
+  }
+
+  async #told({ id }: FeedRow, readIds: readonly ReadId[]): Promise<{ changes: readonly ChangedFeed[] }> {
+    const changes = [{ key: String(id), readIds }];
+    await notifyChanges(this.#transaction, changes);
+    return { changes };
+  }
+}
+
+/** The primary key of a note. */
+function keyOf({ feed, id, type }: TaggedNote): [number, NoteId, number] {
+  return [feed, id, type];
+}

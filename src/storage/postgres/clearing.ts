@@ -1,0 +1,74 @@
+import { type Database, statement, type Transaction } from './database.ts';
+
+/** Notes, or tags, cleared away in one step: pictures may be large, and nobody is to wait for it. */
+const STEP_ROWS = 100;
+/** After this time, in ms, it is tried again where the database could not be used. */
+const AGAIN_MS = 10_000;
+
+const NEXT = statement<{ id: number }>(
+  'feed_to_clear',
+  'SELECT id FROM feeds WHERE to_clear ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED',
+);
+const CLEAR_TAGS = statement<object>(
+  'clear_tags',
+  `DELETE FROM tags WHERE ctid = ANY (ARRAY(SELECT ctid FROM tags WHERE feed = $1 LIMIT ${STEP_ROWS})) RETURNING 1`,
+);
+const CLEAR_NOTES = statement<object>(
+  'clear_notes',
+  `DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_ROWS})) RETURNING 1`,
+);
+const CLEARED = statement(
+  'cleared',
+  'UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1',
+);
+
+/** The statements of this file, for the test of their plans. */
+export const CLEARING_STATEMENTS = { NEXT, CLEAR_TAGS, CLEAR_NOTES, CLEARED };
+
+/** Clears away what deleted feeds have left, bit by bit; any process does it for all. */
+export class Clearing {
+  readonly #database: Database;
+  #running: Promise<void> | undefined;
+  #isWanted = false;
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** There may be something to clear away. */
+  wake(): void {
+    if (this.#isStopped) return;
+    this.#isWanted = true;
+    this.#running ??= this.#run();
+  }
+
+  /** Waits for the step that runs. What is left is for the next start, or for another process. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#isWanted && !this.#isStopped)
+        this.#isWanted = await this.#database.transaction((transaction) => clearSome(transaction));
+    } catch {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.wake(), AGAIN_MS).unref();
+    }
+    this.#running = undefined;
+  }
+}
+
+/** Clears away some; false when nothing is left that nobody else is clearing away. */
+async function clearSome(transaction: Transaction): Promise<boolean> {
+  const [feed] = await transaction.run(NEXT, []);
+  if (!feed) return false;
+  for (const step of [CLEAR_TAGS, CLEAR_NOTES])
+    if ((await transaction.run(step, [feed.id])).length > 0) return true;
+  await transaction.run(CLEARED, [feed.id]);
+  return true;
+}

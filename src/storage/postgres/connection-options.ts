@@ -1,0 +1,42 @@
+import { type ClientConfig, TypeOverrides } from 'pg';
+
+/** How long opening a connection may take, or waiting for a free one, in ms. */
+const CONNECT_MS = 5_000;
+/** How long a statement may take, waiting for locks included, in ms: the server ends it then. */
+const STATEMENT_MS = 5_000;
+/** So much later, in ms, a server that has not answered counts as lost. */
+const ANSWER_MARGIN_MS = 1_000;
+const KEEP_ALIVE_MS = 10_000;
+const INT8_OID = 20;
+
+/** What every connection of the service calls itself (`pg_stat_activity.application_name`). */
+export const APPLICATION_NAME = 'note-feed';
+
+const types = new TypeOverrides();
+// Ids, dates in ms and counts: all far below 2 ** 53.
+types.setTypeParser(INT8_OID, Number);
+
+/**
+ * How to connect to the database at a `postgres:` URL: the only place that knows. Every connection and statement has a
+ * time limit. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever answers, and any other that
+ * the certificate must be the server's.
+ */
+export function connectionOptions(url: string, { statementMs = STATEMENT_MS } = {}): ClientConfig {
+  return {
+    connectionString: withCheckedCertificate(url),
+    application_name: APPLICATION_NAME,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: statementMs,
+    query_timeout: statementMs + ANSWER_MARGIN_MS,
+    // What a process that hangs has locked is free again then.
+    idle_in_transaction_session_timeout: STATEMENT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    types,
+  };
+}
+
+/** The client takes the modes in between for `verify-full`, and says at length on standard error that it does. */
+function withCheckedCertificate(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+}

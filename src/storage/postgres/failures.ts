@@ -1,0 +1,52 @@
+import { DatabaseError } from 'pg';
+import { Refusal } from '../../refusals.ts';
+import { storageFull, storeUnavailable } from '../refused-writes.ts';
+
+/**
+ * Classes of SQLSTATE that say that the database, not the statement, is the trouble: connections, who may connect, no
+ * such database, transactions taken back, resources, locks, an operator, the system, what only reads, corruption.
+ */
+const UNAVAILABLE = /^(08|28|3D|40|53|55|57|58|25|XX)/;
+const DISK_FULL = '53100';
+/** Taken back for another transaction's sake: a deadlock, for one. */
+const TAKEN_BACK = /^40/;
+const UNIQUE_VIOLATION = '23505';
+
+/**
+ * A failure of the client or the server as the refusal it means. What should not happen stays an error. Neither holds
+ * anything but a code: messages of the server quote values, and those of the network name the server.
+ */
+export function asFailure(error: unknown): Error {
+  const code = codeOf(error);
+  const cause = Object.assign(new Error(`PostgreSQL: ${code ?? messageOf(error)}`), { code });
+  if (!(error instanceof DatabaseError)) return storeUnavailable(cause);
+  if (code === DISK_FULL) return storageFull(cause);
+  return UNAVAILABLE.test(code ?? '') ? storeUnavailable(cause) : cause;
+}
+
+/** The connection that gave this error is of no more use: it is lost or hangs, or its server does not take writes. */
+export function endsConnection(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return true;
+  return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code?.startsWith('25') === true;
+}
+
+/** What failed together may be done one by one: it was taken back, and not because the database cannot be used. */
+export function mayWorkAlone(failure: unknown): boolean {
+  if (!(failure instanceof Refusal) || failure.code !== 'store_unavailable') return true;
+  return TAKEN_BACK.test(codeOf(failure.cause) ?? '');
+}
+
+export function isUniqueViolation(failure: unknown): boolean {
+  return codeOf(failure) === UNIQUE_VIOLATION;
+}
+
+/** The SQLSTATE, or the code of the system. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Without a code it is the client's own message, which names nothing. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'failed';
+}

@@ -1,0 +1,193 @@
+import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { CommitObserver } from '../commit-observer.ts';
+import { LoadedFile } from '../loaded-file.ts';
+import { storeUnavailable } from '../refused-writes.ts';
+import type {
+  AllowedFeed,
+  Caps,
+  Feed,
+  FeedChange,
+  FeedCreation,
+  FeedSettings,
+  NewNote,
+  Note,
+  NoteMeta,
+  Page,
+  PageQuery,
+  Replacement,
+  Storage,
+  StoredFile,
+  Target,
+} from '../storage.ts';
+import type { ChangedFeed } from './change-notice.ts';
+import { type Changed, Changes } from './changes.ts';
+import { Clearing } from './clearing.ts';
+import { Database } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+import { type Post, Posts, type PostsDone } from './posts.ts';
+import { Reads } from './reads.ts';
+import { migrate } from './schema.ts';
+import { asStartFailure } from './start-failure.ts';
+
+export interface PostgresOptions {
+  /** The database, `postgres://…`. A secret: it holds a password. */
+  readonly url: string;
+  readonly caps: Caps;
+  /** Told of every write and of every commit; without one nothing is measured. */
+  readonly commits?: CommitObserver | undefined;
+}
+
+/**
+ * Opens the storage in a PostgreSQL database (spec.md, "Storage on the database backends"), which several processes
+ * may use. Throws an error with a sentence for the operator when it cannot be used.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Storage> {
+  try {
+    await migrate(options.url);
+    return new PostgresStorage(options);
+  } catch (error) {
+    throw asStartFailure(error);
+  }
+}
+
+class PostgresStorage implements Storage {
+  readonly #database: Database;
+  readonly #caps: Caps;
+  readonly #commits: CommitObserver | undefined;
+  readonly #reads: Reads;
+  readonly #posts: GroupCommit<Post, Feed | undefined>;
+  readonly #clearing: Clearing;
+  readonly #listeners: ((change: FeedChange) => void)[] = [];
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  constructor({ url, caps, commits }: PostgresOptions) {
+    this.#database = new Database(url);
+    this.#caps = caps;
+    this.#commits = commits;
+    this.#reads = new Reads(this.#database);
+    this.#posts = new GroupCommit<Post, Feed | undefined>({
+      commit: (posts) => this.#store(posts),
+      sizeOf: ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+    });
+    this.#clearing = new Clearing(this.#database);
+    this.#clearing.wake();
+  }
+
+  feed(name: FeedName): Promise<Feed | undefined> {
+    return this.#run(() => this.#reads.feed(name));
+  }
+
+  feedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    return this.#run(() => this.#reads.feedByReadId(readId));
+  }
+
+  page(name: FeedName, query: PageQuery): Promise<Page> {
+    return this.#run(() => this.#reads.page(name, query));
+  }
+
+  note(name: FeedName, id: NoteId): Promise<Note | undefined> {
+    return this.#run(() => this.#reads.note(name, id));
+  }
+
+  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
+    const loaded = await this.#run(() => this.#reads.bytes(name, file));
+    return loaded && new LoadedFile(loaded);
+  }
+
+  post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+    return this.#write(() => this.#posts.add({ name, notes, target }));
+  }
+
+  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
+    return this.#change((changes) => changes.replace(feed, id, replacement));
+  }
+
+  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
+    return this.#change((changes) => changes.setMeta(feed, id, change));
+  }
+
+  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
+    return this.#change((changes) => changes.remove(feed, id));
+  }
+
+  configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
+    return this.#change((changes) => changes.configure(feed, change));
+  }
+
+  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
+    return this.#change((changes) => changes.setPassword(feed, passwordHash));
+  }
+
+  create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
+    return this.post(name, [], { kind: 'new', ...creation });
+  }
+
+  async deleteFeed(feed: AllowedFeed): Promise<boolean> {
+    const isDeleted = await this.#change((changes) => changes.deleteFeed(feed));
+    if (isDeleted) this.#clearing.wake();
+    return isDeleted;
+  }
+
+  onChange(listener: (change: FeedChange) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  check(): Promise<void> {
+    return this.#run(() => this.#reads.check());
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#running, this.#clearing.stop()]);
+    await this.#database.close();
+  }
+
+  async #store(posts: readonly Post[]): Promise<PostsDone['answers']> {
+    const { answers, changes } = await this.#database.transaction((transaction) =>
+      Posts.store(transaction, posts, this.#caps),
+    );
+    this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
+    this.#tell(changes);
+    return answers;
+  }
+
+  #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
+    return this.#write(async () => {
+      const { value, changes = [] } = await this.#database.transaction((transaction) =>
+        work(new Changes(transaction, this.#caps)),
+      );
+      this.#commits?.committed(1);
+      this.#tell(changes);
+      return value;
+    });
+  }
+
+  #tell(changes: readonly ChangedFeed[]): void {
+    for (const { readIds } of changes) for (const listener of this.#listeners) listener({ readIds });
+  }
+
+  #write<T>(work: () => Promise<T>): Promise<T> {
+    return this.#run(async () => {
+      const begunAt = this.#commits ? performance.now() : 0;
+      try {
+        return await work();
+      } finally {
+        this.#commits?.wrote(performance.now() - begunAt);
+      }
+    });
+  }
+
+  /** Something that the closing waits for. */
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw storeUnavailable(new Error('the storage is closed'));
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import type { FeedName, ReadId } from '../../feeds/names.ts';
+import { randomReadId } from '../../feeds/read-ids.ts';
+import { Refusal } from '../../refusals.ts';
+import { type Counts, countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
+import type { Caps, Feed, FeedCreation, NewNote, Target } from '../storage.ts';
+import type { ChangedFeed } from './change-notice.ts';
+import { statement, type Transaction } from './database.ts';
+import { countFeeds, countNotes, lockFeedCount, lockFeeds, notifyChanges } from './feed-rows.ts';
+import { insertNotes, type NoteOfFeed } from './note-rows.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
+
+/** Notes to be stored, none to make an empty feed; see `Storage.post`. */
+export interface Post {
+  readonly name: FeedName;
+  readonly notes: readonly NewNote[];
+  readonly target: Target;
+}
+
+/** What became of posts. */
+export interface PostsDone {
+  /** For each post its feed, undefined where the feed is not what the target says, or why it is refused. */
+  readonly answers: readonly (Feed | Refusal | undefined)[];
+  readonly changes: readonly ChangedFeed[];
+}
+
+interface NewFeed extends FeedCreation {
+  readonly name: FeedName;
+  readonly readId: ReadId;
+}
+
+const NO_NOTES: Readonly<Counts> = { notes: 0, images: 0 };
+
+const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>(
+  'holders',
+  'SELECT name, read_id FROM feeds WHERE name = ANY ($1) OR read_id = ANY ($2)',
+);
+const MAKE = statement<FeedRow>(
+  'make_feeds',
+  `INSERT INTO feeds (name, read_id, password_hash, changed_at)
+   SELECT name, read_id, password_hash, $1
+   FROM unnest($2::text[], $3::text[], $4::text[]) AS new (name, read_id, password_hash)
+   ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`,
+);
+
+/** The statements of this file, for the test of their plans. */
+export const POST_STATEMENTS = { HOLDERS };
+
+/** Stores many posts in one transaction, deciding on each in their order. */
+export class Posts {
+  readonly #transaction: Transaction;
+  readonly #caps: Caps;
+  readonly #now = Date.now();
+  /** As they were when they were locked, or made. */
+  readonly #feeds = new Map<FeedName, FeedRow>();
+  readonly #notes: NoteOfFeed[] = [];
+  /** What comes to each feed. */
+  readonly #counts = new Map<number, Counts>();
+  readonly #refusals = new Map<Post, Refusal>();
+  readonly #stored = new Set<Post>();
+
+  private constructor(transaction: Transaction, caps: Caps) {
+    this.#transaction = transaction;
+    this.#caps = caps;
+  }
+
+  static store(transaction: Transaction, posts: readonly Post[], caps: Caps): Promise<PostsDone> {
+    return new Posts(transaction, caps).#store(posts);
+  }
+
+  async #store(posts: readonly Post[]): Promise<PostsDone> {
+    const names = new Set(posts.map(({ name }) => name));
+    for (const feed of await lockFeeds(this.#transaction, [...names])) this.#feeds.set(feed.name, feed);
+    await this.#makeFeeds(posts);
+    for (const post of posts) if (this.#fits(post)) this.#add(post);
+    const changed = [...this.#feeds.values()].filter(({ id }) => this.#counts.has(id));
+    const changes = changed.map((feed) => ({ key: String(feed.id), readIds: [feed.read_id] }));
+    const [rows] = await Promise.all([
+      countNotes(this.#transaction, this.#counts, this.#now),
+      insertNotes(this.#transaction, this.#notes, this.#now),
+      notifyChanges(this.#transaction, changes),
+    ]);
+    const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
+    const answerOf = (post: Post) =>
+      this.#refusals.get(post) ?? (this.#stored.has(post) ? feeds.get(post.name) : undefined);
+    return { answers: posts.map(answerOf), changes };
+  }
+
+  /** Makes the feeds that are still to be made, each with the first post that wants it. */
+  async #makeFeeds(posts: readonly Post[]): Promise<void> {
+    const makers = new Map<FeedName, Post>();
+    for (const post of posts)
+      if (post.target.kind === 'new' && !this.#feeds.has(post.name) && !makers.has(post.name))
+        makers.set(post.name, post);
+    if (makers.size === 0) return;
+    const wanted = [...makers.values()].map(newFeedOf);
+    const count = await lockFeedCount(this.#transaction);
+    const readIds = wanted.map(({ readId }) => readId);
+    const holders = await this.#transaction.run(HOLDERS, [[...makers.keys()], readIds]);
+    const names = new Set(holders.map(({ name }) => name));
+    const taken = new Set(holders.map(({ read_id }) => read_id));
+    const feeds: NewFeed[] = [];
+    for (const feed of wanted) {
+      // Another process was faster.
+      if (names.has(feed.name)) continue;
+      const post = makers.get(feed.name)!;
+      const isAllowed = this.#allows(post, () => {
+        if (taken.has(feed.readId)) throw readIdTaken();
+        if (this.#caps.feeds > 0 && count + feeds.length >= this.#caps.feeds) throw tooManyFeeds();
+        refuseBeyond(this.#caps, countOf(post.notes), NO_NOTES);
+      });
+      if (!isAllowed) continue;
+      taken.add(feed.readId);
+      feeds.push(feed);
+    }
+    const made = await this.#insertFeeds(feeds);
+    for (const feed of made) {
+      this.#feeds.set(feed.name, feed);
+      this.#add(makers.get(feed.name)!);
+    }
+    await countFeeds(this.#transaction, made.length);
+  }
+
+  /** A feed whose read id another one is given at this very moment is left out: look again. */
+  #insertFeeds(feeds: readonly NewFeed[]): Promise<FeedRow[]> {
+    return this.#transaction.run(MAKE, [
+      this.#now,
+      feeds.map(({ name }) => name),
+      feeds.map(({ readId }) => readId),
+      feeds.map(({ passwordHash }) => passwordHash),
+    ]);
+  }
+
+  /** Whether a post is for a feed that is there, which has a place for it. */
+  #fits(post: Post): boolean {
+    const { name, notes, target } = post;
+    const feed = this.#feeds.get(name);
+    if (!feed || target.kind !== 'existing' || feed.password_hash !== (target.passwordHash ?? null))
+      return false;
+    const { notes: texts, images } = this.#counts.get(feed.id) ?? NO_NOTES;
+    const taken = { notes: feed.note_count - feed.image_count + texts, images: feed.image_count + images };
+    return this.#allows(post, () => refuseBeyond(this.#caps, countOf(notes), taken));
+  }
+
+  /** Runs checks that throw a refusal. */
+  #allows(post: Post, check: () => void): boolean {
+    try {
+      check();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#refusals.set(post, error);
+      return false;
+    }
+  }
+
+  #add(post: Post): void {
+    const { id } = this.#feeds.get(post.name)!;
+    const { notes, images } = countOf(post.notes);
+    const before = this.#counts.get(id) ?? NO_NOTES;
+    this.#counts.set(id, { notes: before.notes + notes, images: before.images + images });
+    this.#notes.push(...post.notes.map((note) => ({ feed: id, note })));
+    this.#stored.add(post);
+  }
+}
+
+function newFeedOf({ name, target }: Post): NewFeed {
+  const { readId = randomReadId(), passwordHash } = target as FeedCreation;
+  return { name, readId, passwordHash };
+}

@@ -1,0 +1,143 @@
+import {
+  type FeedName,
+  type NoteFile,
+  type NoteId,
+  noteFile,
+  parseNoteFile,
+  type ReadId,
+} from '../../feeds/names.ts';
+import { placeOf } from '../../feeds/order.ts';
+import type { LoadedBytes } from '../loaded-file.ts';
+import { typeNumber } from '../note-columns.ts';
+import { storeUnavailable } from '../refused-writes.ts';
+import type { Feed, Note, Page, PageQuery } from '../storage.ts';
+import { type Database, statement } from './database.ts';
+import { Lookups } from './lookups.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+
+/** Bytes of a note come in pieces of so many: the client makes them of text twice as long, in one go. */
+const PIECE_BYTES = 256 * 1024;
+/** How often a note may be replaced while it is read. */
+const MAX_ATTEMPTS = 5;
+/** A place that is before every note, for the first page. */
+const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
+
+const OF_FEED = '= (SELECT id FROM feeds WHERE name = $1)';
+
+const READ_ONLY = statement<{ is_read_only: boolean }>(
+  'read_only',
+  `SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`,
+);
+const FEEDS = statement<FeedRow>('feeds', `SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`);
+const FEED_BY_READ_ID = statement<FeedRow>(
+  'feed_by_read_id',
+  `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`,
+);
+const PAGE = statement<NoteRow>(
+  'page',
+  `SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+   ORDER BY created_at DESC, id DESC, type DESC LIMIT $5`,
+);
+const TAGGED_PAGE = statement<NoteRow>(
+  'tagged_page',
+  `SELECT ${NOTE_COLUMNS} FROM tags JOIN notes USING (feed, id, type)
+   WHERE tags.feed ${OF_FEED} AND tag = $6 AND (tags.created_at, tags.id, tags.type) < ($2, $3, $4)
+   ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT $5`,
+);
+const NOTE = statement<NoteRow>(
+  'note',
+  `SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`,
+);
+const BYTES = statement<{
+  feed: number;
+  size: number;
+  modified_at: number;
+  sha256: string | null;
+  piece: Buffer;
+}>(
+  'bytes',
+  `SELECT feed, size, modified_at, sha256, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
+   FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`,
+);
+const MORE_BYTES = statement<{ piece: Buffer }>(
+  'more_bytes',
+  `SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece
+   FROM notes WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4`,
+);
+
+/** Every statement that reads, for the test of their plans. */
+export const READ_STATEMENTS = { FEEDS, FEED_BY_READ_ID, PAGE, TAGGED_PAGE, NOTE, BYTES, MORE_BYTES };
+
+/** What is read of the database. Each call sees one state of it, with all that was committed before the call. */
+export class Reads {
+  readonly #database: Database;
+  readonly #feeds: Lookups<FeedName, Feed>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#feeds = new Lookups(async (names) => {
+      const rows = await database.read(FEEDS, [names]);
+      return new Map(rows.map((row) => [row.name, feedOf(row)]));
+    });
+  }
+
+  /** Throws `store_unavailable` when nothing can be read, or written. */
+  async check(): Promise<void> {
+    const [row] = await this.#database.read(READ_ONLY, []);
+    if (row?.is_read_only) throw storeUnavailable(new Error('the database can only be read'));
+  }
+
+  /** Asked for by every request by a feed's name. */
+  feed(name: FeedName): Promise<Feed | undefined> {
+    return this.#feeds.get(name);
+  }
+
+  async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    const [row] = await this.#database.read(FEED_BY_READ_ID, [readId]);
+    return row && feedOf(row);
+  }
+
+  async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
+    const place = before && placeOf(before);
+    const start = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
+    const values = [name, ...start, limit + 1];
+    const rows =
+      tag === undefined
+        ? await this.#database.read(PAGE, values)
+        : await this.#database.read(TAGGED_PAGE, [...values, tag]);
+    const notes = rows.slice(0, limit).map(noteOf);
+    const last = rows.length > limit ? notes.at(-1) : undefined;
+    return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+  }
+
+  async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
+    const [row] = await this.#database.read(NOTE, [name, id]);
+    return row && noteOf(row);
+  }
+
+  /** A note that is replaced meanwhile is read anew. */
+  async bytes(name: FeedName, file: NoteFile): Promise<LoadedBytes | undefined> {
+    const named = parseNoteFile(file);
+    if (!named) return undefined;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const type = typeNumber(named.type);
+      const [row] = await this.#database.read(BYTES, [name, named.id, type]);
+      if (!row) return undefined;
+      const version = [row.feed, named.id, type, row.modified_at];
+      const content = await this.#rest(row.piece, row.size, version);
+      if (content) return { content, modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
+    }
+    throw storeUnavailable(new Error('a note was replaced again and again while it was read'));
+  }
+
+  /** All bytes of a version, given the first; undefined when the note is another by now. */
+  async #rest(first: Buffer, size: number, version: readonly unknown[]): Promise<Buffer | undefined> {
+    const pieces = [first];
+    for (let at = first.length; at < size; at += PIECE_BYTES) {
+      const [row] = await this.#database.read(MORE_BYTES, [...version, at + 1]);
+      if (!row) return undefined;
+      pieces.push(row.piece);
+    }
+    return pieces.length === 1 ? first : Buffer.concat(pieces, size);
+  }
+}

@@ -1,0 +1,62 @@
+import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { metaOf } from '../note-columns.ts';
+import type { Feed, Note } from '../storage.ts';
+
+/** The columns of `FeedRow`. */
+export const FEED_COLUMNS =
+  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at';
+
+export interface FeedRow {
+  readonly id: number;
+  readonly name: FeedName;
+  readonly read_id: ReadId;
+  readonly password_hash: string | null;
+  readonly title: string;
+  readonly description: string;
+  readonly show_sender: boolean;
+  readonly image: NoteFile | null;
+  readonly note_count: number;
+  readonly image_count: number;
+  readonly changed_at: number;
+}
+
+/** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
+export const NOTE_COLUMNS =
+  'notes.id, notes.type, size, notes.created_at, metadata, CASE WHEN notes.type = 0 THEN content END AS content';
+
+export interface NoteRow {
+  readonly id: NoteId;
+  readonly type: number;
+  readonly size: number;
+  readonly created_at: number;
+  readonly metadata: string | null;
+  readonly content: Uint8Array | null;
+}
+
+export function feedOf(row: FeedRow): Feed {
+  return {
+    key: String(row.id),
+    name: row.name,
+    readId: row.read_id,
+    title: row.title,
+    description: row.description,
+    showSender: row.show_sender,
+    image: row.image ?? undefined,
+    passwordHash: row.password_hash ?? undefined,
+    changedAt: row.changed_at,
+    noteCount: row.note_count,
+    imageCount: row.image_count,
+  };
+}
+
+export function noteOf(row: NoteRow): Note {
+  return {
+    id: row.id,
+    type: NOTE_TYPES[row.type]!,
+    size: row.size,
+    createdAt: row.created_at,
+    meta: metaOf(row.metadata),
+    content: row.content ?? undefined,
+  };
+}

@@ -1,0 +1,122 @@
+import { Client } from 'pg';
+import { connectionOptions } from './connection-options.ts';
+
+/**
+ * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
+ * been released is never changed: a new version is added at the end.
+ *
+ * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
+ * `to_clear` that notes are still to be cleared away. No index has a column that every post changes, so that posts
+ * update the row in place. The one row of `feed_count` is locked by whoever makes or deletes a feed. `notes.type` is
+ * the place in md, png, jpg, gif, webp. Pictures do not get smaller by compression, and parts of what is not
+ * compressed can be read. Ids and tags are ordered by their bytes.
+ */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE feeds (
+     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     name text COLLATE "C" UNIQUE,
+     read_id text COLLATE "C" NOT NULL UNIQUE,
+     password_hash text,
+     title text NOT NULL DEFAULT '',
+     description text NOT NULL DEFAULT '',
+     show_sender boolean NOT NULL DEFAULT true,
+     image text,
+     note_count integer NOT NULL DEFAULT 0,
+     image_count integer NOT NULL DEFAULT 0,
+     changed_at bigint NOT NULL,
+     to_clear boolean NOT NULL DEFAULT false
+   ) WITH (fillfactor = 50);
+   CREATE INDEX feeds_to_clear ON feeds (id) WHERE to_clear;
+
+   CREATE TABLE feed_count (feeds bigint NOT NULL);
+   INSERT INTO feed_count VALUES (0);
+
+   CREATE TABLE notes (
+     feed bigint NOT NULL,
+     id text COLLATE "C" NOT NULL,
+     type smallint NOT NULL,
+     created_at bigint NOT NULL,
+     modified_at bigint NOT NULL,
+     metadata text,
+     sha256 text,
+     size integer NOT NULL,
+     content bytea NOT NULL,
+     PRIMARY KEY (feed, id, type)
+   );
+   ALTER TABLE notes ALTER content SET STORAGE EXTERNAL;
+   CREATE INDEX notes_in_order ON notes (feed, created_at, id, type);
+
+   CREATE TABLE tags (
+     feed bigint NOT NULL,
+     tag text COLLATE "C" NOT NULL,
+     created_at bigint NOT NULL,
+     id text COLLATE "C" NOT NULL,
+     type smallint NOT NULL,
+     PRIMARY KEY (feed, tag, created_at, id, type)
+   );`,
+];
+
+/** The version that this program reads and writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Whoever makes or upgrades the tables holds this advisory lock: any number that nobody else uses. */
+const MIGRATION_LOCK = 6_478_236_891;
+/** How long one step, or waiting for another container that does them, may take, in ms. */
+const MIGRATION_MS = 30 * 60_000;
+const VERSION_TABLE = 'note_feed_schema';
+const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags'];
+
+/** The database is not one that this program can use. Its message is a sentence for the operator. */
+export class WrongDatabase extends Error {}
+
+/**
+ * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
+ * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
+ */
+export async function migrate(url: string): Promise<void> {
+  const client = new Client(connectionOptions(url, { statementMs: MIGRATION_MS }));
+  // Whoever waits for an answer is told.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    const version = await versionOf(client);
+    for (const sql of MIGRATIONS.slice(version)) await client.query(sql);
+    await client.query(`UPDATE ${VERSION_TABLE} SET version = $1 WHERE version <> $1`, [SCHEMA_VERSION]);
+    await client.query('COMMIT');
+  } finally {
+    await client.end();
+  }
+}
+
+/** The version of the schema; 0 of a new database. */
+async function versionOf(client: Client): Promise<number> {
+  const { rows: settings } = await client.query<{ encoding: string }>(
+    `SELECT current_setting('server_encoding') AS encoding`,
+  );
+  if (settings[0]?.encoding !== 'UTF8')
+    throw new WrongDatabase('The database named by SERVICE_DATABASE_URL must have the encoding UTF8.');
+  if (await isThere(client, VERSION_TABLE)) {
+    const { rows } = await client.query<{ version: number }>(`SELECT version FROM ${VERSION_TABLE}`);
+    const version = rows[0]?.version ?? 0;
+    if (version <= SCHEMA_VERSION) return version;
+    throw new WrongDatabase(
+      `The database was made by a newer version of this service (schema ${version}, this one knows ` +
+        `${SCHEMA_VERSION}): start that version.`,
+    );
+  }
+  for (const table of OUR_TABLES)
+    if (await isThere(client, table))
+      throw new WrongDatabase(
+        `The database named by SERVICE_DATABASE_URL is used by something else: it has a table "${table}".`,
+      );
+  await client.query(`CREATE TABLE ${VERSION_TABLE} (version integer NOT NULL)`);
+  await client.query(`INSERT INTO ${VERSION_TABLE} VALUES (0)`);
+  return 0;
+}
+
+async function isThere(client: Client, table: string): Promise<boolean> {
+  const { rows } = await client.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [table]);
+  return rows.length > 0;
+}

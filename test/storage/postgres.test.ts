@@ -1,0 +1,22 @@
+import t from 'tap';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { type Backend, testContract } from './contract.ts';
+import { testEdits } from './contract-edits.ts';
+import { testManyNotes } from './contract-many.ts';
+
+t.setTimeout(120_000);
+
+const server = await PostgresServer.start(t);
+
+const backend: Backend = {
+  name: 'postgres',
+  create: async (_, caps) => {
+    const url = await server.database();
+    return { open: () => openPostgres({ url, caps }) };
+  },
+};
+
+testContract(backend);
+testEdits(backend);
+testManyNotes(backend);
