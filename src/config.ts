@@ -4,8 +4,8 @@ import { leastBodyMemory } from './http/body-memory.ts';
 import { type Environment, integer, isSet, oneOf, onOff, readSetting, type Setting } from './setting.ts';
 import {
   baseUrl,
+  databaseUrl,
   feedNames,
-  fileUrl,
   folder,
   host,
   lineOfText,
@@ -43,8 +43,8 @@ const SETTINGS = {
   title: lineOfText('SERVICE_TITLE', 'Note Feed', 100),
   password: secretText('SERVICE_PASSWORD', [1, 256]),
   trustProxy: onOff('SERVICE_TRUST_PROXY', false),
-  storage: { ...oneOf('SERVICE_STORAGE', 'fs', ['fs', 'sqlite']), rule: 'fs or sqlite, the storages so far' },
-  databaseFile: fileUrl('SERVICE_DATABASE_URL'),
+  storage: oneOf('SERVICE_STORAGE', 'fs', ['fs', 'sqlite', 'postgres']),
+  database: databaseUrl('SERVICE_DATABASE_URL'),
   images: {
     ...oneOf('SERVICE_IMAGES', 'db', ['db']),
     rule: 'db, for pictures have no store of their own so far',
@@ -106,6 +106,9 @@ const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[]
   ['licenses', ['SERVICE_LICENSE_PUBLIC_KEY', 'SERVICE_LICENSE_URL']],
 ];
 
+/** Where the databases are. */
+const PLACES = { sqlite: 'file', postgres: 'server' } as const;
+
 type Settings = typeof SETTINGS;
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
@@ -157,13 +160,21 @@ function settingsOfLaterVersions(env: Environment): string[] {
   );
 }
 
-function databaseProblems(env: Environment, { storage, databaseFile }: Config): string[] {
+function databaseProblems(env: Environment, { storage, database }: Config): string[] {
   if (storage === 'fs') {
-    if (databaseFile === undefined) return [];
+    if (database === undefined) return [];
     return ['SERVICE_DATABASE_URL must not be set where SERVICE_STORAGE is fs, which has no database'];
   }
-  if (isSet(env, 'SERVICE_SECRET')) return [];
-  return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
+  const problems: string[] = [];
+  if (storage === 'postgres' && !isSet(env, 'SERVICE_DATABASE_URL'))
+    problems.push('SERVICE_DATABASE_URL must be set where SERVICE_STORAGE is postgres');
+  if (database !== undefined && database.kind !== PLACES[storage])
+    problems.push(
+      `SERVICE_DATABASE_URL must be a ${storage === 'sqlite' ? 'file' : 'postgres'}: URL where SERVICE_STORAGE is ${storage}`,
+    );
+  if (!isSet(env, 'SERVICE_SECRET'))
+    problems.push(`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`);
+  return problems;
 }
 
 function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Config): string[] {

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { Access } from './access/access.ts';
 import { Passwords } from './access/passwords.ts';
 import type { Config } from './config.ts';
@@ -41,7 +40,6 @@ const LEFTOVER_MS = 1_000;
 
 /** Puts the parts together and starts them. The promise settles when the service takes requests. */
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
-  await mkdir(config.dataDir, { recursive: true });
   // Loaded only where it is asked for: without it nothing is counted.
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
   const { storage, secret } = await openStorage(config, log, { owner, commits: metrics?.commits });

@@ -61,17 +61,27 @@ export function folder(name: string, fallback: string): Setting<string> {
   return { name, fallback: resolve(fallback), rule, parse, secret: false };
 }
 
+/** Where a database is. */
+export type DatabasePlace =
+  /** In a file, by its absolute path. */
+  | { readonly kind: 'file'; readonly path: string }
+  /** On a PostgreSQL server, by the URL as it was given. */
+  | { readonly kind: 'server'; readonly url: string };
+
 /**
- * The path in a `file:` URL, absolute from then on: `file:notes.db` and `file:/srv/notes.db` as well as
- * `file:///srv/notes.db`. A wrong one may be that of a server, with a password in it.
+ * A `file:` URL (`file:notes.db` and `file:/srv/notes.db` as well as `file:///srv/notes.db`) or one of a PostgreSQL
+ * server. It may have a password in it.
  */
-export function fileUrl(name: string): Setting<string | undefined> {
-  const parse = (value: string) => {
+export function databaseUrl(name: string): Setting<DatabasePlace | undefined> {
+  const parse = (value: string): DatabasePlace | undefined => {
+    if (/^postgres(ql)?:\/\/./.test(value))
+      return URL.canParse(value) ? { kind: 'server', url: value } : undefined;
     const path = /^file:(?:\/\/(?=\/))?([^\0?#%]+)$/.exec(value)?.[1];
     const usable = path !== undefined && !path.startsWith('//') && !path.endsWith('/');
-    return usable ? resolve(path) : undefined;
+    return usable ? { kind: 'file', path: resolve(path) } : undefined;
   };
-  const rule = 'a file: URL such as file:/srv/notes.db, without ?, # and %';
+  const rule =
+    'a file: URL such as file:/srv/notes.db, without ?, # and %, or a URL such as postgres://user:password@host/database';
   return { name, fallback: undefined, rule, parse, secret: true };
 }
 

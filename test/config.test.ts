@@ -26,7 +26,7 @@ t.test('without any variable everything has its default', async (t) => {
     title: 'Note Feed',
     trustProxy: false,
     storage: 'fs',
-    databaseFile: undefined,
+    database: undefined,
     secret: undefined,
     allowCustomIds: true,
     imageUploads: true,
@@ -157,10 +157,12 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'one line of at most 100 characters, without control characters',
   },
   SERVICE_TRUST_PROXY: { values: ['yes', 'true', '2'], rule: '1 (on) or 0 (off)' },
-  SERVICE_STORAGE: { values: ['postgres', 'FS', 'SQLite'], rule: 'fs or sqlite, the storages so far' },
+  SERVICE_STORAGE: { values: ['postgresql', 'FS', 'SQLite'], rule: 'one of fs, sqlite, postgres' },
   SERVICE_DATABASE_URL: {
     values: [
-      'postgres://me:hush@db/notes',
+      'mysql://me:hush@db/notes',
+      'postgres://',
+      'postgres://me:hush@db:port/notes',
       '/srv/notes.db',
       'file:',
       'file:/srv/',
@@ -168,7 +170,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
       'file:notes.db?mode=ro',
       'file:a%20b',
     ],
-    rule: 'a file: URL such as file:/srv/notes.db, without ?, # and %',
+    rule: 'a file: URL such as file:/srv/notes.db, without ?, # and %, or a URL such as postgres://user:password@host/database',
     hidden: true,
   },
   SERVICE_SECRET: { values: ['x'.repeat(31)], rule: 'at least 32 bytes long', hidden: true },
@@ -301,15 +303,15 @@ t.test('what this version does not have refuses the start rather than being igno
   }
 });
 
-t.test('a database is a file, and needs a secret', async (t) => {
+t.test('a SQLite database is a file, and needs a secret', async (t) => {
   const env = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 's'.repeat(32) };
-  t.match(readConfig(env), { storage: 'sqlite', databaseFile: undefined });
+  t.match(readConfig(env), { storage: 'sqlite', database: undefined });
   for (const [url, path] of [
     ['file:/srv/my notes.db', '/srv/my notes.db'],
     ['file:///srv/notes.db', '/srv/notes.db'],
     ['file:notes.db', resolve('notes.db')],
   ])
-    t.equal(readConfig({ ...env, SERVICE_DATABASE_URL: url }).databaseFile, path);
+    t.strictSame(readConfig({ ...env, SERVICE_DATABASE_URL: url }).database, { kind: 'file', path });
   const lacking = ['SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is sqlite'];
   t.strictSame(problems({ SERVICE_STORAGE: 'sqlite' }), lacking);
   t.strictSame(problems({ ...env, SERVICE_SECRET: 'short' }), [
@@ -318,6 +320,25 @@ t.test('a database is a file, and needs a secret', async (t) => {
   t.strictSame(problems({ SERVICE_DATABASE_URL: 'file:/srv/notes.db' }), [
     'SERVICE_DATABASE_URL must not be set where SERVICE_STORAGE is fs, which has no database',
   ]);
+});
+
+t.test('a PostgreSQL database is on a server, and needs its address and a secret', async (t) => {
+  const url = 'postgresql://me:hush@db/notes?sslmode=verify-full';
+  const env = { SERVICE_STORAGE: 'postgres', SERVICE_SECRET: 's'.repeat(32), SERVICE_DATABASE_URL: url };
+  t.match(readConfig(env), { storage: 'postgres', database: { kind: 'server', url } });
+  t.strictSame(problems({ SERVICE_STORAGE: 'postgres' }), [
+    'SERVICE_DATABASE_URL must be set where SERVICE_STORAGE is postgres',
+    'SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is postgres',
+  ]);
+  t.strictSame(problems({ ...env, SERVICE_STORAGE: 'sqlite' }), [
+    'SERVICE_DATABASE_URL must be a file: URL where SERVICE_STORAGE is sqlite',
+  ]);
+  t.strictSame(problems({ ...env, SERVICE_DATABASE_URL: 'file:notes.db' }), [
+    'SERVICE_DATABASE_URL must be a postgres: URL where SERVICE_STORAGE is postgres',
+  ]);
+  const dir = t.testdir({ url: `${url}\n` });
+  const { SERVICE_DATABASE_URL: _, ...others } = env;
+  t.match(readConfig({ ...others, SERVICE_DATABASE_URL_FILE: join(dir, 'url') }), { database: { url } });
 });
 
 t.test('a report address may be one of mail', async (t) => {

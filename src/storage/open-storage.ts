@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Owner } from '../privileges.ts';
@@ -5,6 +6,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
 import { openFiles } from './files/files.ts';
 import { loadSecret } from './files/secret.ts';
+import { openPostgres } from './postgres/postgres.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import type { Storage } from './storage.ts';
 
@@ -13,7 +15,7 @@ const DATABASE_FILE = 'notefeed.db';
 
 type StorageSettings = Pick<
   Config,
-  'storage' | 'dataDir' | 'databaseFile' | 'secret' | 'maxFeeds' | 'maxNotesPerFeed' | 'maxImagesPerFeed'
+  'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds' | 'maxNotesPerFeed' | 'maxImagesPerFeed'
 >;
 
 export interface OpenedStorage {
@@ -23,22 +25,27 @@ export interface OpenedStorage {
 }
 
 /**
- * Opens the storage that the settings name: the only place that knows which there are. DATA_DIR must exist.
- * Throws an error with a sentence for the operator when it cannot be opened.
+ * Opens the storage that the settings name: the only place that knows which there are. Makes
+ * DATA_DIR where notes are kept in files. Throws an error with a sentence for the operator when it cannot be opened.
  */
 export async function openStorage(
   settings: StorageSettings,
   log: Log,
   { owner, commits }: { readonly owner: Owner | undefined; readonly commits: CommitObserver | undefined },
 ): Promise<OpenedStorage> {
-  const { dataDir, maxFeeds, maxNotesPerFeed, maxImagesPerFeed } = settings;
+  const { storage, dataDir, database, secret, maxFeeds, maxNotesPerFeed, maxImagesPerFeed } = settings;
   const caps = { feeds: maxFeeds, notes: maxNotesPerFeed, images: maxImagesPerFeed };
   const parts = { owner, caps, log, commits };
-  if (settings.storage === 'sqlite') {
-    const { databaseFile = join(dataDir, DATABASE_FILE), secret } = settings;
-    if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
-    return { storage: await openSqlite({ ...parts, file: databaseFile }), secret };
+  if (storage !== 'postgres') await mkdir(dataDir, { recursive: true });
+  if (storage === 'fs') {
+    const ownSecret = secret ?? (await loadSecret(dataDir, owner));
+    return { storage: await openFiles({ ...parts, dir: dataDir, secret: ownSecret }), secret: ownSecret };
   }
-  const secret = settings.secret ?? (await loadSecret(dataDir, owner));
-  return { storage: await openFiles({ ...parts, dir: dataDir, secret }), secret };
+  if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
+  if (storage === 'sqlite') {
+    const file = database?.kind === 'file' ? database.path : join(dataDir, DATABASE_FILE);
+    return { storage: await openSqlite({ ...parts, file }), secret };
+  }
+  if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
+  return { storage: await openPostgres({ ...parts, url: database.url }), secret };
 }

@@ -71,7 +71,7 @@ export class ServiceProcess {
     // A process that npm started stops with its parent and takes two signals for one.
     const { npm_lifecycle_event: _, ...inherited } = process.env;
     // The test runner puts itself into every Node that it sees start, and would write files as another user.
-    const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...storageSettings() };
+    const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...(await storageSettings(dir)) };
     const child = spawn('env', ['-u', 'NODE_OPTIONS', node, ...flags, MAIN], {
       env: { ...inherited, ...address, SERVICE_WORKERS: '1', SERVICE_RATE_LIMIT: '0', ...env },
       stdio: ['ignore', stdout, 'pipe'],

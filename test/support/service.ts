@@ -59,7 +59,7 @@ export async function start(
     linesLost: () => 0,
     close: async () => {},
   };
-  const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...storageSettings() };
+  const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...(await storageSettings(dir)) };
   const config = readConfig({ ...address, SERVICE_WORKERS: '2', SERVICE_RATE_LIMIT: '0', ...env });
   const service = await startService(config, log, undefined);
   let stopped: Promise<void> | undefined;
