@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,6 +96,22 @@ export class PostgresServer {
     } finally {
       await client.end();
     }
+  }
+
+  /** From now on a role needs its password. */
+  async askPasswordOf(role: string): Promise<void> {
+    const file = join(this.#data, 'pg_hba.conf');
+    const rules = await readFile(file, 'utf8');
+    await writeFile(file, `host all ${role} 127.0.0.1/32 scram-sha-256\n${rules}`);
+    await this.sql('postgres', 'SELECT pg_reload_conf()');
+  }
+
+  /** The processes of the server that serve connections of an application. */
+  async backends(application: string): Promise<number[]> {
+    const rows = await this.sql('postgres', 'SELECT pid FROM pg_stat_activity WHERE application_name = $1', [
+      application,
+    ]);
+    return rows.map(({ pid }) => Number(pid));
   }
 
   get #data(): string {

@@ -95,6 +95,7 @@ export class Database {
 /** The statements of one transaction. */
 export class Transaction {
   readonly #client: PoolClient;
+  #failure: Error | undefined;
   #isLost = false;
   #isOver = false;
 
@@ -134,7 +135,9 @@ export class Transaction {
       return await this.#client.query<R>(query);
     } catch (error) {
       this.#isLost ||= endsConnection(error);
-      throw asFailure(error);
+      // Those sent with it fail too, only because it did.
+      this.#failure ??= asFailure(error);
+      throw this.#failure;
     }
   }
 }

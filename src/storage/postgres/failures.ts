@@ -8,6 +8,7 @@ import { storageFull, storeUnavailable } from '../refused-writes.ts';
  */
 const UNAVAILABLE = /^(08|28|3D|40|53|55|57|58|25|XX)/;
 const DISK_FULL = '53100';
+const READ_ONLY = '25006';
 /** Taken back for another transaction's sake: a deadlock, for one. */
 const TAKEN_BACK = /^40/;
 const UNIQUE_VIOLATION = '23505';
@@ -27,7 +28,7 @@ export function asFailure(error: unknown): Error {
 /** The connection that gave this error is of no more use: it is lost or hangs, or its server does not take writes. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
-  return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code?.startsWith('25') === true;
+  return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
 }
 
 /** What failed together may be done one by one: it was taken back, and not because the database cannot be used. */

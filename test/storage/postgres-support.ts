@@ -1,0 +1,18 @@
+import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { NO_CAPS } from '../support/storing.ts';
+
+interface Teardown {
+  teardown(work: () => unknown): void;
+}
+
+/** Opens the storage in a database; closed when the test ends. */
+export async function opened(
+  t: Teardown,
+  url: string,
+  options: Partial<PostgresOptions> = {},
+): Promise<Storage> {
+  const storage = await openPostgres({ url, caps: NO_CAPS, ...options });
+  t.teardown(() => storage.close());
+  return storage;
+}
