@@ -14,11 +14,12 @@ import type {
   Replacement,
 } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
-import { statement, type Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
 import { isUniqueViolation } from './failures.ts';
 import { countFeeds, countNotes, lockFeedCount, lockFeeds, notifyChanges } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, type TaggedNote } from './note-rows.ts';
 import { type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+import { statement } from './statement.ts';
 
 /** What a change came to, and what is to be told of it: nothing when nothing changed. */
 export interface Changed<T> {
@@ -62,19 +63,6 @@ const DELETE_FEED = statement(
   `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL, to_clear = true
    WHERE id = $1`,
 );
-
-/** The statements of this file, for the test of their plans. */
-export const CHANGE_STATEMENTS = {
-  FIND,
-  REPLACE,
-  SET_METADATA,
-  DELETE_NOTE,
-  CLEAR_IMAGE,
-  HAS_NOTE,
-  CONFIGURE,
-  SET_PASSWORD,
-  DELETE_FEED,
-};
 
 /**
  * The changes of one feed in one transaction; see `Storage` for what they do. What they throw takes the transaction

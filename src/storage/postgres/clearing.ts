@@ -1,4 +1,5 @@
-import { type Database, statement, type Transaction } from './database.ts';
+import type { Database, Transaction } from './database.ts';
+import { statement } from './statement.ts';
 
 /** Notes, or tags, cleared away in one step: pictures may be large, and nobody is to wait for it. */
 const STEP_ROWS = 100;
@@ -21,9 +22,6 @@ const CLEARED = statement(
   'cleared',
   'UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1',
 );
-
-/** The statements of this file, for the test of their plans. */
-export const CLEARING_STATEMENTS = { NEXT, CLEAR_TAGS, CLEAR_NOTES, CLEARED };
 
 /** Clears away what deleted feeds have left, bit by bit; any process does it for all. */
 export class Clearing {

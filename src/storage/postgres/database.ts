@@ -1,23 +1,10 @@
 import { Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { connectionOptions } from './connection-options.ts';
 import { asFailure, endsConnection } from './failures.ts';
+import type { Statement } from './statement.ts';
 
 /** Connections for reading, and as many for writing, at most. */
 const CONNECTIONS = 4;
-
-/** A statement that each connection prepares when it first needs it. `R` is a row of its result. */
-export interface Statement<R extends QueryResultRow> {
-  /** Of its own. */
-  readonly name: string;
-  readonly text: string;
-  /** Only for the compiler. */
-  readonly row?: R;
-}
-
-/** Names a statement for `Database`. */
-export function statement<R extends QueryResultRow = never>(name: string, text: string): Statement<R> {
-  return { name, text };
-}
 
 /**
  * The connections to a database. They are opened when they are needed and opened anew when they were lost; nothing

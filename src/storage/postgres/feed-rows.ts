@@ -1,8 +1,9 @@
 import type { FeedName } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import { statement, type Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
 import { FEED_COLUMNS, type FeedRow } from './rows.ts';
+import { statement } from './statement.ts';
 
 const LOCK = statement<FeedRow>(
   'lock_feeds',
@@ -21,9 +22,6 @@ const NOTIFY = statement(
   'notify',
   `SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
 );
-
-/** The statements of this file, for the test of their plans. */
-export const FEED_ROW_STATEMENTS = { LOCK, COUNT };
 
 /**
  * The feeds that have these names, locked until the transaction ends. Every change of a feed or its notes locks the

@@ -3,7 +3,8 @@ import type { NoteId } from '../../feeds/names.ts';
 import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
 import type { NewNote } from '../storage.ts';
 import { byteaArray } from './bytea-array.ts';
-import { statement, type Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
+import { statement } from './statement.ts';
 
 /** A note that is stored in a feed. */
 export interface NoteOfFeed {
@@ -45,9 +46,6 @@ const DELETE_TAGS = statement(
   'delete_tags',
   `DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`,
 );
-
-/** The statements of this file, for the test of their plans. */
-export const NOTE_ROW_STATEMENTS = { DELETE_TAGS };
 
 /** Stores notes with their tags, and leaves the feeds' counters alone. */
 export async function insertNotes(

@@ -4,10 +4,11 @@ import { Refusal } from '../../refusals.ts';
 import { type Counts, countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type { Caps, Feed, FeedCreation, NewNote, Target } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
-import { statement, type Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
 import { countFeeds, countNotes, lockFeedCount, lockFeeds, notifyChanges } from './feed-rows.ts';
 import { insertNotes, type NoteOfFeed } from './note-rows.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
+import { statement } from './statement.ts';
 
 /** Notes to be stored, none to make an empty feed; see `Storage.post`. */
 export interface Post {
@@ -41,9 +42,6 @@ const MAKE = statement<FeedRow>(
    FROM unnest($2::text[], $3::text[], $4::text[]) AS new (name, read_id, password_hash)
    ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`,
 );
-
-/** The statements of this file, for the test of their plans. */
-export const POST_STATEMENTS = { HOLDERS };
 
 /** Stores many posts in one transaction, deciding on each in their order. */
 export class Posts {

@@ -11,9 +11,10 @@ import type { LoadedBytes } from '../loaded-file.ts';
 import { typeNumber } from '../note-columns.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import type { Feed, Note, Page, PageQuery } from '../storage.ts';
-import { type Database, statement } from './database.ts';
+import type { Database } from './database.ts';
 import { Lookups } from './lookups.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+import { statement } from './statement.ts';
 
 /** Bytes of a note come in pieces of so many: the client makes them of text twice as long, in one go. */
 const PIECE_BYTES = 256 * 1024;
@@ -64,9 +65,6 @@ const MORE_BYTES = statement<{ piece: Buffer }>(
   `SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece
    FROM notes WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4`,
 );
-
-/** Every statement that reads, for the test of their plans. */
-export const READ_STATEMENTS = { FEEDS, FEED_BY_READ_ID, PAGE, TAGGED_PAGE, NOTE, BYTES, MORE_BYTES };
 
 /** What is read of the database. Each call sees one state of it, with all that was committed before the call. */
 export class Reads {

@@ -1,0 +1,67 @@
+import { Client } from 'pg';
+import t from 'tap';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import { STATEMENTS } from '../../src/storage/postgres/statement.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { NO_CAPS } from '../support/storing.ts';
+
+t.setTimeout(120_000);
+
+const server = await PostgresServer.start(t);
+const url = await server.database();
+await (await openPostgres({ url, caps: NO_CAPS })).close();
+await fill();
+
+/** 2,000 feeds, of which one has 20,000 notes, each with a tag. */
+async function fill(): Promise<void> {
+  const statements = [
+    `INSERT INTO feeds (name, read_id, changed_at, note_count)
+     SELECT 'feed-' || n, 'read-id-' || n, 0, CASE n WHEN 7 THEN 20000 ELSE 1 END FROM generate_series(1, 2000) AS n`,
+    `INSERT INTO notes (feed, id, type, created_at, modified_at, size, content)
+     SELECT CASE WHEN n <= 20000 THEN 7 ELSE n - 20000 END, 'note-' || n, 0, n, n, 100, convert_to(repeat('x', 100), 'UTF8')
+     FROM generate_series(1, 22000) AS n`,
+    `INSERT INTO tags (feed, tag, created_at, id, type)
+     SELECT feed, CASE WHEN created_at % 10 = 0 THEN 'tenth' ELSE 'other' END, created_at, id, type FROM notes`,
+    'VACUUM ANALYZE',
+  ];
+  for (const sql of statements) await server.sql(url, sql);
+}
+
+/** The plan that EXPLAIN shows, after other statements on the same connection. */
+async function planOf(explain: string, ...before: string[]): Promise<string> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    for (const sql of before) await client.query(sql);
+    const { rows } = await client.query(explain);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  } finally {
+    await client.end();
+  }
+}
+
+t.test('every statement finds its rows by an index, whatever its values are', async (t) => {
+  t.ok(STATEMENTS.size > 20);
+  for (const [name, text] of STATEMENTS)
+    t.notMatch(await planOf(`EXPLAIN (GENERIC_PLAN) ${text}`), /Seq Scan on (feeds|notes|tags)/, name);
+});
+
+t.test('a page comes in the order of an index, so that no more is read than it shows', async (t) => {
+  for (const [name, values] of [
+    ['page', "'feed-7', 15000, 'note-15000', 0, 51"],
+    ['page', "'feed-7', 9000000000000000, '', 0, 101"],
+    ['page', "'feed-9', 9000000000000000, '', 0, 51"],
+    ['tagged_page', "'feed-7', 15000, 'note-15000', 0, 51, 'tenth'"],
+    ['tagged_page', "'feed-7', 15000, 'note-15000', 0, 51, 'none'"],
+    ['note', "'feed-7', 'note-15000'"],
+  ])
+    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+      const prepare = `PREPARE asked AS ${STATEMENTS.get(name!)}`;
+      const plan = await planOf(
+        `EXPLAIN EXECUTE asked (${values})`,
+        `SET plan_cache_mode = ${mode}`,
+        prepare,
+      );
+      t.notMatch(plan, /Seq Scan|Sort|Bitmap|Hash|Merge/, `${name} ${values} ${mode}`);
+    }
+});
