@@ -3,25 +3,22 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import type { BackendName } from '../support/open-backend.ts';
 import { bytesOf } from './contract.ts';
 
 /**
- * Starts the posting into a folder, several times, and kills it at a random moment after its first notes; returns
+ * Starts the posting into a place, several times, and kills it at a random moment after its first notes; returns
  * the lines it printed.
  */
-export async function postAndKill(
-  dir: string,
-  backend: 'files' | 'sqlite',
-  kills: number,
-): Promise<string[]> {
+export async function postAndKill(place: string, backend: BackendName, kills: number): Promise<string[]> {
   const lines: string[] = [];
-  for (let i = 0; i < kills; i += 1) lines.push(...(await killedOnce(dir, backend)));
+  for (let i = 0; i < kills; i += 1) lines.push(...(await killedOnce(place, backend)));
   return lines;
 }
 
-async function killedOnce(dir: string, backend: string): Promise<string[]> {
+async function killedOnce(place: string, backend: BackendName): Promise<string[]> {
   const script = new URL('../fixtures/post-notes.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, dir, backend], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [script, place, backend], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output += text;

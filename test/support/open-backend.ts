@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { openFiles } from '../../src/storage/files/files.ts';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { NO_CAPS } from './storing.ts';
@@ -7,10 +8,13 @@ import { NO_CAPS } from './storing.ts';
 /** The database file of a test's folder. */
 export const databaseIn = (dir: string) => join(dir, 'notes.db');
 
-/** Opens a folder of a test, which has plain files in it or a database. */
-export function openBackend(dir: string, name = 'files'): Promise<Storage> {
+/** The backends by what a test's place is to them: a folder, or the address of a database. */
+export type BackendName = 'files' | 'sqlite' | 'postgres';
+
+/** Opens a place of a test. */
+export function openBackend(place: string, name: BackendName = 'files'): Promise<Storage> {
   const options = { caps: NO_CAPS, log: console };
-  return name === 'sqlite'
-    ? openSqlite({ ...options, file: databaseIn(dir) })
-    : openFiles({ ...options, dir, secret: Buffer.alloc(32) });
+  if (name === 'sqlite') return openSqlite({ ...options, file: databaseIn(place) });
+  if (name === 'postgres') return openPostgres({ ...options, url: place });
+  return openFiles({ ...options, dir: place, secret: Buffer.alloc(32) });
 }
