@@ -14,12 +14,12 @@ import type {
   Replacement,
 } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
-import type { Transaction } from './database.ts';
 import { isUniqueViolation } from './failures.ts';
-import { countFeeds, countNotes, lockFeedCount, lockFeeds, notifyChanges } from './feed-rows.ts';
+import { counted, countFeeds, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, type TaggedNote } from './note-rows.ts';
 import { type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
 import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 /** What a change came to, and what is to be told of it: nothing when nothing changed. */
 export interface Changed<T> {
@@ -91,7 +91,7 @@ export class Changes {
     const now = Date.now();
     const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now]);
     await this.#insert(feed, added, now);
-    return { ...(await this.#count(feed, countOf(added))), value: noteOf(row!) };
+    return { ...this.#count(feed, countOf(added)), value: noteOf(row!) };
   }
 
   async setMeta(
@@ -103,10 +103,10 @@ export class Changes {
     if (!found) return NOTHING;
     const { feed, note } = found;
     const metadata = metadataOf(change(metaOf(note.metadata)));
-    await deleteTags(this.#transaction, note);
-    await insertTags(this.#transaction, [{ ...note, metadata }]);
+    deleteTags(this.#transaction, note);
+    insertTags(this.#transaction, [{ ...note, metadata }]);
     const [row] = await this.#transaction.run(SET_METADATA, [...keyOf(note), metadata]);
-    return { ...(await this.#count(feed, NO_NOTES)), value: noteOf(row!) };
+    return { ...this.#count(feed, NO_NOTES), value: noteOf(row!) };
   }
 
   async remove(allowed: AllowedFeed, id: NoteId): Promise<Changed<boolean>> {
@@ -114,11 +114,11 @@ export class Changes {
     if (!found) return { value: false };
     const { feed, note } = found;
     const type = NOTE_TYPES[note.type]!;
-    await deleteTags(this.#transaction, note);
-    await this.#transaction.run(DELETE_NOTE, keyOf(note));
-    await this.#transaction.run(CLEAR_IMAGE, [feed.id, noteFile(id, type)]);
+    deleteTags(this.#transaction, note);
+    this.#transaction.send(DELETE_NOTE, keyOf(note));
+    this.#transaction.send(CLEAR_IMAGE, [feed.id, noteFile(id, type)]);
     const { notes, images } = countOf([{ type }]);
-    return { ...(await this.#count(feed, { notes: -notes, images: -images })), value: true };
+    return { ...this.#count(feed, { notes: -notes, images: -images }), value: true };
   }
 
   async configure(
@@ -127,34 +127,39 @@ export class Changes {
   ): Promise<Changed<Feed | undefined>> {
     const feed = await this.#feed(allowed);
     if (!feed) return NOTHING;
-    const before = feedOf(feed);
-    const { readId, ...wanted } = change(before);
-    const { image, ...settings } = settingsAsStored(wanted);
-    const shownImage = image !== undefined && (await this.#hasPicture(feed, image)) ? image : undefined;
-    const after = { ...before, ...settings, image: shownImage, readId };
-    if (JSON.stringify(before) === JSON.stringify(after)) return { value: before };
-    const { title, description, showSender } = after;
-    await this.#free(() =>
-      this.#transaction.run(CONFIGURE, [feed.id, readId, title, description, showSender, shownImage]),
-    );
-    return this.#count(feed, NO_NOTES, [...new Set([feed.read_id, readId])]);
+    const { readId, ...wanted } = change(feedOf(feed));
+    const { title, description, showSender, image } = settingsAsStored(wanted);
+    const shownImage = image !== undefined && (await this.#hasPicture(feed, image)) ? image : null;
+    const after = {
+      ...feed,
+      read_id: readId,
+      title,
+      description,
+      show_sender: showSender,
+      image: shownImage,
+    };
+    if (JSON.stringify(after) === JSON.stringify(feed)) return { value: feedOf(feed) };
+    const values = [feed.id, readId, title, description, showSender, shownImage];
+    await this.#free(() => this.#transaction.run(CONFIGURE, values));
+    const row = counted(after, NO_NOTES, Date.now());
+    setCounters(this.#transaction, [row]);
+    return { ...this.#told(feed, [...new Set([feed.read_id, readId])]), value: feedOf(row) };
   }
 
   async setPassword(allowed: AllowedFeed, passwordHash: string | undefined): Promise<Changed<boolean>> {
     const feed = await this.#feed(allowed);
     if (!feed) return { value: false };
-    await this.#transaction.run(SET_PASSWORD, [feed.id, passwordHash]);
-    return { ...(await this.#count(feed, NO_NOTES)), value: true };
+    this.#transaction.send(SET_PASSWORD, [feed.id, passwordHash]);
+    return { ...this.#count(feed, NO_NOTES), value: true };
   }
 
   /** The notes stay until they are cleared away (`Clearing`). */
   async deleteFeed(allowed: AllowedFeed): Promise<Changed<boolean>> {
     const feed = await this.#feed(allowed);
     if (!feed) return { value: false };
-    await lockFeedCount(this.#transaction);
-    await countFeeds(this.#transaction, -1);
-    await this.#transaction.run(DELETE_FEED, [feed.id]);
-    return { ...(await this.#told(feed, [feed.read_id])), value: true };
+    countFeeds(this.#transaction, -1);
+    this.#transaction.send(DELETE_FEED, [feed.id]);
+    return { ...this.#told(feed, [feed.read_id]), value: true };
   }
 
   async #feed({ name, key, passwordHash }: AllowedFeed): Promise<FeedRow | undefined> {
@@ -191,18 +196,14 @@ export class Changes {
   }
 
   /** Counts notes that came or went, and with that the change itself. */
-  async #count(
-    feed: FeedRow,
-    more: Readonly<Counts>,
-    readIds: readonly ReadId[] = [feed.read_id],
-  ): Promise<Changed<Feed>> {
-    const [row] = await countNotes(this.#transaction, new Map([[feed.id, more]]), Date.now());
-    return { ...(await this.#told(feed, readIds)), value: feedOf(row!) };
+  #count(feed: FeedRow, more: Readonly<Counts>): { changes: readonly ChangedFeed[] } {
+    setCounters(this.#transaction, [counted(feed, more, Date.now())]);
+    return this.#told(feed, [feed.read_id]);
   }
 
-  async #told({ id }: FeedRow, readIds: readonly ReadId[]): Promise<{ changes: readonly ChangedFeed[] }> {
+  #told({ id }: FeedRow, readIds: readonly ReadId[]): { changes: readonly ChangedFeed[] } {
     const changes = [{ key: String(id), readIds }];
-    await notifyChanges(this.#transaction, changes);
+    notifyChanges(this.#transaction, changes);
     return { changes };
   }
 }

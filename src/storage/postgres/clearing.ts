@@ -1,5 +1,6 @@
-import type { Database, Transaction } from './database.ts';
+import type { Database } from './database.ts';
 import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 /** Notes, or tags, cleared away in one step: pictures may be large, and nobody is to wait for it. */
 const STEP_ROWS = 100;
@@ -67,6 +68,6 @@ async function clearSome(transaction: Transaction): Promise<boolean> {
   if (!feed) return false;
   for (const step of [CLEAR_TAGS, CLEAR_NOTES])
     if ((await transaction.run(step, [feed.id])).length > 0) return true;
-  await transaction.run(CLEARED, [feed.id]);
+  transaction.send(CLEARED, [feed.id]);
   return true;
 }

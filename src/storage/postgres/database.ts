@@ -1,7 +1,8 @@
 import { Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { connectionOptions } from './connection-options.ts';
-import { asFailure, endsConnection } from './failures.ts';
+import { asFailure } from './failures.ts';
 import type { Statement } from './statement.ts';
+import { Transaction } from './transaction.ts';
 
 /** Connections for reading, and as many for writing, at most. */
 const CONNECTIONS = 4;
@@ -42,19 +43,19 @@ export class Database {
   }
 
   /**
-   * Runs a work in a transaction, which is committed when the work returns and taken back when it throws. Its
-   * statements may be sent without waiting for the results of those before.
+   * Runs a work in a transaction, which is committed when the work returns and taken back when it throws.
    * @throws whatever the work throws; Refusal `store_unavailable` also where nobody knows whether it was committed
    */
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#writer();
     const transaction = new Transaction(client);
     try {
-      const [, result] = await Promise.all([transaction.begin(), work(transaction)]);
+      transaction.begin();
+      const result = await work(transaction);
       await transaction.commit();
       return result;
     } catch (error) {
-      await transaction.takeBack();
+      await transaction.takeBack(error);
       throw error;
     } finally {
       client.off('error', ignore);
@@ -75,56 +76,6 @@ export class Database {
       return client;
     } catch (error) {
       throw asFailure(error);
-    }
-  }
-}
-
-/** The statements of one transaction. */
-export class Transaction {
-  readonly #client: PoolClient;
-  #failure: Error | undefined;
-  #isLost = false;
-  #isOver = false;
-
-  constructor(client: PoolClient) {
-    this.#client = client;
-  }
-
-  /** The connection is of no more use. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
-
-  async run<R extends QueryResultRow>({ name, text }: Statement<R>, values: unknown[]): Promise<R[]> {
-    return (await this.#send<R>({ name, text, values })).rows;
-  }
-
-  /** Each statement sees what others have committed before it, whatever the server's default is. */
-  async begin(): Promise<void> {
-    await this.#send({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
-  }
-
-  async commit(): Promise<void> {
-    await this.#send({ text: 'COMMIT' });
-  }
-
-  /** What a work that has failed in part still wants to send is not sent: it would be done for good. */
-  async takeBack(): Promise<void> {
-    if (this.#isLost) return;
-    const takenBack = this.#send({ text: 'ROLLBACK' });
-    this.#isOver = true;
-    await takenBack.catch(() => {});
-  }
-
-  async #send<R extends QueryResultRow>(query: { name?: string; text: string; values?: unknown[] }) {
-    if (this.#isOver) throw new Error('The transaction is over');
-    try {
-      return await this.#client.query<R>(query);
-    } catch (error) {
-      this.#isLost ||= endsConnection(error);
-      // Those sent with it fail too, only because it did.
-      this.#failure ??= asFailure(error);
-      throw this.#failure;
     }
   }
 }

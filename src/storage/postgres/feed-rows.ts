@@ -1,20 +1,19 @@
 import type { FeedName } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import type { Transaction } from './database.ts';
 import { FEED_COLUMNS, type FeedRow } from './rows.ts';
 import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 const LOCK = statement<FeedRow>(
   'lock_feeds',
   `SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`,
 );
-const COUNT = statement<FeedRow>(
+const COUNT = statement(
   'count_notes',
-  `UPDATE feeds SET note_count = note_count + texts + images, image_count = image_count + images,
-     changed_at = greatest(changed_at, $1)
-   FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS more (feed, texts, images)
-   WHERE feeds.id = feed RETURNING ${FEED_COLUMNS}`,
+  `UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
+   FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
+   WHERE feeds.id = feed`,
 );
 const LOCK_COUNT = statement<{ feeds: number }>('lock_count', 'SELECT feeds FROM feed_count FOR UPDATE');
 const COUNT_FEEDS = statement('count_feeds', 'UPDATE feed_count SET feeds = feeds + $1');
@@ -31,15 +30,24 @@ export function lockFeeds(transaction: Transaction, names: readonly FeedName[]):
   return transaction.run(LOCK, [names]);
 }
 
-/** Counts notes that came or went, and with that the change itself. Gives the feeds as they are then. */
-export function countNotes(
-  transaction: Transaction,
-  counts: ReadonlyMap<number, Readonly<Counts>>,
-  now: number,
-): Promise<FeedRow[]> {
-  const all = [...counts.values()];
-  const [texts, images] = [all.map(({ notes }) => notes), all.map(({ images }) => images)];
-  return transaction.run(COUNT, [now, [...counts.keys()], texts, images]);
+/** A feed with notes that come (or go, where they are less than none), and with that the time of the change. */
+export function counted(feed: FeedRow, { notes, images }: Readonly<Counts>, now: number): FeedRow {
+  return {
+    ...feed,
+    note_count: feed.note_count + notes + images,
+    image_count: feed.image_count + images,
+    changed_at: Math.max(feed.changed_at, now),
+  };
+}
+
+/** Stores the counters of feeds, which are locked, and the times of their changes. */
+export function setCounters(transaction: Transaction, feeds: readonly FeedRow[]): void {
+  transaction.send(COUNT, [
+    feeds.map(({ id }) => id),
+    feeds.map(({ note_count }) => note_count),
+    feeds.map(({ image_count }) => image_count),
+    feeds.map(({ changed_at }) => changed_at),
+  ]);
 }
 
 /** How many feeds there are. No other transaction makes or deletes one until this one ends. */
@@ -49,14 +57,11 @@ export async function lockFeedCount(transaction: Transaction): Promise<number> {
 }
 
 /** Counts feeds that came or went. */
-export async function countFeeds(transaction: Transaction, more: number): Promise<void> {
-  await transaction.run(COUNT_FEEDS, [more]);
+export function countFeeds(transaction: Transaction, more: number): void {
+  transaction.send(COUNT_FEEDS, [more]);
 }
 
 /** Tells every process of changes when the transaction is committed. */
-export async function notifyChanges(
-  transaction: Transaction,
-  changes: readonly ChangedFeed[],
-): Promise<void> {
-  if (changes.length > 0) await transaction.run(NOTIFY, [encodeChanges(changes)]);
+export function notifyChanges(transaction: Transaction, changes: readonly ChangedFeed[]): void {
+  if (changes.length > 0) transaction.send(NOTIFY, [encodeChanges(changes)]);
 }

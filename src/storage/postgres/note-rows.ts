@@ -3,8 +3,8 @@ import type { NoteId } from '../../feeds/names.ts';
 import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
 import type { NewNote } from '../storage.ts';
 import { byteaArray } from './bytea-array.ts';
-import type { Transaction } from './database.ts';
 import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 /** A note that is stored in a feed. */
 export interface NoteOfFeed {
@@ -47,21 +47,24 @@ const DELETE_TAGS = statement(
   `DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`,
 );
 
-/** Stores notes with their tags, and leaves the feeds' counters alone. */
+/** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */
 export async function insertNotes(
   transaction: Transaction,
   notes: readonly NoteOfFeed[],
   now: number,
 ): Promise<void> {
   const rows = notes.map((one) => rowOf(one, now));
-  await Promise.all([insertContents(transaction, rows, now), insertTags(transaction, rows)]);
+  insertTags(transaction, rows);
+  const parts = inParts(rows);
+  for (const part of parts.slice(0, -1)) await transaction.run(INSERT, valuesOf(part, now));
+  for (const part of parts.slice(-1)) transaction.send(INSERT, valuesOf(part, now));
 }
 
 /** Stores the tags of notes. */
-export async function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): Promise<void> {
+export function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
   const tags = notes.flatMap((note) => tagsOf(note).map((tag) => ({ ...note, tag })));
   if (tags.length === 0) return;
-  await transaction.run(INSERT_TAGS, [
+  transaction.send(INSERT_TAGS, [
     tags.map(({ feed }) => feed),
     tags.map(({ tag }) => tag),
     tags.map(({ created_at }) => created_at),
@@ -71,28 +74,23 @@ export async function insertTags(transaction: Transaction, notes: readonly Tagge
 }
 
 /** Removes the tags of a note. */
-export async function deleteTags(transaction: Transaction, note: TaggedNote): Promise<void> {
+export function deleteTags(transaction: Transaction, note: TaggedNote): void {
   const { feed, id, type, created_at } = note;
   const tags = tagsOf(note);
-  if (tags.length > 0) await transaction.run(DELETE_TAGS, [feed, tags, created_at, id, type]);
+  if (tags.length > 0) transaction.send(DELETE_TAGS, [feed, tags, created_at, id, type]);
 }
 
-async function insertContents(
-  transaction: Transaction,
-  rows: readonly NoteToInsert[],
-  now: number,
-): Promise<void> {
-  for (const part of inParts(rows))
-    await transaction.run(INSERT, [
-      now,
-      part.map(({ feed }) => feed),
-      part.map(({ id }) => id),
-      part.map(({ type }) => type),
-      part.map(({ created_at }) => created_at),
-      part.map(({ metadata }) => metadata),
-      part.map(({ sha256 }) => sha256),
-      byteaArray(part.map(({ bytes }) => bytes)),
-    ]);
+function valuesOf(rows: readonly NoteToInsert[], now: number): unknown[] {
+  return [
+    now,
+    rows.map(({ feed }) => feed),
+    rows.map(({ id }) => id),
+    rows.map(({ type }) => type),
+    rows.map(({ created_at }) => created_at),
+    rows.map(({ metadata }) => metadata),
+    rows.map(({ sha256 }) => sha256),
+    byteaArray(rows.map(({ bytes }) => bytes)),
+  ];
 }
 
 function rowOf({ feed, note }: NoteOfFeed, now: number): NoteToInsert {

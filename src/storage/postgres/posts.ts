@@ -4,11 +4,11 @@ import { Refusal } from '../../refusals.ts';
 import { type Counts, countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type { Caps, Feed, FeedCreation, NewNote, Target } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
-import type { Transaction } from './database.ts';
-import { countFeeds, countNotes, lockFeedCount, lockFeeds, notifyChanges } from './feed-rows.ts';
+import { counted, countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
 import { insertNotes, type NoteOfFeed } from './note-rows.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
 import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 /** Notes to be stored, none to make an empty feed; see `Storage.post`. */
 export interface Post {
@@ -52,7 +52,7 @@ export class Posts {
   readonly #feeds = new Map<FeedName, FeedRow>();
   readonly #notes: NoteOfFeed[] = [];
   /** What comes to each feed. */
-  readonly #counts = new Map<number, Counts>();
+  readonly #counts = new Map<FeedName, Counts>();
   readonly #refusals = new Map<Post, Refusal>();
   readonly #stored = new Set<Post>();
 
@@ -70,17 +70,16 @@ export class Posts {
     for (const feed of await lockFeeds(this.#transaction, [...names])) this.#feeds.set(feed.name, feed);
     await this.#makeFeeds(posts);
     for (const post of posts) if (this.#fits(post)) this.#add(post);
-    const changed = [...this.#feeds.values()].filter(({ id }) => this.#counts.has(id));
-    const changes = changed.map((feed) => ({ key: String(feed.id), readIds: [feed.read_id] }));
-    const [rows] = await Promise.all([
-      countNotes(this.#transaction, this.#counts, this.#now),
-      insertNotes(this.#transaction, this.#notes, this.#now),
-      notifyChanges(this.#transaction, changes),
-    ]);
-    const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
-    const answerOf = (post: Post) =>
-      this.#refusals.get(post) ?? (this.#stored.has(post) ? feeds.get(post.name) : undefined);
-    return { answers: posts.map(answerOf), changes };
+    const changed = [...this.#counts].map(([name, counts]) =>
+      counted(this.#feeds.get(name)!, counts, this.#now),
+    );
+    const changes = changed.map(({ id, read_id }) => ({ key: String(id), readIds: [read_id] }));
+    setCounters(this.#transaction, changed);
+    notifyChanges(this.#transaction, changes);
+    await insertNotes(this.#transaction, this.#notes, this.#now);
+    const feeds = new Map(changed.map((feed) => [feed.name, feedOf(feed)]));
+    const feedOfStored = (post: Post) => (this.#stored.has(post) ? feeds.get(post.name) : undefined);
+    return { answers: posts.map((post) => this.#refusals.get(post) ?? feedOfStored(post)), changes };
   }
 
   /** Makes the feeds that are still to be made, each with the first post that wants it. */
@@ -115,7 +114,7 @@ export class Posts {
       this.#feeds.set(feed.name, feed);
       this.#add(makers.get(feed.name)!);
     }
-    await countFeeds(this.#transaction, made.length);
+    countFeeds(this.#transaction, made.length);
   }
 
   /** A feed whose read id another one is given at this very moment is left out: look again. */
@@ -134,7 +133,7 @@ export class Posts {
     const feed = this.#feeds.get(name);
     if (!feed || target.kind !== 'existing' || feed.password_hash !== (target.passwordHash ?? null))
       return false;
-    const { notes: texts, images } = this.#counts.get(feed.id) ?? NO_NOTES;
+    const { notes: texts, images } = this.#counts.get(name) ?? NO_NOTES;
     const taken = { notes: feed.note_count - feed.image_count + texts, images: feed.image_count + images };
     return this.#allows(post, () => refuseBeyond(this.#caps, countOf(notes), taken));
   }
@@ -152,10 +151,10 @@ export class Posts {
   }
 
   #add(post: Post): void {
-    const { id } = this.#feeds.get(post.name)!;
+    const { id, name } = this.#feeds.get(post.name)!;
     const { notes, images } = countOf(post.notes);
-    const before = this.#counts.get(id) ?? NO_NOTES;
-    this.#counts.set(id, { notes: before.notes + notes, images: before.images + images });
+    const before = this.#counts.get(name) ?? NO_NOTES;
+    this.#counts.set(name, { notes: before.notes + notes, images: before.images + images });
     this.#notes.push(...post.notes.map((note) => ({ feed: id, note })));
     this.#stored.add(post);
   }
