@@ -1,0 +1,28 @@
+import t from 'tap';
+import type { ReadId } from '../../src/feeds/names.ts';
+import { type ChangedFeed, decodeChanges, encodeChanges } from '../../src/storage/postgres/change-notice.ts';
+
+const changed = (key: string, ...readIds: string[]): ChangedFeed => ({ key, readIds: readIds as ReadId[] });
+
+const cases: [name: string, changes: ChangedFeed[], payloads: string[]][] = [
+  ['nothing', [], []],
+  ['one feed', [changed('7', 'wKN1f03CDQ2BYmbTmKW4ww')], ['7:wKN1f03CDQ2BYmbTmKW4ww']],
+  ['a new read id', [changed('7', 'new-id', 'old_ID')], ['7:new-id,old_ID']],
+  ['several feeds', [changed('7', 'a-b'), changed('12', 'c', 'd'), changed('9', 'e')], ['7:a-b 12:c,d 9:e']],
+];
+
+t.test('changes are told in few words, and understood', async (t) => {
+  for (const [name, changes, payloads] of cases) {
+    t.same(encodeChanges(changes), payloads, name);
+    t.same(encodeChanges(changes).flatMap(decodeChanges), changes, name);
+  }
+});
+
+t.test('many changes are told in several payloads, each of which PostgreSQL takes', async (t) => {
+  const long = 'x'.repeat(64);
+  const changes = Array.from({ length: 500 }, (_, i) => changed(String(2 ** 53 - i), long, long));
+  const payloads = encodeChanges(changes);
+  t.ok(payloads.every((payload) => payload.length <= 7_900));
+  t.ok(payloads.length < 12, `${payloads.length} payloads`);
+  t.same(payloads.flatMap(decodeChanges), changes);
+});

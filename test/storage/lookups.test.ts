@@ -1,0 +1,32 @@
+import t from 'tap';
+import { Lookups } from '../../src/storage/postgres/lookups.ts';
+
+t.test('what is asked for while a lookup runs is one lookup together', async (t) => {
+  const asked: string[][] = [];
+  let answer = Promise.withResolvers<void>();
+  const lookups = new Lookups<string, string>(async (keys) => {
+    asked.push([...keys]);
+    await answer.promise;
+    return new Map(keys.filter((key) => key !== 'none').map((key) => [key, key.toUpperCase()]));
+  });
+  const first = lookups.get('a');
+  const later = ['b', 'none', 'b', 'a'].map((key) => lookups.get(key));
+  const last = answer;
+  answer = Promise.withResolvers();
+  last.resolve();
+  t.equal(await first, 'A');
+  answer.resolve();
+  t.same(await Promise.all(later), ['B', undefined, 'B', 'A']);
+  t.same(asked, [['a'], ['b', 'none', 'a']]);
+});
+
+t.test('a lookup that fails fails for those who asked, and the next one runs', async (t) => {
+  let fails = true;
+  const lookups = new Lookups<string, string>(async () => {
+    if (fails) throw new Error('no');
+    return new Map([['a', 'A']]);
+  });
+  await t.rejects(lookups.get('a'), { message: 'no' });
+  fails = false;
+  t.equal(await lookups.get('a'), 'A');
+});
