@@ -39,11 +39,12 @@ t.test(
 );
 
 t.test('a statement that cannot even be sent takes everything back too', async (t) => {
+  const other = statement('add_other_thing', 'INSERT INTO things VALUES ($1)');
   const circular: Record<string, unknown> = {};
   circular.toPostgres = () => circular;
   const work = database.transaction(async (transaction) => {
     transaction.send(ADD, [3]);
-    transaction.send(ADD, [circular]);
+    transaction.send(other, [circular]);
     transaction.send(ADD, [4]);
   });
   await t.rejects(work, { code: 'store_unavailable' });
