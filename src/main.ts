@@ -1,12 +1,33 @@
-import { checkSettings, run } from './run.ts';
-import { startService } from './service.ts';
+import { commandNamed, listOfCommands } from './commands/commands.ts';
+import { WrongArguments } from './commands/wrong-arguments.ts';
+import { ConfigError } from './config.ts';
+import { errorFields } from './telemetry/error-fields.ts';
 
-const args = process.argv.slice(2);
-if (args.length === 0) {
+const [name, ...args] = process.argv.slice(2);
+if (name === undefined) {
+  const [{ run }, { startService }] = await Promise.all([import('./run.ts'), import('./service.ts')]);
   await run(startService);
-} else if (args.length === 1 && args[0] === '--check') {
-  checkSettings();
+} else if (name === '--help' && args.length === 0) {
+  process.stdout.write(
+    `Without arguments, Note Feed serves. With one of these it does that and ends:\n${listOfCommands()}`,
+  );
 } else {
-  process.stderr.write('Note Feed takes no arguments but --check, which looks at the settings and ends.\n');
-  process.exitCode = 1;
+  process.exitCode = await exitCodeOf(name);
+}
+
+async function exitCodeOf(name: string): Promise<number> {
+  try {
+    const command = await commandNamed(name);
+    if (!command) throw new WrongArguments();
+    return await command(args, process.env);
+  } catch (error) {
+    for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
+    return 1;
+  }
+}
+
+function linesOf(error: unknown): readonly string[] {
+  if (error instanceof WrongArguments)
+    return [`Note Feed takes no arguments but --check or a command:\n${listOfCommands().trimEnd()}`];
+  return error instanceof ConfigError ? error.problems : [errorFields(error).message];
 }

@@ -47,15 +47,6 @@ export async function run(startService: StartService): Promise<void> {
   return exit(0);
 }
 
-/**
- * Says in one line that the settings can be used, or ends the process with exit code 1 and a line for each that
- * cannot. Nothing is opened or made.
- */
-export function checkSettings(): void {
-  settings();
-  process.stdout.write('The settings can be used.\n');
-}
-
 function settings(): Config {
   try {
     return readConfig(process.env);

@@ -97,3 +97,11 @@ t.test('arguments that nothing knows start nothing', async (t) => {
     t.match(answer, { code: 1, stdout: '', stderr: /^Note Feed takes no arguments but --check/ });
   }
 });
+
+t.test('--help lists the commands', async (t) => {
+  const answer = await runEntry(['--help'], {});
+  t.match(answer, {
+    stdout: /^Without arguments, Note Feed serves\..*\n {2}--check {2}looks at/,
+    stderr: '',
+  });
+});

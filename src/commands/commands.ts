@@ -1,0 +1,36 @@
+import type { Environment } from '../setting.ts';
+
+/**
+ * Something that the program does instead of being the service. It gets the arguments after its name and the environment
+ * with the settings, says what it has to say on standard output and standard error, and gives the exit code. What it
+ * throws is shown as one line (of `ConfigError` one for each problem), and the exit code is 1.
+ */
+export type Command = (args: readonly string[], env: Environment) => Promise<number>;
+
+interface Listed {
+  /** What stands after its name. */
+  readonly takes: string;
+  readonly does: string;
+  /** On demand, for nothing is to wait for what another command needs. */
+  readonly load: () => Promise<Command>;
+}
+
+const COMMANDS: Readonly<Record<string, Listed>> = {
+  '--check': {
+    takes: '',
+    does: 'looks at the settings, says whether they can be used, and ends',
+    load: async () => (await import('./check.ts')).check,
+  },
+};
+
+/** The command of that name; undefined when there is none. */
+export async function commandNamed(name: string): Promise<Command | undefined> {
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.load() : undefined;
+}
+
+/** A line for each command. */
+export function listOfCommands(): string {
+  return Object.entries(COMMANDS)
+    .map(([name, { takes, does }]) => `  ${`${name} ${takes}`.trimEnd()}  ${does}\n`)
+    .join('');
+}
