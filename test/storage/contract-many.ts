@@ -61,6 +61,21 @@ export function testManyNotes(backend: Backend): void {
     t.same(idsOf(await again.page(name, { limit: 9 })), idsFrom(notes).reverse());
   });
 
+  test('of several notes that cannot all be stored, none is; a feed made for them stays', async (t, storage, place) => {
+    const unstorable = { ...newNote('x'), meta: { title: 1n as unknown as string, tags: [] } };
+    const notes = [...bundle('x'), unstorable];
+    const creation = { readId: 'chosen' as ReadId, passwordHash: 'hash' };
+    await t.rejects(storage.post(name, notes, { kind: 'new', ...creation }));
+    t.match(await storage.feed(name), { ...creation, noteCount: 0, imageCount: 0 });
+    t.same(await storage.page(name, { limit: 9 }), { notes: [], next: undefined });
+    await t.rejects(storage.post(name, notes, { kind: 'existing', passwordHash: 'hash' }));
+    await t.rejects(storage.post(feedName('other'), [unstorable], NEW));
+    const again = await reopened(t, storage, place);
+    t.equal(await again.feed(feedName('other')), undefined, 'one note leaves no feed');
+    t.match(await again.feed(name), { ...creation, noteCount: 0 });
+    t.match(await post(again, name, bundle('y')), { readId: 'chosen', noteCount: 3 });
+  });
+
   test('requests at once to a new name make one feed that holds all of each', async (t, storage) => {
     const all = Array.from({ length: 20 }, (_, i) => bundle(`t${i}`, i % 4));
     const feeds = await Promise.all(all.map((notes) => post(storage, name, notes)));

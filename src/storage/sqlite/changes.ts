@@ -78,19 +78,20 @@ export class Changes {
 
   post(name: FeedName, notes: readonly NewNote[], target: Target): Changed<Feed | undefined> {
     const found = this.#sql.feedByName.get(name);
-    if (target.kind === 'new') {
-      if (found) return NOTHING;
-      const made = this.#make(name, target, notes);
-      return this.#add(made, notes);
-    }
+    if (target.kind === 'new') return found ? NOTHING : this.#add(this.#make(name, target, notes), notes);
     if (!found || found.password_hash !== (target.passwordHash ?? null)) return NOTHING;
     this.#refuseBeyond(found, notes);
     return this.#add(found, notes);
   }
 
-  create(name: FeedName, creation: FeedCreation): Changed<Feed | undefined> {
+  /** @param notes looked at only for whether the feed may hold them */
+  create(
+    name: FeedName,
+    creation: FeedCreation,
+    notes: readonly Pick<NewNote, 'type'>[] = [],
+  ): Changed<Feed | undefined> {
     if (this.#sql.feedByName.get(name)) return NOTHING;
-    return this.#changed(this.#make(name, creation, []));
+    return this.#changed(this.#make(name, creation, notes));
   }
 
   replace(
@@ -178,7 +179,7 @@ export class Changes {
   #make(
     name: FeedName,
     { readId = randomReadId(), passwordHash }: FeedCreation,
-    notes: readonly NewNote[],
+    notes: readonly Pick<NewNote, 'type'>[],
   ): FeedRow {
     if (this.#sql.readIdHolder.get(readId)) throw readIdTaken();
     if (this.#caps.feeds > 0 && this.#feeds >= this.#caps.feeds) throw tooManyFeeds();

@@ -133,7 +133,13 @@ class SqliteStorage implements Storage {
     return loaded && new LoadedFile(loaded);
   }
 
-  post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+  async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+    // The feed of several notes stays when they cannot be stored, so it is made by itself.
+    if (target.kind === 'new' && notes.length > 1) {
+      const kinds = notes.map(({ type }) => ({ type }));
+      if (!(await this.#write('create', name, target, kinds))) return undefined;
+      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
+    }
     return this.#write('post', name, notes.map(sendable), target);
   }
 
