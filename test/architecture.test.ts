@@ -11,6 +11,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['refusals.ts'],
+  commands: ['config.ts', 'storage'],
   storage: ['feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: [
     'access',

@@ -21,6 +21,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     does: 'looks at the settings, says whether they can be used, and ends',
     load: async () => (await import('./check.ts')).check,
   },
+  backup: {
+    takes: '<file>',
+    does: 'copies the SQLite database into a new file, while the service runs',
+    load: async () => (await import('./backup.ts')).backup,
+  },
 };
 
 /** The command of that name; undefined when there is none. */

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -7,11 +6,9 @@ import type { CommitObserver } from './commit-observer.ts';
 import { openFiles } from './files/files.ts';
 import { loadSecret } from './files/secret.ts';
 import { openPostgres } from './postgres/postgres.ts';
+import { databasePath } from './sqlite/database-path.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import type { Storage } from './storage.ts';
-
-/** What the database is called in DATA_DIR unless SERVICE_DATABASE_URL says where it is. */
-const DATABASE_FILE = 'notefeed.db';
 
 type StorageSettings = Pick<
   Config,
@@ -43,8 +40,7 @@ export async function openStorage(
   }
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
   if (storage === 'sqlite') {
-    const file = database?.kind === 'file' ? database.path : join(dataDir, DATABASE_FILE);
-    return { storage: await openSqlite({ ...parts, file }), secret };
+    return { storage: await openSqlite({ ...parts, file: databasePath(settings) }), secret };
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   return { storage: await openPostgres({ ...parts, url: database.url }), secret };

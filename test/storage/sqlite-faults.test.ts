@@ -127,6 +127,25 @@ t.test('the log is copied into the database meanwhile, and never grows beyond it
   );
 });
 
+t.test('no write waits for somebody who reads for long, and then the log begins anew', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const large = () => newNote(Buffer.alloc(5 * MIB, 'x'), 'gif');
+  await post(storage, name, large());
+  const reader = new Database(databaseIn(dir), { readonly: true });
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM notes').get();
+  const begun = performance.now();
+  for (let i = 0; i < 20; i += 1) await post(storage, name, large());
+  const took = performance.now() - begun;
+  t.ok(took < 8_000, `${took.toFixed(0)} ms for 20 notes`);
+  const logBytes = () => statSync(`${databaseIn(dir)}-wal`).size;
+  t.ok(logBytes() > 100 * MIB, 'what was written meanwhile is in the log');
+  reader.close();
+  for (let i = 0; i < 15; i += 1) await post(storage, name, large());
+  t.ok(logBytes() < 100 * MIB, `${logBytes()} bytes`);
+});
+
 t.test('what a deleted feed has left is cleared away, also after a stop in the middle', async (t) => {
   const dir = await dataFolder(t);
   const storage = await opened(t, dir);

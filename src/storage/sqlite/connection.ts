@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { storeUnavailable } from '../refused-writes.ts';
 
 /** How long a connection waits for a lock that another program (a backup, a shell) holds, in ms. */
-const LOCK_WAIT_MS = 10_000;
+export const LOCK_WAIT_MS = 10_000;
 const PAGE_BYTES = 8192;
 /** What the file of the log is cut down to when the log begins anew. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;

@@ -1,9 +1,12 @@
 import type { Database } from 'better-sqlite3';
+import { LOCK_WAIT_MS } from './connection.ts';
 
 /** From this many pages that are not yet in the database file (8 MiB) on, they are to be copied there. */
 const LONG_PAGES = 1_024;
-/** The log never grows much beyond this many pages (64 MiB). */
+/** The log never grows much beyond this many pages (64 MiB), but while somebody reads for long. */
 const MAX_PAGES = 8_192;
+/** How long the writing waits for those who still read what is to be written over, in ms. */
+const READERS_WAIT_MS = 20;
 
 interface LogState {
   /** Pages in the log. */
@@ -15,6 +18,8 @@ interface LogState {
 /** The length of the write-ahead log, as the writer keeps it in bounds. */
 export class WriteLog {
   readonly #db: Database;
+  /** The length at which readers were last waited for. */
+  #waitedAt = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -26,9 +31,18 @@ export class WriteLog {
     return log - checkpointed > LONG_PAGES;
   }
 
-  /** Where writes come faster than they are copied, the writing waits for it, and the log begins anew. */
+  /**
+   * Where writes come faster than they are copied, the writing waits for it, and the log begins anew. It cannot begin
+   * anew while somebody reads for long, as a backup does: for that it waits only now and then.
+   */
   bound(): void {
-    if (this.#state().log > MAX_PAGES) this.#db.pragma('wal_checkpoint(RESTART)');
+    const { log } = this.#state();
+    if (log <= MAX_PAGES) return;
+    const waits = Math.abs(log - this.#waitedAt) > LONG_PAGES;
+    if (waits) this.#waitedAt = log;
+    this.#db.pragma(`busy_timeout = ${waits ? READERS_WAIT_MS : 0}`);
+    this.#db.pragma('wal_checkpoint(RESTART)');
+    this.#db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
   }
 
   #state(): LogState {

@@ -1,0 +1,46 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readConfig } from '../config.ts';
+import type { Environment } from '../setting.ts';
+import { backUp } from '../storage/sqlite/backup.ts';
+import { databasePath } from '../storage/sqlite/database-path.ts';
+import { WrongArguments } from './wrong-arguments.ts';
+
+const HELP = `npm run backup -- <file>
+
+Copies the SQLite database that the settings name into a new file, while the service runs or not. Everything that was
+stored before is in it. The file is there when all of it is on the disk, and only its owner can read it: it holds the
+names of feeds. To restore it, stop the service, put the file where the database is, and remove the files named like the
+database with -wal and -shm at the end.
+`;
+
+/** What to do instead where the notes are not in such a database. */
+const INSTEAD = {
+  fs: 'Notes are plain files here (SERVICE_STORAGE is fs): copy the folder DATA_DIR with all dot files in it, as "cp -a" does.',
+  postgres:
+    'Notes are in PostgreSQL here (SERVICE_STORAGE is postgres): back them up with its own "pg_dump".',
+};
+
+/** `backup <file>`: copies the database while the service runs. */
+export async function backup(args: readonly string[], env: Environment): Promise<number> {
+  const [target, ...more] = args;
+  if (target === '--help') {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (!target || target.startsWith('-') || more.length > 0) throw new WrongArguments();
+  const config = readConfig(env);
+  if (config.storage !== 'sqlite') {
+    process.stderr.write(`${INSTEAD[config.storage]}\n`);
+    return 1;
+  }
+  let isAsked = true;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      isAsked = false;
+    });
+  }
+  await backUp(databasePath(config), target, () => isAsked);
+  process.stdout.write(`The backup is in ${resolve(target)} (${statSync(target).size} bytes).\n`);
+  return 0;
+}

@@ -1,0 +1,121 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { Connection } from './connection.ts';
+
+/** Pages copied in one step, 8 MiB: between two, the caller may stop it. */
+const STEP_PAGES = 1_024;
+/** Below this the disk of the database counts as full. */
+const LEAST_FREE_BYTES = 64 * 1024 * 1024;
+
+/** A backup that cannot be made. The message is a sentence for the operator. */
+export class BackupError extends Error {}
+
+/**
+ * Copies a database into a new file, which only the caller can read, while the service goes on: everything that was
+ * stored before the call is in it. The file appears whole, and synced to the disk, or not at all.
+ *
+ * All is read in one transaction, or each write of the service would have it begin anew. Until it is done the log of the
+ * database keeps what is written meanwhile; so the copying is given up where that could fill the disk.
+ * @param mayGoOn asked after each step; false gives it up
+ * @throws BackupError
+ */
+export async function backUp(database: string, target: string, mayGoOn: () => boolean): Promise<void> {
+  const folder = dirname(resolve(target));
+  try {
+    if (existsSync(target)) throw thereAlready();
+    // A folder of its own, for SQLite makes other files beside what it writes.
+    const part = mkdtempSync(`${target}.part-`);
+    try {
+      const copy = join(part, 'copy');
+      await copyDatabase(database, copy, mayGoOn);
+      chmodSync(copy, 0o600);
+      sync(copy);
+      publish(copy, target);
+      sync(folder);
+    } finally {
+      rmSync(part, { recursive: true, force: true });
+    }
+  } catch (error) {
+    throw asBackupError(error);
+  }
+}
+
+async function copyDatabase(database: string, copy: string, mayGoOn: () => boolean): Promise<void> {
+  const { db } = opened(database);
+  try {
+    db.exec('BEGIN');
+    if (db.pragma('user_version', { simple: true }) === 0)
+      throw new BackupError('The database is not one of this service, or nothing was ever stored in it.');
+    await db.backup(copy, {
+      progress: () => {
+        if (!mayGoOn()) throw new BackupError('The backup was given up.');
+        if (freeBytes(dirname(database)) < LEAST_FREE_BYTES)
+          throw new BackupError('The disk of the database is nearly full, so the backup was given up.');
+        return STEP_PAGES;
+      },
+    });
+  } finally {
+    db.close();
+  }
+}
+
+function opened(database: string): Connection {
+  try {
+    return Connection.forReading(database);
+  } catch (error) {
+    throw new BackupError(`The database cannot be opened (${codeOf(error)}).`);
+  }
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A link never replaces what came meanwhile; a rename is for file systems without links. */
+function publish(copy: string, target: string): void {
+  try {
+    linkSync(copy, target);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error;
+    renameSync(copy, target);
+  }
+}
+
+function asBackupError(error: unknown): Error {
+  if (error instanceof BackupError) return error;
+  const code = codeOf(error);
+  if (code === 'EEXIST') return thereAlready();
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return new BackupError('The disk of the backup is full.');
+  return new BackupError(`The backup cannot be made (${code}).`, { cause: error });
+}
+
+function thereAlready(): BackupError {
+  return new BackupError('The file for the backup is there already; it is left as it is.');
+}
+
+/** What SQLite or the system call it. */
+function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
+}

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { FeedClient } from '../support/feed-client.ts';
+import { picture } from '../support/pictures.ts';
+import { ask, tempDir } from '../support/service.ts';
+import { ServiceProcess } from '../support/service-process.ts';
+import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
+
+t.setTimeout(180_000);
+
+const MIB = 1024 * 1024;
+const CLIENTS = 4;
+const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
+const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'a secret of tests that is long enough' };
+const needsMount = { skip: CANNOT_MOUNT };
+
+/** Starts the command as its users do, for the database of a folder. */
+function launch(dir: string, args: readonly string[], env: Record<string, string> = ON_SQLITE) {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MAIN, 'backup', ...args], {
+    env: { PATH: process.env.PATH, DATA_DIR: dir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const result = Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  return { child, result: result.then(([code, stdout, stderr]) => ({ code, stdout, stderr })) };
+}
+
+const backup = (dir: string, args: readonly string[], env?: Record<string, string>) =>
+  launch(dir, args, env).result;
+
+/** A service with 60 MiB in its database, for every test; a copy of that takes a while. */
+async function filled() {
+  const service = await ServiceProcess.start(t, { env: ON_SQLITE });
+  const feed = new FeedClient(service.url, 'feed');
+  for (let i = 0; i < 12; i += 1)
+    await feed.post(picture('png', 5 * MIB, i), { 'content-type': 'image/png' });
+  return { service, feed };
+}
+
+const { service, feed } = await filled();
+
+t.test('posts go on, and what was stored before is in it', async (t) => {
+  const folder = await tempDir(t);
+  const target = join(folder, 'copy.db');
+  const acknowledged: string[] = [];
+  let isOver = false;
+  const client = async (n: number) => {
+    for (let i = 0; !isOver; i += 1) {
+      const { status, json } = await feed.post(`note ${i} of ${n}`, { 'x-note-tags': 'posted' });
+      if (status === 201) acknowledged.push(json.id);
+    }
+  };
+  const clients = Promise.all(Array.from({ length: CLIENTS }, (_, n) => client(n)));
+  while (acknowledged.length < 50) await wait(5);
+  const before = [...acknowledged];
+  const { code, stdout, stderr } = await backup(service.dir, [target]);
+  const meanwhile = acknowledged.length - before.length;
+  isOver = true;
+  await clients;
+  t.same({ code, stderr }, { code: 0, stderr: '' });
+  t.equal(stdout, `The backup is in ${target} (${statSync(target).size} bytes).\n`);
+  t.ok(meanwhile > CLIENTS, `${meanwhile} notes were posted meanwhile`);
+  t.same(readdirSync(folder), ['copy.db']);
+  t.equal(statSync(target).mode & 0o777, 0o600);
+
+  const db = new Database(target);
+  t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+  db.close();
+  const env = { ...ON_SQLITE, PUID: '0', SERVICE_DATABASE_URL: `file:${target}` };
+  const copy = new FeedClient((await ServiceProcess.start(t, { env })).url, 'feed');
+  const found = new Set<string>();
+  let next: string | null = null;
+  do {
+    const query: string = next === null ? '' : `&before=${next}`;
+    const { json } = await copy.list(`?tag=posted&limit=100${query}`);
+    for (const note of json.notes) found.add(note.id);
+    next = json.next;
+  } while (next !== null);
+  t.same(
+    before.filter((id) => !found.has(id)),
+    [],
+    'everything acknowledged before it began',
+  );
+});
+
+t.test('pictures, links and passwords are those of the original', async (t) => {
+  const locked = new FeedClient(service.url, 'locked', { 'x-feed-password': 'hush' });
+  const bytes = picture('gif', 100_000, 7);
+  const { json } = await locked.post(bytes, { 'content-type': 'image/gif' });
+  const target = join(await tempDir(t), 'copy.db');
+  t.match(await backup(service.dir, [target]), { code: 0 });
+  const env = { ...ON_SQLITE, PUID: '0', SERVICE_DATABASE_URL: `file:${target}` };
+  const { url } = await ServiceProcess.start(t, { env });
+  const file = (base: string) => ask(json.file_url.replace(service.url, base));
+  const [here, there] = [await file(service.url), await file(url)];
+  t.ok(there.bytes.equals(bytes));
+  t.equal(there.headers.get('etag'), here.headers.get('etag'));
+  t.equal((await new FeedClient(url, 'locked').get()).status, 401);
+  t.equal((await new FeedClient(url, 'locked', { 'x-feed-password': 'hush' }).get()).status, 200);
+});
+
+t.test('a file that is there is left as it is', async (t) => {
+  const target = join(await tempDir(t), 'copy.db');
+  writeFileSync(target, 'mine');
+  const { code, stderr } = await backup(service.dir, [target]);
+  t.same([code, stderr], [1, 'The file for the backup is there already; it is left as it is.\n']);
+  t.equal(statSync(target).size, 4);
+});
+
+/** Starts a backup into that folder and ends it while it copies. */
+async function interrupted(folder: string, signal: NodeJS.Signals) {
+  const { child, result } = launch(service.dir, [join(folder, 'copy.db')]);
+  while (readdirSync(folder).length === 0) await wait(1);
+  child.kill(signal);
+  return result;
+}
+
+t.test('a kill in the middle leaves no half file of that name, and another one can be made', async (t) => {
+  const folder = await tempDir(t);
+  t.match(await interrupted(folder, 'SIGKILL'), { code: null, stdout: '' });
+  t.match(readdirSync(folder), [/^copy\.db\.part-.{6}$/]);
+  t.match(await backup(service.dir, [join(folder, 'copy.db')]), { code: 0 });
+});
+
+t.test('one that is asked to stop leaves nothing behind', async (t) => {
+  const folder = await tempDir(t);
+  t.same(await interrupted(folder, 'SIGTERM'), {
+    code: 1,
+    stdout: '',
+    stderr: 'The backup was given up.\n',
+  });
+  t.same(readdirSync(folder), []);
+});
+
+t.test('a full disk is named, and nothing is left behind', needsMount, async (t) => {
+  const folder = await smallDisk(t, '20m');
+  const { code, stderr } = await backup(service.dir, [join(folder, 'copy.db')]);
+  t.same([code, stderr], [1, 'The disk of the backup is full.\n']);
+  t.same(readdirSync(folder), []);
+});
+
+t.test('a backup never takes the last room from the service', needsMount, async (t) => {
+  const dir = await smallDisk(t, '60m');
+  const small = await ServiceProcess.start(t, { dir, env: { ...ON_SQLITE, PUID: '0' } });
+  await new FeedClient(small.url, 'feed').post('hello');
+  const target = join(await tempDir(t), 'copy.db');
+  const { code, stderr } = await backup(dir, [target]);
+  t.same([code, stderr], [1, 'The disk of the database is nearly full, so the backup was given up.\n']);
+  t.notOk(existsSync(target));
+});
+
+t.test('what cannot be copied is said in one line', async (t) => {
+  const folder = await tempDir(t);
+  const target = join(folder, 'copy.db');
+  const says = async (dir: string, to: string, env?: Record<string, string>) => {
+    const { code, stdout, stderr } = await backup(dir, [to], env);
+    t.same([code, stdout], [1, '']);
+    return stderr;
+  };
+  t.match(await says(service.dir, target, {}), /^Notes are plain files here .*copy the folder DATA_DIR.*\n$/);
+  const server = {
+    ...ON_SQLITE,
+    SERVICE_STORAGE: 'postgres',
+    SERVICE_DATABASE_URL: 'postgres://u:hush@localhost/n',
+  };
+  t.match(await says(folder, target, server), /^Notes are in PostgreSQL here .*"pg_dump"\.\n$/);
+  t.equal(await says(folder, target), 'The database cannot be opened (SQLITE_CANTOPEN).\n');
+  writeFileSync(join(folder, 'notefeed.db'), '');
+  t.match(await says(folder, target), /^The database is not one of this service/);
+  t.equal(await says(service.dir, join(folder, 'none', 'copy.db')), 'The backup cannot be made (ENOENT).\n');
+  t.match(await says(service.dir, target, { SERVICE_STORAGE: 'sqlite' }), /^SERVICE_SECRET must be set/);
+  t.notOk(existsSync(target));
+});
+
+t.test('it says how it is used', async (t) => {
+  t.match(await backup(service.dir, ['--help']), {
+    code: 0,
+    stdout: /^npm run backup -- <file>\n/,
+    stderr: '',
+  });
+  for (const args of [[], ['a', 'b'], ['--force'], ['']])
+    t.match(await backup(service.dir, args), { code: 1, stdout: '', stderr: / {2}backup <file> {2}copies/ });
+});
