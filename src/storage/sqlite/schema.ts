@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
- * been released is never changed: a new version is added at the end.
+ * been released is never changed: a new version is added at the end, and a database of it to `test/storage/schemas/`.
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
