@@ -31,6 +31,7 @@ export class GroupCommit {
     let answers: Answer[];
     try {
       answers = orders.map((order) => this.#answer(order));
+      this.#changes.finish();
       db.exec('COMMIT');
     } catch (error) {
       this.#takeBack();

@@ -7,18 +7,19 @@ import type { Feed, Note } from '../storage.ts';
 export const FEED_COLUMNS =
   'id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at';
 
+/** A feed as it is stored. Within a transaction the writer keeps the row as it will be. */
 export interface FeedRow {
   readonly id: number;
   readonly name: FeedName;
-  readonly read_id: ReadId;
-  readonly password_hash: string | null;
-  readonly title: string;
-  readonly description: string;
-  readonly show_sender: number;
-  readonly image: NoteFile | null;
-  readonly note_count: number;
-  readonly image_count: number;
-  readonly changed_at: number;
+  read_id: ReadId;
+  password_hash: string | null;
+  title: string;
+  description: string;
+  show_sender: number;
+  image: NoteFile | null;
+  note_count: number;
+  image_count: number;
+  changed_at: number;
 }
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */

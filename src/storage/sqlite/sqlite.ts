@@ -44,7 +44,7 @@ export interface SqliteOptions {
 }
 
 /** A write: a method of `Changes` that another thread calls. */
-type Write = Exclude<keyof Changes, 'begin' | 'recount' | 'clearSome'>;
+type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
 
 interface Threads {
