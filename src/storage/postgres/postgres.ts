@@ -1,7 +1,7 @@
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { LoadedFile } from '../loaded-file.ts';
-import { storeUnavailable } from '../refused-writes.ts';
+import { countOf, refuseBeyond, storeUnavailable } from '../refused-writes.ts';
 import type {
   AllowedFeed,
   Caps,
@@ -95,7 +95,13 @@ class PostgresStorage implements Storage {
     return loaded && new LoadedFile(loaded);
   }
 
-  post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+  async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+    // The feed of several notes stays when they cannot be stored, so it is made by itself.
+    if (target.kind === 'new' && notes.length > 1) {
+      refuseBeyond(this.#caps, countOf(notes), { notes: 0, images: 0 });
+      if (!(await this.create(name, target))) return undefined;
+      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
+    }
     return this.#write(() => this.#posts.add({ name, notes, target }));
   }
 
