@@ -26,6 +26,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     does: 'copies the SQLite database into a new file, while the service runs',
     load: async () => (await import('./backup.ts')).backup,
   },
+  health: {
+    takes: '',
+    does: 'asks the running service whether it is ready, and exits with 0 when it is',
+    load: async () => (await import('./health.ts')).health,
+  },
 };
 
 /** The command of that name; undefined when there is none. */

@@ -1,0 +1,34 @@
+import { readConfig } from '../config.ts';
+import type { Environment } from '../setting.ts';
+import { WrongArguments } from './wrong-arguments.ts';
+
+/** How long the service may take to answer, ms. */
+const PATIENCE_MS = 2_000;
+
+/** Where to reach a service that listens on all addresses. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/**
+ * Asks the service of these settings, running on this machine, whether requests should come to it, and says so in one
+ * line. The exit code is 0 only when they should. Throws `ConfigError` for settings that cannot be used.
+ */
+export async function health(args: readonly string[], env: Environment): Promise<number> {
+  if (args.length > 0) throw new WrongArguments();
+  const { host, port } = readConfig(env);
+  const address = LOOPBACK[host] ?? host;
+  const obstacle = await ask(`http://${address.includes(':') ? `[${address}]` : address}:${port}`);
+  if (obstacle === undefined) process.stdout.write('The service is ready.\n');
+  else process.stderr.write(`The service is not ready: ${obstacle}.\n`);
+  return obstacle === undefined ? 0 : 1;
+}
+
+/** Why requests should not come to the service at that address. */
+async function ask(url: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    const { status } = (await response.json()) as { status: string };
+    return response.ok ? undefined : status;
+  } catch {
+    return `it does not answer at ${url} within ${PATIENCE_MS / 1000} s`;
+  }
+}

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { ServiceProcess } from '../support/service-process.ts';
+
+const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
+
+/** Runs the command with those settings and gives exit code and output. */
+async function health(env: Record<string, string>, args: string[] = []) {
+  const { PATH = '' } = process.env;
+  const run = promisify(execFile)(process.execPath, [MAIN, 'health', ...args], { env: { PATH, ...env } });
+  const { code = 0, stdout, stderr } = await run.catch((error) => error);
+  return { code, stdout, stderr };
+}
+
+const READY = { code: 0, stdout: 'The service is ready.\n', stderr: '' };
+
+t.test('a service that takes requests is ready, whatever addresses it listens on', async (t) => {
+  for (const HOST of ['0.0.0.0', '::']) {
+    const { port } = await ServiceProcess.start(t, { env: { HOST } });
+    t.strictSame(await health({ HOST, PORT: String(port) }), READY, HOST);
+  }
+});
+
+t.test('one without its storage is not, and says so', async (t) => {
+  const { dir, port } = await ServiceProcess.start(t);
+  await rm(dir, { recursive: true });
+  const stderr = 'The service is not ready: storage unavailable.\n';
+  t.strictSame(await health({ HOST: '127.0.0.1', PORT: String(port) }), { code: 1, stdout: '', stderr });
+});
+
+t.test('where nothing answers there is none', async (t) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.teardown(() => silent.close());
+  const { port } = silent.address() as { port: number };
+  const startedAt = performance.now();
+  const answer = {
+    code: 1,
+    stdout: '',
+    stderr: `The service is not ready: it does not answer at http://127.0.0.1:${port} within 2 s.\n`,
+  };
+  t.strictSame(await health({ PORT: String(port) }), answer);
+  t.ok(performance.now() - startedAt < 4_000, 'and that is known soon');
+  silent.close();
+});
+
+t.test('settings that cannot be used, and arguments, are told of', async (t) => {
+  t.strictSame(await health({ PORT: 'x' }), {
+    code: 1,
+    stdout: '',
+    stderr: 'PORT must be a whole number from 0 to 65535, not "x"\n',
+  });
+  t.match(await health({}, ['x']), { code: 1, stdout: '', stderr: /^Note Feed takes no arguments but/ });
+});
