@@ -20,6 +20,8 @@ export interface ProcessOptions {
   readonly env?: Record<string, string>;
   /** The program that runs the service; this one's own unless given. */
   readonly node?: string;
+  /** The entry of another copy of the service. */
+  readonly main?: string;
   /** Options of that program. */
   readonly flags?: readonly string[];
   /** A descriptor that becomes standard output, which then stays unread here. */
@@ -66,13 +68,13 @@ export class ServiceProcess {
 
   /** Starts a process, which may fail to become a service; killed when the test ends. */
   static async launch(t: Scope, options: ProcessOptions = {}): Promise<ServiceProcess> {
-    const { env = {}, node = process.execPath, flags = [], stdout = 'pipe' } = options;
+    const { env = {}, node = process.execPath, main = MAIN, flags = [], stdout = 'pipe' } = options;
     const dir = options.dir ?? (await dataDir(t));
     // A process that npm started stops with its parent and takes two signals for one.
     const { npm_lifecycle_event: _, ...inherited } = process.env;
     // The test runner puts itself into every Node that it sees start, and would write files as another user.
     const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...(await storageSettings(dir)) };
-    const child = spawn('env', ['-u', 'NODE_OPTIONS', node, ...flags, MAIN], {
+    const child = spawn('env', ['-u', 'NODE_OPTIONS', node, ...flags, main], {
       env: { ...inherited, ...address, SERVICE_WORKERS: '1', SERVICE_RATE_LIMIT: '0', ...env },
       stdio: ['ignore', stdout, 'pipe'],
     });
