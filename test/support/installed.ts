@@ -14,6 +14,7 @@ const PROGRAMS = {
     file: '/usr/lib/python3/dist-packages/requests/__init__.py',
     packages: 'python3-requests',
   },
+  nginx: { file: '/usr/sbin/nginx', packages: 'nginx-light' },
   chromium: { file: '/usr/bin/chromium', packages: 'chromium' },
 } as const;
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { freePort } from './free-port.ts';
 
 /** Whose processes and files they are where the tests run as root, as whom PostgreSQL does not start. */
 const NOBODY = 65_534;
@@ -123,13 +123,4 @@ function run(program: string, args: readonly string[]): ChildProcess {
   const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   const { NODE_OPTIONS: _, ...env } = process.env;
   return spawn(program, args, { ...as, env, stdio: ['ignore', 'ignore', 'pipe'] });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

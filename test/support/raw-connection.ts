@@ -31,8 +31,9 @@ export class RawConnection {
     });
   }
 
-  static async open(port: number): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  /** Connects to a port of this machine, as another client where one of its addresses (127.0.0.0/8) is given. */
+  static async open(port: number, localAddress = '127.0.0.1'): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true });
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     return new RawConnection(socket);
   }
