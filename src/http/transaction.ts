@@ -3,15 +3,21 @@ import { type Answer, refusalAnswer } from './answer.ts';
 import { BadFraming, type Exchange, type Operation } from './exchange.ts';
 import { BytesSending, type Sending, StreamSending } from './sending.ts';
 import { statusLine } from './status.ts';
-import { ClientGone } from './upload.ts';
+import { ClientGone, type Patience, type Upload } from './upload.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** The binding closes a connection that is idle for 10 s; every this many ms we tell it that it is not. */
 const KEEP_ALIVE_INTERVAL = 3_000;
 /** A refused request may leave this much of its body to read; beyond it the connection is closed instead. */
 const UNREAD_BODY_MAX = 1024 * 1024;
-/** How long the end of a refused chunked body is waited for, in ms. */
-const UNREAD_BODY_WAIT = 2_000;
+/** How long the end of a refused chunked body is waited for. */
+const UNTIL_END: Patience = { bytes: UNREAD_BODY_MAX, ms: 2_000 };
+/**
+ * How long a client that is sending a refused body is waited for before its connection is closed: what arrives at a
+ * closed one resets it, and the answer is lost on the way. Enough for the largest form; a client that waits for the
+ * answer before it sends has it soon.
+ */
+const UNTIL_QUIET: Patience = { bytes: 64 * UNREAD_BODY_MAX, ms: 5_000, quietMs: 200 };
 /** An answer up to this size can be sent with the flag that closes the connection after it. */
 const CLOSABLE_BODY_MAX = 64 * 1024;
 
@@ -168,16 +174,25 @@ export class Transaction {
       return;
     }
     const { remaining } = upload;
-    if (remaining === undefined) {
-      this.#outlive();
-      upload.whenEnded(UNREAD_BODY_MAX, UNREAD_BODY_WAIT, () => {
-        if (this.#isAborted) this.#over();
-        else this.#res.cork(() => this.#send(answer, !upload.ended));
-      });
-    } else {
-      const isClosed = remaining > UNREAD_BODY_MAX || answer.status === 408 || this.#host.isStopping;
-      this.#send(answer, isClosed);
-    }
+    if (remaining === undefined)
+      this.#afterBody(upload, UNTIL_END, () => this.#answerOnceQuiet(answer, upload));
+    else if (remaining > UNREAD_BODY_MAX || answer.status === 408 || this.#host.isStopping)
+      this.#answerOnceQuiet(answer, upload);
+    else this.#send(answer, false);
+  }
+
+  #answerOnceQuiet(answer: Answer, upload: Upload): void {
+    if (upload.ended) this.#send(answer, this.#host.isStopping);
+    else
+      this.#afterBody(upload, UNTIL_QUIET, () => this.#send(answer, !upload.ended || this.#host.isStopping));
+  }
+
+  #afterBody(upload: Upload, patience: Patience, then: () => void): void {
+    this.#outlive();
+    upload.whenEnded(patience, () => {
+      if (this.#isAborted) this.#over();
+      else this.#res.cork(then);
+    });
   }
 
   #send(answer: Answer, close: boolean): void {

@@ -21,6 +21,13 @@ export class ClientGone extends Error {
   }
 }
 
+/** How long, and for how much, the end of a discarded body is waited for. */
+export interface Patience {
+  readonly bytes: number;
+  readonly ms: number;
+  readonly quietMs?: number;
+}
+
 /** What an upload shares with all others. */
 export interface UploadContext {
   readonly memory: BodyMemory;
@@ -109,16 +116,19 @@ export class Upload {
   }
 
   /**
-   * Calls back once when the discarded body has ended, or `bytes` more of it have passed, or after `ms`.
+   * Calls back once when the discarded body has ended, or `bytes` more of it have passed, or after `ms`; with `quietMs`
+   * also when nothing of it has come for that long.
    */
-  whenEnded(bytes: number, ms: number, callback: () => void): void {
+  whenEnded({ bytes, ms, quietMs }: Patience, callback: () => void): void {
     const timer = setTimeout(() => this.#onPassed?.(), ms);
     this.#passLimit = this.#received + bytes;
-    this.#onPassed = () => {
+    const passed = () => {
       clearTimeout(timer);
       this.#onPassed = undefined;
       callback();
     };
+    this.#onPassed = passed;
+    if (quietMs !== undefined) this.#watchForQuiet(quietMs, passed);
   }
 
   /** Stops reading until somebody asks for the body. */
@@ -164,6 +174,17 @@ export class Upload {
     this.#reservation = undefined;
     if (this.#buffer !== undefined) this.#context.buffers.give(this.#buffer);
     this.#buffer = undefined;
+  }
+
+  #watchForQuiet(ms: number, onQuiet: () => void): void {
+    const before = this.#received;
+    // Looked at only after the sockets: what came while the loop was busy is not read yet when the timer is due.
+    const look = () => {
+      if (this.#onPassed !== onQuiet) return;
+      if (this.#received === before) onQuiet();
+      else this.#watchForQuiet(ms, onQuiet);
+    };
+    setTimeout(() => setImmediate(look), ms);
   }
 
   /** Reserves the memory of the body; a promise where it has to wait. */

@@ -111,13 +111,18 @@ t.test('through the proxy of several containers', options, async (t) => {
     t.equal((await write('127.0.0.3', 0)).status, 201, 'another client has turns of its own');
   });
 
-  t.test('what is refused is refused before it is sent', async (t) => {
+  t.test('what is refused is refused before it is sent, and while it is', async (t) => {
     const connection = await RawConnection.open(port, '127.0.0.5');
     const head = `POST /godwit HTTP/1.1\r\nHost: notes.example\r\nContent-Type: image/svg+xml\r\n`;
     connection.send(`${head}Content-Length: ${MAX_PICTURE_BYTES}\r\n\r\n`);
     const { status, body } = await connection.response();
     t.match([status, JSON.parse(body.toString()).code], [415, 'unsupported_type']);
     connection.close();
+    for (const type of ['image/svg+xml', 'text/plain', 'image/bmp'])
+      t.equal(
+        (await post(`${url}/godwit`, picture('gif', MAX_PICTURE_BYTES), { 'content-type': type })).status,
+        415,
+      );
   });
 
   t.test('a slow client posts a picture in its own time', async (t) => {
