@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { argumentsIn, type Instruction, stagesOfImage, valuesOf } from '../support/dockerfile.ts';
 import { FeedClient } from '../support/feed-client.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { tempDir } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
@@ -55,34 +56,35 @@ t.test('it is no root, and stops at the signal that the service listens to', asy
 const isAsked = process.env.CI === 'true' || process.env.TEST_IMAGE === '1';
 const skip = isAsked ? false : 'it installs packages: only with CI=true or TEST_IMAGE=1';
 
-t.test(
-  'what its steps make serves, on every storage of one container',
-  { skip, timeout: 120_000 },
-  async (t) => {
-    const dir = await tempDir(t);
-    await chmod(dir, 0o755);
-    // The test runner's own options must not reach npm's Node.
-    const { NODE_OPTIONS: _, ...inherited } = process.env;
-    const env = { ...inherited, PATH: `${join(ROOT, 'node_modules/.bin')}:${inherited.PATH}` };
-    await copyAll(packages, dir);
-    for (const step of valuesOf(packages, 'RUN')) await execute('sh', ['-c', step], { cwd: dir, env });
-    await copyAll(image, dir);
-    const { stdout } = await execute('du', ['-sb', dir]);
-    t.ok(Number.parseInt(stdout, 10) < 60 * MIB, `it has ${stdout.split('\t')[0]} bytes`);
+t.test('what its steps make serves, on every storage', { skip, timeout: 120_000 }, async (t) => {
+  const dir = await tempDir(t);
+  await chmod(dir, 0o755);
+  // The test runner's own options must not reach npm's Node.
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
+  const env = { ...inherited, PATH: `${join(ROOT, 'node_modules/.bin')}:${inherited.PATH}` };
+  await copyAll(packages, dir);
+  for (const step of valuesOf(packages, 'RUN')) await execute('sh', ['-c', step], { cwd: dir, env });
+  await copyAll(image, dir);
+  const { stdout } = await execute('du', ['-sb', dir]);
+  t.ok(Number.parseInt(stdout, 10) < 60 * MIB, `it has ${stdout.split('\t')[0]} bytes`);
 
-    const [, entry = ''] = argumentsIn(valuesOf(image, 'ENTRYPOINT')[0]!);
-    const [, , command = ''] = argumentsIn(valuesOf(image, 'HEALTHCHECK')[0]!);
-    const main = join(dir, entry);
-    for (const storage of ['fs', 'sqlite']) {
-      const settings = { SERVICE_STORAGE: storage, SERVICE_SECRET: 'a secret of tests that is long enough' };
-      const service = await ServiceProcess.start(t, { main, env: { NODE_ENV: 'production', ...settings } });
-      const client = new FeedClient(service.url, 'plover', { 'x-feed-password': 'hush' });
-      t.equal((await client.post('# Hello')).status, 201, storage);
-      t.match((await client.list()).json.notes, [{ content: '# Hello' }]);
-      const asking = { ...env, ...settings, HOST: '127.0.0.1', PORT: String(service.port) };
-      const answer = await execute(process.execPath, [main, command], { env: asking });
-      t.equal(answer.stdout, 'The service is ready.\n');
-      t.strictSame(await service.kill('SIGTERM'), { code: 0, signal: null });
-    }
-  },
-);
+  const [, entry = ''] = argumentsIn(valuesOf(image, 'ENTRYPOINT')[0]!);
+  const [, , command = ''] = argumentsIn(valuesOf(image, 'HEALTHCHECK')[0]!);
+  const main = join(dir, entry);
+  const database = await (await PostgresServer.start(t)).database();
+  for (const storage of ['fs', 'sqlite', 'postgres']) {
+    const settings = {
+      SERVICE_STORAGE: storage,
+      SERVICE_SECRET: 'a secret of tests that is long enough',
+      SERVICE_DATABASE_URL: storage === 'postgres' ? database : '',
+    };
+    const service = await ServiceProcess.start(t, { main, env: { NODE_ENV: 'production', ...settings } });
+    const client = new FeedClient(service.url, 'plover', { 'x-feed-password': 'hush' });
+    t.equal((await client.post('# Hello')).status, 201, storage);
+    t.match((await client.list()).json.notes, [{ content: '# Hello' }]);
+    const asking = { ...env, ...settings, HOST: '127.0.0.1', PORT: String(service.port) };
+    const answer = await execute(process.execPath, [main, command], { env: asking });
+    t.equal(answer.stdout, 'The service is ready.\n');
+    t.strictSame(await service.kill('SIGTERM'), { code: 0, signal: null });
+  }
+});

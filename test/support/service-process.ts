@@ -125,7 +125,7 @@ export class ServiceProcess {
   /** Waits for a line on standard output with that message. */
   async says(message: string): Promise<void> {
     while (!this.lines.some(({ msg }) => msg === message)) {
-      if (!this.isRunning) throw new Error(`The service ended without saying "${message}"`);
+      if (!this.isRunning) throw new Error(`The service ended without saying "${message}": ${this.#errors}`);
       await new Promise<void>((resolve) => this.#onLine.push(resolve));
     }
   }
