@@ -8,7 +8,7 @@ import { ask, post } from '../support/service.ts';
 const CLIENTS = 8;
 const FEEDS = 4;
 /** How many posts are acknowledged before something happens, and after it. */
-const SOME_POSTS = 150;
+const SOME_POSTS = 100;
 
 const skip = missing('nginx');
 

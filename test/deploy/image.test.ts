@@ -56,7 +56,7 @@ t.test('it is no root, and stops at the signal that the service listens to', asy
 const isAsked = process.env.CI === 'true' || process.env.TEST_IMAGE === '1';
 const skip = isAsked ? false : 'it installs packages: only with CI=true or TEST_IMAGE=1';
 
-t.test('what its steps make serves, on every storage', { skip, timeout: 120_000 }, async (t) => {
+t.test('what its steps make serves, on every storage', { skip, timeout: 280_000 }, async (t) => {
   const dir = await tempDir(t);
   await chmod(dir, 0o755);
   // The test runner's own options must not reach npm's Node.

@@ -20,14 +20,14 @@ export interface Nginx {
   logged(): Promise<string>;
 }
 
-/** Starts the proxy before services on those ports; it ends when the test ends. */
-export async function startNginx(t: Scope, upstreams: readonly string[]): Promise<Nginx> {
+/** Starts the proxy, for services at the addresses of that network in place of 172.30.84; it ends when the test ends. */
+export async function startNginx(t: Scope, network: string): Promise<Nginx> {
   const dir = await tempDir(t);
   await chmod(dir, 0o755);
   const port = await freePort();
   const file = join(dir, 'nginx.conf');
   const config = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8');
-  await writeFile(file, placed(config, { port, upstreams, dir }));
+  await writeFile(file, placed(config, { port, network, dir }));
   const nginx = spawn('/usr/sbin/nginx', ['-c', file, '-e', 'stderr'], {
     stdio: ['ignore', 'inherit', 'pipe'],
   });
@@ -51,12 +51,11 @@ export async function startNginx(t: Scope, upstreams: readonly string[]): Promis
 /** The configuration with the places of a test: port, services, and the folder for its log and what is temporary. */
 function placed(
   config: string,
-  { port, upstreams, dir }: { port: number; upstreams: readonly string[]; dir: string },
+  { port, network, dir }: { port: number; network: string; dir: string },
 ): string {
-  const left = [...upstreams];
   return config
     .replace('listen 8080;', `listen 127.0.0.1:${port};`)
-    .replaceAll(/\b172[\d.]+:3000\b/g, () => `127.0.0.1:${left.shift()}`)
+    .replaceAll(/\b172\.30\.84\b/g, network)
     .replaceAll('/tmp/', `${dir}/`)
     .replace('/dev/stdout', join(dir, ACCESS_LOG));
 }
