@@ -129,14 +129,7 @@ export class ConfigError extends Error {
 
 /** Reads all settings. Throws `ConfigError` with every problem when one of them cannot be used. */
 export function readConfig(env: Environment): Config {
-  const problems: string[] = [];
-  const values = Object.entries<Setting<unknown>>(SETTINGS).map(([member, setting]) => {
-    const reading = readSetting(env, setting);
-    if ('value' in reading) return [member, reading.value];
-    problems.push(reading.problem);
-    return [member, setting.fallback];
-  });
-  const config = Object.freeze(Object.fromEntries(values)) as Config;
+  const { values: config, problems } = readEach(env, Object.keys(SETTINGS) as (keyof Config)[]);
   problems.push(
     ...settingsOfLaterVersions(env),
     ...databaseProblems(env, config),
@@ -147,9 +140,31 @@ export function readConfig(env: Environment): Config {
   return config;
 }
 
+/** Reads some settings without a look at the others. Throws `ConfigError` when one of them cannot be used. */
+export function readSome<M extends keyof Config>(env: Environment, members: readonly M[]): Pick<Config, M> {
+  const { values, problems } = readEach(env, members);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return values;
+}
+
 /** The largest body a request may have: a multipart post with a text and ten pictures (spec.md, "Limits"). */
 export function largestRequestBytes(maxImageBytes: number): number {
   return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
+}
+
+function readEach<M extends keyof Config>(
+  env: Environment,
+  members: readonly M[],
+): { readonly values: Pick<Config, M>; readonly problems: string[] } {
+  const problems: string[] = [];
+  const values = members.map((member) => {
+    const setting: Setting<unknown> = SETTINGS[member];
+    const reading = readSetting(env, setting);
+    if ('value' in reading) return [member, reading.value];
+    problems.push(reading.problem);
+    return [member, setting.fallback];
+  });
+  return { values: Object.freeze(Object.fromEntries(values)), problems };
 }
 
 function settingsOfLaterVersions(env: Environment): string[] {
