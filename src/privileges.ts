@@ -51,10 +51,9 @@ const PROGRAM_FILES = [
  */
 export function dropPrivileges({ dataDir, puid, pgid, programFiles }: PrivilegesOptions): Privileges {
   if (process.getuid?.() !== 0) return ignored({ puid, pgid });
+  const owner = dataOwner({ dataDir, puid, pgid });
+  if (owner === undefined) return {};
   const current = ownerOf(dataDir);
-  const fallback = current && current.uid !== 0 ? current : FALLBACK;
-  const owner = { uid: puid ?? fallback.uid, gid: pgid ?? fallback.gid };
-  if (owner.uid === 0) return {};
   if (!current || current.uid === 0) give(dataDir, owner);
   const unreadable = firstUnreadable([...(programFiles ?? PROGRAM_FILES), dataDir], owner);
   if (unreadable !== undefined) return { owner, warning: stayingRoot(unreadable, owner) };
@@ -62,6 +61,22 @@ export function dropPrivileges({ dataDir, puid, pgid, programFiles }: Privileges
   process.setgid?.(owner.gid);
   process.setuid?.(owner.uid);
   return {};
+}
+
+/**
+ * Who the files in DATA_DIR are to belong to where root makes them: see `dropPrivileges`. Undefined for a process that
+ * is not root, whose files are its own, and where root is to be the owner.
+ */
+export function dataOwner({
+  dataDir,
+  puid,
+  pgid,
+}: Omit<PrivilegesOptions, 'programFiles'>): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const current = ownerOf(dataDir);
+  const fallback = current && current.uid !== 0 ? current : FALLBACK;
+  const owner = { uid: puid ?? fallback.uid, gid: pgid ?? fallback.gid };
+  return owner.uid === 0 ? undefined : owner;
 }
 
 function ignored(chosen: { puid: number | undefined; pgid: number | undefined }): Privileges {

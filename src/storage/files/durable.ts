@@ -15,6 +15,8 @@ export interface Part {
   readonly bytes: Uint8Array;
   /** Only its owner may read it. */
   readonly private?: boolean;
+  /** When it is said to have been changed last, whole ms since the epoch; now unless given. */
+  readonly modifiedAt?: number;
 }
 
 /** A file to be written, in place of the one of that name if there is one, or, without bytes, to be removed. */
@@ -82,7 +84,7 @@ export class DurableWriter implements FileWriter {
   }
 
   async place(folder: string, parts: readonly Part[]): Promise<Stamp[]> {
-    const temps = parts.map((part) => ({ name: tempName(), bytes: part.bytes }));
+    const temps = parts.map((part) => ({ ...part, name: tempName() }));
     const made = temps.map((temp) => temp.name);
     try {
       const stamps = await this.#writeAll(folder, temps);
@@ -166,7 +168,7 @@ export class DurableWriter implements FileWriter {
   }
 
   async append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
-    await this.#writeTo(join(folder, name), APPEND, 0o666, bytes);
+    await this.#writeTo(join(folder, name), APPEND, 0o666, { bytes });
     await this.#folders.sync(folder);
   }
 
@@ -182,18 +184,24 @@ export class DurableWriter implements FileWriter {
   async #writeAll(folder: string, parts: readonly Part[]): Promise<Stamp[]> {
     const writes = parts.map((part) =>
       this.#open.run(() =>
-        this.#writeTo(join(folder, part.name), CREATE, part.private ? 0o600 : 0o666, part.bytes),
+        this.#writeTo(join(folder, part.name), CREATE, part.private ? 0o600 : 0o666, part),
       ),
     );
     await Promise.allSettled(writes);
     return Promise.all(writes);
   }
 
-  async #writeTo(path: string, flags: number, mode: number, bytes: Uint8Array): Promise<Stamp> {
+  async #writeTo(
+    path: string,
+    flags: number,
+    mode: number,
+    { bytes, modifiedAt }: Pick<Part, 'bytes' | 'modifiedAt'>,
+  ): Promise<Stamp> {
     const fd = fs.openSync(path, flags, mode);
     try {
       if (this.#owner) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid);
       for (let done = 0; done < bytes.length; ) done += fs.writeSync(fd, bytes, done);
+      if (modifiedAt !== undefined) fs.futimesSync(fd, Date.now() / 1000, fileTime(modifiedAt));
       await this.#syncs.run(() => fdatasync(fd));
       const { mtimeMs, size } = fs.fstatSync(fd);
       return { mtimeMs, size };
@@ -220,6 +228,14 @@ function plannedIntent(added: readonly Part[], last: Planned): Planned {
 /** The temp file of a change, if it has bytes. */
 function tempPart({ temp, bytes, ...change }: Planned): Part[] {
   return bytes ? [{ ...change, name: temp, bytes }] : [];
+}
+
+/**
+ * A time, in whole ms, as Node's calls take it: seconds, and a microsecond more, for what is cut off must not cost a
+ * millisecond. Of numbers they take none before 1970.
+ */
+export function fileTime(ms: number): number | Date {
+  return ms < 0 ? new Date(ms) : (ms + 0.001) / 1000;
 }
 
 /** What tells a folder from another one that has its name later. */
