@@ -2,10 +2,12 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
+import { readMoveMark } from '../src/storage/sqlite/move-mark.ts';
 import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
 import { migrate } from '../src/storage/sqlite/schema.ts';
 import { WriteLog } from '../src/storage/sqlite/write-log.ts';
 import type { Caps } from '../src/storage/storage.ts';
+import { unfinishedMove } from '../src/storage/unfinished-move.ts';
 import { serve, tell } from './serve-orders.ts';
 
 /** What the thread is started with. */
@@ -22,6 +24,7 @@ serve(() => {
   const { path, caps } = workerData as SqliteWriterData;
   const connection = Connection.forWriting(path);
   migrate(connection.db);
+  if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const changes = new Changes(connection.db, caps);
   const commit = new GroupCommit(connection, changes);
   const log = new WriteLog(connection.db);

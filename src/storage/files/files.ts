@@ -22,6 +22,7 @@ import type {
   Target,
 } from '../storage.ts';
 import { Turns } from '../turns.ts';
+import { unfinishedMove } from '../unfinished-move.ts';
 import type { SortedEntries } from './entry.ts';
 import { asRefusal, errorCode, unavailable } from './failures.ts';
 import { FeedEditor } from './feed-editor.ts';
@@ -29,6 +30,7 @@ import { FeedIndex } from './feed-index.ts';
 import { FeedMaker } from './feed-maker.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { FolderLock } from './lock.ts';
+import { readMoveMark } from './move-mark.ts';
 import { NoteEditor } from './note-editor.ts';
 import { NoteReader } from './note-reader.ts';
 import { NoteWriter } from './note-writer.ts';
@@ -69,6 +71,7 @@ const NO_NOTES: Page = { notes: [], next: undefined };
 export async function openFiles(options: FilesOptions): Promise<Storage> {
   const lock = await FolderLock.take(options.dir, options.owner);
   try {
+    if ((await readMoveMark(options.dir)) !== undefined) throw unfinishedMove('The data folder (DATA_DIR)');
     const files = new FilesStorage(options, lock, await readRetired(options.dir));
     await files.start(options.events ?? true);
     return files;

@@ -7,6 +7,8 @@ export const LOCK_FILE = '.lock';
 export const SECRET_FILE = '.secret';
 /** Read ids that deleted feeds had; see `retired-read-ids.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
+/** There while an instance is being moved into the data folder; see `files-archive.ts`. */
+export const MOVE_FILE = '.moving';
 
 /** The read id of a feed. */
 export const READ_ID_FILE = '.readid';

@@ -25,6 +25,28 @@ export async function loadSecret(dir: string, owner?: Owner): Promise<Uint8Array
   return secret;
 }
 
+/**
+ * The secret that read ids of a data folder follow from, where it is not known whether the service ran there with the
+ * one that is set now. Throws an error with a sentence for the operator when that cannot be told.
+ */
+export async function secretOfFolder(dir: string, set: Uint8Array | undefined): Promise<Uint8Array> {
+  const kept = await readSecret(dir);
+  if (kept === undefined && set !== undefined) return set;
+  if (kept === undefined) {
+    throw new Error(
+      `Some feeds there have a read id that follows from the secret, and there is no file ${SECRET_FILE}: set ` +
+        'SERVICE_SECRET as it was set for the service.',
+    );
+  }
+  if (set !== undefined && !Buffer.from(kept.trim()).equals(set)) {
+    throw new Error(
+      `Some feeds there have a read id that follows from the secret, and SERVICE_SECRET is another one than the file ` +
+        `${SECRET_FILE} has: unset SERVICE_SECRET, or, where the service ran with it, remove that file.`,
+    );
+  }
+  return loadSecret(dir);
+}
+
 async function readSecret(dir: string): Promise<string | undefined> {
   try {
     return await readFile(join(dir, SECRET_FILE), 'utf8');

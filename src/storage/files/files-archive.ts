@@ -1,0 +1,173 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { type FeedName, isReadId, noteFile, type ReadId } from '../../feeds/names.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import type { Ordered } from '../../feeds/order.ts';
+import type { Owner } from '../../privileges.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
+import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
+import { DurableWriter, fileTime, type Part } from './durable.ts';
+import { type Entry, isDatedByFile } from './entry.ts';
+import { FeedIndex } from './feed-index.ts';
+import { line, passwordPart } from './feed-maker.ts';
+import type { IndexedFeed } from './indexed-feed.ts';
+import { readMoveMark, writeMoveMark } from './move-mark.ts';
+import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
+import { readWhole } from './read-file.ts';
+import { readMetaFile } from './read-metadata.ts';
+import { readRetired } from './retired-read-ids.ts';
+import { scanAll } from './scan.ts';
+import { countStrays } from './strays.ts';
+
+/** The largest note that is moved: each database takes it, and so does the memory. The service takes smaller ones. */
+const MAX_NOTE_BYTES = 256 * 1024 * 1024;
+
+export interface FilesArchiveOptions {
+  readonly dir: string;
+  /** Who owns the files and folders made; the process's own user when absent. */
+  readonly owner: Owner | undefined;
+  /** Asked for where read ids follow from the secret. */
+  readonly secret: () => Promise<Uint8Array>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** The instance in a data folder. */
+export class FilesArchive implements Archive {
+  readonly #dir: string;
+  readonly #writer: DurableWriter;
+  /** By name. */
+  readonly #feeds: ReadonlyMap<FeedName, IndexedFeed>;
+  readonly #retired: Set<ReadId>;
+
+  private constructor(
+    { dir, owner }: FilesArchiveOptions,
+    feeds: readonly IndexedFeed[],
+    retired: readonly ReadId[],
+  ) {
+    this.#dir = dir;
+    this.#writer = new DurableWriter(owner);
+    this.#feeds = new Map(feeds.map((feed) => [feed.name, feed]));
+    this.#retired = new Set(retired);
+  }
+
+  /** Reads what there is, but for the bytes, and clears away what a crash left, as the start of the service does. */
+  static async open(options: FilesArchiveOptions): Promise<FilesArchive> {
+    const { dir, secret, log } = options;
+    const feeds = await scanAll(dir, { add: () => {} }, log);
+    const index = new FeedIndex(haveOwnReadIds(feeds) ? new Uint8Array() : await secret());
+    index.addAll(feeds);
+    const retired = (await readRetired(dir)).split('\n').filter(isReadId);
+    const free = retired.filter((readId) => !index.byReadId(readId));
+    return new FilesArchive(options, feeds.toSorted(byName), free);
+  }
+
+  async *feeds(): AsyncIterable<ArchivedFeed> {
+    for (const feed of this.#feeds.values()) yield feed.record();
+  }
+
+  async *notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote> {
+    const entries = [...(this.#feeds.get(name)?.entries ?? [])].sort(inOrder);
+    for (const entry of entries) if (!after || inOrder(entry, after) > 0) yield this.#note(name, entry);
+  }
+
+  async *retiredReadIds(): AsyncIterable<ReadId> {
+    yield* [...this.#retired].sort();
+  }
+
+  countStrays(): Promise<number> {
+    return countStrays(this.#dir);
+  }
+
+  mark(): Promise<string | undefined> {
+    return readMoveMark(this.#dir);
+  }
+
+  begin(mark: string): Promise<void> {
+    return writeMoveMark(this.#writer, this.#dir, mark);
+  }
+
+  async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
+    const known = this.#feeds.get(feed.name);
+    if (!known) await this.#writer.placeFolder(this.#dir, feed.name, feedParts(feed));
+    this.#date(feed);
+    return [...(known?.entries ?? [])].sort(inOrder).at(-1);
+  }
+
+  async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
+    await this.#writer.place(join(this.#dir, feed.name), notes.flatMap(noteParts));
+    this.#date(feed);
+  }
+
+  async addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
+    for (const readId of readIds) this.#retired.add(readId);
+    const bytes = Buffer.from([...this.#retired, ''].join('\n'));
+    await this.#writer.change(this.#dir, [{ name: RETIRED_FILE, bytes }]);
+  }
+
+  end(): Promise<void> {
+    return writeMoveMark(this.#writer, this.#dir, undefined);
+  }
+
+  async close(): Promise<void> {}
+
+  async #note(name: FeedName, { id, type, createdAt, file, meta }: Entry): Promise<ArchivedNote> {
+    const folder = join(this.#dir, name);
+    const found = await readWhole(join(folder, file), MAX_NOTE_BYTES);
+    if (!found) {
+      throw new Error(
+        `The note ${JSON.stringify(file)} cannot be moved: it is gone, cannot be read or is larger than 256 MiB.`,
+      );
+    }
+    const { meta: texts } = (meta && (await readMetaFile(folder, file))) ?? NO_META;
+    return {
+      id,
+      type,
+      createdAt,
+      modifiedAt: Math.floor(found.stamp.mtimeMs),
+      meta: texts,
+      bytes: found.bytes,
+    };
+  }
+
+  /** The time of a feed's last change is that of its folder when the service starts. */
+  #date({ name, changedAt }: ArchivedFeed): void {
+    utimesSync(join(this.#dir, name), new Date(), fileTime(changedAt));
+  }
+}
+
+/** Each has a `.readid` that no other has: nothing follows from the secret. */
+function haveOwnReadIds(feeds: readonly IndexedFeed[]): boolean {
+  const readIds = new Set(feeds.map(({ files }) => files.storedReadId));
+  return readIds.size === feeds.length && !readIds.has(undefined);
+}
+
+function byName(a: IndexedFeed, b: IndexedFeed): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** The order of `Archive.notes`. */
+function inOrder(a: Ordered, b: Ordered): number {
+  return (
+    a.createdAt - b.createdAt ||
+    Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)) ||
+    NOTE_TYPES.indexOf(a.type) - NOTE_TYPES.indexOf(b.type)
+  );
+}
+
+function feedParts({ readId, passwordHash, ...settings }: ArchivedFeed): Part[] {
+  const parts: Part[] = [{ name: READ_ID_FILE, bytes: line(readId) }];
+  if (passwordHash !== undefined) parts.push(passwordPart(passwordHash));
+  const json = serializeSettings(settings);
+  if (json !== undefined) parts.push({ name: SETTINGS_FILE, bytes: Buffer.from(json) });
+  return parts;
+}
+
+/** The files of a note, metadata first: a note never shows without its metadata. */
+function noteParts({ id, type, createdAt, modifiedAt, meta, bytes }: ArchivedNote): Part[] {
+  const file = noteFile(id, type);
+  const created = isDatedByFile(id) && createdAt !== modifiedAt ? createdAt : undefined;
+  const json = serializeMeta(meta, created);
+  const content = { name: file, bytes, modifiedAt };
+  return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
+}
