@@ -31,6 +31,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     does: 'asks the running service whether it is ready, and exits with 0 when it is',
     load: async () => (await import('./health.ts')).health,
   },
+  move: {
+    takes: '--from <place> --to <place>',
+    does: 'moves an instance between backends; a place is fs:<folder> or sqlite:<file>',
+    load: async () => (await import('./move.ts')).move,
+  },
 };
 
 /** The command of that name; undefined when there is none. */

@@ -1,0 +1,144 @@
+import { readSome } from '../config.ts';
+import type { Environment } from '../setting.ts';
+import type { Archive, LockedPlace } from '../storage/archive.ts';
+import { digestOf, lockSource, lockTarget } from '../storage/open-archive.ts';
+import { placesIn } from './move/arguments.ts';
+import { copy } from './move/copy.ts';
+import { Progress } from './move/progress.ts';
+import { type Summary, summarize } from './move/summary.ts';
+
+interface Both {
+  readonly source: LockedPlace;
+  readonly target: LockedPlace;
+  readonly progress: Progress;
+}
+
+/**
+ * Moves a whole instance: copies it into an empty place, or goes on where an earlier run was stopped, and then reads
+ * both anew to see that they hold the same. Until that is so the target is marked, and no service starts on it.
+ */
+export async function move(args: readonly string[], env: Environment): Promise<number> {
+  const { from, to } = placesIn(args);
+  const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
+  const settings = { ...readSome(env, ['puid', 'pgid', 'secret']), log };
+  const source = await within('source', () => lockSource(from, settings));
+  try {
+    const mark = digestOf(from);
+    if (digestOf(to) === mark) throw new Error('The source and the target are the same place.');
+    const target = await within('target', () => lockTarget(to, settings));
+    try {
+      const both = { source, target, progress: new Progress(process.stdout) };
+      await copyAll(both, mark);
+      await compare(both);
+    } finally {
+      await target.release();
+    }
+  } finally {
+    await source.release();
+  }
+  return 0;
+}
+
+async function copyAll({ source, target, progress }: Both, mark: string): Promise<void> {
+  await withArchive('source', source, (from) =>
+    withArchive('target', target, async (to) => {
+      if ((await from.mark()) !== undefined)
+        throw new Error('The source is the target of a move that has not been finished.');
+      await begin(to, mark);
+      const strays = await from.countStrays();
+      if (strays > 0)
+        progress.say(`${amount(strays)} files, folders or links that are no notes stay behind.`);
+      const total = await countNotes(from);
+      let done = await countNotes(to);
+      let bytes = 0;
+      if (done > 0) progress.say(`Going on: ${amount(done)} of ${amount(total)} notes are there.`);
+      await copy(from, to, (notes, size) => {
+        done += notes;
+        bytes += size;
+        progress.step(() => `Copied ${amount(done)} of ${amount(total)} notes (${mebibytes(bytes)}).`);
+      });
+    }),
+  );
+}
+
+/** Both are opened anew, so that what is compared is what is stored. */
+async function compare({ source, target, progress }: Both): Promise<void> {
+  await withArchive('source', source, (from) =>
+    withArchive('target', target, async (to) => {
+      const total = 2 * (await countNotes(from));
+      let read = 0;
+      const onRead = () => {
+        read += 1;
+        progress.step(() => `Read ${amount(read)} of ${amount(total)} notes again to compare them.`);
+      };
+      const wanted = shown(await summarize(from, onRead));
+      const found = shown(await summarize(to, onRead));
+      if (found !== wanted) {
+        throw new Error(
+          `The target is not the same as the source: it holds ${found}, and the source ${wanted}. ` +
+            'Remove what is in the target and move again.',
+        );
+      }
+      await to.end();
+      progress.say(`Moved and compared: ${found}.`);
+    }),
+  );
+}
+
+/** Marks a target that is empty, and takes one that a move from the same source was stopped in. */
+async function begin(target: Archive, mark: string): Promise<void> {
+  const found = await target.mark();
+  if (found === mark) return;
+  if (found !== undefined) throw new Error('The target is already being moved into from another place.');
+  for await (const _ of target.feeds()) throw notEmpty();
+  for await (const _ of target.retiredReadIds()) throw notEmpty();
+  await target.begin(mark);
+}
+
+function notEmpty(): Error {
+  return new Error('The target is not empty: it holds feeds, or read ids that feeds had.');
+}
+
+async function countNotes(archive: Archive): Promise<number> {
+  let count = 0;
+  for await (const { noteCount } of archive.feeds()) count += noteCount;
+  return count;
+}
+
+async function withArchive(
+  role: string,
+  place: LockedPlace,
+  work: (archive: Archive) => Promise<void>,
+): Promise<void> {
+  const archive = await within(role, () => place.open());
+  try {
+    await work(archive);
+  } finally {
+    await archive.close();
+  }
+}
+
+/** Says of which of the two places an error speaks. */
+async function within<T>(role: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Error) error.message = `The ${role} cannot be used. ${error.message}`;
+    throw error;
+  }
+}
+
+function shown({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): string {
+  return (
+    `${amount(feeds)} feeds, ${amount(notes)} notes (${mebibytes(bytes)}) and ${amount(retiredReadIds)} read ids of ` +
+    `deleted feeds, SHA-256 ${sha256}`
+  );
+}
+
+function amount(count: number): string {
+  return count.toLocaleString('en');
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
+}

@@ -1,0 +1,54 @@
+import type { ReadId } from '../../feeds/names.ts';
+import type { Archive, ArchivedNote } from '../../storage/archive.ts';
+
+/** What is held in memory at once, and written in one commit: so many notes or bytes, and one note at least. */
+const BATCH_NOTES = 500;
+const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_READ_IDS = 10_000;
+
+/**
+ * Copies all of one archive into another, which holds nothing or what an earlier run has copied: it is gone on behind
+ * that.
+ * @param copied told of notes that have been written: how many, and their bytes
+ */
+export async function copy(
+  source: Archive,
+  target: Archive,
+  copied: (notes: number, bytes: number) => void,
+): Promise<void> {
+  for await (const feed of source.feeds()) {
+    const newest = await target.addFeed(feed);
+    for await (const notes of batches(source.notes(feed.name, newest), BATCH_NOTES, sizeOf)) {
+      await target.addNotes(feed, notes);
+      copied(
+        notes.length,
+        notes.reduce((sum, note) => sum + sizeOf(note), 0),
+      );
+    }
+  }
+  // After the feeds: one that was brought back by hand has its read id rather than being kept from it.
+  for await (const readIds of batches<ReadId>(source.retiredReadIds(), BATCH_READ_IDS))
+    await target.addRetiredReadIds(readIds);
+}
+
+function sizeOf({ bytes }: ArchivedNote): number {
+  return bytes.byteLength;
+}
+
+async function* batches<T>(
+  all: AsyncIterable<T>,
+  maxCount: number,
+  size: (one: T) => number = () => 0,
+): AsyncIterable<readonly T[]> {
+  let batch: T[] = [];
+  let bytes = 0;
+  for await (const one of all) {
+    batch.push(one);
+    bytes += size(one);
+    if (batch.length < maxCount && bytes < BATCH_BYTES) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}

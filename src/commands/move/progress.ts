@@ -1,0 +1,39 @@
+/** How often a line on a terminal is written anew, and how often there is a line elsewhere, ms. */
+const REWRITE_MS = 200;
+const LINE_MS = 5_000;
+
+/** Where lines go: standard output, a terminal or not. */
+export interface Output {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** Says now and then how far something is: on a terminal in one line that is written anew, elsewhere in lines. */
+export class Progress {
+  readonly #output: Output;
+  readonly #now: () => number;
+  #last: number;
+  #isOpen = false;
+
+  /** @param now a clock in ms that never goes back */
+  constructor(output: Output, now: () => number = () => performance.now()) {
+    this.#output = output;
+    this.#now = now;
+    this.#last = now();
+  }
+
+  /** Something has been done; `line` is asked for when it is time to say so. */
+  step(line: () => string): void {
+    const isTerminal = this.#output.isTTY === true;
+    if (this.#now() - this.#last < (isTerminal ? REWRITE_MS : LINE_MS)) return;
+    this.#last = this.#now();
+    this.#isOpen = isTerminal;
+    this.#output.write(isTerminal ? `\r\x1b[K${line()}` : `${line()}\n`);
+  }
+
+  /** Says something for good. */
+  say(line: string): void {
+    this.#output.write(`${this.#isOpen ? '\r\x1b[K' : ''}${line}\n`);
+    this.#isOpen = false;
+  }
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { Archive } from '../../storage/archive.ts';
+import { serializeMeta } from '../../storage/metadata.ts';
+
+/** What an instance comes to. Two that have the same hold the same. */
+export interface Summary {
+  readonly feeds: number;
+  /** Texts and pictures. */
+  readonly notes: number;
+  /** Of all notes. */
+  readonly bytes: number;
+  /** Read ids of deleted feeds. */
+  readonly retiredReadIds: number;
+  /** Of everything that is kept of feeds and notes, bytes and dates included, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/**
+ * Reads everything.
+ * @param read told of each note that has been read: its bytes
+ */
+export async function summarize(archive: Archive, read: (bytes: number) => void): Promise<Summary> {
+  const hash = createHash('sha256');
+  // JSON, so that no two different lists of values come to the same bytes.
+  const add = (...values: unknown[]) => hash.update(`${JSON.stringify(values)}\n`);
+  let [feeds, notes, bytes, retiredReadIds] = [0, 0, 0, 0];
+  for await (const feed of archive.feeds()) {
+    const { name, readId, title, description, showSender, image, passwordHash, changedAt } = feed;
+    add(name, readId, title, description, showSender, image, passwordHash, changedAt);
+    add(feed.noteCount, feed.imageCount);
+    feeds += 1;
+    for await (const note of archive.notes(name)) {
+      add(
+        note.id,
+        note.type,
+        note.createdAt,
+        note.modifiedAt,
+        serializeMeta(note.meta),
+        note.bytes.byteLength,
+      );
+      hash.update(note.bytes);
+      notes += 1;
+      bytes += note.bytes.byteLength;
+      read(note.bytes.byteLength);
+    }
+  }
+  for await (const readId of archive.retiredReadIds()) {
+    add(readId);
+    retiredReadIds += 1;
+  }
+  return { feeds, notes, bytes, retiredReadIds, sha256: hash.digest('hex') };
+}
