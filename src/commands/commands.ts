@@ -33,7 +33,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   move: {
     takes: '--from <place> --to <place>',
-    does: 'moves an instance between backends; a place is fs:<folder> or sqlite:<file>',
+    does: 'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',
     load: async () => (await import('./move.ts')).move,
   },
 };

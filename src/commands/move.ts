@@ -18,7 +18,7 @@ interface Both {
  * both anew to see that they hold the same. Until that is so the target is marked, and no service starts on it.
  */
 export async function move(args: readonly string[], env: Environment): Promise<number> {
-  const { from, to } = placesIn(args);
+  const { from, to } = placesIn(args, env);
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
   const settings = { ...readSome(env, ['puid', 'pgid', 'secret']), log };
   const source = await within('source', () => lockSource(from, settings));

@@ -7,13 +7,18 @@ import type { LockedPlace } from './archive.ts';
 import { FilesArchive, type FilesArchiveOptions } from './files/files-archive.ts';
 import { FolderLock } from './files/lock.ts';
 import { secretOfFolder } from './files/secret.ts';
+import { databaseName } from './postgres/connection-options.ts';
+import { MoveLock } from './postgres/move-lock.ts';
+import { PostgresArchive } from './postgres/postgres-archive.ts';
 import { DatabaseFile } from './sqlite/database-file.ts';
 import { SqliteArchive } from './sqlite/sqlite-archive.ts';
 
 /** Where an instance is or will be. Paths are absolute. */
 export type Place =
   | { readonly kind: 'fs'; readonly dir: string }
-  | { readonly kind: 'sqlite'; readonly file: string };
+  | { readonly kind: 'sqlite'; readonly file: string }
+  /** A `postgres:` URL. A secret: it holds a password. */
+  | { readonly kind: 'postgres'; readonly url: string };
 
 export interface PlaceSettings {
   /** PUID and PGID. */
@@ -24,53 +29,78 @@ export interface PlaceSettings {
   readonly log: Pick<Log, 'warn'>;
 }
 
-type Secret = FilesArchiveOptions['secret'];
-
 /**
  * Locks the place of an instance that is there, as the service would. Throws an error with a sentence for the operator
  * when there is none, or something else uses it.
  */
 export async function lockSource(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
-  const stats: Stats | undefined = statSync(pathOf(place), { throwIfNoEntry: false });
-  if (place.kind === 'fs' ? !stats?.isDirectory() : !stats?.isFile())
-    throw new Error(place.kind === 'fs' ? 'There is no such folder.' : 'There is no such file.');
-  return lock(place, settings, () => secretOfFolder(pathOf(place), settings.secret));
+  if (place.kind === 'fs') {
+    if (!look(place.dir)?.isDirectory()) throw new Error('There is no such folder.');
+    return lockFolder(place.dir, settings, () => secretOfFolder(place.dir, settings.secret));
+  }
+  if (place.kind === 'sqlite') {
+    if (!look(place.file)?.isFile()) throw new Error('There is no such file.');
+    return lockFile(place.file, settings);
+  }
+  const lock = await MoveLock.take(place.url);
+  if (await lock.isInstance()) return lockedDatabase(place.url, lock);
+  await lock.release();
+  throw new Error('The database has no instance in it.');
 }
 
 /** Locks a place as `lockSource` does, and makes it where there is nothing. */
 export async function lockTarget(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
-  if (place.kind === 'fs' && !statSync(place.dir, { throwIfNoEntry: false })) {
-    const owner = ownerIn(place.dir, settings);
-    mkdirSync(place.dir, { recursive: true });
-    if (owner) chownSync(place.dir, owner.uid, owner.gid);
+  if (place.kind === 'fs') {
+    if (!look(place.dir)) makeFolder(place.dir, ownerIn(place.dir, settings));
+    // Every feed that is moved has a read id of its own.
+    return lockFolder(place.dir, settings, async () => new Uint8Array());
   }
-  // Every feed that is moved has a read id of its own.
-  return lock(place, settings, async () => new Uint8Array());
+  if (place.kind === 'sqlite') return lockFile(place.file, settings);
+  return lockedDatabase(place.url, await MoveLock.take(place.url));
 }
 
 /** Tells a place from all others without saying where it is. */
 export function digestOf(place: Place): string {
-  const path = pathOf(place);
-  const real = statSync(path, { throwIfNoEntry: false }) ? realpathSync(path) : path;
-  return createHash('sha256').update(`${place.kind}:${real}`).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([place.kind, ...nameOf(place)]))
+    .digest('hex');
 }
 
-async function lock(place: Place, settings: PlaceSettings, secret: Secret): Promise<LockedPlace> {
+function nameOf(place: Place): readonly unknown[] {
+  if (place.kind === 'postgres') return databaseName(place.url);
+  const path = place.kind === 'fs' ? place.dir : place.file;
+  return [look(path) ? realpathSync(path) : path];
+}
+
+async function lockFolder(
+  dir: string,
+  settings: PlaceSettings,
+  secret: FilesArchiveOptions['secret'],
+): Promise<LockedPlace> {
+  const owner = ownerIn(dir, settings);
+  const lock = await FolderLock.take(dir, owner);
   const { log } = settings;
-  if (place.kind === 'fs') {
-    const { dir } = place;
-    const owner = ownerIn(dir, settings);
-    const held = await FolderLock.take(dir, owner);
-    return { open: () => FilesArchive.open({ dir, owner, secret, log }), release: () => held.release() };
-  }
-  const held = DatabaseFile.take(place.file, ownerIn(dirname(place.file), settings));
-  return { open: async () => SqliteArchive.open(held.path), release: async () => held.release() };
+  return { open: () => FilesArchive.open({ dir, owner, secret, log }), release: () => lock.release() };
+}
+
+function lockFile(path: string, settings: PlaceSettings): LockedPlace {
+  const file = DatabaseFile.take(path, ownerIn(dirname(path), settings));
+  return { open: async () => SqliteArchive.open(file.path), release: async () => file.release() };
+}
+
+function lockedDatabase(url: string, lock: MoveLock): LockedPlace {
+  return { open: () => PostgresArchive.open(url), release: () => lock.release() };
+}
+
+function makeFolder(dir: string, owner: Owner | undefined): void {
+  mkdirSync(dir, { recursive: true });
+  if (owner) chownSync(dir, owner.uid, owner.gid);
 }
 
 function ownerIn(dataDir: string, { puid, pgid }: PlaceSettings): Owner | undefined {
   return dataOwner({ dataDir, puid, pgid });
 }
 
-function pathOf(place: Place): string {
-  return place.kind === 'fs' ? place.dir : place.file;
+function look(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false });
 }

@@ -1,13 +1,23 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readSome } from '../../config.ts';
+import type { Environment } from '../../setting.ts';
+import { databaseUrl } from '../../setting-kinds.ts';
 import type { Place } from '../../storage/open-archive.ts';
 import { WrongArguments } from '../wrong-arguments.ts';
 
-/** The two places in the arguments of `move`. Throws `WrongArguments`, or an error with a sentence about a place. */
-export function placesIn(args: readonly string[]): { readonly from: Place; readonly to: Place } {
+/**
+ * The two places in the arguments of `move`; `postgres` alone is the database that SERVICE_DATABASE_URL names, whose
+ * password nobody then reads in the list of processes. Throws `WrongArguments`, `ConfigError`, or an error with a
+ * sentence about a place.
+ */
+export function placesIn(
+  args: readonly string[],
+  env: Environment,
+): { readonly from: Place; readonly to: Place } {
   const { from, to } = parsed(args);
   if (from === undefined || to === undefined) throw new WrongArguments();
-  return { from: placeNamed(from), to: placeNamed(to) };
+  return { from: placeNamed(from, env), to: placeNamed(to, env) };
 }
 
 function parsed(args: readonly string[]) {
@@ -20,9 +30,15 @@ function parsed(args: readonly string[]) {
 }
 
 /** A wrong one may hold a password, so it is not shown. */
-function placeNamed(text: string): Place {
+function placeNamed(text: string, env: Environment): Place {
   const [, kind, path] = /^(fs|sqlite):(.+)$/s.exec(text) ?? [];
   if (kind === 'fs') return { kind, dir: resolve(path!) };
   if (kind === 'sqlite') return { kind, file: resolve(path!) };
-  throw new Error('--from and --to must each be fs: and a folder, or sqlite: and a file.');
+  const database = text === 'postgres' ? readSome(env, ['database']).database : databaseUrl('').parse(text);
+  if (database?.kind === 'server') return { kind: 'postgres', url: database.url };
+  if (text === 'postgres') throw new Error('SERVICE_DATABASE_URL must be a postgres: URL.');
+  throw new Error(
+    '--from and --to must each be fs: and a folder, sqlite: and a file, or postgres (the database that ' +
+      'SERVICE_DATABASE_URL names) or a postgres: URL.',
+  );
 }

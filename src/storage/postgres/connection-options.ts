@@ -1,4 +1,4 @@
-import { type ClientConfig, TypeOverrides } from 'pg';
+import { Client, type ClientConfig, TypeOverrides } from 'pg';
 
 /** How long opening a connection may take, or waiting for a free one, in ms. */
 const CONNECT_MS = 5_000;
@@ -34,6 +34,12 @@ export function connectionOptions(url: string, { statementMs = STATEMENT_MS } = 
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,
   };
+}
+
+/** What tells the database at a URL from others, whoever asks for it. */
+export function databaseName(url: string): readonly unknown[] {
+  const { host, port, database } = new Client(connectionOptions(url));
+  return [host, port, database];
 }
 
 /** The client takes the modes in between for `verify-full`, and says at length on standard error that it does. */

@@ -24,6 +24,7 @@ import { type Changed, Changes } from './changes.ts';
 import { Clearing } from './clearing.ts';
 import { Database } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
+import { refuseDuringMove } from './move-lock.ts';
 import { type Post, Posts, type PostsDone } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
@@ -43,6 +44,7 @@ export interface PostgresOptions {
  */
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   try {
+    await refuseDuringMove(options.url);
     await migrate(options.url);
     return new PostgresStorage(options);
   } catch (error) {

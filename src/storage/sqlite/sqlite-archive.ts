@@ -4,10 +4,11 @@ import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
+import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { Connection } from './connection.ts';
 import { readMoveMark, writeMoveMark } from './move-mark.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, metadataOf, metaOf, typeNumber } from './rows.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
 import { migrate } from './schema.ts';
 import { WriteLog } from './write-log.ts';
 

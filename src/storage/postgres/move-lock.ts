@@ -1,0 +1,100 @@
+import { Client } from 'pg';
+import { unfinishedMove } from '../unfinished-move.ts';
+import { APPLICATION_NAME, connectionOptions } from './connection-options.ts';
+import { statement } from './database.ts';
+import { WrongDatabase } from './schema.ts';
+import { asStartFailure } from './start-failure.ts';
+
+/** A move holds this advisory lock on both its databases: any number that nobody else uses. */
+const MOVE_LOCK = 6_478_236_892;
+
+/** The table of a database that is being moved into, which is there only as long: it is no part of the schema. */
+export const MOVE_TABLE = 'note_feed_move';
+
+/** Whether a table is there. */
+export const TABLE_IS_THERE = statement<{ is_there: boolean }>(
+  'table_is_there',
+  'SELECT to_regclass($1) IS NOT NULL AS is_there',
+);
+
+/**
+ * Keeps the service from starting on a database that is being moved from or into, and on one where that was stopped.
+ * @throws WrongDatabase with a sentence for the operator, or an error of the client
+ */
+export async function refuseDuringMove(url: string): Promise<void> {
+  const client = await connected(url);
+  try {
+    const { rows } = await client.query<{ is_free: boolean; is_marked: boolean }>(
+      'SELECT pg_try_advisory_xact_lock_shared($1) AS is_free, to_regclass($2) IS NOT NULL AS is_marked',
+      [MOVE_LOCK, MOVE_TABLE],
+    );
+    if (!rows[0]?.is_free)
+      throw new WrongDatabase('The database is being moved from or into: wait until that is done.');
+    if (rows[0].is_marked)
+      throw new WrongDatabase(unfinishedMove('The database (SERVICE_DATABASE_URL)').message);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes this process the only one that uses a database, for as long as its connection lives. */
+export class MoveLock {
+  readonly #client: Client;
+
+  private constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Throws an error with a sentence for the operator when a service or another move uses the database. */
+  static async take(url: string): Promise<MoveLock> {
+    try {
+      const client = await connected(url);
+      try {
+        await refuseOthers(client);
+        return new MoveLock(client);
+      } catch (error) {
+        await client.end();
+        throw error;
+      }
+    } catch (error) {
+      throw asStartFailure(error);
+    }
+  }
+
+  /** Whether the service has made its tables there. */
+  async isInstance(): Promise<boolean> {
+    const { rows } = await this.#client.query<{ is_there: boolean }>({
+      ...TABLE_IS_THERE,
+      values: ['note_feed_schema'],
+    });
+    return rows[0]?.is_there === true;
+  }
+
+  async release(): Promise<void> {
+    await this.#client.end();
+  }
+}
+
+/** The lock comes first: a service that starts after it does not get far. */
+async function refuseOthers(client: Client): Promise<void> {
+  const { rows: locks } = await client.query<{ is_ours: boolean }>(
+    'SELECT pg_try_advisory_lock($1) AS is_ours',
+    [MOVE_LOCK],
+  );
+  if (!locks[0]?.is_ours) throw new WrongDatabase('The database is being moved from or into already.');
+  const { rows: users } = await client.query(
+    `SELECT FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`,
+    [APPLICATION_NAME],
+  );
+  if (users.length > 0)
+    throw new WrongDatabase('The database is in use by a process of this service; stop it first.');
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client(connectionOptions(url));
+  // Whoever waits for an answer is told.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
