@@ -1,19 +1,102 @@
-/** Moves that are killed in the middle, gone on with, and compared. */
+/** Moves that are killed in the middle, gone on with, and compared with what was changed in the target meanwhile. */
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { filesIn, type PlacedFile, placeFiles, runMove, startMove } from '../../support/moving.ts';
+import { PostgresServer } from '../../support/postgres.ts';
 import { tempDir } from '../../support/service.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 
 t.setTimeout(180_000);
 
 const SECRET = { SERVICE_SECRET: 'a secret of tests that is long enough' };
-/** More than a few batches. */
+/** A few batches. */
 const NOTES = 3_000;
 const FEEDS = ['first', 'second'];
+const NOTE = 'first 0';
+
+/** What a test needs to know of one backend. */
+interface Target {
+  /** As `move` takes it. */
+  readonly place: string;
+  /** The settings of a service there. */
+  readonly settings: Record<string, string>;
+  readonly dir: string;
+  /** How many notes it has; 0 as long as it is not made. */
+  count(): Promise<number> | number;
+  /** Gives the first note of the first feed other bytes. */
+  write(text: string): Promise<unknown> | unknown;
+}
+
+type MakeTarget = (dir: string, server: PostgresServer) => Promise<Target>;
+
+const TARGETS: Readonly<Record<string, MakeTarget>> = {
+  files: async (dir) => {
+    const note = join(dir, 'first', 'note 0.md');
+    return {
+      place: `fs:${dir}`,
+      settings: { SERVICE_STORAGE: 'fs' },
+      dir,
+      count: () =>
+        FEEDS.map((feed) => join(dir, feed))
+          .filter((folder) => existsSync(folder))
+          .flatMap((folder) => readdirSync(folder))
+          .filter((name) => name.startsWith('note')).length,
+      write: (text) => {
+        const { atime, mtime } = statSync(note);
+        writeFileSync(note, text);
+        utimesSync(note, atime, mtime);
+      },
+    };
+  },
+  sqlite: async (dir) => {
+    const file = join(dir, 'notefeed.db');
+    mkdirSync(dir);
+    const opened = <T>(work: (db: Database.Database) => T): T => {
+      const db = new Database(file);
+      try {
+        return work(db);
+      } finally {
+        db.close();
+      }
+    };
+    return {
+      place: `sqlite:${file}`,
+      settings: { SERVICE_STORAGE: 'sqlite' },
+      dir,
+      count: () => {
+        if (!existsSync(file)) return 0;
+        return opened((db) => {
+          const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'move'").get();
+          return table ? Number(db.prepare('SELECT count(*) FROM notes').pluck().get()) : 0;
+        });
+      },
+      write: (text) =>
+        opened((db) =>
+          db.prepare("UPDATE notes SET content = ? WHERE id = 'note 0' AND feed = 1").run(Buffer.from(text)),
+        ),
+    };
+  },
+  postgres: async (dir, server) => {
+    const url = await server.database();
+    return {
+      place: url,
+      settings: { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url },
+      dir,
+      count: async () => {
+        const [found] = await server.sql(url, "SELECT to_regclass('note_feed_move') IS NOT NULL AS is_there");
+        const [row] = found?.is_there ? await server.sql(url, 'SELECT count(*) FROM notes') : [];
+        return Number(row?.count ?? 0);
+      },
+      write: (text) =>
+        server.sql(url, "UPDATE notes SET content = $1 WHERE id = 'note 0' AND feed = 1", [
+          Buffer.from(text),
+        ]),
+    };
+  },
+};
 
 /** A data folder with two feeds of as many notes. */
 function fill(dir: string): void {
@@ -28,39 +111,21 @@ function fill(dir: string): void {
   for (const feed of FEEDS) utimesSync(join(dir, feed), 0, 1_000_000_000);
 }
 
-const notesIn = (dir: string) =>
-  FEEDS.map((feed) => join(dir, feed))
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder))
-    .filter((name) => name.startsWith('note')).length;
-
-function notesInDatabase(file: string): number {
-  if (!existsSync(file) || statSync(file).size === 0) return 0;
-  const db = new Database(file, { readonly: true });
-  try {
-    return (db.prepare('SELECT count(*) AS count FROM notes').get() as { count: number }).count;
-  } catch {
-    return 0; // The tables are not there yet.
-  } finally {
-    db.close();
-  }
-}
-
 /** Starts a move and kills it as soon as the target has so many notes; returns how many it has then. */
-async function killAt(from: string, to: string, notes: number, count: () => number): Promise<number> {
-  const running = startMove(from, to, SECRET);
+async function killAt(from: string, { place, count }: Target, notes: number): Promise<number> {
+  const running = startMove(from, place);
   let ended = false;
   running.result.then(() => {
     ended = true;
   });
-  while (!ended && count() < notes) await wait(1);
+  while (!ended && (await count()) < notes) await wait(1);
   running.process.kill('SIGKILL');
   await running.result;
   return count();
 }
 
-async function refusesToStart(t: Test, env: Record<string, string>, dir: string): Promise<void> {
-  const service = await ServiceProcess.launch(t, { dir, env: { ...SECRET, ...env } });
+async function refusesToStart(t: Test, { dir, settings }: Target): Promise<void> {
+  const service = await ServiceProcess.launch(t, { dir, env: { ...SECRET, ...settings } });
   t.match(await service.exit, { code: 1 });
   t.match(
     service.errors,
@@ -68,89 +133,48 @@ async function refusesToStart(t: Test, env: Record<string, string>, dir: string)
   );
 }
 
-t.test('a move into files goes on where it was killed, and nothing starts on a half', async (t) => {
-  const dir = await tempDir(t);
-  const [source, target] = [join(dir, 'source'), join(dir, 'target')];
-  fill(source);
-  const kill = (notes: number) => killAt(`fs:${source}`, `fs:${target}`, notes, () => notesIn(target));
-  const there = await kill(1);
-  await refusesToStart(t, { SERVICE_STORAGE: 'fs' }, target);
-  const later = await kill(there + NOTES / 2);
-  t.ok(0 < there && there < later && later < NOTES, `killed with ${there} and ${later} notes`);
-  t.match(await runMove(`fs:${target}`, `fs:${join(dir, 'third')}`), {
-    code: 1,
-    stderr: 'The source is the target of a move that has not been finished.\n',
+const server = await PostgresServer.start(t);
+
+for (const [name, makeTarget] of Object.entries(TARGETS))
+  t.test(`a move into ${name} goes on where it was killed, and nothing starts on a half`, async (t) => {
+    const dir = await tempDir(t);
+    const [source, other, again] = ['source', 'other', 'again'].map((sub) => join(dir, sub)) as [
+      string,
+      string,
+      string,
+    ];
+    fill(source);
+    const target = await makeTarget(join(dir, 'target'), server);
+    const there = await killAt(`fs:${source}`, target, 1);
+    const later = await killAt(`fs:${source}`, target, there + 1);
+    t.ok(0 < there && there < later && later < NOTES, `killed with ${there} and ${later} notes`);
+
+    await refusesToStart(t, target);
+    t.match(await runMove(target.place, `fs:${again}`), {
+      code: 1,
+      stderr: 'The source is the target of a move that has not been finished.\n',
+    });
+    placeFiles(other, [['feed/.readid', 'other', 0]]);
+    t.match(await runMove(`fs:${other}`, target.place), {
+      code: 1,
+      stderr: 'The target is already being moved into from another place.\n',
+    });
+
+    await target.write(NOTE.toUpperCase());
+    t.match(await runMove(`fs:${source}`, target.place), {
+      code: 1,
+      stdout: /^Going on: [\d,]+ of 3,000 notes are there\.\n/,
+      stderr:
+        /^The target is not the same as the source: it holds 2 feeds, 3,000 notes .* and the source 2 feeds/,
+    });
+    await target.write(NOTE);
+    t.match(await runMove(`fs:${source}`, target.place), {
+      code: 0,
+      stdout: /^Going on: 3,000 of 3,000 notes are there\.\n(.*\n)*Moved and compared: 2 feeds, 3,000 notes/,
+    });
+    t.match(await runMove(target.place, `fs:${again}`), { code: 0 });
+    t.same(filesIn(again), filesIn(source));
+    await (await ServiceProcess.start(t, { dir: target.dir, env: { ...SECRET, ...target.settings } })).kill(
+      'SIGTERM',
+    );
   });
-  placeFiles(join(dir, 'other'), [['feed/note.md', 'x', 0]]);
-  t.match(await runMove(`fs:${join(dir, 'other')}`, `fs:${target}`, SECRET), {
-    code: 1,
-    stderr: 'The target is already being moved into from another place.\n',
-  });
-  const { code, stdout } = await runMove(`fs:${source}`, `fs:${target}`);
-  t.equal(code, 0);
-  t.match(
-    stdout,
-    /^Going on: [\d,]+ of 3,000 notes are there\.\n(.*\n)*Moved and compared: 2 feeds, 3,000 notes/,
-  );
-  t.same(filesIn(target), filesIn(source));
-  t.same(readdirSync(target).sort(), ['.lock', ...FEEDS]);
-  await (await ServiceProcess.start(t, { dir: target })).kill('SIGTERM');
-});
-
-t.test('a move into a database goes on where it was killed, and nothing starts on a half', async (t) => {
-  const dir = await tempDir(t);
-  const [source, data, again] = ['source', 'data', 'again'].map((name) => join(dir, name)) as [
-    string,
-    string,
-    string,
-  ];
-  fill(source);
-  mkdirSync(data);
-  const file = join(data, 'notefeed.db');
-  const kill = (notes: number) =>
-    killAt(`fs:${source}`, `sqlite:${file}`, notes, () => notesInDatabase(file));
-  const there = await kill(1);
-  await refusesToStart(t, { SERVICE_STORAGE: 'sqlite' }, data);
-  const later = await kill(there + 1);
-  t.ok(0 < there && there < later && later < NOTES, `killed with ${there} and ${later} notes`);
-  const { code, stdout } = await runMove(`fs:${source}`, `sqlite:${file}`);
-  t.equal(code, 0);
-  t.match(
-    stdout,
-    /^Going on: [\d,]+ of 3,000 notes are there\.\n(.*\n)*Moved and compared: 2 feeds, 3,000 notes/,
-  );
-  t.match(await runMove(`sqlite:${file}`, `fs:${again}`), { code: 0 });
-  t.same(filesIn(again), filesIn(source));
-});
-
-t.test('what was changed in the target meanwhile is found, and the target stays marked', async (t) => {
-  const dir = await tempDir(t);
-  const [source, target, file] = ['source', 'target', 'target.db'].map((name) => join(dir, name)) as [
-    string,
-    string,
-    string,
-  ];
-  fill(source);
-  const differs =
-    /^The target is not the same as the source: it holds 2 feeds, 3,000 notes .* and the source 2 feeds/;
-
-  await killAt(`fs:${source}`, `fs:${target}`, 1, () => notesIn(target));
-  const note = join(target, 'first', 'note 0.md');
-  const { atime, mtime } = statSync(note);
-  writeFileSync(note, 'First 0');
-  utimesSync(note, atime, mtime);
-  t.match(await runMove(`fs:${source}`, `fs:${target}`), { code: 1, stderr: differs });
-  await refusesToStart(t, { SERVICE_STORAGE: 'fs' }, target);
-  writeFileSync(note, 'first 0');
-  utimesSync(note, atime, mtime);
-  t.match(await runMove(`fs:${source}`, `fs:${target}`), { code: 0 });
-
-  await killAt(`fs:${source}`, `sqlite:${file}`, 1, () => notesInDatabase(file));
-  const db = new Database(file);
-  const change = db.prepare("UPDATE notes SET content = ? WHERE id = 'note 0' AND feed = 1");
-  change.run(Buffer.from('First 0'));
-  t.match(await runMove(`fs:${source}`, `sqlite:${file}`), { code: 1, stderr: differs });
-  change.run(Buffer.from('first 0'));
-  db.close();
-  t.match(await runMove(`fs:${source}`, `sqlite:${file}`), { code: 0 });
-});
