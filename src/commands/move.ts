@@ -47,7 +47,7 @@ async function copyAll({ source, target, progress }: Both, mark: string): Promis
       await begin(to, mark);
       const strays = await from.countStrays();
       if (strays > 0)
-        progress.say(`${amount(strays)} files, folders or links that are no notes stay behind.`);
+        progress.say(`Files, folders and links that are no notes, and stay behind: ${amount(strays)}.`);
       const total = await countNotes(from);
       let done = await countNotes(to);
       let bytes = 0;
@@ -130,9 +130,13 @@ async function within<T>(role: string, work: () => Promise<T>): Promise<T> {
 
 function shown({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): string {
   return (
-    `${amount(feeds)} feeds, ${amount(notes)} notes (${mebibytes(bytes)}) and ${amount(retiredReadIds)} read ids of ` +
-    `deleted feeds, SHA-256 ${sha256}`
+    `${counted(feeds, 'feed')}, ${counted(notes, 'note')} (${mebibytes(bytes)}) and ` +
+    `${counted(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
   );
+}
+
+function counted(count: number, what: string): string {
+  return `${amount(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function amount(count: number): string {
