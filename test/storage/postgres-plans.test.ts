@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import '../../src/storage/postgres/postgres-archive.ts';
 import { STATEMENTS } from '../../src/storage/postgres/statement.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { NO_CAPS } from '../support/storing.ts';

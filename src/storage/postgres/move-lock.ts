@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { unfinishedMove } from '../unfinished-move.ts';
 import { APPLICATION_NAME, connectionOptions } from './connection-options.ts';
-import { statement } from './database.ts';
 import { WrongDatabase } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
+import { statement } from './statement.ts';
 
 /** A move holds this advisory lock on both its databases: any number that nobody else uses. */
 const MOVE_LOCK = 6_478_236_892;
@@ -84,7 +84,7 @@ async function refuseOthers(client: Client): Promise<void> {
   if (!locks[0]?.is_ours) throw new WrongDatabase('The database is being moved from or into already.');
   const { rows: users } = await client.query(
     `SELECT FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`,
+     WHERE datname = current_database() AND starts_with(application_name, $1) AND pid <> pg_backend_pid()`,
     [APPLICATION_NAME],
   );
   if (users.length > 0)

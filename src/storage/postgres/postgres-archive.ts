@@ -6,13 +6,14 @@ import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
 import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { byteaArray } from './bytea-array.ts';
-import { Database, statement, type Transaction } from './database.ts';
+import { Database, type Transaction } from './database.ts';
 import { countFeeds } from './feed-rows.ts';
 import { MOVE_TABLE, TABLE_IS_THERE } from './move-lock.ts';
 import { insertTags } from './note-rows.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
+import { type Statement, statement } from './statement.ts';
 
 interface PlaceRow {
   readonly id: NoteId;
@@ -26,8 +27,8 @@ interface WholeNoteRow extends PlaceRow {
   readonly content: Uint8Array;
 }
 
-/** What comes in one answer: so many rows, and notes until they have so many bytes, one at least. */
-const ROWS = 500;
+/** What comes in one answer: so many rows, and notes only until they have so many bytes, one at least. */
+const ROWS = 100;
 const BYTES = 4 * 1024 * 1024;
 /** A place that is before every note. */
 const OLDEST = { createdAt: Number.MIN_SAFE_INTEGER, id: '', type: 'md' } as const;
@@ -53,11 +54,6 @@ const NEWEST = statement<PlaceRow>(
   `SELECT id, type, created_at FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1)
    ORDER BY created_at DESC, id DESC, type DESC LIMIT 1`,
 );
-const MARK = statement<{ mark: string }>('mark', `SELECT mark FROM ${MOVE_TABLE}`);
-const MAKE_MARK_TABLE = statement('make_mark_table', `CREATE TABLE ${MOVE_TABLE} (mark text NOT NULL)`);
-const SET_MARK = statement('set_mark', `INSERT INTO ${MOVE_TABLE} VALUES ($1)`);
-const DROP_MARK_TABLE = statement('drop_mark_table', `DROP TABLE ${MOVE_TABLE}`);
-const COMMIT_LATER = statement('commit_later', 'SET LOCAL synchronous_commit = off');
 const ADD_FEED = statement<object>(
   'add_feed',
   `INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, changed_at)
@@ -78,6 +74,13 @@ const RETIRE = statement(
   'retire',
   'INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING',
 );
+
+/** These find no rows by an index, or have no plan at all. */
+const MARK: Statement<{ mark: string }> = { name: 'mark', text: `SELECT mark FROM ${MOVE_TABLE}` };
+const MAKE_MARK_TABLE = { name: 'make_mark_table', text: `CREATE TABLE ${MOVE_TABLE} (mark text NOT NULL)` };
+const SET_MARK = { name: 'set_mark', text: `INSERT INTO ${MOVE_TABLE} VALUES ($1)` };
+const DROP_MARK_TABLE = { name: 'drop_mark_table', text: `DROP TABLE ${MOVE_TABLE}` };
+const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit = off' };
 
 /** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
 export class PostgresArchive implements Archive {
