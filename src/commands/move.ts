@@ -1,4 +1,5 @@
 import { readSome } from '../config.ts';
+import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
 import type { Archive, LockedPlace } from '../storage/archive.ts';
 import { digestOf, lockSource, lockTarget } from '../storage/open-archive.ts';
@@ -30,6 +31,8 @@ export async function move(args: readonly string[], env: Environment): Promise<n
       const both = { source, target, progress: new Progress(process.stdout) };
       await copyAll(both, mark);
       await compare(both);
+    } catch (error) {
+      throw error instanceof Refusal ? stopped(error) : error;
     } finally {
       await target.release();
     }
@@ -55,7 +58,7 @@ async function copyAll({ source, target, progress }: Both, mark: string): Promis
       await copy(from, to, (notes, size) => {
         done += notes;
         bytes += size;
-        progress.step(() => `Copied ${amount(done)} of ${amount(total)} notes (${mebibytes(bytes)}).`);
+        progress.step(() => `Copied ${amount(done)} of ${amount(total)} notes (${amount(bytes)} bytes).`);
       });
     }),
   );
@@ -130,9 +133,15 @@ async function within<T>(role: string, work: () => Promise<T>): Promise<T> {
 
 function shown({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): string {
   return (
-    `${counted(feeds, 'feed')}, ${counted(notes, 'note')} (${mebibytes(bytes)}) and ` +
+    `${counted(feeds, 'feed')}, ${counted(notes, 'note')} (${amount(bytes)} bytes) and ` +
     `${counted(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
   );
+}
+
+/** What refuses something to a client of the service says to an operator why. */
+function stopped({ message, cause }: Refusal): Error {
+  const why = cause instanceof Error ? cause.message : message;
+  return new Error(`The move was stopped (${why}). Run it again to go on.`);
 }
 
 function counted(count: number, what: string): string {
@@ -141,8 +150,4 @@ function counted(count: number, what: string): string {
 
 function amount(count: number): string {
   return count.toLocaleString('en');
-}
-
-function mebibytes(bytes: number): string {
-  return `${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
 }

@@ -20,7 +20,7 @@ import { readRetired } from './retired-read-ids.ts';
 import { scanAll } from './scan.ts';
 import { countStrays } from './strays.ts';
 
-/** The largest note that is moved: each database takes it, and so does the memory. The service takes smaller ones. */
+/** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;
 
 export interface FilesArchiveOptions {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { lockTarget } from '../../../src/storage/open-archive.ts';
 import { MoveLock } from '../../../src/storage/postgres/move-lock.ts';
 import { type MoveResult, placeFiles, runMove } from '../../support/moving.ts';
 import { PostgresServer } from '../../support/postgres.ts';
@@ -44,6 +45,22 @@ t.test('a target that holds something', async (t) => {
   isRefused(t, await runMove(source, source), /^The source and the target are the same place\./);
   symlinkSync(join(dir, 'source'), join(dir, 'link'));
   isRefused(t, await runMove(`fs:${join(dir, 'link')}`, source), /same place\./);
+});
+
+t.test('a target of another move that was stopped', async (t) => {
+  const dir = await tempDir(t);
+  const [source, other] = [fill(join(dir, 'source')), `fs:${join(dir, 'other')}`];
+  const file = join(dir, 'notes.db');
+  const settings = { puid: undefined, pgid: undefined, secret: undefined, log: console };
+  const place = await lockTarget({ kind: 'sqlite', file }, settings);
+  const archive = await place.open();
+  await archive.begin('the digest of somewhere else');
+  await archive.close();
+  await place.release();
+  const stopped = /^The target is already being moved into from another place\./;
+  isRefused(t, await runMove(source, `sqlite:${file}`), stopped);
+  const half = /^The source is the target of a move that has not been finished\./;
+  isRefused(t, await runMove(`sqlite:${file}`, other), half);
 });
 
 t.test('a source that is none', async (t) => {
