@@ -6,7 +6,7 @@ import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
 import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { byteaArray } from './bytea-array.ts';
-import { Database, type Transaction } from './database.ts';
+import { Database } from './database.ts';
 import { countFeeds } from './feed-rows.ts';
 import { MOVE_TABLE, TABLE_IS_THERE } from './move-lock.ts';
 import { insertTags } from './note-rows.ts';
@@ -14,6 +14,7 @@ import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
 import { type Statement, statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 interface PlaceRow {
   readonly id: NoteId;
@@ -141,8 +142,8 @@ export class PostgresArchive implements Archive {
 
   begin(mark: string): Promise<void> {
     return this.#database.transaction(async (transaction) => {
-      await transaction.run(MAKE_MARK_TABLE, []);
-      await transaction.run(SET_MARK, [mark]);
+      transaction.send(MAKE_MARK_TABLE, []);
+      transaction.send(SET_MARK, [mark]);
     });
   }
 
@@ -151,7 +152,7 @@ export class PostgresArchive implements Archive {
       const { name, readId, passwordHash, title, description, showSender, image, changedAt } = feed;
       const values = [name, readId, passwordHash, title, description, showSender, image, changedAt];
       const made = await transaction.run(ADD_FEED, values);
-      await countFeeds(transaction, made.length);
+      countFeeds(transaction, made.length);
     });
     const [newest] = await this.#database.read(NEWEST, [feed.name]);
     return newest && placeOf(newest);
@@ -168,7 +169,7 @@ export class PostgresArchive implements Archive {
         created_at: note.createdAt,
         metadata: metadataOf(note.meta),
       }));
-      await transaction.run(ADD_NOTES, [
+      transaction.send(ADD_NOTES, [
         feed!.id,
         rows.map(({ id }) => id),
         rows.map(({ type }) => type),
@@ -178,20 +179,20 @@ export class PostgresArchive implements Archive {
         notes.map(({ bytes }) => createHash('sha256').update(bytes).digest('base64url')),
         byteaArray(notes.map(({ bytes }) => bytes)),
       ]);
-      await insertTags(transaction, rows);
+      insertTags(transaction, rows);
     });
   }
 
   addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
     return this.#write(async (transaction) => {
-      await transaction.run(RETIRE, [readIds]);
+      transaction.send(RETIRE, [readIds]);
     });
   }
 
   /** A commit that is waited for makes all those before it durable. */
   end(): Promise<void> {
     return this.#database.transaction(async (transaction) => {
-      await transaction.run(DROP_MARK_TABLE, []);
+      transaction.send(DROP_MARK_TABLE, []);
     });
   }
 
@@ -205,7 +206,7 @@ export class PostgresArchive implements Archive {
    */
   #write(work: (transaction: Transaction) => Promise<void>): Promise<void> {
     return this.#database.transaction(async (transaction) => {
-      await transaction.run(COMMIT_LATER, []);
+      transaction.send(COMMIT_LATER, []);
       await work(transaction);
     });
   }
