@@ -17,7 +17,7 @@ import { tempDir } from '../../support/service.ts';
 
 const RUNS = 12;
 
-t.setTimeout(120_000);
+t.setTimeout(280_000);
 
 /** What a test has in memory of an instance. */
 interface Content {

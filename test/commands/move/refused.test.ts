@@ -9,7 +9,7 @@ import { PostgresServer } from '../../support/postgres.ts';
 import { post, start, tempDir } from '../../support/service.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(280_000);
 
 const SERVICE_SECRET = 'a secret of tests that is long enough';
 

@@ -9,7 +9,7 @@ import { PostgresServer } from '../../support/postgres.ts';
 import { tempDir } from '../../support/service.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(280_000);
 
 const SECRET = { SERVICE_SECRET: 'a secret of tests that is long enough' };
 /** A few batches. */
@@ -118,7 +118,7 @@ async function killed(from: string, { place, count }: Target): Promise<number> {
   running.result.then(() => {
     ended = true;
   });
-  while (!ended && (await count()) === 0) await wait(1);
+  while (!ended && (await count()) === 0) await wait(5);
   running.process.kill('SIGKILL');
   await running.result;
   return count();
@@ -164,7 +164,7 @@ t.test('a move goes on after a crash of the server', async (t) => {
   fill(source);
   const target = await TARGETS.postgres!(dir, server);
   const running = startMove(`fs:${source}`, target.place);
-  while ((await target.count()) === 0) await wait(1);
+  while ((await target.count()) === 0) await wait(5);
   await server.stop('SIGQUIT');
   const stopped = await running.result;
   t.match(stopped, { code: 1, stderr: /^The move was stopped \(.+\)\. Run it again to go on\.\n$/ });
