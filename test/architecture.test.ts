@@ -11,7 +11,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['refusals.ts'],
-  commands: ['config.ts', 'storage'],
+  commands: ['config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
   storage: ['feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: [
     'access',

@@ -1,4 +1,5 @@
 import { readSome } from '../config.ts';
+import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
 import type { Archive, LockedPlace } from '../storage/archive.ts';
@@ -21,7 +22,8 @@ interface Both {
 export async function move(args: readonly string[], env: Environment): Promise<number> {
   const { from, to } = placesIn(args, env);
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
-  const settings = { ...readSome(env, ['puid', 'pgid', 'secret']), log };
+  const { puid, pgid, secret } = readSome(env, ['puid', 'pgid', 'secret']);
+  const settings = { secret, log, ownerIn: (dataDir: string) => dataOwner({ dataDir, puid, pgid }) };
   const source = await within('source', () => lockSource(from, settings));
   try {
     const mark = digestOf(from);

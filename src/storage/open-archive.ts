@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chownSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { dataOwner, type Owner } from '../privileges.ts';
+import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LockedPlace } from './archive.ts';
 import { FilesArchive, type FilesArchiveOptions } from './files/files-archive.ts';
@@ -21,9 +21,8 @@ export type Place =
   | { readonly kind: 'postgres'; readonly url: string };
 
 export interface PlaceSettings {
-  /** PUID and PGID. */
-  readonly puid: number | undefined;
-  readonly pgid: number | undefined;
+  /** Who owns the files and folders made in a data folder; the process's own user when undefined. */
+  readonly ownerIn: (dataDir: string) => Owner | undefined;
   /** SERVICE_SECRET, where it is set. */
   readonly secret: Uint8Array | undefined;
   readonly log: Pick<Log, 'warn'>;
@@ -51,7 +50,7 @@ export async function lockSource(place: Place, settings: PlaceSettings): Promise
 /** Locks a place as `lockSource` does, and makes it where there is nothing. */
 export async function lockTarget(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
   if (place.kind === 'fs') {
-    if (!look(place.dir)) makeFolder(place.dir, ownerIn(place.dir, settings));
+    if (!look(place.dir)) makeFolder(place.dir, settings.ownerIn(place.dir));
     // Every feed that is moved has a read id of its own.
     return lockFolder(place.dir, settings, async () => new Uint8Array());
   }
@@ -77,14 +76,14 @@ async function lockFolder(
   settings: PlaceSettings,
   secret: FilesArchiveOptions['secret'],
 ): Promise<LockedPlace> {
-  const owner = ownerIn(dir, settings);
+  const owner = settings.ownerIn(dir);
   const lock = await FolderLock.take(dir, owner);
   const { log } = settings;
   return { open: () => FilesArchive.open({ dir, owner, secret, log }), release: () => lock.release() };
 }
 
 function lockFile(path: string, settings: PlaceSettings): LockedPlace {
-  const file = DatabaseFile.take(path, ownerIn(dirname(path), settings));
+  const file = DatabaseFile.take(path, settings.ownerIn(dirname(path)));
   return { open: async () => SqliteArchive.open(file.path), release: async () => file.release() };
 }
 
@@ -95,10 +94,6 @@ function lockedDatabase(url: string, lock: MoveLock): LockedPlace {
 function makeFolder(dir: string, owner: Owner | undefined): void {
   mkdirSync(dir, { recursive: true });
   if (owner) chownSync(dir, owner.uid, owner.gid);
-}
-
-function ownerIn(dataDir: string, { puid, pgid }: PlaceSettings): Owner | undefined {
-  return dataOwner({ dataDir, puid, pgid });
 }
 
 function look(path: string): Stats | undefined {

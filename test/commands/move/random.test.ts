@@ -121,7 +121,7 @@ function archiveOf({ feeds, retired }: Content): Archive {
 t.test('what is copied from one to the next stays the same', async (t) => {
   const server = await PostgresServer.start(t);
   const root = await tempDir(t);
-  const settings = { puid: undefined, pgid: undefined, secret: undefined, log: console };
+  const settings = { ownerIn: () => undefined, secret: undefined, log: console };
   const property = fc.asyncProperty(content, async (content) => {
     const dir = await mkdtemp(join(root, 'run-'));
     const places: Place[] = [

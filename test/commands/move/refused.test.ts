@@ -6,7 +6,7 @@ import { lockTarget } from '../../../src/storage/open-archive.ts';
 import { MoveLock } from '../../../src/storage/postgres/move-lock.ts';
 import { type MoveResult, placeFiles, runMove } from '../../support/moving.ts';
 import { PostgresServer } from '../../support/postgres.ts';
-import { post, start, tempDir } from '../../support/service.ts';
+import { ask, post, start, tempDir } from '../../support/service.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 
 t.setTimeout(280_000);
@@ -51,7 +51,7 @@ t.test('a target of another move that was stopped', async (t) => {
   const dir = await tempDir(t);
   const [source, other] = [fill(join(dir, 'source')), `fs:${join(dir, 'other')}`];
   const file = join(dir, 'notes.db');
-  const settings = { puid: undefined, pgid: undefined, secret: undefined, log: console };
+  const settings = { ownerIn: () => undefined, secret: undefined, log: console };
   const place = await lockTarget({ kind: 'sqlite', file }, settings);
   const archive = await place.open();
   await archive.begin('the digest of somewhere else');
@@ -127,6 +127,8 @@ t.test('an instance that a service runs on', async (t) => {
   for (const [settings, place, data] of services) {
     const service = await start(t, { SERVICE_SECRET, ...settings }, join(dir, data));
     await post(`${service.url}/feed`, 'text');
+    // Connections to PostgreSQL that nobody needs are closed after 10 s.
+    const asking = setInterval(() => ask(`${service.url}/health/ready`), 1_000);
     isRefused(
       t,
       await runMove(place, other),
@@ -137,6 +139,7 @@ t.test('an instance that a service runs on', async (t) => {
       await runMove(source, place),
       /^The target cannot be used\. .* in use by (another|a) process/,
     );
+    clearInterval(asking);
     await service.stop();
   }
 });
