@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import type { Loaded, Order } from './client.ts';
 import type { FormOrder, FormsAnswered } from './form-client.ts';
-import type { GroupOrder } from './grouped-commits.ts';
+import type { PostgresGroups } from './postgres-commits.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
 import type { ServerProcess } from './server-process.ts';
+import type { SqliteGroups } from './sqlite-commits.ts';
 
 const program = (name: string) => new URL(name, import.meta.url).pathname;
 const execute = promisify(execFile);
@@ -13,6 +14,11 @@ const execute = promisify(execFile);
 async function answerOf<T>(name: string, order: object): Promise<T> {
   const { stdout } = await execute(process.execPath, [program(name), JSON.stringify(order)]);
   return JSON.parse(stdout);
+}
+
+/** What a bare loop of commits came to: notes a second. */
+export interface Committed {
+  readonly perSecond: number;
 }
 
 /** One round of load on a server. */
@@ -50,7 +56,12 @@ export async function idleBytes(server: ServerProcess, path: string, count: numb
   return bytes;
 }
 
-/** Runs the bare loop of commits. */
-export function groupedCommits(order: GroupOrder): Promise<{ readonly perSecond: number }> {
-  return answerOf('./grouped-commits.ts', order);
+/** Runs the bare loop of commits to a SQLite file. */
+export function sqliteCommits(order: SqliteGroups): Promise<Committed> {
+  return answerOf('./sqlite-commits.ts', order);
+}
+
+/** Runs the bare loops of commits to a PostgreSQL database. */
+export function postgresCommits(order: PostgresGroups): Promise<Committed> {
+  return answerOf('./postgres-commits.ts', order);
 }

@@ -14,7 +14,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { groupedCommits, idleBytes, load, probe, type Round } from './child.ts';
+import { idleBytes, load, probe, type Round } from './child.ts';
 import {
   type Comparison,
   type Load,
@@ -25,11 +25,13 @@ import {
   readComparisons,
   type Servers,
 } from './comparisons.ts';
+import { type DatabaseUnderTest, postgres, sqliteIn } from './databases.ts';
 import { type Bodies, type Read, record, seed, writeBodies } from './samples.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 
 const CONNECTIONS = 64;
+const DATABASE_POSTS = 'post 1 KB, durable';
 const IDLE_CONNECTIONS = 10_000;
 /** Durable posts one at a time, per second: fewer than this and something slows the disk down. */
 const SLOW_DISK = 500;
@@ -89,7 +91,8 @@ async function bench(): Promise<void> {
     if (loggedRead) comparisons.push(logComparison(servers, sized, loggedRead, amount));
     for (const comparison of comparisons.filter(({ name }) => chosen(name))) await compare(comparison);
     await compareWaits(servers, sized, bodies);
-    if (chosen('sqlite: post 1 KB, durable')) await compareSqlite(bodies);
+    if (chosen(`sqlite: ${DATABASE_POSTS}`)) await compareDatabase(sqliteIn(dir), bodies);
+    if (chosen(`postgres: ${DATABASE_POSTS}`)) await compareDatabase(await postgres(), bodies);
   } finally {
     await Promise.all([service.stop(), logging.stop(), bare.stop()]);
   }
@@ -168,11 +171,14 @@ async function compareWaits(
 }
 
 /** Durable posts into a database, beside a bare loop that does only the commits, of as many notes each. */
-async function compareSqlite({ text }: Bodies): Promise<void> {
-  const service = await ServerProcess.startService(join(dir, 'sqlite'), {
+async function compareDatabase(
+  { name, settings, bareLoop, stop }: DatabaseUnderTest,
+  { text }: Bodies,
+): Promise<void> {
+  const service = await ServerProcess.startService(join(dir, name), {
     SERVICE_LOG_REQUESTS: '0',
-    SERVICE_STORAGE: 'sqlite',
     SERVICE_SECRET: 'a secret that is long enough for the bench',
+    ...settings,
   });
   const results: [Round[], number[]] = [[], []];
   try {
@@ -183,15 +189,15 @@ async function compareSqlite({ text }: Bodies): Promise<void> {
         bodyFile: text,
       };
       results[0].push(await load(service, { ...order, connections: CONNECTIONS, duration: seconds }));
-      const loop = { file: join(dir, 'bare.db'), group: CONNECTIONS, seconds };
-      results[1].push((await groupedCommits(loop)).perSecond);
+      results[1].push((await bareLoop({ group: CONNECTIONS, seconds })).perSecond);
     }
   } finally {
     await service.stop();
+    await stop();
   }
   const [ours, loop] = [medians(results[0]), median(results[1])];
   const ratio = ` ${(ours.perSecond / loop).toFixed(2)} requests/s`;
-  row('sqlite: post 1 KB, durable (baseline: a loop)', [
+  row(`${name}: ${DATABASE_POSTS} (baseline: a loop)`, [
     ...columns(ours),
     loop.toFixed(0),
     '',

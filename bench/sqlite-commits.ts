@@ -5,13 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 
-export interface GroupOrder {
+export interface SqliteGroups {
   readonly file: string;
   readonly group: number;
   readonly seconds: number;
 }
 
-const { file, group, seconds } = JSON.parse(process.argv[2]!) as GroupOrder;
+const { file, group, seconds } = JSON.parse(process.argv[2]!) as SqliteGroups;
 const db = new Database(file);
 db.pragma('page_size = 8192');
 db.pragma('journal_mode = WAL');
