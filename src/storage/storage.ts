@@ -156,7 +156,10 @@ export interface Storage {
   feed(name: FeedName): Promise<Feed | undefined>;
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
 
-  /** A page of a feed; empty for a feed that does not exist. */
+  /**
+   * A page of a feed; empty for a feed that does not exist. Where texts are long, more than 1 MiB together, it may end
+   * before its limit.
+   */
   page(name: FeedName, query: PageQuery): Promise<Page>;
   /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */
   note(name: FeedName, id: NoteId): Promise<Note | undefined>;

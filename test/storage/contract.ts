@@ -159,6 +159,25 @@ export function testContract(backend: Backend): void {
     t.equal(textOf(exact.notes[0]), 'note 24');
   });
 
+  test('pages of long texts meet without gap or overlap', async (t, storage) => {
+    const name = feedName('long');
+    const tags = ['t'];
+    const notes = Array.from({ length: 30 }, (_, i) =>
+      i % 5 === 3 ? newNote('p', 'png', { tags }) : newNote('x'.repeat(100_000), 'md', { tags }),
+    );
+    await post(storage, name, notes);
+    for (const tag of [undefined, 't']) {
+      const seen: NoteId[] = [];
+      let page = await storage.page(name, { limit: 25, tag });
+      for (; page.next; page = await storage.page(name, { limit: 25, tag, before: page.next })) {
+        t.ok(page.notes.length > 9, 'a page has at least what fits into 1 MiB');
+        seen.push(...idsOf(page));
+      }
+      seen.push(...idsOf(page));
+      t.same(seen, notes.map((note) => note.id).reverse());
+    }
+  });
+
   test('a page goes on from a position whose note is not there', async (t, storage) => {
     const name = feedName('position');
     const [old, middle, young] = [newNote('1'), newNote('2'), newNote('3')] as const;

@@ -33,7 +33,8 @@ const NO_NOTES: Readonly<Counts> = { notes: 0, images: 0 };
 
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>(
   'holders',
-  'SELECT name, read_id FROM feeds WHERE name = ANY ($1) OR read_id = ANY ($2)',
+  `SELECT name, read_id FROM feeds WHERE name = ANY ($1)
+   UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`,
 );
 const MAKE = statement<FeedRow>(
   'make_feeds',

@@ -13,7 +13,15 @@ import { storeUnavailable } from '../refused-writes.ts';
 import type { Feed, Note, Page, PageQuery } from '../storage.ts';
 import type { Database } from './database.ts';
 import { Lookups } from './lookups.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+import {
+  CONTENTLESS_COLUMNS,
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  NOTE_COLUMNS,
+  type NoteRow,
+  noteOf,
+} from './rows.ts';
 import { statement } from './statement.ts';
 
 /** Bytes of a note come in pieces of so many: the client makes them of text twice as long, in one go. */
@@ -22,7 +30,11 @@ const PIECE_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 5;
 /** A place that is before every note, for the first page. */
 const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
+/** A page ends when its texts have so many bytes: nobody shows more at once, and the client takes its time for it. */
+const PAGE_TEXT_BYTES = 1024 * 1024;
 
+const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
+const TEXT = typeNumber('md');
 const OF_FEED = '= (SELECT id FROM feeds WHERE name = $1)';
 
 const READ_ONLY = statement<{ is_read_only: boolean }>(
@@ -34,16 +46,23 @@ const FEED_BY_READ_ID = statement<FeedRow>(
   'feed_by_read_id',
   `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`,
 );
+/** Columns of a page's notes, with those texts that the ones before them leave a place for. */
+const PAGE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
+    ORDER BY ${NEWEST_FIRST} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
+  THEN content END AS content`;
 const PAGE = statement<NoteRow>(
   'page',
-  `SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
-   ORDER BY created_at DESC, id DESC, type DESC LIMIT $5`,
+  `SELECT ${PAGE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+   ORDER BY ${NEWEST_FIRST} LIMIT $5`,
 );
+// The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
 const TAGGED_PAGE = statement<NoteRow>(
   'tagged_page',
-  `SELECT ${NOTE_COLUMNS} FROM tags JOIN notes USING (feed, id, type)
-   WHERE tags.feed ${OF_FEED} AND tag = $6 AND (tags.created_at, tags.id, tags.type) < ($2, $3, $4)
-   ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT $5`,
+  `SELECT ${PAGE_COLUMNS} FROM (
+     SELECT feed, created_at, id, type FROM tags
+     WHERE feed ${OF_FEED} AND tag = $6 AND (created_at, id, type) < ($2, $3, $4)
+     ORDER BY ${NEWEST_FIRST} LIMIT $5
+   ) AS tagged JOIN notes USING (feed, created_at, id, type) ORDER BY ${NEWEST_FIRST}`,
 );
 const NOTE = statement<NoteRow>(
   'note',
@@ -103,8 +122,10 @@ export class Reads {
       tag === undefined
         ? await this.#database.read(PAGE, values)
         : await this.#database.read(TAGGED_PAGE, [...values, tag]);
-    const notes = rows.slice(0, limit).map(noteOf);
-    const last = rows.length > limit ? notes.at(-1) : undefined;
+    const unwanted = rows.findIndex(({ type, content }) => type === TEXT && content === null);
+    const count = Math.min(limit, unwanted < 0 ? rows.length : unwanted);
+    const notes = rows.slice(0, count).map(noteOf);
+    const last = rows.length > count ? notes.at(-1) : undefined;
     return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
   }
 

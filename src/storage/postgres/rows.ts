@@ -21,9 +21,10 @@ export interface FeedRow {
   readonly changed_at: number;
 }
 
+/** The columns of `NoteRow`, but for the content. */
+export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
-export const NOTE_COLUMNS =
-  'notes.id, notes.type, size, notes.created_at, metadata, CASE WHEN notes.type = 0 THEN content END AS content';
+export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
 
 export interface NoteRow {
   readonly id: NoteId;
