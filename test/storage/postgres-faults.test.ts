@@ -178,7 +178,7 @@ t.test(
   async (t) => {
     const url = await server.database();
     const storage = await opened(t, url);
-    for (let i = 0; i < 10; i += 1)
+    for (let i = 0; i < 3; i += 1)
       await post(
         storage,
         name,

@@ -5,7 +5,7 @@ import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testManyNotes } from './contract-many.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(240_000);
 
 const server = await PostgresServer.start(t);
 

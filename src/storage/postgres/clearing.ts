@@ -2,8 +2,9 @@ import type { Database } from './database.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Notes, or tags, cleared away in one step: pictures may be large, and nobody is to wait for it. */
-const STEP_ROWS = 100;
+/** Notes cleared away in one step: pictures may be large, and nobody is to wait for it. */
+const STEP_NOTES = 100;
+const STEP_TAGS = 1_000;
 /** After this time, in ms, it is tried again where the database could not be used. */
 const AGAIN_MS = 10_000;
 
@@ -13,11 +14,11 @@ const NEXT = statement<{ id: number }>(
 );
 const CLEAR_TAGS = statement<object>(
   'clear_tags',
-  `DELETE FROM tags WHERE ctid = ANY (ARRAY(SELECT ctid FROM tags WHERE feed = $1 LIMIT ${STEP_ROWS})) RETURNING 1`,
+  `DELETE FROM tags WHERE ctid = ANY (ARRAY(SELECT ctid FROM tags WHERE feed = $1 LIMIT ${STEP_TAGS})) RETURNING 1`,
 );
 const CLEAR_NOTES = statement<object>(
   'clear_notes',
-  `DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_ROWS})) RETURNING 1`,
+  `DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES})) RETURNING 1`,
 );
 const CLEARED = statement(
   'cleared',
