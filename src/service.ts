@@ -108,6 +108,10 @@ function createReader(
       changes.note(readId);
     }
   });
+  storage.onHearing?.((hears) => {
+    cache.hearsChanges(hears);
+    changes.forget();
+  });
   return new Reader({
     storage,
     cache,

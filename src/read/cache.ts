@@ -6,6 +6,8 @@ import type { Representation } from '../http/representation.ts';
 const ENTRY_OVERHEAD = 2048;
 /** One entry may take at most one part in this many of the cache. */
 const LARGEST_PART = 4;
+/** How old a view that is being made may be for those who ask for it while changes are not heard of, in ms. */
+const MAX_UNHEARD_AGE = 500;
 
 interface Entry {
   readonly representation: Representation;
@@ -45,6 +47,8 @@ export interface CacheCounts {
 export class ReadCache {
   readonly #entries: LRUCache<string, Entry>;
   readonly #feeds = new Map<ReadId, FeedViews>();
+  #hearsChanges = true;
+  #abandoning: NodeJS.Timeout | undefined;
   #hits = 0;
   #misses = 0;
   #evictions = 0;
@@ -119,9 +123,26 @@ export class ReadCache {
     for (const key of [...views.keys]) this.#entries.delete(key);
   }
 
+  /**
+   * Says whether all changes are heard of. While they are not, nothing is kept, and nobody is given what others have
+   * been waiting for since long before. Either way all that is kept or being made counts as out of date.
+   */
+  hearsChanges(hears: boolean): void {
+    this.#hearsChanges = hears;
+    this.#abandon();
+    this.#entries.clear();
+    clearInterval(this.#abandoning);
+    if (!hears) this.#abandoning = setInterval(() => this.#abandon(), MAX_UNHEARD_AGE).unref();
+  }
+
+  /** Whoever asks from now on is not given what is being made. */
+  #abandon(): void {
+    this.#feeds.clear();
+  }
+
   async #build(views: FeedViews, key: string, build: () => Promise<Built>): Promise<Representation> {
     const { representation, keep } = await build();
-    if (keep && this.#isCurrent(views)) this.#keep(views, key, representation);
+    if (keep && this.#hearsChanges && this.#isCurrent(views)) this.#keep(views, key, representation);
     return representation;
   }
 

@@ -16,11 +16,19 @@ interface Changes {
  */
 export class ChangeSeconds {
   readonly #changes = new LRUCache<ReadId, Changes>({ max: REMEMBERED });
+  /** Of changes before this time nothing is known. */
+  #since = Number.NEGATIVE_INFINITY;
 
   /** Notes a change of the feed, when it is visible. */
   note(readId: ReadId, now = Date.now()): void {
-    const before = this.#changes.get(readId)?.latest ?? Number.NEGATIVE_INFINITY;
+    const before = this.#changes.get(readId)?.latest ?? this.#since;
     this.#changes.set(readId, { latest: now, before });
+  }
+
+  /** To be called when changes may have been missed. */
+  forget(now = Date.now()): void {
+    this.#changes.clear();
+    this.#since = now;
   }
 
   /** Whether the feed may have had another version dated in the second of this time, its last change. */

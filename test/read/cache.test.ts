@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import fc from 'fast-check';
 import t from 'tap';
@@ -176,6 +177,59 @@ t.test('what was not read for the longest gives way', async (t) => {
     ['a', 'b', 'c', 'd', 'e'].map((key) => cache.get(key) !== undefined),
     [true, false, true, true, true],
   );
+});
+
+t.test('while changes are not heard of nothing is kept, and what was kept is gone', async (t) => {
+  const cache = new ReadCache(MAX);
+  await cache.load(FEED, 'a', built(view(100)));
+  cache.hearsChanges(false);
+  t.equal(cache.get('a'), undefined);
+  await cache.load(FEED, 'a', built(view(100)));
+  t.equal(cache.get('a'), undefined);
+  t.equal(cache.size, 0);
+  cache.hearsChanges(true);
+  const fresh = view(100);
+  await cache.load(FEED, 'a', built(fresh));
+  t.equal(cache.get('a'), fresh);
+});
+
+t.test(
+  'what is being made when changes are missed, or heard of again, is for those who asked before',
+  async (t) => {
+    for (const hears of [false, true]) {
+      const cache = new ReadCache(MAX);
+      if (hears) cache.hearsChanges(false);
+      const [before, after] = [deferred(), deferred()];
+      const early = cache.load(FEED, 'a', before.build);
+      cache.hearsChanges(hears);
+      const late = cache.load(FEED, 'a', after.build);
+      t.equal(after.calls(), 1, 'made anew');
+      const old = before.done();
+      t.equal(await early, old);
+      t.equal(cache.get('a'), undefined);
+      const fresh = after.done();
+      t.equal(await late, fresh);
+      cache.hearsChanges(true);
+    }
+  },
+);
+
+t.test('while changes are not heard of a view is shared for half a second of its making', async (t) => {
+  const cache = new ReadCache(MAX);
+  cache.hearsChanges(false);
+  const [first, second] = [deferred(), deferred()];
+  const begunAt = performance.now();
+  const early = cache.load(FEED, 'a', first.build);
+  let late = cache.load(FEED, 'a', second.build);
+  t.equal(second.calls(), 0);
+  while (second.calls() === 0) {
+    await wait(10);
+    late = cache.load(FEED, 'a', second.build);
+  }
+  t.ok(performance.now() - begunAt >= 490, 'not much sooner');
+  const [old, fresh] = [first.done(), second.done()];
+  t.same(await Promise.all([early, late]), [old, fresh]);
+  cache.hearsChanges(true);
 });
 
 for (const bytes of [0, 1, 4 * KIB]) {

@@ -16,3 +16,14 @@ t.test('a second is shared where two changes fell into it, or where that is not 
   t.equal(changes.isShared(FEED, SECOND + 1000), false, 'one in the next');
   t.equal(changes.isShared(FEED, SECOND + 5000), true, 'a date that is still to come');
 });
+
+t.test('where changes may have been missed, a second counts as shared', async (t) => {
+  const changes = new ChangeSeconds();
+  changes.note(FEED, SECOND);
+  changes.forget(SECOND + 200);
+  t.equal(changes.isShared(FEED, SECOND), true, 'nothing is known any more');
+  changes.note(FEED, SECOND + 500);
+  t.equal(changes.isShared(FEED, SECOND + 500), true, 'another one may have been missed');
+  changes.note(FEED, SECOND + 1000);
+  t.equal(changes.isShared(FEED, SECOND + 1000), false, 'one in the next');
+});
