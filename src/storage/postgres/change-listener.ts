@@ -1,0 +1,116 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client, type ClientConfig, type Notification } from 'pg';
+import type { Log } from '../../telemetry/log.ts';
+
+/** The pause between two round trips, and before another connection is tried, in ms. */
+const PAUSE = 250;
+/**
+ * How long what a round trip showed is taken for true, from its beginning, in ms. What one container stores has to
+ * show in the others within a second.
+ */
+const TRUSTED = 800;
+
+export interface ChangeListenerOptions {
+  readonly connection: ClientConfig;
+  readonly channel: string;
+  /** Told of every notice, also of those that this process sent. */
+  readonly onNotice: (notice: Pick<Notification, 'processId' | 'payload'>) => void;
+  /** Told false when notices may be missed from now on, and true when none is any more. */
+  readonly onHearing: (hears: boolean) => void;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+/**
+ * Hears of changes on a connection of its own. A round trip on that very connection brings all notices of changes
+ * that were committed before it began, so with one every quarter of a second, what was heard is known to be all. A
+ * connection that is lost or hangs is replaced.
+ */
+export class ChangeListener {
+  readonly #options: ChangeListenerOptions;
+  readonly #closing = new AbortController();
+  #hears = false;
+  #client: Client | undefined;
+  /** Fires when the last round trip began too long ago; nobody who trusts in what is heard has to look at a clock. */
+  #expiry: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+
+  private constructor(options: ChangeListenerOptions) {
+    this.#options = options;
+  }
+
+  /** Throws what the client throws when it cannot connect. */
+  static async start(options: ChangeListenerOptions): Promise<ChangeListener> {
+    const listener = new ChangeListener(options);
+    await listener.#connect();
+    listener.#running = listener.#run();
+    return listener;
+  }
+
+  get hears(): boolean {
+    return this.#hears;
+  }
+
+  /** Waits for what runs: mostly for nothing, at worst for as long as connecting may take. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+    this.#disconnect();
+    clearTimeout(this.#expiry);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      await this.#pause();
+      try {
+        if (this.#client) await this.#roundTrip(this.#client, 'SELECT 1');
+        else await this.#connect();
+      } catch {
+        // What was heard stays true for its time, also without the connection.
+        this.#disconnect();
+      }
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const client = new Client(this.#options.connection);
+    this.#client = client;
+    // The next round trip meets it, too.
+    client.on('error', () => {});
+    client.on('notification', (notice) => this.#options.onNotice(notice));
+    await client.connect();
+    // Between two connections anything may have been missed.
+    this.#tell(false);
+    await this.#roundTrip(client, `LISTEN ${this.#options.channel}`);
+  }
+
+  #disconnect(): void {
+    // On a connection that hangs this never comes to an end.
+    this.#client?.end().catch(() => {});
+    this.#client = undefined;
+  }
+
+  async #roundTrip(client: Client, sql: string): Promise<void> {
+    const begunAt = performance.now();
+    const query = { text: sql, query_timeout: TRUSTED };
+    await client.query(query);
+    const left = begunAt + TRUSTED - performance.now();
+    if (left <= 0) throw new Error('The round trip took too long');
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(() => this.#tell(false), left).unref();
+    this.#tell(true);
+  }
+
+  #tell(hears: boolean): void {
+    if (hears === this.#hears) return;
+    this.#hears = hears;
+    const { log, onHearing } = this.#options;
+    onHearing(hears);
+    if (hears) log.info('changes of other containers are heard of again');
+    else log.warn('changes of other containers are not heard of: nothing is answered from the cache');
+  }
+
+  /** Ends at once when the listener is closed. */
+  async #pause(): Promise<void> {
+    await wait(PAUSE, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
+  }
+}
