@@ -2,9 +2,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ChangeListener } from '../../src/storage/postgres/change-listener.ts';
-import { PostgresServer } from '../support/postgres.ts';
+import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
 
-const server = await PostgresServer.start(t);
+const server = await PostgresServer.start(t, UNSYNCED);
 
 /** A listener, and what it was told in order. */
 async function listening(t: Test) {
@@ -17,11 +17,11 @@ async function listening(t: Test) {
   const url = await server.database();
   const ignore = () => {};
   const listener = await ChangeListener.start({
-    connection: { connectionString: url, application_name: 'a listener' },
+    connection: { connectionString: url },
     channel: 'changes',
     onNotice: ({ payload = '' }) => tell(payload),
     onHearing: tell,
-    log: { info: ignore, warn: ignore },
+    log: { warn: ignore },
   });
   t.teardown(() => listener.close());
   return {
@@ -31,7 +31,7 @@ async function listening(t: Test) {
     /** When it was told so for the last time, ms. */
     toldAt: (what: string | boolean) => times[told.lastIndexOf(what)]!,
     backend: async () => {
-      const sql = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'a listener'`;
+      const sql = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'note-feed-listener'`;
       const [row] = await server.sql(url, sql);
       return Number(row?.pid);
     },
@@ -103,7 +103,7 @@ t.test('a server that cannot be reached lets nobody start', async (t) => {
       channel: 'changes',
       onNotice: ignore,
       onHearing: ignore,
-      log: { info: ignore, warn: ignore },
+      log: { warn: ignore },
     }),
     { code: 'ECONNREFUSED' },
   );

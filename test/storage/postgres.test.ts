@@ -4,6 +4,7 @@ import { PostgresServer } from '../support/postgres.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testManyNotes } from './contract-many.ts';
+import { keptLog } from './files-support.ts';
 
 t.setTimeout(240_000);
 
@@ -13,7 +14,7 @@ const backend: Backend = {
   name: 'postgres',
   create: async (_, caps) => {
     const url = await server.database();
-    return { open: () => openPostgres({ url, caps }) };
+    return { open: () => openPostgres({ url, caps, log: keptLog() }) };
   },
 };
 

