@@ -33,7 +33,7 @@ async function shows(t: Test, paths: readonly string[], change: () => Promise<{ 
     ).flatMap((replies) => replies.map((reply) => reply.status));
   const took = await timeUntil(async () => !(await statuses()).includes(304));
   t.ok(took < SECOND, `shown after ${Math.round(took)} ms`);
-  for (let i = 0; i < 5; i += 1) t.notOk((await statuses()).includes(304), 'and never again as it was');
+  for (let i = 0; i < 2; i += 1) t.notOk((await statuses()).includes(304), 'and never again as it was');
 }
 
 t.test('every change through one container shows through all within a second', async (t) => {
@@ -92,14 +92,14 @@ t.test('a password that one container changes is the one in the others at once',
 });
 
 t.test('a new name that all containers are sent at once is one feed with all notes', async (t) => {
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const name = `snipe-${round}`;
     const posts = Array.from({ length: 12 }, (_, i) =>
       new FeedClient(services[i % 3]!.url, name).post(`${i}`),
     );
     const replies = await Promise.all(posts);
     t.same(new Set(replies.map(({ status }) => status)), new Set([201]));
-    t.equal(new Set(replies.map(({ json }) => json.read_url)).size, 1);
+    t.equal(new Set(replies.map(({ json }) => readIdIn(json.read_url))).size, 1);
     for (const { url } of services) t.equal((await new FeedClient(url, name).list()).json.notes.length, 12);
   }
 });

@@ -1,0 +1,122 @@
+/** Three containers on one PostgreSQL, and what breaks between them: nothing acknowledged is lost, nothing old is shown. */
+import t, { type Test } from 'tap';
+import { askAll, listenersOf, startContainers, timeUntil } from '../support/containers.ts';
+import { eventually } from '../support/eventually.ts';
+import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { ask, type Reply } from '../support/service.ts';
+import type { ServiceProcess } from '../support/service-process.ts';
+
+const SECOND = 1_000;
+
+const server = await PostgresServer.start(t, UNSYNCED);
+const database = await server.database();
+/** An hour before what it was, 3 s after the start. */
+const clockThatGoesBack = new URL('../support/clock-that-goes-back.mjs', import.meta.url).href;
+const services = await startContainers(t, database, [{}, {}, { flags: ['--import', clockThatGoesBack] }]);
+const [one, two, three] = services as [ServiceProcess, ServiceProcess, ServiceProcess];
+
+/** A feed with one note, and the path of its list. */
+async function feedOf(name: string) {
+  const posted = (await new FeedClient(one.url, name).post('first')).json;
+  return { name, path: `/api/v1/read/${readIdIn(posted.read_url)}/notes` };
+}
+
+type Feed = Awaited<ReturnType<typeof feedOf>>;
+
+/** Posts through a container, and expects all others to show it to whoever asks a second later, with the old tag too. */
+async function postShows(t: Test, { name, path }: Feed, through: ServiceProcess, text: string) {
+  const tags = (await askAll(services, path)).map(({ headers }) => headers.get('etag')!);
+  t.equal((await new FeedClient(through.url, name).post(text)).status, 201);
+  const took = await timeUntil(async () => {
+    const replies = await Promise.all(tags.map((tag) => askAll(services, path, { 'if-none-match': tag })));
+    const shows = ({ status, json }: Reply) =>
+      status === 200 && json.notes.some(({ content }: { content: string }) => content === text);
+    return replies.flat().every(shows);
+  });
+  t.ok(took < SECOND, `${text} is shown after ${Math.round(took)} ms`);
+}
+
+/** Whether all containers keep what they answer, as they do when they hear of changes. */
+function allHear(): Promise<boolean> {
+  return eventually(async () => (await listenersOf(server, database)).length === services.length);
+}
+
+t.test('connections that hear of changes are cut: nothing old is shown, and they come back', async (t) => {
+  const feed = await feedOf('dunlin');
+  for (const round of [1, 2]) {
+    t.ok(await allHear());
+    const before = await listenersOf(server, database);
+    for (const pid of before) process.kill(pid, 'SIGTERM');
+    await postShows(t, feed, one, `while cut ${round}`);
+    t.ok(await allHear());
+    t.notOk((await listenersOf(server, database)).some((pid) => before.includes(pid)));
+    await postShows(t, feed, two, `afterwards ${round}`);
+  }
+});
+
+t.test('connections that hear of changes hang: nothing old is shown', async (t) => {
+  const feed = await feedOf('knot');
+  t.ok(await allHear());
+  const hanging = await listenersOf(server, database);
+  for (const pid of hanging) process.kill(pid, 'SIGSTOP');
+  try {
+    await postShows(t, feed, one, 'while they hang');
+    await postShows(t, feed, three, 'while they still hang');
+  } finally {
+    for (const pid of hanging) process.kill(pid, 'SIGCONT');
+  }
+  t.ok(await allHear());
+  await postShows(t, feed, two, 'afterwards');
+});
+
+t.test('PostgreSQL crashes in the middle of posts through all containers', async (t) => {
+  const feed = await feedOf('godwit');
+  const acknowledged: string[] = [];
+  const statuses = new Set<number>();
+  let isOver = false;
+  const posting = services.map(async ({ url }, i) => {
+    for (let n = 0; !isOver; n += 1) {
+      const { status } = await new FeedClient(url, feed.name).post(`note ${i}.${n}`);
+      statuses.add(status);
+      if (status === 201) acknowledged.push(`note ${i}.${n}`);
+    }
+  });
+  t.ok(await eventually(() => acknowledged.length > 20));
+  await server.stop('SIGQUIT');
+  const isReady = async () => (await askAll(services, '/health/ready')).map(({ status }) => status);
+  t.ok(await eventually(async () => (await isReady()).every((status) => status === 503)));
+  const took = await timeUntil(async () =>
+    (await askAll(services, feed.path)).every(({ status }) => status === 503),
+  );
+  t.ok(took < 2 * SECOND, 'what was kept is not shown for long');
+  await server.start();
+  t.ok(await eventually(async () => (await isReady()).every((status) => status === 200)));
+  const before = acknowledged.length;
+  t.ok(await eventually(() => acknowledged.length > before + 20));
+  isOver = true;
+  await Promise.all(posting);
+  t.same(statuses, new Set([201, 503]));
+  const stored = new Set<string>();
+  for (let query = '?limit=100'; query !== ''; ) {
+    const { notes, next } = (await ask(`${two.url}${feed.path}${query}`)).json;
+    for (const { content } of notes) stored.add(content);
+    query = next === null ? '' : `?limit=100&before=${encodeURIComponent(next)}`;
+  }
+  t.same(
+    acknowledged.filter((text) => !stored.has(text)),
+    [],
+  );
+  t.ok(await allHear());
+  await postShows(t, feed, one, 'afterwards');
+});
+
+t.test('the clock of a container that went back hides nothing', async (t) => {
+  const feed = await feedOf('curlew');
+  const posted = async () => (await new FeedClient(three.url, feed.name).post()).json.id.slice(0, 15);
+  const anHourAgo = new Date(Date.now() - 3_000 * SECOND).toISOString().replace(/[-:]/g, '');
+  t.ok(await eventually(async () => (await posted()) < anHourAgo), 'it went back');
+  for (const [i, service] of [one, three, two, three, one].entries()) {
+    await postShows(t, feed, service, `note ${i}`);
+  }
+});
