@@ -42,7 +42,7 @@ const LEFTOVER_MS = 1_000;
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
   // Loaded only where it is asked for: without it nothing is counted.
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
-  const { storage, secret } = await openStorage(config, log, { owner, commits: metrics?.commits });
+  const { storage, secret, counts } = await openStorage(config, log, { owner, commits: metrics?.commits });
   // Pools of their own: a text that takes long to read must keep no other work from being done.
   const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
   const checks = new WorkerPool(ofWorkers);
@@ -57,7 +57,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const pools = { checks, parsing, texts, hashing };
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
-  const access = new Access({ ...config, passwords });
+  const access = new Access({ ...config, passwords, counts });
   const record = eventLog(log);
   const placing = new PictureTexts(texts, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });

@@ -3,6 +3,7 @@ import { Refusal, type RefusalCode } from '../refusals.ts';
 import type { Feed } from '../storage/storage.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
+import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
 
 /** A request, as far as it says who asks. */
 export interface Caller {
@@ -18,6 +19,8 @@ export interface AccessParts {
   /** Writes per client per minute, and separately wrong passwords; 0 turns both limits off. */
   readonly rateLimit: number;
   readonly passwords: Pick<Passwords, 'verify'>;
+  /** Where other containers count the same clients; without it there are none. */
+  readonly counts?: SharedCounts | undefined;
   /** A clock in ms that never goes back. */
   readonly now?: () => number;
 }
@@ -30,29 +33,32 @@ export class Access {
   /** Digest of the instance password, so that comparing takes the same time whatever is sent. */
   readonly #expected: Buffer | undefined;
   readonly #passwords: Pick<Passwords, 'verify'>;
-  readonly #writes: RateLimit;
-  readonly #wrongPasswords: RateLimit;
+  readonly #writes: RateLimit | SharedRateLimit;
+  readonly #wrongPasswords: RateLimit | SharedRateLimit;
 
-  constructor({ password, rateLimit, passwords, now = () => performance.now() }: AccessParts) {
+  constructor({ password, rateLimit, passwords, counts, now = () => performance.now() }: AccessParts) {
     this.#expected = password === undefined ? undefined : digest(password);
     this.#passwords = passwords;
-    this.#writes = new RateLimit({ perMinute: rateLimit, now });
-    this.#wrongPasswords = new RateLimit({ perMinute: rateLimit, now });
+    const limit = (kind: string) =>
+      counts
+        ? new SharedRateLimit({ perMinute: rateLimit, now, counts, kind })
+        : new RateLimit({ perMinute: rateLimit, now });
+    this.#writes = limit('write');
+    this.#wrongPasswords = limit('wrong password');
   }
 
   /**
    * Lets through who has the instance password, where there is one. To be asked first, before anything is
-   * looked up: nothing here depends on what is stored.
+   * looked up: nothing here depends on what is stored. A promise where other containers have to be asked.
    * @throws Refusal `auth`, `too_many_attempts`
    */
-  instance(caller: Caller): void {
+  instance(caller: Caller): void | Promise<void> {
     if (this.#expected === undefined) return;
     const token = bearerToken(caller.header('authorization'));
     if (token === undefined)
       throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
-    this.#refuseGuesser(caller);
     const isRight = timingSafeEqual(digest(token), this.#expected);
-    this.#settle(caller, isRight, 'That is not the password of this instance.');
+    return this.#settle(caller, isRight, 'That is not the password of this instance.');
   }
 
   /**
@@ -67,36 +73,46 @@ export class Access {
     if (feed?.passwordHash === undefined) return;
     if (password === undefined)
       throw new Refusal('auth', 'This feed has a password: send it as X-Feed-Password.');
-    this.#refuseGuesser(caller);
+    await this.#refuseGuesser(caller);
     const isRight = await this.#passwords.verify(feed.passwordHash, password);
-    this.#settle(caller, isRight, 'That is not the password of this feed.');
+    await this.#settle(caller, isRight, 'That is not the password of this feed.');
   }
 
   /**
-   * Counts a write.
+   * Counts a write. A promise where other containers have to be asked.
    * @throws Refusal `rate_limited`
    */
-  write({ client }: Caller): void {
-    const seconds = this.#writes.take(client);
-    if (seconds !== undefined) throw tooMuch('rate_limited', 'Too many changes', seconds);
+  write({ client }: Caller): void | Promise<void> {
+    return whenKnown(this.#writes.take(client), (seconds) => {
+      if (seconds !== undefined) throw tooMuch('rate_limited', 'Too many changes', seconds);
+    });
   }
 
   /** Turns away a client over the limit before its password costs anything. */
-  #refuseGuesser({ client }: Caller): void {
-    const seconds = this.#wrongPasswords.peek(client);
-    if (seconds !== undefined) throw tooMuch('too_many_attempts', 'Too many wrong passwords', seconds);
+  #refuseGuesser({ client }: Caller): void | Promise<void> {
+    return whenKnown(this.#wrongPasswords.peek(client), refuseGuess);
   }
 
   /**
    * Counts a wrong password and refuses it. Of passwords checked at once, what comes out once the client is
    * over the limit says nothing of them, or one could guess beyond it.
    */
-  #settle(caller: Caller, isRight: boolean, message: string): void {
-    this.#refuseGuesser(caller);
-    if (isRight) return;
-    this.#wrongPasswords.take(caller.client);
-    throw new Refusal('auth', message);
+  #settle(caller: Caller, isRight: boolean, message: string): void | Promise<void> {
+    if (isRight) return this.#refuseGuesser(caller);
+    return whenKnown(this.#wrongPasswords.take(caller.client), (seconds) => {
+      refuseGuess(seconds);
+      throw new Refusal('auth', message);
+    });
   }
+}
+
+/** Goes on at once where the value is there: only other containers have to be waited for. */
+function whenKnown<T>(value: T | Promise<T>, goOn: (value: T) => void): void | Promise<void> {
+  return value instanceof Promise ? value.then(goOn) : goOn(value);
+}
+
+function refuseGuess(seconds: number | undefined): void {
+  if (seconds !== undefined) throw tooMuch('too_many_attempts', 'Too many wrong passwords', seconds);
 }
 
 /** The token of an `Authorization` header (RFC 6750 §2.1); undefined for any other scheme. */

@@ -25,7 +25,7 @@ export class Guard {
    * @throws Refusal `auth`, `too_many_attempts`, `invalid_feed`, `not_found`
    */
   async owned(exchange: Exchange): Promise<Feed> {
-    this.#parts.access.instance(exchange);
+    await this.#parts.access.instance(exchange);
     return this.#existing(await this.feed(exchange, nameOf(exchange)));
   }
 
@@ -34,9 +34,9 @@ export class Guard {
    * @throws Refusal also `rate_limited`
    */
   async changed(exchange: Exchange): Promise<Feed> {
-    this.#parts.access.instance(exchange);
+    await this.#parts.access.instance(exchange);
     const feed = await this.feed(exchange, nameOf(exchange));
-    this.#parts.access.write(exchange);
+    await this.#parts.access.write(exchange);
     return this.#existing(feed);
   }
 
@@ -46,7 +46,7 @@ export class Guard {
    */
   async posted(exchange: Exchange): Promise<{ name: FeedName; feed: Feed | undefined }> {
     const { access, reservedFeeds, reservedPassword } = this.#parts;
-    access.instance(exchange);
+    await access.instance(exchange);
     const name = nameOf(exchange);
     if (ROUTE_NAMES.has(name)) throw reserved();
     const isReserved = reservedFeeds.has(name);
@@ -56,7 +56,7 @@ export class Guard {
     });
     // They are made at the start, with the password: nobody makes one with his own, or posts to one without.
     if (isReserved && feed?.passwordHash === undefined) throw reserved();
-    access.write(exchange);
+    await access.write(exchange);
     return { name, feed };
   }
 

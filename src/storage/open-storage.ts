@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import type { SharedCounts } from '../access/shared-rate-limit.ts';
 import type { Config } from '../config.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -12,13 +13,22 @@ import type { Storage } from './storage.ts';
 
 type StorageSettings = Pick<
   Config,
-  'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds' | 'maxNotesPerFeed' | 'maxImagesPerFeed'
+  | 'rateLimit'
+  | 'storage'
+  | 'dataDir'
+  | 'database'
+  | 'secret'
+  | 'maxFeeds'
+  | 'maxNotesPerFeed'
+  | 'maxImagesPerFeed'
 >;
 
 export interface OpenedStorage {
   readonly storage: Storage;
   /** What signs and hashes: the one set, else the one that the files hold. */
   readonly secret: Uint8Array;
+  /** Where several containers count what clients do; without it there is one container. */
+  readonly counts?: SharedCounts;
 }
 
 /**
@@ -43,5 +53,6 @@ export async function openStorage(
     return { storage: await openSqlite({ ...parts, file: databasePath(settings) }), secret };
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
-  return { storage: await openPostgres({ ...parts, url: database.url }), secret };
+  const opened = await openPostgres({ ...parts, url: database.url });
+  return { storage: opened, secret, counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }) };
 }

@@ -7,6 +7,7 @@ import { ServiceProcess } from '../support/service-process.ts';
 import { edits, NEW, NO_CAPS, post } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { tally } from './contract-edits.ts';
+import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
 
 t.setTimeout(120_000);
@@ -14,7 +15,7 @@ t.setTimeout(120_000);
 const server = await PostgresServer.start(t);
 const name = feedName('feed');
 const SETTINGS = { SERVICE_STORAGE: 'postgres', SERVICE_SECRET: 'a secret of tests that is long enough' };
-const refused = (url: string) => openPostgres({ url, caps: NO_CAPS });
+const refused = (url: string) => openPostgres({ url, caps: NO_CAPS, log: keptLog() });
 
 t.test(
   'a database that cannot be used is refused with a sentence that holds nothing of its address',

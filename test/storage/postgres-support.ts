@@ -1,6 +1,7 @@
 import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { NO_CAPS } from '../support/storing.ts';
+import { keptLog } from './files-support.ts';
 
 interface Teardown {
   teardown(work: () => unknown): void;
@@ -12,7 +13,7 @@ export async function opened(
   url: string,
   options: Partial<PostgresOptions> = {},
 ): Promise<Storage> {
-  const storage = await openPostgres({ url, caps: NO_CAPS, ...options });
+  const storage = await openPostgres({ url, caps: NO_CAPS, log: keptLog(), ...options });
   t.teardown(() => storage.close());
   return storage;
 }

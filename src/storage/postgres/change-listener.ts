@@ -9,6 +9,8 @@ const PAUSE = 250;
  * show in the others within a second.
  */
 const TRUSTED = 800;
+/** How long a listener that is gone is still counted, in ms: what it let clients do is counted for as long. */
+const COUNTED = 60_000;
 /** What the connection calls itself (`pg_stat_activity.application_name`), of which every container has one. */
 const LISTENER_NAME = 'note-feed-listener';
 
@@ -37,6 +39,7 @@ export class ChangeListener {
   readonly #closing = new AbortController();
   #hears: boolean | undefined;
   #listeners = 1;
+  #countedAt = 0;
   #client: Client | undefined;
   /** Fires when the last round trip began too long ago; nobody who trusts in what is heard has to look at a clock. */
   #expiry: NodeJS.Timeout | undefined;
@@ -58,7 +61,7 @@ export class ChangeListener {
     return this.#hears === true;
   }
 
-  /** How many processes listened when that was last known, this one included. */
+  /** How many processes listened at a time within the last minute, this one included. */
   get listeners(): number {
     return this.#listeners;
   }
@@ -102,7 +105,11 @@ export class ChangeListener {
 
   async #beat(client: Client): Promise<void> {
     const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
-    this.#listeners = row?.listeners ?? 1;
+    const listeners = row?.listeners ?? 1;
+    const now = performance.now();
+    if (listeners < this.#listeners && now - this.#countedAt < COUNTED) return;
+    this.#listeners = listeners;
+    this.#countedAt = now;
   }
 
   #disconnect(): void {

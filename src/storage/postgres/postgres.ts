@@ -25,6 +25,7 @@ import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
 import { type Changed, Changes } from './changes.ts';
 import { Clearing } from './clearing.ts';
+import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
 import { Database, type Transaction } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -47,7 +48,7 @@ export interface PostgresOptions {
  * Opens the storage in a PostgreSQL database (spec.md, "Storage on the database backends"), which several processes
  * may use. Throws an error with a sentence for the operator when it cannot be used.
  */
-export async function openPostgres(options: PostgresOptions): Promise<Storage> {
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {
   try {
     await refuseDuringMove(options.url);
     await migrate(options.url);
@@ -57,7 +58,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   }
 }
 
-class PostgresStorage implements Storage {
+/** A storage that several processes may use. */
+export class PostgresStorage implements Storage {
   readonly #database: Database;
   readonly #caps: Caps;
   readonly #commits: CommitObserver | undefined;
@@ -165,6 +167,12 @@ class PostgresStorage implements Storage {
   onHearing(listener: (hears: boolean) => void): void {
     this.#hearingListeners.push(listener);
     if (!this.#changesElsewhere?.hears) listener(false);
+  }
+
+  /** Counts of clients that the processes share. */
+  clientCounts(options: Pick<ClientCountsOptions, 'secret' | 'perMinute'>): ClientCounts {
+    const containers = () => this.#changesElsewhere?.listeners ?? 1;
+    return new ClientCounts({ ...options, database: this.#database, containers });
   }
 
   check(): Promise<void> {

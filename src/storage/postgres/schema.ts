@@ -9,7 +9,8 @@ import { connectionOptions } from './connection-options.ts';
  * `to_clear` that notes are still to be cleared away. No index has a column that every post changes, so that posts
  * update the row in place. The one row of `feed_count` is locked by whoever makes or deletes a feed. `notes.type` is
  * the place in md, png, jpg, gif, webp. Pictures do not get smaller by compression, and parts of what is not
- * compressed can be read. Ids and tags are ordered by their bytes.
+ * compressed can be read. Ids and tags are ordered by their bytes. `client_counts` may be lost in a crash: it holds what
+ * each client did within the last minute, by second at most (`ClientCounts`).
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -53,7 +54,14 @@ const MIGRATIONS: readonly string[] = [
      id text COLLATE "C" NOT NULL,
      type smallint NOT NULL,
      PRIMARY KEY (feed, tag, created_at, id, type)
-   );`,
+   );
+
+   CREATE UNLOGGED TABLE client_counts (
+     client text COLLATE "C" PRIMARY KEY,
+     times bigint[] NOT NULL,
+     counts integer[] NOT NULL,
+     granted integer NOT NULL
+   ) WITH (fillfactor = 50);`,
 ];
 
 /** The version that this program reads and writes. */
@@ -64,7 +72,7 @@ const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
 const VERSION_TABLE = 'note_feed_schema';
-const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags'];
+const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags', 'client_counts'];
 
 /** The database is not one that this program can use. Its message is a sentence for the operator. */
 export class WrongDatabase extends Error {}
