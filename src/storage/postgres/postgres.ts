@@ -27,13 +27,14 @@ import { type Changed, Changes } from './changes.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
-import { Database, type Transaction } from './database.ts';
+import { Database } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { refuseDuringMove } from './move-lock.ts';
 import { type Post, Posts, type PostsDone } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
+import type { Transaction } from './transaction.ts';
 
 export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
