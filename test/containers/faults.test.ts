@@ -42,6 +42,39 @@ function allHear(): Promise<boolean> {
   return eventually(async () => (await listenersOf(server, database)).length === services.length);
 }
 
+/** Posts through all containers, one note after the other through each, until it is stopped or the container is gone. */
+function postThroughAll({ name }: Feed) {
+  const acknowledged: string[] = [];
+  const statuses = new Set<number>();
+  let isOver = false;
+  const posting = services.map(async (service, i) => {
+    for (let n = 0; !isOver && service.isRunning; n += 1) {
+      const text = `note ${i}.${n}`;
+      const reply = await new FeedClient(service.url, name).post(text).catch(() => undefined);
+      if (reply) statuses.add(reply.status);
+      if (reply?.status === 201) acknowledged.push(text);
+    }
+  });
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(posting);
+  };
+  return { acknowledged, statuses, stop };
+}
+
+/** Which of the texts are not there. */
+async function lostOf({ path }: Feed, texts: readonly string[]): Promise<string[]> {
+  const stored = new Set<string>();
+  for (let query: string | undefined = ''; query !== undefined; ) {
+    const { notes, next }: { notes: { content: string }[]; next: string | null } = (
+      await ask(`${two.url}${path}?limit=100${query}`)
+    ).json;
+    for (const { content } of notes) stored.add(content);
+    query = next === null ? undefined : `&before=${encodeURIComponent(next)}`;
+  }
+  return texts.filter((text) => !stored.has(text));
+}
+
 t.test('connections that hear of changes are cut: nothing old is shown, and they come back', async (t) => {
   const feed = await feedOf('dunlin');
   for (const round of [1, 2]) {
@@ -72,16 +105,7 @@ t.test('connections that hear of changes hang: nothing old is shown', async (t) 
 
 t.test('PostgreSQL crashes in the middle of posts through all containers', async (t) => {
   const feed = await feedOf('godwit');
-  const acknowledged: string[] = [];
-  const statuses = new Set<number>();
-  let isOver = false;
-  const posting = services.map(async ({ url }, i) => {
-    for (let n = 0; !isOver; n += 1) {
-      const { status } = await new FeedClient(url, feed.name).post(`note ${i}.${n}`);
-      statuses.add(status);
-      if (status === 201) acknowledged.push(`note ${i}.${n}`);
-    }
-  });
+  const { acknowledged, statuses, stop } = postThroughAll(feed);
   t.ok(await eventually(() => acknowledged.length > 20));
   await server.stop('SIGQUIT');
   const isReady = async () => (await askAll(services, '/health/ready')).map(({ status }) => status);
@@ -94,19 +118,9 @@ t.test('PostgreSQL crashes in the middle of posts through all containers', async
   t.ok(await eventually(async () => (await isReady()).every((status) => status === 200)));
   const before = acknowledged.length;
   t.ok(await eventually(() => acknowledged.length > before + 20));
-  isOver = true;
-  await Promise.all(posting);
+  await stop();
   t.same(statuses, new Set([201, 503]));
-  const stored = new Set<string>();
-  for (let query = '?limit=100'; query !== ''; ) {
-    const { notes, next } = (await ask(`${two.url}${feed.path}${query}`)).json;
-    for (const { content } of notes) stored.add(content);
-    query = next === null ? '' : `?limit=100&before=${encodeURIComponent(next)}`;
-  }
-  t.same(
-    acknowledged.filter((text) => !stored.has(text)),
-    [],
-  );
+  t.same(await lostOf(feed, acknowledged), []);
   t.ok(await allHear());
   await postShows(t, feed, one, 'afterwards');
 });
@@ -119,4 +133,19 @@ t.test('the clock of a container that went back hides nothing', async (t) => {
   for (const [i, service] of [one, three, two, three, one].entries()) {
     await postShows(t, feed, service, `note ${i}`);
   }
+});
+
+t.test('a container is killed in the middle of posts through all', async (t) => {
+  const feed = await feedOf('avocet');
+  const { acknowledged, statuses, stop } = postThroughAll(feed);
+  t.ok(await eventually(() => acknowledged.length > 30));
+  await three.kill('SIGKILL');
+  const before = acknowledged.length;
+  t.ok(await eventually(() => acknowledged.length > before + 20), 'the others go on');
+  await stop();
+  t.same(statuses, new Set([201]));
+  t.same(await lostOf(feed, acknowledged), []);
+  services.splice(2, 1, ...(await startContainers(t, database, [{}])));
+  t.ok(await allHear());
+  await postShows(t, feed, services[2]!, 'through the one that took its place');
 });
