@@ -6,15 +6,18 @@ import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
 
 const server = await PostgresServer.start(t, UNSYNCED);
 
+const LISTENERS = `SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'note-feed-listener'`;
+
 /** A listener, and what it was told in order. */
-async function listening(t: Test) {
+async function listening(t: Test, database?: string) {
   const told: (string | boolean)[] = [];
   const times: number[] = [];
   const tell = (what: string | boolean) => {
     told.push(what);
     times.push(performance.now());
   };
-  const url = await server.database();
+  const url = database ?? (await server.database());
   const ignore = () => {};
   const listener = await ChangeListener.start({
     connection: { connectionString: url },
@@ -25,14 +28,14 @@ async function listening(t: Test) {
   });
   t.teardown(() => listener.close());
   return {
+    url,
     told,
     listener,
     notify: (payload: string) => server.sql(url, `SELECT pg_notify('changes', $1)`, [payload]),
     /** When it was told so for the last time, ms. */
     toldAt: (what: string | boolean) => times[told.lastIndexOf(what)]!,
     backend: async () => {
-      const sql = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'note-feed-listener'`;
-      const [row] = await server.sql(url, sql);
+      const [row] = await server.sql(url, LISTENERS);
       return Number(row?.pid);
     },
     async until(...expected: (string | boolean)[]) {
@@ -47,6 +50,20 @@ t.test('notices are heard in order', async (t) => {
   await notify('first');
   await notify('second');
   await until(true, 'first', 'second');
+});
+
+t.test('listeners know how many there are, or were within the last minute', async (t) => {
+  const { listener, url } = await listening(t);
+  t.equal(listener.listeners, 1);
+  const other = await listening(t, url);
+  t.equal(other.listener.listeners, 2);
+  while (listener.listeners < 2) await wait(10);
+  await other.listener.close();
+  const isGone = async () => (await server.sql(url, LISTENERS)).length === 1;
+  while (!(await isGone())) await wait(10);
+  // Longer than the pause between two counts.
+  await wait(400);
+  t.equal(listener.listeners, 2);
 });
 
 t.test('a connection that is cut is replaced, and what was missed meanwhile is said to be', async (t) => {

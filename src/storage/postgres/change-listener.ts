@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Client, type ClientConfig, type Notification } from 'pg';
 import type { Log } from '../../telemetry/log.ts';
 
-/** The pause between two round trips, and before another connection is tried, in ms. */
-const PAUSE = 250;
+/** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
+const INTERVAL = 250;
 /**
  * How long what a round trip showed is taken for true, from its beginning, in ms. What one container stores has to
  * show in the others within a second.
@@ -19,6 +19,7 @@ const COUNT_LISTENERS =
   'SELECT count(*)::integer AS listeners FROM pg_stat_activity ' +
   `WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
 
+/** Where changes are told, and who is to hear of them. */
 export interface ChangeListenerOptions {
   readonly connection: ClientConfig;
   readonly channel: string;
@@ -75,8 +76,9 @@ export class ChangeListener {
   }
 
   async #run(): Promise<void> {
-    while (!this.#closing.signal.aborted) {
-      await this.#pause();
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const nextAt = performance.now() + INTERVAL;
       try {
         if (this.#client) await this.#beat(this.#client);
         else await this.#connect();
@@ -84,6 +86,8 @@ export class ChangeListener {
         // What was heard stays true for its time, also without the connection.
         this.#disconnect();
       }
+      const left = Math.max(0, nextAt - performance.now());
+      await wait(left, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
@@ -137,10 +141,5 @@ export class ChangeListener {
     else if (this.#hears === false) log.warn('changes of other containers are heard of again');
     this.#hears = hears;
     onHearing(hears);
-  }
-
-  /** Ends at once when the listener is closed. */
-  async #pause(): Promise<void> {
-    await wait(PAUSE, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 }
