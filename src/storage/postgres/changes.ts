@@ -40,10 +40,11 @@ const FIND = statement<TaggedNote>(
   'find_note',
   'SELECT feed, id, type, created_at, metadata FROM notes WHERE feed = $1 AND id = $2 ORDER BY type LIMIT 1',
 );
-// Two versions of a file never have the same time: it says which one somebody reads.
+// Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
+// is what Last-Modified tells, and no container knows what the others have sent.
 const REPLACE = statement<NoteRow>(
   'replace_note',
-  `UPDATE notes SET content = $4::bytea, size = octet_length($4::bytea), sha256 = $5, modified_at = greatest(modified_at + 1, $6::bigint)
+  `UPDATE notes SET content = $4::bytea, size = octet_length($4::bytea), sha256 = $5, modified_at = greatest((modified_at / 1000 + 1) * 1000, $6::bigint)
    WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
 );
 const SET_METADATA = statement<NoteRow>(
