@@ -7,6 +7,8 @@ import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
 import { ask, type Reply } from '../support/service.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 
+t.setTimeout(240_000);
+
 const SECOND = 1_000;
 
 const server = await PostgresServer.start(t, UNSYNCED);

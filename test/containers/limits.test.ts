@@ -5,6 +5,8 @@ import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
 
+t.setTimeout(240_000);
+
 const LIMIT = 60;
 
 const server = await PostgresServer.start(t, UNSYNCED);

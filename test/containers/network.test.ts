@@ -10,6 +10,8 @@ import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
 import { ask, tempDir } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
+t.setTimeout(240_000);
+
 const SECOND = 1_000;
 
 t.test(

@@ -7,6 +7,8 @@ import { picture } from '../support/pictures.ts';
 import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
 import { ask } from '../support/service.ts';
 
+t.setTimeout(240_000);
+
 const SECOND = 1_000;
 
 const server = await PostgresServer.start(t, UNSYNCED);
