@@ -90,7 +90,7 @@ export class RawConnection {
         return taken;
       }
       if (this.#isClosed)
-        throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
+        throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1', 0, 500))}`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
