@@ -11,14 +11,17 @@ export interface RawResponse {
 export class RawConnection {
   readonly socket: Socket;
   readonly closed: Promise<void>;
-  #received: Buffer = Buffer.alloc(0);
+  /** What was received, from `#start` to `#end`; twice as large whenever it is full, for answers of many megabytes. */
+  #bytes = Buffer.alloc(4_096);
+  #start = 0;
+  #end = 0;
   #isClosed = false;
   #wake: () => void = () => {};
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (data) => {
-      this.#received = Buffer.concat([this.#received, data]);
+      this.#append(data);
       this.#wake();
     });
     socket.on('error', () => {});
@@ -80,17 +83,30 @@ export class RawConnection {
     }
   }
 
+  #append(data: Buffer): void {
+    const size = this.#end - this.#start;
+    if (this.#end + data.length > this.#bytes.length) {
+      const larger = Buffer.alloc(2 * (size + data.length));
+      this.#bytes.copy(larger, 0, this.#start, this.#end);
+      this.#bytes = larger;
+      this.#start = 0;
+      this.#end = size;
+    }
+    data.copy(this.#bytes, this.#end);
+    this.#end += data.length;
+  }
+
   /** Takes bytes off the front once `find` says how many. */
   async #until(find: (data: Buffer) => number): Promise<Buffer> {
     for (;;) {
-      const end = find(this.#received);
-      if (end !== -1) {
-        const taken = this.#received.subarray(0, end);
-        this.#received = this.#received.subarray(end);
-        return taken;
+      const received = this.#bytes.subarray(this.#start, this.#end);
+      const length = find(received);
+      if (length !== -1) {
+        this.#start += length;
+        return received.subarray(0, length);
       }
       if (this.#isClosed)
-        throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1', 0, 500))}`);
+        throw new Error(`closed after ${JSON.stringify(received.toString('latin1', 0, 500))}`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
