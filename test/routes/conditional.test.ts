@@ -6,10 +6,12 @@ import t from 'tap';
 import { eventually } from '../storage/files-support.ts';
 import { exactly } from '../support/exact-request.ts';
 import { picture } from '../support/pictures.ts';
+import { untilItRenders } from '../support/rendering.ts';
 import { post, start } from '../support/service.ts';
 
 const service = await start(t);
 const { url, dir } = service;
+await untilItRenders(url);
 
 /** A second that has just begun, so that what follows happens within it. */
 async function freshSecond(): Promise<void> {

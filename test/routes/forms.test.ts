@@ -6,6 +6,7 @@ import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { contents } from '../support/refused.ts';
+import { untilItRenders } from '../support/rendering.ts';
 import { ask, type Reply, start } from '../support/service.ts';
 
 const service = await start(t, { SERVICE_MAX_IMAGE_BYTES: '300000' });
@@ -141,6 +142,7 @@ t.test('without a text the title is for every picture', async (t) => {
 });
 
 t.test('RSS and JSON Feed show the pictures in the text and on their own', async (t) => {
+  await untilItRenders(url);
   const { json } = await new FeedClient(url, 'shown').postForm([field('text', '![A](a.png)'), png('a.png')]);
   const { read_url: readUrl, attachments } = json;
   const { file_url: fileUrl } = attachments[0];

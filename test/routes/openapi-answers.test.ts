@@ -4,9 +4,11 @@ import type { RefusalCode } from '../../src/refusals.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
+import { untilItRenders } from '../support/rendering.ts';
 import { start } from '../support/service.ts';
 
 const { url } = await start(t, { SERVICE_RESERVED_FEEDS: 'house', SERVICE_METRICS: '1' });
+await untilItRenders(url);
 const service = await DescribedService.of(url);
 const MARKDOWN = { 'content-type': 'text/markdown' };
 const PNG = { 'content-type': 'image/png' };
