@@ -1,5 +1,5 @@
 /** What editing does to the files themselves, and how it gets along with changes by hand. */
-import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -81,8 +81,11 @@ withFiles('a hand-placed note keeps its date when it is edited', async (t, { sto
   await post(storage, name, newNote('x'));
   const id = 'by hand' as NoteId;
   await writeFile(join(dir, name, '.by hand.md.json'), '{"tags": ["a"]}');
-  await writeFile(join(dir, name, 'by hand.md'), 'one');
-  await utimes(join(dir, name, 'by hand.md'), 1000, 1000.25);
+  // Put in its place with its date: the one that it is first seen with is kept.
+  const prepared = join(dir, 'by hand.md');
+  await writeFile(prepared, 'one');
+  await utimes(prepared, 1000, 1000.25);
+  await rename(prepared, join(dir, name, 'by hand.md'));
   t.ok(await eventually(async () => (await storage.note(name, id))?.createdAt === 1_000_250));
   const edited = await edits(storage).replace(name, id, Buffer.from('two'));
   t.match(edited, { createdAt: 1_000_250, meta: { tags: ['a'] } });
