@@ -1,6 +1,28 @@
+import type { NoteId } from '../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import { parseMeta, serializeMeta } from './metadata.ts';
-import type { NoteMeta } from './storage.ts';
+import type { Note, NoteMeta } from './storage.ts';
+
+/** What databases read of a note; of a picture without the content. */
+export interface NoteRow {
+  readonly id: NoteId;
+  readonly type: number;
+  readonly size: number;
+  readonly created_at: number;
+  readonly metadata: string | null;
+  readonly content: Uint8Array | null;
+}
+
+export function noteOf(row: NoteRow): Note {
+  return {
+    id: row.id,
+    type: NOTE_TYPES[row.type]!,
+    size: row.size,
+    createdAt: row.created_at,
+    meta: metaOf(row.metadata),
+    content: row.content ?? undefined,
+  };
+}
 
 /** How databases hold a type: its place among all. */
 export function typeNumber(type: NoteType): number {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
 import { dataFolder, opened } from './files-support.ts';
-import { isWhole, listedAreWhole, postAndKill } from './kills.ts';
+import { listedAreWhole, nothingIsLost, postAndKill } from './kills.ts';
 
 const KILLS = 12;
 
@@ -15,10 +15,7 @@ t.test(
     const dir = await dataFolder(t);
     const lines = await postAndKill(dir, 'files', KILLS);
     const storage = await opened(t, dir);
-    const lost = [];
-    for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);
-    t.same(lost, []);
-    t.ok(lines.length > KILLS, `${lines.length} notes were acknowledged`);
+    await nothingIsLost(t, storage, lines, KILLS);
     const names = (await readdir(dir, { recursive: true })).filter((name) =>
       /\.(tmp|intent)-nfs-/.test(name),
     );

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Test } from 'tap';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { BackendName } from '../support/open-backend.ts';
@@ -31,8 +32,24 @@ async function killedOnce(place: string, backend: BackendName): Promise<string[]
   return output.split('\n').slice(0, -1);
 }
 
+/** Nothing that was acknowledged before any of the kills is lost, and no part of a request is listed. */
+export async function nothingIsLost(
+  t: Test,
+  storage: Storage,
+  lines: readonly string[],
+  kills: number,
+): Promise<void> {
+  const lost = [];
+  for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);
+  t.same(lost, []);
+  t.ok(lines.length > kills, `${lines.length} notes were acknowledged`);
+  const feeds = new Set(lines.map((line) => line.split(' ')[0] as FeedName));
+  for (const feed of feeds)
+    if (!(await listedAreWhole(storage, feed))) t.fail('a part of a request is listed');
+}
+
 /** The note that a printed line tells of is there, and is what was posted. */
-export async function isWhole(storage: Storage, line: string): Promise<boolean> {
+async function isWhole(storage: Storage, line: string): Promise<boolean> {
   const [feed, file, length] = line.split(' ') as [FeedName, NoteFile, string];
   const { id, type } = parseNoteFile(file)!;
   const note = await storage.note(feed, id);

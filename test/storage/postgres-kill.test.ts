@@ -1,7 +1,6 @@
 import t from 'tap';
-import type { FeedName } from '../../src/feeds/names.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { isWhole, listedAreWhole, postAndKill } from './kills.ts';
+import { nothingIsLost, postAndKill } from './kills.ts';
 import { opened } from './postgres-support.ts';
 
 const KILLS = 5;
@@ -13,11 +12,5 @@ t.test('no kill loses an acknowledged note, or leaves a part of a request', asyn
   const url = await server.database();
   const lines = await postAndKill(url, 'postgres', KILLS);
   const storage = await opened(t, url);
-  const lost = [];
-  for (const line of lines) if (!(await isWhole(storage, line))) lost.push(line);
-  t.same(lost, []);
-  t.ok(lines.length > KILLS, `${lines.length} notes were acknowledged`);
-  const feeds = new Set(lines.map((line) => line.split(' ')[0] as FeedName));
-  for (const feed of feeds)
-    if (!(await listedAreWhole(storage, feed))) t.fail('a part of a request is listed');
+  await nothingIsLost(t, storage, lines, KILLS);
 });

@@ -1,7 +1,7 @@
 import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import { type Counts, countOf, readIdTaken, refuseBeyond } from '../refused-writes.ts';
 import type {
   AllowedFeed,
@@ -17,7 +17,7 @@ import type { ChangedFeed } from './change-notice.ts';
 import { isUniqueViolation } from './failures.ts';
 import { counted, countFeeds, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, type TaggedNote } from './note-rows.ts';
-import { type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+import { type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 

@@ -8,20 +8,12 @@ import {
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
-import { typeNumber } from '../note-columns.ts';
+import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import type { Feed, Note, Page, PageQuery } from '../storage.ts';
 import type { Database } from './database.ts';
 import { Lookups } from './lookups.ts';
-import {
-  CONTENTLESS_COLUMNS,
-  FEED_COLUMNS,
-  type FeedRow,
-  feedOf,
-  NOTE_COLUMNS,
-  type NoteRow,
-  noteOf,
-} from './rows.ts';
+import { CONTENTLESS_COLUMNS, FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 import { statement } from './statement.ts';
 
 /** Bytes of a note come in pieces of so many: the client makes them of text twice as long, in one go. */

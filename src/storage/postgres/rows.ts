@@ -1,7 +1,5 @@
-import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
-import { NOTE_TYPES } from '../../feeds/note-types.ts';
-import { metaOf } from '../note-columns.ts';
-import type { Feed, Note } from '../storage.ts';
+import type { FeedName, NoteFile, ReadId } from '../../feeds/names.ts';
+import type { Feed } from '../storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
@@ -26,15 +24,6 @@ export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
 
-export interface NoteRow {
-  readonly id: NoteId;
-  readonly type: number;
-  readonly size: number;
-  readonly created_at: number;
-  readonly metadata: string | null;
-  readonly content: Uint8Array | null;
-}
-
 export function feedOf(row: FeedRow): Feed {
   return {
     key: String(row.id),
@@ -48,16 +37,5 @@ export function feedOf(row: FeedRow): Feed {
     changedAt: row.changed_at,
     noteCount: row.note_count,
     imageCount: row.image_count,
-  };
-}
-
-export function noteOf(row: NoteRow): Note {
-  return {
-    id: row.id,
-    type: NOTE_TYPES[row.type]!,
-    size: row.size,
-    createdAt: row.created_at,
-    meta: metaOf(row.metadata),
-    content: row.content ?? undefined,
   };
 }

@@ -11,7 +11,7 @@ import {
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import { countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type {
   AllowedFeed,
@@ -25,7 +25,7 @@ import type {
   Replacement,
   Target,
 } from '../storage.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 
 /** What a write came to, and the read ids whose views are out of date with it: none when nothing changed. */
 export interface Changed<T> {

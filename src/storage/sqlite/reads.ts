@@ -9,10 +9,10 @@ import {
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
-import { typeNumber } from '../note-columns.ts';
+import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import type { Feed, Note, Page, PageQuery } from '../storage.ts';
 import type { Connection } from './connection.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS, type NoteRow, noteOf } from './rows.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 
 /** A place that is before every note, for the first page. */
 const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
