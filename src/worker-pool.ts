@@ -1,10 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { TimedTask } from '../workers/timed-task.ts';
+import type { LimitedTask } from '../workers/limited-task.ts';
 import { BACKGROUND_NICE } from './background.ts';
 import { Refusal } from './refusals.ts';
 
 const WORKERS = new URL('../workers/', import.meta.url).href;
-const TIMED_TASK = fileOf('timed-task');
+const LIMITED_TASK = fileOf('limited-task');
 /** A thread that has not begun by then counts as if it had, in ms. */
 const THREAD_START_MS = 30_000;
 /** What a thread's JavaScript values may take; a task that needs more fails, and only its thread with it. */
@@ -22,18 +24,22 @@ export interface WorkerPoolOptions {
   readonly observe?: ((work: string, ms: number) => void) | undefined;
 }
 
-export interface RunOptions {
-  /**
-   * Ends the task, and its thread, after so many ms, counted from when a ready thread has taken it: neither waiting
-   * in the queue nor the start of a thread counts.
-   */
-  readonly timeLimitMs?: number;
+/** What a task may take, counted from when a ready thread has taken it: no waiting, and no start of a thread, counts. */
+export interface TaskLimit {
+  readonly ms: number;
+  /** Time is for a task that somebody waits for. One that runs into CPU time is heavy, however busy the machine is. */
+  readonly counts: 'time' | 'cpu time';
 }
 
-/** A task ran into its time limit and was ended. */
+export interface RunOptions {
+  /** Ends the task beyond it, and its thread. */
+  readonly limit?: TaskLimit;
+}
+
+/** A task ran into its limit and was ended. */
 export class TaskTimeout extends Error {
-  constructor(limitMs: number) {
-    super(`A task ran longer than ${limitMs} ms`);
+  constructor({ ms, counts }: TaskLimit) {
+    super(`A task took more than ${ms} ms of ${counts}`);
     this.name = 'TaskTimeout';
   }
 }
@@ -139,26 +145,48 @@ export class WorkerPool {
     if (this.#running === 0) this.#drained?.resolve();
   }
 
-  async #execute(filename: string, task: unknown, { timeLimitMs }: RunOptions): Promise<unknown> {
+  async #execute(filename: string, task: unknown, { limit }: RunOptions): Promise<unknown> {
     this.#piscina ??= this.#start();
-    if (timeLimitMs === undefined) return this.#piscina.run(task, { filename });
-    const abort = new AbortController();
-    const begun = new Int32Array(new SharedArrayBuffer(4));
-    const timed: TimedTask = { work: filename, task, begun };
-    let timer: NodeJS.Timeout | undefined;
-    let isOver = false;
-    Promise.resolve(Atomics.waitAsync(begun, 0, 0, THREAD_START_MS).value).then(() => {
-      if (!isOver) timer = setTimeout(() => abort.abort(), timeLimitMs);
-    });
+    if (limit === undefined) return this.#piscina.run(task, { filename });
+    const takenBy = new Int32Array(new SharedArrayBuffer(4));
+    const limited: LimitedTask = { work: filename, task, takenBy };
+    const [abort, over] = [new AbortController(), new AbortController()];
+    this.#reached(limit, takenBy, over.signal).then(
+      () => abort.abort(),
+      () => {},
+    );
     try {
-      return await this.#piscina.run(timed, { filename: TIMED_TASK, signal: abort.signal });
+      return await this.#piscina.run(limited, { filename: LIMITED_TASK, signal: abort.signal });
     } catch (error) {
-      throw abort.signal.aborted ? new TaskTimeout(timeLimitMs) : error;
+      throw abort.signal.aborted ? new TaskTimeout(limit) : error;
     } finally {
-      isOver = true;
-      clearTimeout(timer);
+      over.abort();
     }
   }
+
+  /** Settles when a task has reached its limit; fails when it is over before. */
+  async #reached({ ms, counts }: TaskLimit, takenBy: Int32Array, over: AbortSignal): Promise<void> {
+    await Atomics.waitAsync(takenBy, 0, 0, THREAD_START_MS).value;
+    const thread = this.#piscina?.threads.find(({ threadId }) => threadId === takenBy[0]);
+    const used = thread && counts === 'cpu time' ? await cpuTimeOf(thread) : timeFromNow();
+    for (let left = ms; left > 0; left = ms - (await used()))
+      await delay(Math.ceil(left), undefined, { signal: over });
+  }
+}
+
+/** Ms that passed since the call of this. */
+function timeFromNow(): () => number {
+  const begunAt = performance.now();
+  return () => performance.now() - begunAt;
+}
+
+/** Ms of CPU that a thread used since the call of this. Fails when the thread is gone. */
+async function cpuTimeOf(thread: Worker): Promise<() => Promise<number>> {
+  const before = await thread.cpuUsage();
+  return async () => {
+    const { user, system } = await thread.cpuUsage(before);
+    return (user + system) / 1000;
+  };
 }
 
 /** The file of a kind of work, as Piscina wants it. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
+import { type TaskLimit, TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
 import type { PoolTask } from './fixtures/pool-work.ts';
 import { LOADING_MS } from './fixtures/slow-to-load.ts';
 
@@ -9,8 +9,8 @@ const BUSY = { name: 'Refusal', code: 'busy', headers: { 'retry-after': '1' } };
 function createPool(t: Test, options: Partial<WorkerPoolOptions> = {}) {
   const pool = new WorkerPool({ threads: 1, maxQueue: 2, ...options });
   t.teardown(() => pool.drain());
-  const run = (task: PoolTask, timeLimitMs?: number) =>
-    pool.run(WORK, task, timeLimitMs === undefined ? {} : { timeLimitMs });
+  const run = (task: PoolTask, ms?: number, counts: TaskLimit['counts'] = 'time') =>
+    pool.run(WORK, task, ms === undefined ? {} : { limit: { ms, counts } });
   return { pool, run, echo: (value: unknown) => run({ kind: 'echo', value }) };
 }
 
@@ -119,6 +119,18 @@ t.test('a task that never ends is ended by its time limit, and the next one gets
   t.equal(await next, 'next');
 });
 
+t.test('a limit of CPU time counts only what the thread itself uses', async (t) => {
+  const { run, echo } = createPool(t);
+  const holder = createHolder();
+  const held = run(holder.task, 200, 'cpu time');
+  await holder.taken();
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  holder.letGo();
+  t.equal(await held, 'let go');
+  await t.rejects(run({ kind: 'loop' }, 200, 'cpu time'), TaskTimeout);
+  t.equal(await echo('next'), 'next');
+});
+
 t.test('the time limit does not run while a task waits', async (t) => {
   const { run } = createPool(t);
   const holder = createHolder();
@@ -144,8 +156,10 @@ for (const kind of ['exit', 'unsendable', 'fill-heap'] as const) {
     const next = echo('next');
     await dying;
     t.equal(await next, 'next');
-    const error = await run({ kind }, 60_000).catch((thrown) => thrown);
-    t.ok(error instanceof Error && !(error instanceof TaskTimeout));
+    for (const counts of ['time', 'cpu time'] as const) {
+      const error = await run({ kind }, 60_000, counts).catch((thrown) => thrown);
+      t.ok(error instanceof Error && !(error instanceof TaskTimeout));
+    }
     t.equal(await echo('again'), 'again');
   });
 }
@@ -189,5 +203,5 @@ t.test('a pool without tasks is drained at once', async (t) => {
 t.test('the start of a thread and of its work does not count towards a time limit', async (t) => {
   const { pool } = createPool(t);
   const slow = new URL('fixtures/slow-to-load.ts', import.meta.url);
-  t.equal(await pool.run(slow, 'done', { timeLimitMs: LOADING_MS / 3 }), 'done');
+  t.equal(await pool.run(slow, 'done', { limit: { ms: LOADING_MS / 3, counts: 'time' } }), 'done');
 });

@@ -40,8 +40,8 @@ export class PictureTexts {
     return this.#turns.run(sender.client, async () => {
       if (sender.isAborted) throw new Refusal('timeout', 'The client has gone.');
       try {
-        const limit = { timeLimitMs: this.#timeLimitMs };
-        return (await this.#pool.run('rewrite-references', { bytes, pictures }, limit)) as Uint8Array;
+        const limit = { ms: this.#timeLimitMs, counts: 'time' } as const;
+        return (await this.#pool.run('rewrite-references', { bytes, pictures }, { limit })) as Uint8Array;
       } catch (cause) {
         throw this.#refusalOf(cause);
       }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../refusals.ts';
-import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
+import { ranOutOfMemory, type TaskLimit, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { escapedText } from './html.ts';
 
-/** The longest a text may take to render before readers get it as plain text, in ms. */
-const TIME_LIMIT = 2_000;
+/** The most a text may take to render, however busy the machine is; beyond it readers get it as plain text. */
+const LIMIT: TaskLimit = { ms: 2_000, counts: 'cpu time' };
 /** How many texts that took too much are remembered, so that no reader waits for them again. */
 const REMEMBERED_SLOW = 10_000;
 
@@ -35,7 +35,7 @@ export class Renderer {
   }
 
   /**
-   * The HTML of a note; its text in a `<pre>` when rendering takes too much time or memory. Undefined when it is not
+   * The HTML of a note; its text in a `<pre>` when rendering takes too much CPU time or memory. Undefined when it is not
    * known by `until`, after which nothing is begun, or when its thread died.
    * @param base what relative references are relative to
    * @throws Refusal `busy` when too many texts wait
@@ -88,7 +88,7 @@ export class Renderer {
   ): Promise<string | undefined> {
     try {
       const task = { markdown, base };
-      const html = (await this.#pool.run('render-markdown', task, { timeLimitMs: TIME_LIMIT })) as string;
+      const html = (await this.#pool.run('render-markdown', task, { limit: LIMIT })) as string;
       if (keep) this.#rendered.set(`${hash} ${base}`, html);
       return html;
     } catch (cause) {

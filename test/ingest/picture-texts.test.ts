@@ -1,7 +1,7 @@
 /** What becomes of texts whose reading fails, each in the way in which threads really fail. */
 import t, { type Test } from 'tap';
 import { PictureTexts, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
-import { WorkerPool } from '../../src/worker-pool.ts';
+import { type RunOptions, WorkerPool } from '../../src/worker-pool.ts';
 import type { PoolTask } from '../fixtures/pool-work.ts';
 
 const WORK = new URL('../fixtures/pool-work.ts', import.meta.url);
@@ -19,7 +19,7 @@ class OtherPool extends WorkerPool {
     this.#task = task;
   }
 
-  override run(_work: string | URL, _task: unknown, options?: { timeLimitMs?: number }): Promise<unknown> {
+  override run(_work: string | URL, _task: unknown, options?: RunOptions): Promise<unknown> {
     this.runs += 1;
     return super.run(WORK, this.#task, this.#task.kind === 'loop' ? options : {});
   }

@@ -75,7 +75,7 @@ t.test('a text holds one thread, whatever addresses it is rendered for', async (
 });
 
 for (const [what, cause] of [
-  ['time', new TaskTimeout(1)],
+  ['time', new TaskTimeout({ ms: 1, counts: 'cpu time' })],
   ['memory', Object.assign(new Error('Out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })],
   ['stack', new RangeError('Maximum call stack size exceeded')],
 ] as const)
