@@ -1,5 +1,6 @@
 import { Access } from './access/access.ts';
 import { Passwords } from './access/passwords.ts';
+import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { HttpServer } from './http/server.ts';
@@ -47,7 +48,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
   const checks = new WorkerPool(ofWorkers);
   const parsing = new WorkerPool(ofWorkers);
-  const texts = new WorkerPool({ ...ofWorkers, threads: TEXT_THREADS });
+  const texts = new WorkerPool({ ...ofWorkers, threads: TEXT_THREADS, nice: TEXT_NICE });
   // And one for passwords: each takes a core for 10 ms, so a flood of them must not hold up anything else.
   const hashing = new WorkerPool({
     threads: HASHING_THREADS,

@@ -18,6 +18,11 @@ export interface WorkerPoolOptions {
   /** Tasks that may wait for a thread; one more is refused with `busy`. */
   readonly maxQueue: number;
   /**
+   * How nice its threads become with their first task that has a limit. Until then they are as nice as all in the
+   * background, for one that takes the place of an ended one is waited for.
+   */
+  readonly nice?: number;
+  /**
    * Told of every task that a thread has taken, when it is over: what was run, and for how many ms. Waiting in the
    * queue does not count.
    */
@@ -57,6 +62,7 @@ export function ranOutOfMemory(error: unknown): boolean {
 export class WorkerPool {
   readonly #threads: number;
   readonly #maxQueue: number;
+  readonly #nice: number;
   readonly #observe: WorkerPoolOptions['observe'];
   #piscina: Piscina | undefined;
   /** Tasks that have a thread. */
@@ -65,9 +71,10 @@ export class WorkerPool {
   readonly #waiting: (() => void)[] = [];
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor({ threads, maxQueue, observe }: WorkerPoolOptions) {
+  constructor({ threads, maxQueue, nice = BACKGROUND_NICE, observe }: WorkerPoolOptions) {
     this.#threads = threads;
     this.#maxQueue = maxQueue;
+    this.#nice = nice;
     this.#observe = observe;
   }
 
@@ -149,7 +156,7 @@ export class WorkerPool {
     this.#piscina ??= this.#start();
     if (limit === undefined) return this.#piscina.run(task, { filename });
     const takenBy = new Int32Array(new SharedArrayBuffer(4));
-    const limited: LimitedTask = { work: filename, task, takenBy };
+    const limited: LimitedTask = { work: filename, task, nice: this.#nice, takenBy };
     const [abort, over] = [new AbortController(), new AbortController()];
     this.#reached(limit, takenBy, over.signal).then(
       () => abort.abort(),

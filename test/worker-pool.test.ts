@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { BACKGROUND_NICE } from '../src/background.ts';
 import { type TaskLimit, TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
 import type { PoolTask } from './fixtures/pool-work.ts';
 import { LOADING_MS } from './fixtures/slow-to-load.ts';
@@ -141,6 +142,13 @@ t.test('the time limit does not run while a task waits', async (t) => {
   holder.letGo();
   await held;
   t.equal(await waiting, 'in time');
+});
+
+t.test('threads are as nice as asked for from the first task with a limit', async (t) => {
+  const { run } = createPool(t, { nice: BACKGROUND_NICE + 3 });
+  const niceness = { kind: 'niceness' } as const;
+  const outside = (await run(niceness)) as number;
+  for (let i = 0; i < 2; i++) t.equal(await run(niceness, 60_000), outside + 3);
 });
 
 t.test('a task that is done in time leaves no timer behind', async (t) => {
