@@ -1,14 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { LimitedTask } from '../workers/limited-task.ts';
 import { BACKGROUND_NICE } from './background.ts';
 import { Refusal } from './refusals.ts';
+import { LimitWatch, type TaskLimit } from './task-limit.ts';
 
 const WORKERS = new URL('../workers/', import.meta.url).href;
 const LIMITED_TASK = fileOf('limited-task');
-/** A thread that has not begun by then counts as if it had, in ms. */
-const THREAD_START_MS = 30_000;
 /** What a thread's JavaScript values may take; a task that needs more fails, and only its thread with it. */
 const HEAP_LIMIT_MB = 256;
 
@@ -27,13 +24,6 @@ export interface WorkerPoolOptions {
    * queue does not count.
    */
   readonly observe?: ((work: string, ms: number) => void) | undefined;
-}
-
-/** What a task may take, counted from when a ready thread has taken it: no waiting, and no start of a thread, counts. */
-export interface TaskLimit {
-  readonly ms: number;
-  /** Time is for a task that somebody waits for. One that runs into CPU time is heavy, however busy the machine is. */
-  readonly counts: 'time' | 'cpu time';
 }
 
 export interface RunOptions {
@@ -155,45 +145,21 @@ export class WorkerPool {
   async #execute(filename: string, task: unknown, { limit }: RunOptions): Promise<unknown> {
     this.#piscina ??= this.#start();
     if (limit === undefined) return this.#piscina.run(task, { filename });
-    const takenBy = new Int32Array(new SharedArrayBuffer(4));
-    const limited: LimitedTask = { work: filename, task, nice: this.#nice, takenBy };
-    const [abort, over] = [new AbortController(), new AbortController()];
-    this.#reached(limit, takenBy, over.signal).then(
+    const abort = new AbortController();
+    const watch = new LimitWatch(
+      limit,
+      () => this.#piscina?.threads ?? [],
       () => abort.abort(),
-      () => {},
     );
+    const limited: LimitedTask = { work: filename, task, nice: this.#nice, taken: watch.taken };
     try {
       return await this.#piscina.run(limited, { filename: LIMITED_TASK, signal: abort.signal });
     } catch (error) {
       throw abort.signal.aborted ? new TaskTimeout(limit) : error;
     } finally {
-      over.abort();
+      watch.stop();
     }
   }
-
-  /** Settles when a task has reached its limit; fails when it is over before. */
-  async #reached({ ms, counts }: TaskLimit, takenBy: Int32Array, over: AbortSignal): Promise<void> {
-    await Atomics.waitAsync(takenBy, 0, 0, THREAD_START_MS).value;
-    const thread = this.#piscina?.threads.find(({ threadId }) => threadId === takenBy[0]);
-    const used = thread && counts === 'cpu time' ? await cpuTimeOf(thread) : timeFromNow();
-    for (let left = ms; left > 0; left = ms - (await used()))
-      await delay(Math.ceil(left), undefined, { signal: over });
-  }
-}
-
-/** Ms that passed since the call of this. */
-function timeFromNow(): () => number {
-  const begunAt = performance.now();
-  return () => performance.now() - begunAt;
-}
-
-/** Ms of CPU that a thread used since the call of this. Fails when the thread is gone. */
-async function cpuTimeOf(thread: Worker): Promise<() => Promise<number>> {
-  const before = await thread.cpuUsage();
-  return async () => {
-    const { user, system } = await thread.cpuUsage(before);
-    return (user + system) / 1000;
-  };
 }
 
 /** The file of a kind of work, as Piscina wants it. */

@@ -27,7 +27,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
   web: ['http', 'read', 'feeds'],
   routes: ['config.ts', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'storage', 'web'],
-  workers: ['background.ts', 'feeds', 'read', 'storage'],
+  workers: ['background.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],
 };
 
 /** The first folder below src, `workers`, or the file itself. */

@@ -1,6 +1,7 @@
 import { threadId } from 'node:worker_threads';
 import { nice as setNice } from '@napi-rs/nice';
 import { BACKGROUND_NICE } from '../src/background.ts';
+import { TAKEN_BY, TAKEN_CPU_MS, type Taken } from '../src/task-limit.ts';
 
 /** A task with a limit, which counts from when a thread says that it has taken it. */
 export interface LimitedTask {
@@ -9,18 +10,19 @@ export interface LimitedTask {
   readonly task: unknown;
   /** How nice the thread is to be. */
   readonly nice: number;
-  /** Becomes the thread's id, and notifies, when the function is about to run: the thread is up, the file loaded. */
-  readonly takenBy: Int32Array;
+  readonly taken: Taken;
 }
 
 /** How nice this thread is. */
 let niceness = BACKGROUND_NICE;
 
 /** Runs the work and says when it begins. */
-export default async function limitedTask({ work, task, nice, takenBy }: LimitedTask): Promise<unknown> {
+export default async function limitedTask({ work, task, nice, taken }: LimitedTask): Promise<unknown> {
   const { default: run } = (await import(work)) as { default: (task: unknown) => unknown };
   if (nice > niceness) niceness = setNice(nice - niceness);
-  Atomics.store(takenBy, 0, threadId);
-  Atomics.notify(takenBy, 0);
+  const { user, system } = process.threadCpuUsage();
+  taken[TAKEN_CPU_MS] = (user + system) / 1000;
+  Atomics.store(taken, TAKEN_BY, threadId);
+  Atomics.notify(taken, TAKEN_BY);
   return run(task);
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../refusals.ts';
-import { ranOutOfMemory, type TaskLimit, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
+import type { TaskLimit } from '../task-limit.ts';
+import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { escapedText } from './html.ts';
 
 /** The most a text may take to render, however busy the machine is; beyond it readers get it as plain text. */
