@@ -1,38 +1,31 @@
 import { join } from 'node:path';
 import { PostgresServer } from '../test/support/postgres.ts';
-import { type Committed, postgresCommits, sqliteCommits } from './child.ts';
+import type { CommitPlace } from './commits.ts';
 
-/** A database that notes are posted to, and what it can do without the service. */
-export interface DatabaseUnderTest {
-  readonly name: string;
+/** A storage that is measured, and a place of the same kind for bare commits. */
+export interface BackendUnderTest {
   /** Settings that have the service use it. */
   readonly settings: Record<string, string>;
-  /** Commits groups of notes of 1 KB, one after the other, for some seconds. */
-  bareLoop(order: { readonly group: number; readonly seconds: number }): Promise<Committed>;
+  /** Undefined for files. */
+  readonly bare: CommitPlace | undefined;
   stop(): Promise<void>;
 }
 
-/** A SQLite file in a folder. */
-export function sqliteIn(dir: string): DatabaseUnderTest {
-  return {
-    name: 'sqlite',
+/** How each is opened, in a folder. PostgreSQL is a server of its own, its data in the system's folder for temporary files. */
+export const BACKENDS: Record<string, (dir: string) => BackendUnderTest | Promise<BackendUnderTest>> = {
+  files: () => ({ settings: {}, bare: undefined, stop: async () => {} }),
+  sqlite: (dir) => ({
     settings: { SERVICE_STORAGE: 'sqlite' },
-    bareLoop: (order) => sqliteCommits({ ...order, file: join(dir, 'bare.db') }),
+    bare: { file: join(dir, 'bare.db') },
     stop: async () => {},
-  };
-}
-
-/** A PostgreSQL server of its own, with its data in the system's folder for temporary files. */
-export async function postgres(): Promise<DatabaseUnderTest> {
-  const { server, stop } = await startServer();
-  const [ours, bare] = [await server.database(), await server.database()];
-  return {
-    name: 'postgres',
-    settings: { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: ours },
-    bareLoop: (order) => postgresCommits({ ...order, url: bare }),
-    stop,
-  };
-}
+  }),
+  postgres: async () => {
+    const { server, stop } = await startServer();
+    const [ours, bare] = [await server.database(), await server.database()];
+    const settings = { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: ours };
+    return { settings, bare: { url: bare }, stop };
+  },
+};
 
 /** Starts a PostgreSQL server that is gone, with its data, when it is stopped. */
 export async function startServer(): Promise<{ server: PostgresServer; stop(): Promise<void> }> {

@@ -2,11 +2,10 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import type { Loaded, Order } from './client.ts';
+import type { CommitOrder } from './commit-loop.ts';
 import type { FormOrder, FormsAnswered } from './form-client.ts';
-import type { PostgresGroups } from './postgres-commits.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
 import type { ServerProcess } from './server-process.ts';
-import type { SqliteGroups } from './sqlite-commits.ts';
 
 const program = (name: string) => new URL(name, import.meta.url).pathname;
 const execute = promisify(execFile);
@@ -56,12 +55,7 @@ export async function idleBytes(server: ServerProcess, path: string, count: numb
   return bytes;
 }
 
-/** Runs the bare loop of commits to a SQLite file. */
-export function sqliteCommits(order: SqliteGroups): Promise<Committed> {
-  return answerOf('./sqlite-commits.ts', order);
-}
-
-/** Runs the bare loops of commits to a PostgreSQL database. */
-export function postgresCommits(order: PostgresGroups): Promise<Committed> {
-  return answerOf('./postgres-commits.ts', order);
+/** Runs a bare loop of commits. */
+export function commitLoop(order: CommitOrder): Promise<Committed> {
+  return answerOf('./commit-loop.ts', order);
 }

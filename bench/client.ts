@@ -16,6 +16,8 @@ export interface Order {
   readonly raw?: boolean;
   /** File whose bytes are posted; without it the request is a GET. */
   readonly bodyFile?: string;
+  /** File with a JSON list of paths to read in turn, instead of the URL's own. */
+  readonly pathsFile?: string;
 }
 
 /** What came of it. */
@@ -34,9 +36,9 @@ if (process.argv[2]) {
   process.stdout.write(JSON.stringify(loaded));
 }
 
-async function autocannonLoad({ bodyFile, ...order }: Order): Promise<Loaded> {
+async function autocannonLoad({ bodyFile, pathsFile, ...order }: Order): Promise<Loaded> {
   const body = bodyFile && { method: 'POST' as const, body: readFileSync(bodyFile) };
-  const result = await autocannon({ ...order, ...body });
+  const result = await autocannon({ ...order, ...body, ...(pathsFile && inTurn(pathsFile)) });
   const answers = result['2xx'] + result['3xx'];
   if (answers === 0 || answers < result.requests.total || result.errors > 0) {
     throw new Error(
@@ -45,4 +47,11 @@ async function autocannonLoad({ bodyFile, ...order }: Order): Promise<Loaded> {
     );
   }
   return { answers, perSecond: answers / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
+}
+
+/** Requests for one path after the other, on whatever connection. */
+function inTurn(pathsFile: string): Pick<autocannon.Options, 'requests'> {
+  const paths: string[] = JSON.parse(readFileSync(pathsFile, 'utf8'));
+  let n = 0;
+  return { requests: [{ setupRequest: (request) => ({ ...request, path: paths[n++ % paths.length]! }) }] };
 }

@@ -25,13 +25,12 @@ import {
   readComparisons,
   type Servers,
 } from './comparisons.ts';
-import { type DatabaseUnderTest, postgres, sqliteIn } from './databases.ts';
 import { type Bodies, type Read, record, seed, writeBodies } from './samples.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
+import { columns, medians, row, size } from './table.ts';
 
 const CONNECTIONS = 64;
-const DATABASE_POSTS = 'post 1 KB, durable';
 const IDLE_CONNECTIONS = 10_000;
 /** Durable posts one at a time, per second: fewer than this and something slows the disk down. */
 const SLOW_DISK = 500;
@@ -91,8 +90,6 @@ async function bench(): Promise<void> {
     if (loggedRead) comparisons.push(logComparison(servers, sized, loggedRead, amount));
     for (const comparison of comparisons.filter(({ name }) => chosen(name))) await compare(comparison);
     await compareWaits(servers, sized, bodies);
-    if (chosen(`sqlite: ${DATABASE_POSTS}`)) await compareDatabase(sqliteIn(dir), bodies);
-    if (chosen(`postgres: ${DATABASE_POSTS}`)) await compareDatabase(await postgres(), bodies);
   } finally {
     await Promise.all([service.stop(), logging.stop(), bare.stop()]);
   }
@@ -117,17 +114,6 @@ async function compare(comparison: Comparison): Promise<void> {
     console.log(
       `  The disk is slow: fewer than ${SLOW_DISK} synced files a second. Were many files deleted in --dir shortly before?`,
     );
-}
-
-function medians(all: readonly Round[]): Round {
-  const of = (key: keyof Round) => median(all.map((round) => round[key]));
-  return {
-    answers: of('answers'),
-    perSecond: of('perSecond'),
-    p50: of('p50'),
-    p99: of('p99'),
-    cpu: of('cpu'),
-  };
 }
 
 async function compareIdle({ service, bare }: Servers, reads: readonly Read[]): Promise<void> {
@@ -170,43 +156,6 @@ async function compareWaits(
   }
 }
 
-/** Durable posts into a database, beside a bare loop that does only the commits, of as many notes each. */
-async function compareDatabase(
-  { name, settings, bareLoop, stop }: DatabaseUnderTest,
-  { text }: Bodies,
-): Promise<void> {
-  const service = await ServerProcess.startService(join(dir, name), {
-    SERVICE_LOG_REQUESTS: '0',
-    SERVICE_SECRET: 'a secret that is long enough for the bench',
-    ...settings,
-  });
-  const results: [Round[], number[]] = [[], []];
-  try {
-    for (let round = 0; round < rounds; round++) {
-      const order = {
-        url: `${service.url}/bench-posts`,
-        headers: { 'content-type': 'text/markdown' },
-        bodyFile: text,
-      };
-      results[0].push(await load(service, { ...order, connections: CONNECTIONS, duration: seconds }));
-      results[1].push((await bareLoop({ group: CONNECTIONS, seconds })).perSecond);
-    }
-  } finally {
-    await service.stop();
-    await stop();
-  }
-  const [ours, loop] = [medians(results[0]), median(results[1])];
-  const ratio = ` ${(ours.perSecond / loop).toFixed(2)} requests/s`;
-  row(`${name}: ${DATABASE_POSTS} (baseline: a loop)`, [
-    ...columns(ours),
-    loop.toFixed(0),
-    '',
-    '',
-    '',
-    ratio,
-  ]);
-}
-
 function explain(): void {
   console.log(
     [
@@ -218,17 +167,4 @@ function explain(): void {
     ].join('\n'),
   );
   row('', ['service/s', 'p50', 'p99', 'CPU', 'base/s', 'p50', 'p99', 'CPU', 'ratio']);
-}
-
-function columns({ perSecond, p50, p99, cpu }: Round): string[] {
-  return [perSecond.toFixed(0), String(p50), String(p99), cpu.toFixed(1)];
-}
-
-function row(name: string, cells: readonly string[]): void {
-  console.log(name.padEnd(52) + cells.map((cell) => cell.padStart(10)).join(''));
-}
-
-function size(bytes: number): string {
-  if (bytes < 10_000) return `${bytes.toFixed(0)} bytes`;
-  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openPostgres } from '../src/storage/postgres/postgres.ts';
 import type { PostgresServer } from '../test/support/postgres.ts';
-import { startServer } from './databases.ts';
+import { startServer } from './backends-under-test.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 

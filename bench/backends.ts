@@ -1,0 +1,165 @@
+/**
+ * Measures the service on each storage: durable posts of 1 KB beside a bare server and a bare loop that do only the
+ * commits, reads that nothing is kept for, and memory. Prints medians.
+ *
+ * `node bench/backends.ts --seconds 3 --rounds 3 --only sqlite --dir /srv/bench`: the length of a round, their number, a
+ * text that the name of the storage must hold, and where the data folders are made; PostgreSQL and its data are in the
+ * system's folder for temporary files. Needs Linux (/proc).
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { BACKENDS, type BackendUnderTest } from './backends-under-test.ts';
+import { commitLoop, load, type Round } from './child.ts';
+import type { CommitPlace } from './commits.ts';
+import { writeBodies } from './samples.ts';
+import { ServerProcess } from './server-process.ts';
+import { median } from './statistics.ts';
+import { columns, medians, row, size } from './table.ts';
+
+const CONNECTIONS = 64;
+/** Together far more than the cache holds, and read in turn: none is still there when it is asked for again. */
+const FEEDS = 500;
+const NOTES_PER_FEED = 10;
+const CACHE_BYTES = 1024 * 1024;
+
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: '' },
+    dir: { type: 'string', default: tmpdir() },
+  },
+});
+const [seconds, rounds] = [Number(options.seconds), Number(options.rounds)];
+
+const dir = mkdtempSync(join(options.dir, 'notes-backends-'));
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const bodies = writeBodies(dir);
+console.log(
+  `${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s, medians. CPU: µs per request, all threads.\n`,
+);
+row('', ['service/s', 'p50', 'p99', 'CPU', 'base/s', 'p50', 'p99', 'CPU', 'ratio']);
+for (const [name, open] of Object.entries(BACKENDS)) {
+  if (!name.includes(options.only)) continue;
+  const backend = await open(dir);
+  try {
+    await measure(name, backend);
+  } finally {
+    await backend.stop();
+  }
+}
+
+async function measure(name: string, backend: BackendUnderTest): Promise<void> {
+  const service = await ServerProcess.startService(join(dir, name), {
+    SERVICE_LOG_REQUESTS: '0',
+    SERVICE_SECRET: 'a secret that is long enough for the bench',
+    SERVICE_CACHE_BYTES: String(CACHE_BYTES),
+    ...backend.settings,
+  });
+  try {
+    const atFirst = service.residentBytes();
+    const reads = await seed(service.url);
+    await measurePosts(name, service, backend.bare);
+    for (const [read, paths] of Object.entries(reads)) await measureReads(`${name}: ${read}`, service, paths);
+    console.log(
+      `${name}: ${size(atFirst)} in memory at first, ${size(service.residentBytes())} after all this, ` +
+        `${size(service.peakBytes())} at most\n`,
+    );
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Beside a bare server that does nothing but the commits, in groups as well: on files, one note at a time. */
+async function measurePosts(
+  name: string,
+  service: ServerProcess,
+  bare: CommitPlace | undefined,
+): Promise<void> {
+  const bareDir = join(dir, `bare-${name}`);
+  mkdirSync(bareDir);
+  const answers = join(bareDir, 'answers.json');
+  writeFileSync(answers, '[]');
+  const server = await ServerProcess.start(
+    bare ? [file('./commit-server.ts'), JSON.stringify(bare)] : [file('./bare-server.ts'), answers, bareDir],
+  );
+  const order = {
+    headers: { 'content-type': 'text/markdown' },
+    bodyFile: bodies.text,
+    connections: CONNECTIONS,
+    duration: seconds,
+  };
+  const results: [Round[], Round[], number[]] = [[], [], []];
+  try {
+    for (let round = 0; round < rounds; round++) {
+      results[0].push(await load(service, { ...order, url: `${service.url}/bench-posts` }));
+      results[1].push(await load(server, { ...order, url: `${server.url}/post` }));
+      if (bare) results[2].push((await commitLoop({ place: bare, group: CONNECTIONS, seconds })).perSecond);
+    }
+  } finally {
+    await server.stop();
+  }
+  const [ours, theirs, loop] = [medians(results[0]), medians(results[1]), median(results[2])];
+  row(`${name}: post 1 KB, durable`, [...columns(ours), ...columns(theirs), ratio(ours, theirs.perSecond)]);
+  if (bare)
+    row('  beside a loop of commits, no HTTP', [
+      '',
+      '',
+      '',
+      '',
+      loop.toFixed(0),
+      '',
+      '',
+      '',
+      ratio(ours, loop),
+    ]);
+}
+
+function ratio({ perSecond }: Round, baseline: number): string {
+  return (perSecond / baseline).toFixed(2);
+}
+
+async function measureReads(name: string, service: ServerProcess, paths: readonly string[]): Promise<void> {
+  const pathsFile = join(dir, 'paths.json');
+  writeFileSync(pathsFile, JSON.stringify(paths));
+  const results: Round[] = [];
+  for (let round = 0; round < rounds; round++)
+    results.push(
+      await load(service, { url: service.url, pathsFile, connections: CONNECTIONS, duration: seconds }),
+    );
+  row(name, columns(medians(results)));
+}
+
+/** Posts notes of 1 KB, all different, to many feeds, and says what is to be read of them. */
+async function seed(url: string): Promise<Record<string, readonly string[]>> {
+  const feeds = await Promise.all(Array.from({ length: FEEDS }, (_, n) => seedFeed(`${url}/bench-${n}`)));
+  const readIds = feeds.map(({ readId }) => readId);
+  return {
+    'RSS, cold': readIds.map((readId) => `/r/${readId}/feed.xml`),
+    'JSON list, cold': readIds.map((readId) => `/api/v1/read/${readId}/notes`),
+    'one note as a file, cold': feeds.map(({ readId, id }) => `/r/${readId}/${id}.md`),
+  };
+}
+
+async function seedFeed(feed: string): Promise<{ readId: string; id: string }> {
+  let posted = { id: '', read_url: '' };
+  for (let n = 0; n < NOTES_PER_FEED; n++) {
+    const body = `# ${feed} ${n}\n\n${'A *line* of a note.\n'.repeat(50)}`;
+    const response = await fetch(feed, {
+      method: 'POST',
+      headers: { 'content-type': 'text/markdown' },
+      body,
+    });
+    if (response.status !== 201) throw new Error(`a post was answered ${response.status}`);
+    posted = (await response.json()) as typeof posted;
+  }
+  return { readId: posted.read_url.split('/').at(-2)!, id: posted.id };
+}
+
+function file(name: string): string {
+  return new URL(name, import.meta.url).pathname;
+}
