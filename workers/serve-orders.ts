@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
-import { BACKGROUND_NICE } from '../src/background.ts';
+import { STORAGE_NICE } from '../src/background.ts';
 import type { Connection } from '../src/storage/sqlite/connection.ts';
 import { asRefusal, toFailure } from '../src/storage/sqlite/failures.ts';
 import { type Answer, CLOSE, type Order, type Told } from '../src/storage/sqlite/orders.ts';
@@ -16,7 +16,7 @@ interface Served {
  * and the thread has nothing more to do.
  */
 export function serve(open: () => Served): void {
-  nice(BACKGROUND_NICE);
+  nice(STORAGE_NICE);
   try {
     const { connection, work } = open();
     parentPort?.on('message', (message: readonly Order[] | typeof CLOSE) => {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
-import { BACKGROUND_NICE } from '../src/background.ts';
+import { STORAGE_NICE } from '../src/background.ts';
 import type { Owner } from '../src/privileges.ts';
 import { DurableWriter, type FileWriter } from '../src/storage/files/durable.ts';
 import { FolderSync } from '../src/storage/files/folder-sync.ts';
@@ -39,7 +39,7 @@ export type WriteAnswer = Result & {
   readonly syncs: readonly number[] | undefined;
 };
 
-nice(BACKGROUND_NICE);
+nice(STORAGE_NICE);
 const { owner, tellsSyncs } = workerData as WriterData;
 let syncs: number[] | undefined;
 const noteSync = (writes: number) => {
