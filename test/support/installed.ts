@@ -15,6 +15,7 @@ const PROGRAMS = {
     packages: 'python3-requests',
   },
   nginx: { file: '/usr/sbin/nginx', packages: 'nginx-light' },
+  openssl: { file: '/usr/bin/openssl', packages: 'openssl' },
   chromium: { file: '/usr/bin/chromium', packages: 'chromium' },
 } as const;
 

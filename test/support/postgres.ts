@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { freePort } from './free-port.ts';
 
 /** Whose processes and files they are where the tests run as root, as whom PostgreSQL does not start. */
-const NOBODY = 65_534;
+export const NOBODY = 65_534;
 
 /** For tests that stop no machine, only processes: they need not wait for the disk. */
 export const UNSYNCED = ['fsync=off'];

@@ -1,6 +1,8 @@
 import { codeOf } from './failures.ts';
 import { WrongDatabase } from './schema.ts';
 
+const UNKNOWN_AUTHORITY = 'no known authority vouches for its certificate, see sslrootcert';
+
 /** What the operator can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   '28P01': 'wrong user or password',
@@ -11,6 +13,12 @@ const REASONS: Readonly<Record<string, string>> = {
   '57P03': 'the server is still starting',
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'unknown host',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
 /** Why the database cannot be opened, as a sentence for the operator that holds nothing of its URL. */
