@@ -40,6 +40,12 @@ function waiting(service: TestService): Promise<number> {
   return metric(service, 'service_pool_waiting{pool="parsing"}');
 }
 
+/** No text is being rendered, nor waits. */
+async function isIdle(service: TestService): Promise<boolean> {
+  const running = await metric(service, 'service_pool_running{pool="parsing"}');
+  return running + (await waiting(service)) === 0;
+}
+
 /** 0 for a metric that is not there yet. */
 async function metric({ url }: TestService, name: string): Promise<number> {
   const { text } = await exactly(`${url}/metrics`);
@@ -68,6 +74,7 @@ t.test('a text that was too slow once is not tried again', async (t) => {
   const text = slow(60_000, 'again');
   const address = await slowFeed(service, 'again', text);
   await exactly(address);
+  t.ok(await eventually(() => isIdle(service)), 'all texts have been tried, also those that readers gave up');
   for (let i = 0; i < 3; i += 1) {
     await post(`${url}/again`, `new ${i}`);
     const before = await rendered(service);
