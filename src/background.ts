@@ -1,5 +1,5 @@
 /**
- * How nice threads are (`nice(2)`), the event loop being 0: where cores are few, a reader is not to wait because pictures
+ * How much nicer than the event loop threads are (`nice(2)`), unless one of the others says how much: where cores are few, a reader is not to wait because pictures
  * are being checked and written, and neither a reader nor a post because a stranger's text is being read.
  *
  * Measured on two cores, each pair in turn. The p99 of readers while 64 connections post pictures, to its idle value:

@@ -14,7 +14,7 @@ export interface TaskLimit {
 export type Taken = Int32Array<SharedArrayBuffer>;
 export const [TAKEN_CPU_MS, TAKEN_BY] = [0, 1];
 
-/** Watches one task. Says nothing after `stop`, nor when its thread has died. */
+/** Watches one task, until it is stopped. */
 export class LimitWatch {
   /** For the thread to write into. */
   readonly taken: Taken = new Int32Array(new SharedArrayBuffer(8));
@@ -52,6 +52,7 @@ export class LimitWatch {
     else this.#onReached();
   }
 
+  /** A thread that is not there, or not there yet, uses time. */
   async #used(): Promise<number> {
     const thread = this.#threads().find(({ threadId }) => threadId === this.taken[TAKEN_BY]);
     if (thread === undefined || this.#limit.counts === 'time') return performance.now() - this.#begunAt;

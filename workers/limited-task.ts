@@ -8,18 +8,19 @@ export interface LimitedTask {
   /** URL of the file whose default function is run. */
   readonly work: string;
   readonly task: unknown;
-  /** How nice the thread is to be. */
+  /** How much nicer than the process the thread is to be. */
   readonly nice: number;
   readonly taken: Taken;
 }
 
-/** How nice this thread is. */
+/** How much nicer than the process this thread is. */
 let niceness = BACKGROUND_NICE;
 
 /** Runs the work and says when it begins. */
 export default async function limitedTask({ work, task, nice, taken }: LimitedTask): Promise<unknown> {
   const { default: run } = (await import(work)) as { default: (task: unknown) => unknown };
-  if (nice > niceness) niceness = setNice(nice - niceness);
+  if (nice > niceness) setNice(nice - niceness);
+  niceness = nice;
   const { user, system } = process.threadCpuUsage();
   taken[TAKEN_CPU_MS] = (user + system) / 1000;
   Atomics.store(taken, TAKEN_BY, threadId);
