@@ -6,17 +6,18 @@
  * text that the name of the storage must hold, and where the data folders are made; PostgreSQL and its data are in the
  * system's folder for temporary files. Needs Linux (/proc).
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BACKENDS, type BackendUnderTest } from './backends-under-test.ts';
-import { commitLoop, load, type Round } from './child.ts';
+import { commitLoop, load, program, type Round } from './child.ts';
 import type { CommitPlace } from './commits.ts';
 import { writeBodies } from './samples.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { columns, medians, row, size } from './table.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const CONNECTIONS = 64;
 /** Together far more than the cache holds, and read in turn: none is still there when it is asked for again. */
@@ -34,9 +35,7 @@ const { values: options } = parseArgs({
 });
 const [seconds, rounds] = [Number(options.seconds), Number(options.rounds)];
 
-const dir = mkdtempSync(join(options.dir, 'notes-backends-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const dir = temporaryFolder('backends', options.dir);
 
 const bodies = writeBodies(dir);
 console.log(
@@ -85,7 +84,9 @@ async function measurePosts(
   const answers = join(bareDir, 'answers.json');
   writeFileSync(answers, '[]');
   const server = await ServerProcess.start(
-    bare ? [file('./commit-server.ts'), JSON.stringify(bare)] : [file('./bare-server.ts'), answers, bareDir],
+    bare
+      ? [program('./commit-server.ts'), JSON.stringify(bare)]
+      : [program('./bare-server.ts'), answers, bareDir],
   );
   const order = {
     headers: { 'content-type': 'text/markdown' },
@@ -158,8 +159,4 @@ async function seedFeed(feed: string): Promise<{ readId: string; id: string }> {
     posted = (await response.json()) as typeof posted;
   }
   return { readId: posted.read_url.split('/').at(-2)!, id: posted.id };
-}
-
-function file(name: string): string {
-  return new URL(name, import.meta.url).pathname;
 }

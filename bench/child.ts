@@ -7,7 +7,8 @@ import type { FormOrder, FormsAnswered } from './form-client.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
 import type { ServerProcess } from './server-process.ts';
 
-const program = (name: string) => new URL(name, import.meta.url).pathname;
+/** The path of a program of the bench. */
+export const program = (name: string) => new URL(name, import.meta.url).pathname;
 const execute = promisify(execFile);
 
 async function answerOf<T>(name: string, order: object): Promise<T> {

@@ -6,15 +6,14 @@
  * `node bench/containers.ts --rate 2000 --seconds 20`: writes per second wanted, of 1 KB, on 64 connections. PostgreSQL
  * and its data are in the system's folder for temporary files.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../test/support/postgres.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const CONNECTIONS = 64;
 const FEEDS = 500;
@@ -28,9 +27,7 @@ const { values: options } = parseArgs({
 });
 const [rate, seconds] = [Number(options.rate), Number(options.seconds)];
 
-const dir = mkdtempSync(join(tmpdir(), 'notes-containers-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const dir = temporaryFolder('containers');
 
 interface Reply {
   readonly status: number;

@@ -11,7 +11,7 @@
  * measured must hold, how long others are watched while a text is posted again and again, the rounds of pictures, and
  * where the data folders are made. Needs Linux (/proc; 127.0.0.2 and so on are addresses of the machine). Takes three minutes.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,6 +20,7 @@ import type { FormsAnswered } from './form-client.ts';
 import { FORM_TYPE, SLOW_TEXTS, writeForm } from './form-samples.ts';
 import { seed, writeBodies } from './samples.ts';
 import { ServerProcess } from './server-process.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const PARSE_TIMEOUT_MS = 2000;
 const TEXTS_AT_ONCE = 4;
@@ -43,9 +44,7 @@ const seconds = Number(options.seconds);
 const rounds = Number(options.rounds);
 const chosen = (name: string) => name.includes(options.only);
 
-const dir = mkdtempSync(join(options.dir, 'notes-forms-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const dir = temporaryFolder('forms', options.dir);
 const bodies = writeBodies(dir);
 
 await measureTexts();

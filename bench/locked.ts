@@ -7,14 +7,13 @@
  * made. Takes half a minute.
  */
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { ServerProcess } from './server-process.ts';
 import { mannWhitney, median, shifted } from './statistics.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const PASSWORD = 'the password of the locked instance';
 const NAMES = 20;
@@ -65,9 +64,7 @@ const PROBES: readonly Probe[] = [
 const { values: options } = parseArgs({
   options: { samples: { type: 'string', default: '20000' }, dir: { type: 'string', default: tmpdir() } },
 });
-const dir = mkdtempSync(join(options.dir, 'notes-locked-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const dir = temporaryFolder('locked', options.dir);
 
 const server = await ServerProcess.startService(dir, {
   SERVICE_PASSWORD: PASSWORD,

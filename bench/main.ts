@@ -10,11 +10,11 @@
  * place: the kernel steps over recently deleted inodes one by one. The bench deletes what it made, so a second run
  * right after the first measures that. Give it another folder, or wait.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { idleBytes, load, probe, type Round } from './child.ts';
+import { idleBytes, load, probe, program, type Round } from './child.ts';
 import {
   type Comparison,
   type Load,
@@ -29,6 +29,7 @@ import { type Bodies, type Read, record, seed, writeBodies } from './samples.ts'
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { columns, medians, row, size } from './table.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const CONNECTIONS = 64;
 const IDLE_CONNECTIONS = 10_000;
@@ -49,9 +50,7 @@ const chosen = (name: string) => name.includes(options.only);
 
 const amount: Load = { connections: CONNECTIONS, seconds };
 
-const dir = mkdtempSync(join(options.dir, 'notes-bench-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const dir = temporaryFolder('bench', options.dir);
 await bench();
 
 async function bench(): Promise<void> {
@@ -69,7 +68,7 @@ async function bench(): Promise<void> {
   writeFileSync(join(dir, 'answers.json'), JSON.stringify(answers));
   mkdirSync(join(dir, 'bare'));
   const bare = await ServerProcess.start([
-    file('./bare-server.ts'),
+    program('./bare-server.ts'),
     join(dir, 'answers.json'),
     join(dir, 'bare'),
   ]);
@@ -93,10 +92,6 @@ async function bench(): Promise<void> {
   } finally {
     await Promise.all([service.stop(), logging.stop(), bare.stop()]);
   }
-}
-
-function file(name: string): string {
-  return new URL(name, import.meta.url).pathname;
 }
 
 /** Runs both in turn, several times, and prints the medians. */

@@ -5,8 +5,6 @@
  * `node bench/ten-million.ts --few 10000 --many 10000000 --times 200`. Half of the notes are in one feed, the others in
  * feeds of 50. Ten million take about 10 GB in the system's folder for temporary files, and some minutes to make.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openPostgres } from '../src/storage/postgres/postgres.ts';
@@ -14,6 +12,7 @@ import type { PostgresServer } from '../test/support/postgres.ts';
 import { startServer } from './backends-under-test.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** Notes for each small feed: as many as RSS shows, and as many again in the large feed. */
 const NOTES_PER_FEED = 100;
@@ -45,9 +44,7 @@ const { values: options } = parseArgs({
 });
 const times = Number(options.times);
 
-const dir = mkdtempSync(join(tmpdir(), 'notes-ten-million-'));
-process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const dir = temporaryFolder('ten-million');
 
 const { server, stop } = await startServer();
 try {
