@@ -118,6 +118,8 @@ export function testManyNotes(backend: Backend): void {
       await t.rejects(storage.post(name, texts, target), { code: 'note_limit', status: 507 });
       t.equal(await storage.feed(name), undefined);
       t.match(await storage.post(name, bundle('x', 2), target), { readId: 'chosen', noteCount: 3 });
+      const refused = storage.post(feedName('another'), bundle('x', 3), target);
+      await t.rejects(refused, { code: 'taken', status: 409 }, 'which is looked at first');
       t.match(await (await reopened(t, storage, place)).feed(name), { noteCount: 3 });
     },
     { feeds: 0, notes: 1, images: 2 },

@@ -3,7 +3,7 @@ import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { LoadedFile } from '../loaded-file.ts';
-import { countOf, refuseBeyond, storeUnavailable } from '../refused-writes.ts';
+import { countOf, storeUnavailable } from '../refused-writes.ts';
 import type {
   AllowedFeed,
   Caps,
@@ -123,12 +123,12 @@ export class PostgresStorage implements Storage {
 
   async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
     // The feed of several notes stays when they cannot be stored, so it is made by itself.
+    const room = countOf(notes);
     if (target.kind === 'new' && notes.length > 1) {
-      refuseBeyond(this.#caps, countOf(notes), { notes: 0, images: 0 });
-      if (!(await this.create(name, target))) return undefined;
+      if (!(await this.#post({ name, notes: [], room, target }))) return undefined;
       return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
     }
-    return this.#write(() => this.#posts.add({ name, notes, target }));
+    return this.#post({ name, notes, room, target });
   }
 
   replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
@@ -152,7 +152,7 @@ export class PostgresStorage implements Storage {
   }
 
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
-    return this.post(name, [], { kind: 'new', ...creation });
+    return this.#post({ name, notes: [], room: countOf([]), target: { kind: 'new', ...creation } });
   }
 
   async deleteFeed(feed: AllowedFeed): Promise<boolean> {
@@ -186,6 +186,10 @@ export class PostgresStorage implements Storage {
     await Promise.allSettled([...this.#running, this.#clearing.stop()]);
     await this.#changesElsewhere?.close();
     await this.#database.close();
+  }
+
+  #post(post: Post): Promise<Feed | undefined> {
+    return this.#write(() => this.#posts.add(post));
   }
 
   async #store(posts: readonly Post[]): Promise<PostsDone['answers']> {

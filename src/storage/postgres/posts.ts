@@ -14,6 +14,8 @@ import type { Transaction } from './transaction.ts';
 export interface Post {
   readonly name: FeedName;
   readonly notes: readonly NewNote[];
+  /** How many notes the feed must have room for: these, or those that come once it is made. */
+  readonly room: Counts;
   readonly target: Target;
 }
 
@@ -104,7 +106,7 @@ export class Posts {
       const isAllowed = this.#allows(post, () => {
         if (taken.has(feed.readId)) throw readIdTaken();
         if (this.#caps.feeds > 0 && count + feeds.length >= this.#caps.feeds) throw tooManyFeeds();
-        refuseBeyond(this.#caps, countOf(post.notes), NO_NOTES);
+        refuseBeyond(this.#caps, post.room, NO_NOTES);
       });
       if (!isAllowed) continue;
       taken.add(feed.readId);
@@ -130,13 +132,13 @@ export class Posts {
 
   /** Whether a post is for a feed that is there, which has a place for it. */
   #fits(post: Post): boolean {
-    const { name, notes, target } = post;
+    const { name, room, target } = post;
     const feed = this.#feeds.get(name);
     if (!feed || target.kind !== 'existing' || feed.password_hash !== (target.passwordHash ?? null))
       return false;
     const { notes: texts, images } = this.#counts.get(name) ?? NO_NOTES;
     const taken = { notes: feed.note_count - feed.image_count + texts, images: feed.image_count + images };
-    return this.#allows(post, () => refuseBeyond(this.#caps, countOf(notes), taken));
+    return this.#allows(post, () => refuseBeyond(this.#caps, room, taken));
   }
 
   /** Runs checks that throw a refusal. */
