@@ -208,9 +208,9 @@ export interface Storage {
   /** Calls the listener for every change, before the promise of the write that caused it settles. */
   onChange(listener: (change: FeedChange) => void): void;
   /**
-   * Tells whether changes made by others are heard of: false when they no longer are, then true when they are again.
-   * What was read or is being read before either may be out of date, whatever `onChange` says. It is true at first,
-   * and a storage that nobody else writes to lacks this.
+   * Tells whether all changes are heard of, those of other processes and of threads that died too: false when they no
+   * longer are, then true when they are again. What was read or is being read before either may be out of date,
+   * whatever `onChange` says. It is true at first, and a storage that always hears lacks this.
    */
   onHearing?(listener: (hears: boolean) => void): void;
   /** Throws `store_unavailable` while the storage cannot be used. */

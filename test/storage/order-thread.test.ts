@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { OrderThread } from '../../src/storage/sqlite/order-thread.ts';
+import { OrderThread, type ThreadEvents } from '../../src/storage/sqlite/order-thread.ts';
 
 interface Work {
   count(): number;
@@ -9,8 +9,8 @@ interface Work {
 
 const script = new URL('../fixtures/order-work.ts', import.meta.url);
 
-function threadOf(t: Test, data?: string): OrderThread<Work> {
-  const thread = new OrderThread<Work>(script, data);
+function threadOf(t: Test, data?: string, events?: ThreadEvents): OrderThread<Work> {
+  const thread = new OrderThread<Work>(script, data, events);
   t.teardown(() => thread.close());
   return thread;
 }
@@ -27,11 +27,14 @@ t.test('a refusal arrives with its code and its cause', async (t) => {
 });
 
 t.test('a thread that dies takes only its calls with it, and another takes its place', async (t) => {
-  const thread = await threadOf(t).start();
+  const deaths: Promise<unknown>[] = [];
+  const thread = await threadOf(t, undefined, { onDeath: (ended) => deaths.push(ended) }).start();
   const both = await Promise.allSettled([thread.call('die'), thread.call('count')]);
   for (const one of both)
     t.match(one, { status: 'rejected', reason: { code: 'store_unavailable', status: 503 } });
   t.equal(await thread.call('count'), 1);
+  t.equal(deaths.length, 1);
+  await deaths[0];
 });
 
 t.test('a thread that cannot be opened says why', async (t) => {

@@ -1,6 +1,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -75,6 +76,23 @@ t.test('a disk that cannot be written to is store_unavailable until it can', nee
   uncover();
   await storage.check();
   await post(storage, name, newNote('well again'));
+});
+
+t.test('what the writing thread did last may be unheard of when it dies', async (t) => {
+  const threads: Worker[] = [];
+  const noted = (thread: Worker) => threads.push(thread);
+  process.on('worker', noted);
+  const storage = await opened(t, await dataFolder(t));
+  process.off('worker', noted);
+  const heard: boolean[] = [];
+  storage.onHearing?.((hears) => heard.push(hears));
+  await post(storage, name, newNote('before'));
+  // The first thread makes the tables and is the one that writes.
+  await threads[0]?.terminate();
+  await eventually(() => heard.length === 2);
+  t.same(heard, [false, true]);
+  await post(storage, name, newNote('after'));
+  t.equal((await storage.feed(name))?.noteCount, 2);
 });
 
 t.test('a write that cannot be made fails alone', async (t) => {

@@ -7,6 +7,13 @@ import { CLOSE, type News, type Order, type Told } from './orders.ts';
 /** The name of a method, what it takes and what it returns. */
 type Called<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? [A, R] : never };
 
+/** What a thread has to say beside its answers. */
+export interface ThreadEvents {
+  onNews?(news: News): void;
+  /** It has died. What it was told to do may be done all the same, until `ended` settles. */
+  onDeath?(ended: Promise<unknown>): void;
+}
+
 /**
  * Calls methods of something that lives on a thread of its own. The calls of one turn of the event loop go there
  * together, for a message costs the loop more than a call. A thread that dies takes only the calls it has with it.
@@ -14,17 +21,17 @@ type Called<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? 
 export class OrderThread<T> {
   readonly #script: URL;
   readonly #data: unknown;
-  readonly #onNews: (news: News) => void;
+  readonly #events: ThreadEvents;
   readonly #pending = new Map<number, PromiseWithResolvers<never>>();
   #unsent: Order[] = [];
   #worker: Worker | undefined;
   #lastId = 0;
 
   /** @param data what the script is given as its `workerData` */
-  constructor(script: URL, data: unknown, onNews: (news: News) => void = () => {}) {
+  constructor(script: URL, data: unknown, events: ThreadEvents = {}) {
     this.#script = script;
     this.#data = data;
-    this.#onNews = onNews;
+    this.#events = events;
   }
 
   /**
@@ -77,11 +84,12 @@ export class OrderThread<T> {
       else this.#settle(told);
     });
     worker.on('error', fail);
+    worker.on('exit', () => fail(new Error('the thread has ended')));
     return worker;
   }
 
   #settle({ answers, news }: Extract<Told, { answers: unknown }>): void {
-    if (news) this.#onNews(news);
+    if (news) this.#events.onNews?.(news);
     for (const { id, result, failure } of answers) {
       const answer = this.#pending.get(id);
       this.#pending.delete(id);
@@ -96,6 +104,7 @@ export class OrderThread<T> {
     this.#worker = undefined;
     for (const answer of this.#pending.values()) answer.reject(storeUnavailable(cause));
     this.#pending.clear();
-    worker.terminate();
+    const ended = worker.terminate();
+    this.#events.onDeath?.(ended);
   }
 }

@@ -76,14 +76,21 @@ class SqliteStorage implements Storage {
   readonly #threads: Threads;
   readonly #commits: CommitObserver | undefined;
   readonly #listeners: ((change: FeedChange) => void)[] = [];
+  readonly #hearingListeners: ((hears: boolean) => void)[];
   /** What is changed by a function is read first, so of one feed one such change at a time. */
   readonly #turns = new Turns<FeedName>();
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  private constructor(file: DatabaseFile, threads: Threads, commits: CommitObserver | undefined) {
+  private constructor(
+    file: DatabaseFile,
+    threads: Threads,
+    hearingListeners: ((hears: boolean) => void)[],
+    commits: CommitObserver | undefined,
+  ) {
     this.#file = file;
     this.#threads = threads;
+    this.#hearingListeners = hearingListeners;
     this.#commits = commits;
   }
 
@@ -103,13 +110,26 @@ class SqliteStorage implements Storage {
           isCopying = false;
         });
     };
+    const hearingListeners: ((hears: boolean) => void)[] = [];
+    const tell = (hears: boolean) => {
+      for (const listener of hearingListeners) listener(hears);
+    };
+    /** Of what it committed last nobody has heard. */
+    const onDeath = async (ended: Promise<unknown>) => {
+      tell(false);
+      await ended;
+      tell(true);
+    };
     // First: it makes the tables, and says what is wrong with the file.
     const ofWriter: SqliteWriterData = { path, caps };
-    const writer = new OrderThread<Pick<Changes, Write>>(script('write-sqlite'), ofWriter, onNews);
+    const writer = new OrderThread<Pick<Changes, Write>>(script('write-sqlite'), ofWriter, {
+      onNews,
+      onDeath,
+    });
     await writer.start();
     const reading = () => new OrderThread<Reads>(script('read-sqlite'), ofOthers).start();
     const [feeds, notes] = await Promise.all([reading(), reading()]);
-    return new SqliteStorage(file, { writer, feeds, notes, checkpoints }, commits);
+    return new SqliteStorage(file, { writer, feeds, notes, checkpoints }, hearingListeners, commits);
   }
 
   feed(name: FeedName): Promise<Feed | undefined> {
@@ -181,6 +201,10 @@ class SqliteStorage implements Storage {
 
   onChange(listener: (change: FeedChange) => void): void {
     this.#listeners.push(listener);
+  }
+
+  onHearing(listener: (hears: boolean) => void): void {
+    this.#hearingListeners.push(listener);
   }
 
   async check(): Promise<void> {
