@@ -19,6 +19,13 @@ t.test('containers of the service may do nothing that it needs not', async (t) =
     });
 });
 
+t.test('the service reads all that a connection has in one piece', async (t) => {
+  for (const { sysctls } of services) {
+    const [, , most] = sysctls?.['net.ipv4.tcp_rmem']?.split(' ') ?? [];
+    t.equal(Number(most), 512 * 1024);
+  }
+});
+
 t.test('they get longer to stop than running requests have to finish', async (t) => {
   for (const service of [...services, proxy])
     t.ok(Number(/^(\d+)s$/.exec(service?.stop_grace_period ?? '')?.[1]) > 30);

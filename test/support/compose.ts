@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 export interface ComposeService {
   readonly environment?: Readonly<Record<string, string | number>>;
   readonly stop_grace_period?: string;
+  readonly sysctls?: Readonly<Record<string, string>>;
   readonly networks?: { readonly inside?: { readonly ipv4_address?: string } };
   readonly [other: string]: unknown;
 }
