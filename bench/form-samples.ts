@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { PNG } from './samples.ts';
 
 const BOUNDARY = '----bench-form';
@@ -24,31 +23,50 @@ export const SLOW_TEXTS: Readonly<Record<string, string>> = {
   'long table': `|a|b|\n|-|-|\n${filled('|x|y|\n')}`.slice(0, TEXT_BYTES),
 };
 
-/** Writes a form with a text, or none, and that many pictures of one size, and gives its size in bytes. */
-export function writeForm(
-  file: string,
-  text: string | undefined,
-  { count, bytes }: { count: number; bytes: number },
-): number {
-  const parts: Buffer[] = [];
-  const add = (disposition: string, type: string, content: string | Buffer) =>
-    parts.push(
-      Buffer.from(
-        `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\nContent-Type: ${type}\r\n\r\n`,
-      ),
-      Buffer.from(content),
-      Buffer.from('\r\n'),
-    );
-  if (text !== undefined) add('name="text"; filename="text.md"', 'text/markdown', text);
-  for (let n = 0; n < count; n++)
-    add(
-      `name="file"; filename="${n}.png"`,
-      'image/png',
-      Buffer.concat([PNG, randomBytes(bytes - PNG.length)]),
-    );
-  const body = Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]);
-  writeFileSync(file, body);
-  return body.length;
+/** Pictures of one size. */
+interface Pictures {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+const FULL: Pictures = { count: 10, bytes: 5 * 1024 * 1024 };
+const SMALL: Pictures = { count: 10, bytes: 1024 };
+
+/** Forms that are large, or made to cost much where they are taken apart. */
+export const HOSTILE_FORMS: Readonly<Record<string, () => Buffer>> = {
+  'ten pictures of 5 MiB': () => formOf('A text.', FULL),
+  '50 MB without a boundary': () => randomBytes(50e6),
+  '50,000 empty parts': () => joined(Array.from({ length: 50_000 }, () => part('name="a"', ''))),
+  'almost boundaries': () => joined([onePicture(filling(`\r\n--${BOUNDARY.slice(0, -1)}`))]),
+  'ends of lines': () => joined([onePicture(filling('\r\n'))]),
+  'endless headers': () => Buffer.from(`--${BOUNDARY}\r\n${'X-A: b\r\n'.repeat(500_000)}`),
+  'one endless header': () => Buffer.from(`--${BOUNDARY}\r\nX-A: ${'b'.repeat(5e6)}`),
+  '9,000 references': () => formOf(filled('![](0.png)'), SMALL),
+};
+
+/** A form with a text, or none, and pictures. */
+export function formOf(text: string | undefined, { count, bytes }: Pictures): Buffer {
+  const parts = Array.from({ length: count }, (_, n) => onePicture(randomBytes(bytes - PNG.length), n));
+  if (text !== undefined) parts.unshift(part('name="text"; filename="text.md"', text, 'text/markdown'));
+  return joined(parts);
+}
+
+function onePicture(rest: Buffer, n = 0): Buffer {
+  return part(`name="file"; filename="${n}.png"`, Buffer.concat([PNG, rest]), 'image/png');
+}
+
+function part(disposition: string, content: string | Buffer, type = 'text/plain'): Buffer {
+  const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\nContent-Type: ${type}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')]);
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]);
+}
+
+/** As much as one picture may hold. */
+function filling(piece: string): Buffer {
+  return Buffer.alloc(FULL.bytes - PNG.length, piece);
 }
 
 function filled(piece: string): string {

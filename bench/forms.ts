@@ -11,13 +11,13 @@
  * measured must hold, how long others are watched while a text is posted again and again, the rounds of pictures, and
  * where the data folders are made. Needs Linux (/proc; 127.0.0.2 and so on are addresses of the machine). Takes three minutes.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { postForms, probe } from './child.ts';
 import type { FormsAnswered } from './form-client.ts';
-import { FORM_TYPE, SLOW_TEXTS, writeForm } from './form-samples.ts';
+import { FORM_TYPE, formOf, SLOW_TEXTS } from './form-samples.ts';
 import { seed, writeBodies } from './samples.ts';
 import { ServerProcess } from './server-process.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -65,7 +65,7 @@ async function measureTexts(): Promise<void> {
     await measureWaits(); // The first is for the compiler.
     for (const [name, text] of texts) {
       const bodyFile = join(dir, 'text.form');
-      writeForm(bodyFile, text, { count: 1, bytes: 1024 });
+      writeFileSync(bodyFile, formOf(text, { count: 1, bytes: 1024 }));
       const idle = await measureWaits();
       for (const addresses of [1, TEXTS_AT_ONCE]) {
         const posting = postForms({
@@ -121,11 +121,12 @@ async function measurePictures(): Promise<void> {
   const cases = [CLIENTS, 1].filter((addresses) => chosen(`pictures from ${addresses} addresses`));
   if (cases.length === 0) return;
   const bodyFile = join(dir, 'pictures.form');
-  const size = writeForm(bodyFile, undefined, PICTURES);
+  const form = formOf(undefined, PICTURES);
+  writeFileSync(bodyFile, form);
   console.log(
-    `\n${CLIENTS} clients at once post ${PICTURES.count} pictures of ${PICTURES.bytes / MIB} MiB; rounds of ${mebibytes(size * CLIENTS)} MiB.\n`,
+    `\n${CLIENTS} clients at once post ${PICTURES.count} pictures of ${PICTURES.bytes / MIB} MiB; rounds of ${mebibytes(form.length * CLIENTS)} MiB.\n`,
   );
-  const bare = await startBare();
+  const bare = await ServerProcess.startBare(dir, []);
   for (const addresses of cases) {
     const service = await startService(`pictures-${addresses}`);
     const before = service.residentBytes();
@@ -139,7 +140,7 @@ async function measurePictures(): Promise<void> {
         from,
         seconds: 0,
       });
-      const megabytes = (size * CLIENTS) / 1e6;
+      const megabytes = (form.length * CLIENTS) / 1e6;
       const cpu = (server.cpuMicros() - cpuBefore) / 1000 / megabytes;
       return { ...answered, speed: megabytes / answered.seconds, cpu };
     };
@@ -164,17 +165,6 @@ function startService(name: string): Promise<ServerProcess> {
     SERVICE_LOG_REQUESTS: '0',
     SERVICE_PARSE_TIMEOUT_MS: String(PARSE_TIMEOUT_MS),
   });
-}
-
-function startBare(): Promise<ServerProcess> {
-  const answers = join(dir, 'answers.json');
-  writeFileSync(answers, '[]');
-  mkdirSync(join(dir, 'bare'));
-  return ServerProcess.start([
-    new URL('./bare-server.ts', import.meta.url).pathname,
-    answers,
-    join(dir, 'bare'),
-  ]);
 }
 
 /** The local address of each of that many connections, which share that many addresses. */

@@ -10,11 +10,11 @@
  * place: the kernel steps over recently deleted inodes one by one. The bench deletes what it made, so a second run
  * right after the first measures that. Give it another folder, or wait.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { idleBytes, load, probe, program, type Round } from './child.ts';
+import { idleBytes, load, probe, type Round } from './child.ts';
 import {
   type Comparison,
   type Load,
@@ -65,13 +65,7 @@ async function bench(): Promise<void> {
   const answers = await Promise.all(
     reads.map((read, n) => record(service.url, read, join(dir, `answer-${n}`))),
   );
-  writeFileSync(join(dir, 'answers.json'), JSON.stringify(answers));
-  mkdirSync(join(dir, 'bare'));
-  const bare = await ServerProcess.start([
-    program('./bare-server.ts'),
-    join(dir, 'answers.json'),
-    join(dir, 'bare'),
-  ]);
+  const bare = await ServerProcess.startBare(dir, answers);
   const servers = { service, logging, bare };
   try {
     const sized = reads.map((read, n) => ({

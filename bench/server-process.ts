@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { on, once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { RecordedAnswer } from './bare-server.ts';
 
 /** Ticks of /proc/<pid>/stat in a second; the same on every Linux. */
 const TICKS_PER_SECOND = 100;
@@ -11,9 +13,11 @@ const PAGE_BYTES = 4096;
 export class ServerProcess {
   readonly url: string;
   readonly #child: ChildProcess;
+  readonly #output: Interface;
 
-  private constructor(child: ChildProcess, url: string) {
+  private constructor(child: ChildProcess, output: Interface, url: string) {
     this.#child = child;
+    this.#output = output;
     this.url = url;
   }
 
@@ -24,12 +28,12 @@ export class ServerProcess {
     process.once('exit', () => child.kill());
     if (!child.stdout) throw new Error('no standard output');
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    const output = createInterface({ input: child.stdout }).on('line', (line) => {
       const { url } = JSON.parse(line) as { url?: string };
       if (url) resolve(url);
     });
     child.once('exit', () => reject(new Error(`${args[0]} ended before it listened`)));
-    return new ServerProcess(child, (await promise).replace('0.0.0.0', '127.0.0.1'));
+    return new ServerProcess(child, output, (await promise).replace('0.0.0.0', '127.0.0.1'));
   }
 
   /** Starts the service with a data folder of its own; as root it stays root, so that every folder will do. */
@@ -37,6 +41,34 @@ export class ServerProcess {
     const own = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', PUID: '0', SERVICE_RATE_LIMIT: '0' };
     const main = new URL('../src/main.cjs', import.meta.url).pathname;
     return ServerProcess.start([main], { ...own, ...env });
+  }
+
+  /** Starts the bare server, whose files are in a folder `bare` that is made in `dir`. */
+  static startBare(
+    dir: string,
+    answers: readonly RecordedAnswer[],
+    env?: Record<string, string>,
+  ): Promise<ServerProcess> {
+    const folder = join(dir, 'bare');
+    const recorded = join(dir, 'answers.json');
+    mkdirSync(folder);
+    writeFileSync(recorded, JSON.stringify(answers));
+    const script = new URL('./bare-server.ts', import.meta.url).pathname;
+    return ServerProcess.start([script, recorded, folder], env);
+  }
+
+  /** The next line of its output, all of which is JSON, that has a number of this name. */
+  async nextLine<N extends string>(name: N): Promise<Record<N, number>> {
+    for await (const [line] of on(this.#output, 'line')) {
+      const found = JSON.parse(line);
+      if (name in found) return found;
+    }
+    throw new Error('the server has ended');
+  }
+
+  /** Sends the signal that programs may use for themselves. */
+  signal(): void {
+    this.#child.kill('SIGUSR2');
   }
 
   /** CPU time used so far by all its threads, user and system, in microseconds; counted in steps of 10 ms. */
