@@ -1,3 +1,4 @@
+import { Gathering } from '../gathering.ts';
 import { mayWorkAlone } from './failures.ts';
 
 /** The most that one commit is for: what comes later must not wait for ever. */
@@ -20,6 +21,7 @@ export interface GroupCommitParts<O, A> {
 /** Gathers the orders that come while a commit runs, and does them in the next one. */
 export class GroupCommit<O, A> {
   readonly #parts: GroupCommitParts<O, A>;
+  readonly #arriving = new Gathering<Waiting<O, A>>((orders) => this.#take(orders));
   readonly #waiting: Waiting<O, A>[] = [];
   #isRunning = false;
 
@@ -30,9 +32,13 @@ export class GroupCommit<O, A> {
   /** Settles when the order is done, or has failed. */
   add(order: O): Promise<A> {
     const { promise, resolve, reject } = Promise.withResolvers<A>();
-    this.#waiting.push({ order, resolve, reject });
-    if (!this.#isRunning) this.#run();
+    this.#arriving.add({ order, resolve, reject });
     return promise;
+  }
+
+  #take(orders: readonly Waiting<O, A>[]): void {
+    this.#waiting.push(...orders);
+    if (!this.#isRunning) this.#run();
   }
 
   async #run(): Promise<void> {

@@ -1,4 +1,7 @@
-interface Waiting<V> {
+import { Gathering } from '../gathering.ts';
+
+interface Waiting<K, V> {
+  readonly key: K;
   resolve(value: V | undefined): void;
   reject(error: unknown): void;
 }
@@ -6,7 +9,8 @@ interface Waiting<V> {
 /** Looks up values by key, one lookup at a time: whatever is asked for meanwhile is one lookup together. */
 export class Lookups<K, V> {
   readonly #find: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>;
-  #waiting = new Map<K, Waiting<V>[]>();
+  readonly #asked = new Gathering<Waiting<K, V>>((waiting) => this.#take(waiting));
+  #waiting: Waiting<K, V>[] = [];
   #isRunning = false;
 
   /** @param find gives a value for each key that has one */
@@ -17,23 +21,25 @@ export class Lookups<K, V> {
   /** The value as it is at some moment after the call. */
   get(key: K): Promise<V | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<V | undefined>();
-    const waiting = this.#waiting.get(key);
-    if (waiting) waiting.push({ resolve, reject });
-    else this.#waiting.set(key, [{ resolve, reject }]);
-    if (!this.#isRunning) this.#run();
+    this.#asked.add({ key, resolve, reject });
     return promise;
+  }
+
+  #take(waiting: readonly Waiting<K, V>[]): void {
+    this.#waiting.push(...waiting);
+    if (!this.#isRunning) this.#run();
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.#waiting.size > 0) {
+    while (this.#waiting.length > 0) {
       const asked = this.#waiting;
-      this.#waiting = new Map();
+      this.#waiting = [];
       try {
-        const found = await this.#find([...asked.keys()]);
-        for (const [key, waiting] of asked) for (const { resolve } of waiting) resolve(found.get(key));
+        const found = await this.#find([...new Set(asked.map(({ key }) => key))]);
+        for (const { key, resolve } of asked) resolve(found.get(key));
       } catch (error) {
-        for (const waiting of asked.values()) for (const { reject } of waiting) reject(error);
+        for (const { reject } of asked) reject(error);
       }
     }
     this.#isRunning = false;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { Gathering } from '../gathering.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import { fromFailure } from './failures.ts';
 import { CLOSE, type News, type Order, type Told } from './orders.ts';
@@ -15,15 +16,15 @@ export interface ThreadEvents {
 }
 
 /**
- * Calls methods of something that lives on a thread of its own. The calls of one turn of the event loop go there
- * together, for a message costs the loop more than a call. A thread that dies takes only the calls it has with it.
+ * Calls methods of something that lives on a thread of its own. Calls of one turn of the event loop go there together,
+ * for a message costs the loop more than a call. A thread that dies takes only the calls it has with it.
  */
 export class OrderThread<T> {
   readonly #script: URL;
   readonly #data: unknown;
   readonly #events: ThreadEvents;
   readonly #pending = new Map<number, PromiseWithResolvers<never>>();
-  #unsent: Order[] = [];
+  readonly #unsent = new Gathering<Order>((orders) => this.#send(orders));
   #worker: Worker | undefined;
   #lastId = 0;
 
@@ -49,8 +50,7 @@ export class OrderThread<T> {
     this.#lastId += 1;
     const answer = Promise.withResolvers<never>();
     this.#pending.set(this.#lastId, answer);
-    if (this.#unsent.length === 0) setImmediate(() => this.#send());
-    this.#unsent.push({ id: this.#lastId, method, args });
+    this.#unsent.add({ id: this.#lastId, method, args });
     return answer.promise;
   }
 
@@ -65,10 +65,8 @@ export class OrderThread<T> {
     await ended;
   }
 
-  #send(): void {
+  #send(orders: readonly Order[]): void {
     this.#worker ??= this.#start();
-    const orders = this.#unsent;
-    this.#unsent = [];
     this.#worker.postMessage(orders);
   }
 
