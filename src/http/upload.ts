@@ -131,11 +131,16 @@ export class Upload {
     if (quietMs !== undefined) this.#watchForQuiet(quietMs, passed);
   }
 
-  /** Stops reading until somebody asks for the body. */
+  /**
+   * Stops reading until somebody asks for the body. What the socket has read comes in this turn of the event loop all the
+   * same, and most bodies come with it whole: then nothing is left to stop.
+   */
   pauseUnlessReceiving(): void {
-    if (this.#ended || this.#paused || this.#state === 'receiving' || this.#state === 'discarding') return;
-    this.#paused = true;
-    this.#res.pause();
+    setImmediate(() => {
+      if (this.#ended || this.#paused || this.#state === 'receiving' || this.#state === 'discarding') return;
+      this.#paused = true;
+      this.#res.pause();
+    });
   }
 
   /** Tells the binding that this connection is in use; it closes one that is idle for 10 seconds. */
