@@ -51,7 +51,8 @@ export class Guard {
     if (ROUTE_NAMES.has(name)) throw reserved();
     const isReserved = reservedFeeds.has(name);
     if (isReserved && reservedPassword === undefined) throw reserved();
-    const feed = await this.feed(exchange, name).catch((cause) => {
+    const known = await this.#parts.storage.feedToPost(name);
+    const feed = await this.#admitted(exchange, known).catch((cause) => {
       throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reserved() : cause;
     });
     // They are made at the start, with the password: nobody makes one with his own, or posts to one without.
@@ -62,7 +63,10 @@ export class Guard {
 
   /** The feed of that name, if the request carries its password; undefined where there is none. */
   async feed(exchange: Exchange, name: FeedName): Promise<Feed | undefined> {
-    const feed = await this.#parts.storage.feed(name);
+    return this.#admitted(exchange, await this.#parts.storage.feed(name));
+  }
+
+  async #admitted(exchange: Exchange, feed: Feed | undefined): Promise<Feed | undefined> {
     await this.#parts.access.feed(exchange, feed);
     return feed;
   }

@@ -154,6 +154,11 @@ export interface FeedChange {
  */
 export interface Storage {
   feed(name: FeedName): Promise<Feed | undefined>;
+  /**
+   * As `feed`, for a post to come, and faster where it can be: the feed may be as it was before changes that have not
+   * settled yet, for the post finds out (see `Target`).
+   */
+  feedToPost(name: FeedName): Promise<Feed | undefined>;
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
 
   /**

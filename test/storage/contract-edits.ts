@@ -110,6 +110,38 @@ export function testEdits(backend: Backend): void {
     t.match(await again.feed(name), { readId: 'reserved', passwordHash: 'hash', noteCount: 0 });
   });
 
+  test('posts are let in by the feed as settled changes have made it', async (t, storage) => {
+    const agrees = async (after: string) =>
+      t.same(await storage.feedToPost(name), await storage.feed(name), `after ${after}`);
+    await agrees('nothing');
+    const [text, picture] = [newNote('text'), newNote('p', 'png')];
+    await post(storage, name, text);
+    await agrees('the first post');
+    const changes: Record<string, () => Promise<unknown>> = {
+      'a form': () => post(storage, name, [picture, newNote('with it')]),
+      'posts at once': () =>
+        Promise.all(
+          Array.from({ length: 40 }, async () => {
+            await post(storage, name, newNote('n'));
+            await storage.feedToPost(name);
+          }),
+        ),
+      'an edit': () => edits(storage).replace(name, text.id, Buffer.from('other')),
+      'new metadata': () => edits(storage).setMeta(name, text.id, (meta) => ({ ...meta, title: 'T' })),
+      settings: () => configure(storage, name, { title: 'T', readId: readId('chosen') }),
+      'a password': () => edits(storage).setPassword(name, 'hash'),
+      'a refused post': () => storage.post(name, [newNote('n')], OPEN),
+      'no password': () => edits(storage).setPassword(name, undefined),
+      'a removal': () => edits(storage).remove(name, picture.id),
+      deletion: () => edits(storage).deleteFeed(name),
+      'a feed made anew': () => storage.create(name, NEW),
+    };
+    for (const [after, change] of Object.entries(changes)) {
+      await change();
+      await agrees(after);
+    }
+  });
+
   test(
     'caps of a feed hold exactly, whatever comes at once',
     async (t, storage, place) => {

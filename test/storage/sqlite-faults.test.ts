@@ -91,6 +91,7 @@ t.test('what the writing thread did last may be unheard of when it dies', async 
   await threads[0]?.terminate();
   await eventually(() => heard.length === 2);
   t.same(heard, [false, true]);
+  t.same(await storage.feedToPost(name), await storage.feed(name));
   await post(storage, name, newNote('after'));
   t.equal((await storage.feed(name))?.noteCount, 2);
 });

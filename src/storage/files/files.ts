@@ -147,6 +147,10 @@ class FilesStorage implements Storage {
     return this.#index.get(name)?.record();
   }
 
+  feedToPost(name: FeedName): Promise<Feed | undefined> {
+    return this.feed(name);
+  }
+
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
     return this.#index.byReadId(readId)?.record();
   }

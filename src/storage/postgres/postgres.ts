@@ -104,6 +104,10 @@ export class PostgresStorage implements Storage {
     return this.#run(() => this.#reads.feed(name));
   }
 
+  feedToPost(name: FeedName): Promise<Feed | undefined> {
+    return this.feed(name);
+  }
+
   feedByReadId(readId: ReadId): Promise<Feed | undefined> {
     return this.#run(() => this.#reads.feedByReadId(readId));
   }

@@ -28,6 +28,7 @@ import type {
 import { Turns } from '../turns.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
+import { KnownFeeds } from './known-feeds.ts';
 import { OrderThread } from './order-thread.ts';
 import type { News } from './orders.ts';
 import type { Reads } from './reads.ts';
@@ -46,6 +47,9 @@ export interface SqliteOptions {
 /** A write: a method of `Changes` that another thread calls. */
 type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
+
+/** Those that give the feed as it is afterwards. */
+const GIVE_FEED: ReadonlySet<Write> = new Set(['post', 'create', 'configure']);
 
 interface Threads {
   readonly writer: OrderThread<Pick<Changes, Write>>;
@@ -75,6 +79,7 @@ class SqliteStorage implements Storage {
   readonly #file: DatabaseFile;
   readonly #threads: Threads;
   readonly #commits: CommitObserver | undefined;
+  readonly #known = new KnownFeeds();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
   readonly #hearingListeners: ((hears: boolean) => void)[];
   /** What is changed by a function is read first, so of one feed one such change at a time. */
@@ -91,6 +96,7 @@ class SqliteStorage implements Storage {
     this.#file = file;
     this.#threads = threads;
     this.#hearingListeners = hearingListeners;
+    this.onHearing(() => this.#known.forget());
     this.#commits = commits;
   }
 
@@ -136,6 +142,10 @@ class SqliteStorage implements Storage {
     return this.#run(() => this.#threads.feeds.call('feed', name));
   }
 
+  feedToPost(name: FeedName): Promise<Feed | undefined> {
+    return this.#run(() => this.#known.get(name, () => this.#threads.feeds.call('feed', name)));
+  }
+
   feedByReadId(readId: ReadId): Promise<Feed | undefined> {
     return this.#run(() => this.#threads.feeds.call('feedByReadId', readId));
   }
@@ -157,46 +167,49 @@ class SqliteStorage implements Storage {
     // The feed of several notes stays when they cannot be stored, so it is made by itself.
     if (target.kind === 'new' && notes.length > 1) {
       const kinds = notes.map(({ type }) => ({ type }));
-      if (!(await this.#write('create', name, target, kinds))) return undefined;
+      if (!(await this.#write(name, 'create', name, target, kinds))) return undefined;
       return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
     }
-    return this.#write('post', name, notes.map(sendable), target);
+    return this.#write(name, 'post', name, notes.map(sendable), target);
   }
 
   replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
     const { added = [] } = replacement;
-    return this.#write('replace', keyOf(feed), id, { ...sendable(replacement), added: added.map(sendable) });
+    return this.#write(feed.name, 'replace', keyOf(feed), id, {
+      ...sendable(replacement),
+      added: added.map(sendable),
+    });
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
     return this.#turns.alone(feed.name, async () => {
       const note = await this.note(feed.name, id);
-      return note && this.#write('setMeta', keyOf(feed), id, change(note.meta));
+      return note && this.#write(feed.name, 'setMeta', keyOf(feed), id, change(note.meta));
     });
   }
 
   remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    return this.#write('remove', keyOf(feed), id);
+    return this.#write(feed.name, 'remove', keyOf(feed), id);
   }
 
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
     return this.#turns.alone(feed.name, async () => {
       const now = await this.feed(feed.name);
       const isAllowed = now?.key === feed.key && now.passwordHash === feed.passwordHash;
-      return isAllowed ? this.#write('configure', keyOf(feed), change(now)) : undefined;
+      return isAllowed ? this.#write(feed.name, 'configure', keyOf(feed), change(now)) : undefined;
     });
   }
 
   setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
-    return this.#write('setPassword', keyOf(feed), passwordHash);
+    return this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
   }
 
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
-    return this.#write('create', name, creation);
+    return this.#write(name, 'create', name, creation);
   }
 
   deleteFeed(feed: AllowedFeed): Promise<boolean> {
-    return this.#write('deleteFeed', keyOf(feed));
+    return this.#write(feed.name, 'deleteFeed', keyOf(feed));
   }
 
   onChange(listener: (change: FeedChange) => void): void {
@@ -223,15 +236,22 @@ class SqliteStorage implements Storage {
     this.#file.release();
   }
 
-  async #write<W extends Write>(method: W, ...args: Parameters<Changes[W]>): Promise<Value<W>> {
+  async #write<W extends Write>(
+    name: FeedName,
+    method: W,
+    ...args: Parameters<Changes[W]>
+  ): Promise<Value<W>> {
     return this.#run(async () => {
       const begunAt = this.#commits ? performance.now() : 0;
+      let feed: Feed | undefined;
       try {
         const answer: Promise<unknown> = this.#threads.writer.call(method, ...args);
         const { value, readIds } = (await answer) as Changed<Value<W>>;
+        if (GIVE_FEED.has(method)) feed = value as Feed | undefined;
         if (readIds) for (const listener of this.#listeners) listener({ readIds });
         return value;
       } finally {
+        this.#known.written(name, feed);
         this.#commits?.wrote(performance.now() - begunAt);
       }
     });
