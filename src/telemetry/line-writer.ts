@@ -1,5 +1,7 @@
 import { write } from 'node:fs';
 
+/** Lines of a busy service go out together, so long after those before: each write is a trip to a thread and back. */
+const GATHERING_MS = 10;
 const AGAIN_MS = 20;
 const BROKEN_MS = 1000;
 
@@ -95,7 +97,7 @@ export class LineWriter implements LineDestination {
       this.#dropped = 0;
       this.#options.onLost(lost);
     }
-    if (this.#waiting.length > 0) this.#writeWaiting();
+    if (this.#waiting.length > 0) setTimeout(() => this.#writeWaiting(), GATHERING_MS);
     else this.#settle();
   }
 
