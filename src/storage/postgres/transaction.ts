@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { asFailure, endsConnection } from './failures.ts';
 import type { Statement } from './statement.ts';
@@ -9,16 +10,20 @@ interface Sent {
 }
 
 /**
- * The statements of one transaction. They go out at once, in their order, without waiting for those before. The first
- * failure is the transaction's: nothing is sent after it, and what was sent with it fails because of it.
+ * The statements of one transaction. They go out in their order without waiting for those before, those of one turn
+ * together. The first failure is the transaction's: nothing is sent after it, and what was sent with it fails because
+ * of it.
  */
 export class Transaction {
   readonly #client: PoolClient;
+  readonly #stream: Writable;
+  #isGathering = false;
   #failure: Error | undefined;
   #isLost = false;
 
   constructor(client: PoolClient) {
     this.#client = client;
+    this.#stream = streamOf(client);
   }
 
   /** The connection is of no more use. */
@@ -64,6 +69,7 @@ export class Transaction {
 
   /** A failure is known before anything more can be sent: also one of sending, which the server knows nothing of. */
   #query<R extends QueryResultRow>(sent: Sent): Promise<QueryResult<R>> {
+    this.#gather();
     return new Promise((resolve, reject) => {
       this.#client.query<R>(sent, (error: Error | undefined, result) => {
         if (!error) return resolve(result);
@@ -73,4 +79,19 @@ export class Transaction {
       });
     });
   }
+
+  /** Each writing to the socket is a system call, and wakes the server. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#stream.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      this.#stream.uncork();
+    });
+  }
+}
+
+function streamOf(client: PoolClient): Writable {
+  return (client as PoolClient & { readonly connection: { readonly stream: Writable } }).connection.stream;
 }
