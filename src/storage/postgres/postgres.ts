@@ -126,8 +126,8 @@ export class PostgresStorage implements Storage {
   }
 
   async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
-    // The feed of several notes stays when they cannot be stored, so it is made by itself.
     const room = countOf(notes);
+    // The feed of several notes stays when they cannot be stored, so it is made by itself.
     if (target.kind === 'new' && notes.length > 1) {
       if (!(await this.#post({ name, notes: [], room, target }))) return undefined;
       return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
