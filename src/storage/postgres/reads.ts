@@ -8,7 +8,7 @@ import {
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
-import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
+import { type NoteRow, noteOf, PAGE_TEXT_BYTES, typeNumber } from '../note-columns.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import type { Feed, Note, Page, PageQuery } from '../storage.ts';
 import type { Database } from './database.ts';
@@ -22,8 +22,6 @@ const PIECE_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 5;
 /** A place that is before every note, for the first page. */
 const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
-/** A page ends when its texts have so many bytes: nobody shows more at once, and the client takes its time for it. */
-const PAGE_TEXT_BYTES = 1024 * 1024;
 
 const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');

@@ -9,13 +9,15 @@ import {
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
-import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
+import { type NoteRow, noteOf, PAGE_TEXT_BYTES, typeNumber } from '../note-columns.ts';
 import type { Feed, Note, Page, PageQuery } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 
 /** A place that is before every note, for the first page. */
 const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
+
+const TEXT = typeNumber('md');
 
 /** What is read of the database. Each call sees one state of it: all that was committed before. */
 export class Reads {
@@ -80,10 +82,18 @@ export class Reads {
     const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
     const rows =
       tag === undefined
-        ? this.#page.all(name, createdAt, id, type, limit + 1)
-        : this.#tagged.all(name, tag, createdAt, id, type, limit + 1);
-    const notes = rows.slice(0, limit).map(noteOf);
-    const last = rows.length > limit ? notes.at(-1) : undefined;
+        ? this.#page.iterate(name, createdAt, id, type, limit + 1)
+        : this.#tagged.iterate(name, tag, createdAt, id, type, limit + 1);
+    const notes: Note[] = [];
+    let textBytes = 0;
+    let isCut = false;
+    for (const row of rows) {
+      isCut = notes.length === limit || (row.type === TEXT && textBytes >= PAGE_TEXT_BYTES);
+      if (isCut) break;
+      notes.push(noteOf(row));
+      if (row.type === TEXT) textBytes += row.size;
+    }
+    const last = isCut ? notes.at(-1) : undefined;
     return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
   }
 
