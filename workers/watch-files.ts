@@ -16,6 +16,13 @@ export interface WatchTask {
   readonly events: boolean;
 }
 
+/** What the thread is told: to look at a feed's folder. */
+export interface LookOrder {
+  readonly feed: string;
+  /** As if it had never been seen. */
+  readonly anew: boolean;
+}
+
 /** A feed's folder came, went, or is another one now. */
 export interface FolderSeen {
   readonly feed: string;
@@ -39,8 +46,8 @@ const TICK_BUDGET = 500;
 const BATCH = 1000;
 
 /**
- * Watches a data folder by events and, because events get lost, by looking again and again. A message with the name
- * of a feed makes it look at that one, known or not.
+ * Watches a data folder by events and, because events get lost, by looking again and again. An order makes it look at
+ * one feed, known or not.
  */
 class DataFolderWatch {
   readonly #dir: string;
@@ -66,7 +73,10 @@ class DataFolderWatch {
     this.#watchRoot();
     this.#root = this.#rootIdentity();
     for (const name of this.#listRoot()) this.#addFolder(name);
-    parentPort!.on('message', (feed: string) => this.#mark('', feed));
+    parentPort!.on('message', ({ feed, anew }: LookOrder) => {
+      if (anew) this.#removeFolder(feed);
+      this.#mark('', feed);
+    });
     say({ kind: 'ready' });
     this.#tick();
   }

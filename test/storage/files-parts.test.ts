@@ -214,7 +214,7 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   await writeFile(join(dir, 'feed', file), 'x');
   const log = keptLog();
   const reader = new NoteReader(dir, () => {});
-  const reconciler = new Reconciler({ dir, index, reader, turns: new Turns(), log });
+  const reconciler = new Reconciler({ dir, index, reader, turns: new Turns(), log }, () => {});
   const post = Promise.withResolvers<void>();
   feed.pending.set(file, post.promise);
   reconciler.take([{ feed: 'feed', file, stamp: { mtimeMs: 1, size: 1 }, fresh: false, first: false }]);

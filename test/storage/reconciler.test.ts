@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
@@ -35,10 +35,12 @@ async function reconciling(t: Test, turns: FailingTurns) {
   await writeFile(join(dir, name, '.password'), 'hash');
   const index = new FeedIndex(SECRET);
   const log = keptLog();
-  const reconciler = new Reconciler({ dir, index, reader: new NoteReader(dir, () => {}), turns, log });
+  const parts = { dir, index, reader: new NoteReader(dir, () => {}), turns, log };
+  const lookedAnew: FeedName[] = [];
+  const reconciler = new Reconciler(parts, (feed) => lookedAnew.push(feed));
   t.teardown(() => reconciler.stopTrying());
   reconciler.take([{ feed: name, folder: 'there' }]);
-  return { index, log, reconciler };
+  return { dir, index, log, reconciler, lookedAnew };
 }
 
 t.test('what the disk does not let be read now is read later', async (t) => {
@@ -65,4 +67,26 @@ t.test('nothing is tried any more once it is stopped', async (t) => {
   reconciler.stopTrying();
   await reconciler.settled();
   t.equal(index.get(name), undefined);
+});
+
+t.test('a folder that has gone since it was seen is looked at anew: it may be back unseen', async (t) => {
+  const { dir, index, reconciler, lookedAnew } = await reconciling(t, new FailingTurns(0, new Error()));
+  await reconciler.settled();
+  t.ok(index.get(name));
+  const away = join(dir, 'Away');
+  for (const folder of ['there', 'replaced'] as const) {
+    await rename(join(dir, name), away);
+    reconciler.take([{ feed: name, folder }]);
+    await reconciler.settled();
+    t.equal(index.get(name), undefined);
+    t.same(lookedAnew.splice(0), [name]);
+    await rename(away, join(dir, name));
+    reconciler.take([{ feed: name, folder: 'there' }]);
+    await reconciler.settled();
+    t.ok(index.get(name));
+  }
+  await rename(join(dir, name), away);
+  reconciler.take([{ feed: name, folder: 'gone' }]);
+  await reconciler.settled();
+  t.same(lookedAnew, [], 'of a folder that was seen to go, the watch tells when it is back');
 });

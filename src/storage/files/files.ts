@@ -123,7 +123,7 @@ class FilesStorage implements Storage {
     this.#noteEditor = new NoteEditor(parts);
     this.#maker = new FeedMaker(parts, (name) => this.#watch?.expect(name));
     this.#feedEditor = new FeedEditor(parts, this.#removals);
-    this.#reconciler = new Reconciler(parts);
+    this.#reconciler = new Reconciler(parts, (name) => this.#watch?.lookAnew(name));
   }
 
   /** The watch begins before the scan, so that no change falls between the two. */

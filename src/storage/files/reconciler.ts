@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FolderSeen } from '../../../workers/watch-files.ts';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
-import { isFeedName, type NoteFile } from '../../feeds/names.ts';
+import { type FeedName, isFeedName, type NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import { asRefusal } from './failures.ts';
@@ -25,11 +25,14 @@ type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'reader' | 'turns' | '
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
+  readonly #lookAnew: (feed: FeedName) => void;
   readonly #stopped = new AbortController();
   #last: Promise<void> = Promise.resolve();
 
-  constructor(parts: ReconcilerParts) {
+  /** @param lookAnew has the watch tell again whether a feed's folder is there */
+  constructor(parts: ReconcilerParts, lookAnew: (feed: FeedName) => void) {
     this.#parts = parts;
+    this.#lookAnew = lookAnew;
   }
 
   /** Takes in what was seen, one batch after the other. */
@@ -68,9 +71,9 @@ export class Reconciler {
 
   async #apply(seen: readonly (FileSeen | FolderSeen)[]): Promise<void> {
     // What went comes first: a renamed folder keeps its read id.
-    for (const one of seen) if ('folder' in one && one.folder !== 'there') await this.#rescan(one.feed, true);
-    for (const one of seen)
-      if ('folder' in one && one.folder === 'there') await this.#rescan(one.feed, false);
+    const folders = seen.filter((one) => 'folder' in one);
+    for (const one of folders) if (one.folder !== 'there') await this.#rescan(one);
+    for (const one of folders) if (one.folder === 'there') await this.#rescan(one);
     const touched = new Set<IndexedFeed>();
     const files = new Set<IndexedFeed>();
     for (const one of seen) {
@@ -85,7 +88,7 @@ export class Reconciler {
   }
 
   /** Reads a folder that came, or that is gone or another one now; the report may be older than our own writes. */
-  async #rescan(name: string, replace: boolean): Promise<void> {
+  async #rescan({ feed: name, folder }: FolderSeen): Promise<void> {
     if (!isFeedName(name)) return;
     const { dir, index, turns, log } = this.#parts;
     await turns.alone(name, async () => {
@@ -93,8 +96,11 @@ export class Reconciler {
       const scan = () => scanFeed(dir, name, log);
       // A feed is not gone because the whole data folder is, which may come back between two looks.
       const found = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+      // It went since. If it is back before the watch looks again, the watch will have seen nothing.
+      if (!found && folder !== 'gone') this.#lookAnew(name);
       if (found === known) return;
-      if (known && found && (!replace || known.identity === found.identity)) return this.#align(known, found);
+      if (known && found && (folder === 'there' || known.identity === found.identity))
+        return this.#align(known, found);
       if (known) index.drop(known);
       if (found) index.add(found);
     });

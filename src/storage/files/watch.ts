@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { FolderSeen, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
+import type { FolderSeen, LookOrder, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
 import type { FeedName } from '../../feeds/names.ts';
 
@@ -7,6 +7,8 @@ import type { FeedName } from '../../feeds/names.ts';
 export interface Watch {
   /** The service has made this feed: if it goes again before the watch has seen it, that must be told too. */
   expect(feed: FeedName): void;
+  /** What was seen of the feed's folder could not be found: it is to be told anew whether it is there. */
+  lookAnew(feed: FeedName): void;
   close(): Promise<void>;
 }
 
@@ -38,8 +40,10 @@ export async function startWatch(task: WatchTask, listener: WatchListener): Prom
     listener.failed(error);
   });
   await ready.promise;
+  const order = (one: LookOrder) => worker.postMessage(one);
   return {
-    expect: (feed) => worker.postMessage(feed),
+    expect: (feed) => order({ feed, anew: false }),
+    lookAnew: (feed) => order({ feed, anew: true }),
     close: async () => {
       await worker.terminate();
     },
