@@ -149,7 +149,7 @@ t.test('a feed full of slow texts is answered before they are all tried', async 
 t.test(
   'where slow texts of others hold the only thread, a feed is answered as text, and later as ever',
   async (t) => {
-    const single = await start(t, { SERVICE_METRICS: '1' });
+    const single = await start(t, { SERVICE_METRICS: '1', SERVICE_WORKERS: '1' });
     const slowFeeds: string[] = [];
     for (let i = 0; i < 3; i += 1) {
       const { json } = await post(`${single.url}/slow-${i}`, slow(99_000, `${i}`));
