@@ -145,9 +145,10 @@ const ending = fc.constantFrom('', '', '\n', '\n\n', '  ', '\n    ', '\n\t\n');
 
 /**
  * Where micromark 4.0 is wrong: a CDATA block ends with `]]]>` too, and a list item without a text ends indented code
- * (CommonMark 4.6 and 5.2).
+ * (CommonMark 4.6 and 5.2). Where commonmark.js 0.31 is: a tab may follow the colon of a definition (4.7).
  */
 function isMisread(text: string): boolean {
+  if (/\]:[ \r\n]*\t/.test(text)) return true;
   const hasEmptyItem = /(?:[-*+]|\d[.)])[ \t]*(?:[\r\n]|$)/.test(text);
   return text.includes(']]]>') || (hasEmptyItem && / {4}|\t/.test(text));
 }
