@@ -6,7 +6,7 @@
  * text that the name of the storage must hold, and where the data folders are made; PostgreSQL and its data are in the
  * system's folder for temporary files. Needs Linux (/proc).
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -79,15 +79,9 @@ async function measurePosts(
   service: ServerProcess,
   bare: CommitPlace | undefined,
 ): Promise<void> {
-  const bareDir = join(dir, `bare-${name}`);
-  mkdirSync(bareDir);
-  const answers = join(bareDir, 'answers.json');
-  writeFileSync(answers, '[]');
-  const server = await ServerProcess.start(
-    bare
-      ? [program('./commit-server.ts'), JSON.stringify(bare)]
-      : [program('./bare-server.ts'), answers, bareDir],
-  );
+  const server = await (bare
+    ? ServerProcess.start([program('./commit-server.ts'), JSON.stringify(bare)])
+    : ServerProcess.startBare(dir, []));
   const order = {
     headers: { 'content-type': 'text/markdown' },
     bodyFile: bodies.text,

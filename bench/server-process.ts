@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { RecordedAnswer } from './bare-server.ts';
+import { program } from './child.ts';
 
 /** Ticks of /proc/<pid>/stat in a second; the same on every Linux. */
 const TICKS_PER_SECOND = 100;
@@ -39,8 +40,7 @@ export class ServerProcess {
   /** Starts the service with a data folder of its own; as root it stays root, so that every folder will do. */
   static startService(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
     const own = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', PUID: '0', SERVICE_RATE_LIMIT: '0' };
-    const main = new URL('../src/main.cjs', import.meta.url).pathname;
-    return ServerProcess.start([main], { ...own, ...env });
+    return ServerProcess.start([program('../src/main.cjs')], { ...own, ...env });
   }
 
   /** Starts the bare server, whose files are in a folder `bare` that is made in `dir`. */
@@ -53,8 +53,7 @@ export class ServerProcess {
     const recorded = join(dir, 'answers.json');
     mkdirSync(folder);
     writeFileSync(recorded, JSON.stringify(answers));
-    const script = new URL('./bare-server.ts', import.meta.url).pathname;
-    return ServerProcess.start([script, recorded, folder], env);
+    return ServerProcess.start([program('./bare-server.ts'), recorded, folder], env);
   }
 
   /** The next line of its output, all of which is JSON, that has a number of this name. */
