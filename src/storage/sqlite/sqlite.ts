@@ -81,22 +81,15 @@ class SqliteStorage implements Storage {
   readonly #commits: CommitObserver | undefined;
   readonly #known = new KnownFeeds();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
-  readonly #hearingListeners: ((hears: boolean) => void)[];
+  readonly #hearingListeners: ((hears: boolean) => void)[] = [];
   /** What is changed by a function is read first, so of one feed one such change at a time. */
   readonly #turns = new Turns<FeedName>();
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  private constructor(
-    file: DatabaseFile,
-    threads: Threads,
-    hearingListeners: ((hears: boolean) => void)[],
-    commits: CommitObserver | undefined,
-  ) {
+  private constructor(file: DatabaseFile, threads: Threads, commits: CommitObserver | undefined) {
     this.#file = file;
     this.#threads = threads;
-    this.#hearingListeners = hearingListeners;
-    this.onHearing(() => this.#known.forget());
     this.#commits = commits;
   }
 
@@ -116,26 +109,20 @@ class SqliteStorage implements Storage {
           isCopying = false;
         });
     };
-    const hearingListeners: ((hears: boolean) => void)[] = [];
-    const tell = (hears: boolean) => {
-      for (const listener of hearingListeners) listener(hears);
-    };
-    /** Of what it committed last nobody has heard. */
-    const onDeath = async (ended: Promise<unknown>) => {
-      tell(false);
-      await ended;
-      tell(true);
-    };
+    let storage: SqliteStorage | undefined;
     // First: it makes the tables, and says what is wrong with the file.
     const ofWriter: SqliteWriterData = { path, caps };
     const writer = new OrderThread<Pick<Changes, Write>>(script('write-sqlite'), ofWriter, {
       onNews,
-      onDeath,
+      onDeath: (ended) => {
+        if (storage) storage.#lostWriter(ended);
+      },
     });
     await writer.start();
     const reading = () => new OrderThread<Reads>(script('read-sqlite'), ofOthers).start();
     const [feeds, notes] = await Promise.all([reading(), reading()]);
-    return new SqliteStorage(file, { writer, feeds, notes, checkpoints }, hearingListeners, commits);
+    storage = new SqliteStorage(file, { writer, feeds, notes, checkpoints }, commits);
+    return storage;
   }
 
   feed(name: FeedName): Promise<Feed | undefined> {
@@ -234,6 +221,18 @@ class SqliteStorage implements Storage {
     await Promise.all(Object.values(others).map((thread) => thread.close()));
     await writer.close();
     this.#file.release();
+  }
+
+  /** Of what the thread committed last nobody has heard. */
+  async #lostWriter(ended: Promise<unknown>): Promise<void> {
+    this.#hears(false);
+    await ended;
+    this.#hears(true);
+  }
+
+  #hears(hears: boolean): void {
+    this.#known.forget();
+    for (const listener of this.#hearingListeners) listener(hears);
   }
 
   async #write<W extends Write>(
