@@ -1,9 +1,6 @@
 import { noteFile } from '../feeds/names.ts';
 import type { Note, Page, Position } from '../storage/storage.ts';
 
-/** How much text a page holds, in bytes: a view of it can be several times as large, and still be kept. */
-export const PAGE_TEXT_BYTES = 1024 * 1024;
-
 /**
  * The page up to the last note whose text is within `maxBytes` with all before it; one note at least. Where it is
  * cut, the next page starts with what was left out.

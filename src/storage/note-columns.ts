@@ -3,12 +3,6 @@ import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import { parseMeta, serializeMeta } from './metadata.ts';
 import type { Note, NoteMeta } from './storage.ts';
 
-/**
- * A page ends when its texts have so many bytes: nobody shows more at once, and more would hold up the event loop on its
- * way from the database.
- */
-export const PAGE_TEXT_BYTES = 1024 * 1024;
-
 /** What databases read of a note; of a picture without the content. */
 export interface NoteRow {
   readonly id: NoteId;

@@ -112,6 +112,9 @@ export interface Position {
   readonly file: NoteFile;
 }
 
+/** How much text a page shows, in bytes: a view of it can be several times as large, and still be kept. */
+export const PAGE_TEXT_BYTES = 1024 * 1024;
+
 export interface PageQuery {
   /** 1 to 100. */
   readonly limit: number;
@@ -162,8 +165,8 @@ export interface Storage {
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
 
   /**
-   * A page of a feed; empty for a feed that does not exist. Where texts are long, more than 1 MiB together, it may end
-   * before its limit.
+   * A page of a feed; empty for a feed that does not exist. Where texts are long, more than `PAGE_TEXT_BYTES` together,
+   * it may end before its limit.
    */
   page(name: FeedName, query: PageQuery): Promise<Page>;
   /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */

@@ -8,9 +8,9 @@ import {
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
-import { type NoteRow, noteOf, PAGE_TEXT_BYTES, typeNumber } from '../note-columns.ts';
+import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import type { Feed, Note, Page, PageQuery } from '../storage.ts';
+import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
 import type { Database } from './database.ts';
 import { Lookups } from './lookups.ts';
 import { CONTENTLESS_COLUMNS, FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
