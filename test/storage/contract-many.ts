@@ -3,7 +3,7 @@ import { noteFile, type ReadId } from '../../src/feeds/names.ts';
 import type { NewNote, Storage, Target } from '../../src/storage/storage.ts';
 import { edits, NEW, OPEN, post } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
-import { heard, reopened, shown, tally } from './contract-edits.ts';
+import { heard, reopened, shown, tally } from './contract-support.ts';
 
 const name = feedName('feed');
 

@@ -61,7 +61,7 @@ export function runner(backend: Backend) {
     });
 }
 
-/** What every storage backend must do when it stores and reads (`Storage`); the rest is in `contract-edits.ts`. */
+/** What every storage backend must do when it stores and reads (`Storage`); the rest is in the files beside this one. */
 export function testContract(backend: Backend): void {
   const test = runner(backend);
 

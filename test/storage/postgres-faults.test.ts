@@ -8,7 +8,7 @@ import { ask, post as postTo, start } from '../support/service.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { edits, NEW, OPEN, post } from '../support/storing.ts';
 import { feedName, idsOf, newNote, textOf } from './contract.ts';
-import { tally } from './contract-edits.ts';
+import { tally } from './contract-support.ts';
 import { opened } from './postgres-support.ts';
 
 t.setTimeout(180_000);

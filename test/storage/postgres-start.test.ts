@@ -6,7 +6,7 @@ import { PostgresServer } from '../support/postgres.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 import { edits, NEW, NO_CAPS, post } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
-import { tally } from './contract-edits.ts';
+import { tally } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
 

@@ -3,6 +3,7 @@ import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
+import { testFeeds } from './contract-feeds.ts';
 import { testManyNotes } from './contract-many.ts';
 import { keptLog } from './files-support.ts';
 
@@ -19,5 +20,6 @@ const backend: Backend = {
 };
 
 testContract(backend);
+testFeeds(backend);
 testEdits(backend);
 testManyNotes(backend);

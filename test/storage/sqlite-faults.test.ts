@@ -9,7 +9,7 @@ import { databaseIn } from '../support/open-backend.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 import { edits, NEW, OPEN, post } from '../support/storing.ts';
 import { bytesOf, feedName, idsOf, newNote, textOf } from './contract.ts';
-import { tally } from './contract-edits.ts';
+import { tally } from './contract-support.ts';
 import { dataFolder, eventually } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
 

@@ -3,6 +3,7 @@ import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
+import { testFeeds } from './contract-feeds.ts';
 import { testManyNotes } from './contract-many.ts';
 import { dataFolder, keptLog } from './files-support.ts';
 
@@ -17,5 +18,6 @@ const backend: Backend = {
 t.setTimeout(300_000);
 
 testContract(backend);
+testFeeds(backend);
 testEdits(backend);
 testManyNotes(backend);
