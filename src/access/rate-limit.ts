@@ -76,6 +76,14 @@ export class RateLimit {
     return record.total >= this.#limit ? secondsToWait(record, now) : undefined;
   }
 
+  /** How much was counted for a client within the window. */
+  counted(client: string): number {
+    const record = this.#find(client);
+    if (record === undefined) return 0;
+    forget(record, this.#now());
+    return record.total;
+  }
+
   /** Clients kept now; one may count several times. */
   get size(): number {
     return this.#light.size + this.#heavy.size;

@@ -41,6 +41,7 @@ export interface SharedRateLimitOptions extends RateLimitOptions {
 
 /** What is known of a client. */
 interface Client {
+  /** Counted here since the others were last told; some of it may have left the window. */
   untold: number;
   /** By all, when that was last asked. */
   total: number;
@@ -75,20 +76,23 @@ export class SharedRateLimit {
   take(client: string): number | undefined | Promise<number | undefined> {
     const seconds = this.#refusal(client);
     if (this.#limit === 0 || seconds !== undefined) return seconds;
+    if (this.#isAlone) return this.#own.take(client);
     const known = this.#known(client);
-    if (this.#mustAsk(known)) return this.#ask(client, known, 1);
-    known.untold += 1;
-    this.#clients.set(client, known, this.#now());
-    return this.#own.take(client);
+    if (this.#mustAsk(client, known)) return this.#ask(client, known, 1);
+    return this.#takeOwn(client, known);
   }
 
   /** As `take`, but counts nothing. The others are asked about every client that this container has counted. */
   peek(client: string): number | undefined | Promise<number | undefined> {
     const seconds = this.#refusal(client);
-    if (this.#limit === 0 || seconds !== undefined) return seconds;
+    if (this.#limit === 0 || seconds !== undefined || this.#isAlone) return seconds;
     const known = this.#known(client);
-    const isCounted = this.#counts.containers > 1 && known.untold + known.total > 0;
-    return isCounted || this.#mustAsk(known) ? this.#ask(client, known, 0) : undefined;
+    const isCounted = known.untold + known.total > 0;
+    return isCounted || this.#mustAsk(client, known) ? this.#ask(client, known, 0) : undefined;
+  }
+
+  get #isAlone(): boolean {
+    return this.#counts.containers === 1;
   }
 
   #known(client: string): Client {
@@ -101,15 +105,20 @@ export class SharedRateLimit {
     return left > 0 ? secondsOf(left) : this.#own.peek(client);
   }
 
-  #mustAsk({ untold, total, asking }: Client): boolean {
-    const others = this.#counts.containers - 1;
-    const part = others === 0 ? Number.POSITIVE_INFINITY : Math.floor((this.#limit * TOLERANCE) / others);
-    return asking > 0 || untold >= part || total + untold >= this.#limit;
+  /** What of the last minute the others do not know: all that they were told came before it. */
+  #untold(client: string, { untold }: Client): number {
+    return Math.min(untold, this.#own.counted(client));
+  }
+
+  #mustAsk(client: string, known: Client): boolean {
+    const part = Math.floor((this.#limit * TOLERANCE) / (this.#counts.containers - 1));
+    const untold = this.#untold(client, known);
+    return known.asking > 0 || untold >= part || known.total + untold >= this.#limit;
   }
 
   async #ask(client: string, known: Client, wanted: number): Promise<number | undefined> {
     this.#clients.set(client, known, this.#now());
-    const done = known.untold;
+    const done = this.#untold(client, known);
     known.untold = 0;
     known.asking += 1;
     try {
@@ -121,11 +130,20 @@ export class SharedRateLimit {
         return secondsOf(counted.waitMs);
       }
     } catch {
-      known.untold += done + wanted;
+      known.untold += done;
+      return wanted > 0 ? this.#takeOwn(client, known) : this.#own.peek(client);
     } finally {
       known.asking -= 1;
     }
     return wanted > 0 ? this.#own.take(client) : this.#own.peek(client);
+  }
+
+  /** Counts one that the others do not know. */
+  #takeOwn(client: string, known: Client): number | undefined {
+    const seconds = this.#own.take(client);
+    if (seconds === undefined) known.untold += 1;
+    this.#clients.set(client, known, this.#now());
+    return seconds;
   }
 }
 
