@@ -7,6 +7,8 @@ export interface Sending {
   probe(): void;
   /** When bytes last moved, in `performance.now()` time. */
   readonly movedAt: number;
+  /** Nothing more is sent, and the response must not be touched: with its last byte it is gone. */
+  readonly isEnded: boolean;
   /** The client went away. */
   abort(): void;
 }
@@ -17,7 +19,7 @@ export class BytesSending implements Sending {
   readonly #bytes: Uint8Array;
   readonly #done: () => void;
   #offset: number;
-  #ended = false;
+  isEnded = false;
   movedAt = performance.now();
 
   /** To be made right after the first `tryEnd` of `bytes`, which took a part of them. */
@@ -30,18 +32,18 @@ export class BytesSending implements Sending {
   }
 
   probe(): void {
-    this.#res.cork(() => this.#push());
+    if (!this.isEnded) this.#res.cork(() => this.#push());
   }
 
   abort(): void {
-    this.#ended = true;
+    this.isEnded = true;
   }
 
   #push(): boolean {
-    if (this.#ended) return true;
+    if (this.isEnded) return true;
     const [, isDone] = this.#res.tryEnd(this.#bytes.subarray(this.#offset), this.#bytes.length);
     if (isDone) {
-      this.#ended = true;
+      this.isEnded = true;
       this.#done();
       return true;
     }
@@ -56,7 +58,7 @@ export class BytesSending implements Sending {
 export class StreamSending implements Sending {
   readonly #res: HttpResponse;
   readonly #size: number | undefined;
-  #ended = false;
+  isEnded = false;
   #rest: Uint8Array | undefined;
   #sent = 0;
   #wake: (() => void) | undefined;
@@ -76,26 +78,26 @@ export class StreamSending implements Sending {
   async run(chunks: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       for await (const chunk of chunks) {
-        if (this.#ended) return;
+        if (this.isEnded) return;
         if (chunk.length > 0) await this.#send(chunk);
-        if (this.#ended) return;
+        if (this.isEnded) return;
       }
       if (this.#size === undefined) this.#res.cork(() => this.#res.end());
       else this.#res.close();
-      this.#ended = true;
+      this.isEnded = true;
     } catch (cause) {
-      if (!this.#ended) this.#res.close();
-      this.#ended = true;
+      if (!this.isEnded) this.#res.close();
+      this.isEnded = true;
       throw cause;
     }
   }
 
   probe(): void {
-    if (this.#rest !== undefined) this.#res.cork(() => this.#push());
+    if (!this.isEnded && this.#rest !== undefined) this.#res.cork(() => this.#push());
   }
 
   abort(): void {
-    this.#ended = true;
+    this.isEnded = true;
     this.#wake?.();
   }
 
@@ -109,7 +111,7 @@ export class StreamSending implements Sending {
   }
 
   #push(): boolean {
-    if (this.#ended || this.#rest === undefined) {
+    if (this.isEnded || this.#rest === undefined) {
       this.#taken();
       return true;
     }
@@ -126,7 +128,7 @@ export class StreamSending implements Sending {
   #pushSized(rest: Uint8Array, size: number): boolean {
     const [isTaken, isDone] = this.#res.tryEnd(rest, size);
     if (isDone) {
-      this.#ended = true;
+      this.isEnded = true;
       this.#taken();
       return true;
     }

@@ -102,7 +102,7 @@ export class Transaction {
     const sending = this.#sending;
     if (sending !== undefined) {
       sending.probe();
-      if (this.#sending === undefined) return;
+      if (sending.isEnded) return;
       if (now - sending.movedAt > this.#host.stalledReader) {
         this.#res.close();
         return;
