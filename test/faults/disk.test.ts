@@ -1,5 +1,5 @@
 /** What the disk can do to a running service, seen by its clients: clear refusals, nothing half, well again. */
-import { chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -246,4 +246,26 @@ t.test('the folder of a feed that cannot be read', async (t) => {
   t.same(await contentsOf(service), ['first']);
   t.equal((await postTo(service)).status, 201);
   isWellBehaved(t, service);
+});
+
+t.test('a folder that may be read but not searched keeps no change from the other feeds', async (t) => {
+  const { service } = await withNote(t);
+  const { dir } = service;
+  const { uid, gid } = await stat(join(dir, FEED));
+  t.not(uid, 0, 'root may search every folder');
+  const closed = join(dir, 'closed');
+  await mkdir(closed);
+  await chown(closed, uid, gid);
+  await chmod(closed, 0o600);
+  const isIgnored = ({ lines }: ServiceProcess) =>
+    eventually(() => lines.some(({ msg }) => msg === 'the folder of a feed cannot be read and is ignored'));
+  t.ok(await isIgnored(service));
+  await writeFile(join(dir, FEED, 'by-hand.md'), 'by hand');
+  t.ok(await eventually(async () => (await contentsOf(service)).length === 2));
+  await writeFile(join(dir, FEED, '.password'), 'no hash at all');
+  t.ok(await eventually(async () => (await postTo(service)).status === 401));
+  await service.kill('SIGTERM');
+  const again = await ServiceProcess.start(t, { dir });
+  t.ok(await isIgnored(again));
+  t.equal((await postTo(again)).status, 401);
 });

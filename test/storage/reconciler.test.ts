@@ -12,7 +12,7 @@ import { dataFolder, eventually, keptLog, SECRET } from './files-support.ts';
 
 const name = feedName('feed');
 
-/** Turns of which the first so many fail. */
+/** Turns of which the first so many of one feed fail. */
 class FailingTurns extends Turns<FeedName> {
   failures: number;
   readonly #error: Error;
@@ -24,8 +24,8 @@ class FailingTurns extends Turns<FeedName> {
   }
 
   override alone<T>(key: FeedName, work: () => Promise<T>): Promise<T> {
-    this.failures -= 1;
-    return this.failures >= 0 ? Promise.reject(this.#error) : super.alone(key, work);
+    if (key === name) this.failures -= 1;
+    return key === name && this.failures >= 0 ? Promise.reject(this.#error) : super.alone(key, work);
   }
 }
 
@@ -48,6 +48,25 @@ t.test('what the disk does not let be read now is read later', async (t) => {
   const { index, log } = await reconciling(t, turns);
   t.ok(await eventually(() => index.get(name)?.files.passwordHash === 'hash'));
   t.equal(log.lines.length, 1, 'it is told once');
+});
+
+t.test('what cannot be read holds up nothing else that was seen, with it or later', async (t) => {
+  const turns = new FailingTurns(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
+  const { dir, index, reconciler, log } = await reconciling(t, turns);
+  const [other, later] = [feedName('other'), feedName('later')];
+  for (const one of [other, later]) await mkdir(join(dir, one));
+  reconciler.take([
+    { feed: name, folder: 'there' },
+    { feed: other, folder: 'there' },
+  ]);
+  await reconciler.settled();
+  t.ok(index.get(other));
+  reconciler.take([{ feed: later, folder: 'there' }]);
+  await reconciler.settled();
+  t.ok(index.get(later));
+  t.equal(log.lines.length, 1, 'it is told once');
+  turns.failures = 0;
+  t.ok(await eventually(() => index.get(name) !== undefined));
 });
 
 t.test('an error of ours is told, and holds up nothing', async (t) => {

@@ -92,7 +92,7 @@ export class FeedMaker {
   async #adopt(name: FeedName, cause: unknown): Promise<undefined> {
     const { dir, index, log } = this.#parts;
     const feed = await scanFeed(dir, name, log);
-    if (!feed)
+    if (!(feed instanceof IndexedFeed))
       throw new Refusal('internal', 'Something that is not a feed is in the way.', {
         cause: asRefusal(cause),
       });

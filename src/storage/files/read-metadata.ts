@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isReadId, type NoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from '../metadata.ts';
-import { asRefusal, isGone } from './failures.ts';
+import { isGone } from './failures.ts';
 import type { FeedFiles } from './indexed-feed.ts';
 import { metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import { isFolder, readDotFile } from './read-file.ts';
@@ -51,6 +51,6 @@ async function readPasswordHash(path: string): Promise<string | undefined> {
     return UNMATCHED_HASH;
   } catch (error) {
     if (isGone(error)) return undefined;
-    throw asRefusal(error);
+    throw error;
   }
 }

@@ -17,6 +17,7 @@ import type { WriteParts } from './write-parts.ts';
 /** After this many ms a change that could not be taken in is tried again. */
 const RETRY_MS = 500;
 
+type Seen = FileSeen | FolderSeen;
 type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'reader' | 'turns' | 'log'>;
 
 /**
@@ -28,6 +29,9 @@ export class Reconciler {
   readonly #lookAnew: (feed: FeedName) => void;
   readonly #stopped = new AbortController();
   #last: Promise<void> = Promise.resolve();
+  /** What could not be taken in, by its path. */
+  readonly #failed = new Map<string, Seen>();
+  #isWaiting = false;
 
   /** @param lookAnew has the watch tell again whether a feed's folder is there */
   constructor(parts: ReconcilerParts, lookAnew: (feed: FeedName) => void) {
@@ -36,8 +40,8 @@ export class Reconciler {
   }
 
   /** Takes in what was seen, one batch after the other. */
-  take(seen: readonly (FileSeen | FolderSeen)[]): void {
-    this.#last = this.#last.then(() => this.#applySurely(seen));
+  take(seen: readonly Seen[]): void {
+    this.#last = this.#last.then(() => this.#apply(seen));
   }
 
   /** From now on a change that cannot be taken in is given up. */
@@ -50,41 +54,56 @@ export class Reconciler {
     this.#last = this.#last.then(() => other);
   }
 
-  /** Settles when all that was taken is in the index. */
+  /** Settles when all that was taken is in the index, or is to be tried again. */
   settled(): Promise<void> {
     return this.#last;
   }
 
-  /** The watch tells of a change once, so while the disk fails, or descriptors are short, it is tried again. */
-  async #applySurely(seen: readonly (FileSeen | FolderSeen)[]): Promise<void> {
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        return await this.#apply(seen);
-      } catch (error) {
-        const err = asRefusal(error);
-        if (isFirst) this.#parts.log.error('a change by hand could not be taken in', { err });
-        if (!(err instanceof Refusal) || this.#stopped.signal.aborted) return;
-      }
-      await wait(RETRY_MS, undefined, this.#stopped).catch(() => undefined);
+  async #apply(seen: readonly Seen[]): Promise<void> {
+    // What went comes first: a renamed folder keeps its read id.
+    const folders = seen.filter((one) => 'folder' in one);
+    for (const one of folders) if (one.folder !== 'there') await this.#try(one, () => this.#rescan(one));
+    for (const one of folders) if (one.folder === 'there') await this.#try(one, () => this.#rescan(one));
+    const touched = new Set<IndexedFeed>();
+    const files = new Map<IndexedFeed, FileSeen>();
+    for (const one of seen) {
+      if (!('file' in one)) continue;
+      await this.#try(one, async () => {
+        const feed = isFeedName(one.feed) ? this.#parts.index.get(one.feed) : undefined;
+        if (!feed) return;
+        if (isFeedFile(one.file)) {
+          if (!one.first) files.set(feed, one);
+        } else if (await this.#noteFile(feed, one)) touched.add(feed);
+      });
+    }
+    for (const [feed, one] of files) await this.#try(one, () => this.#feedFiles(feed));
+    for (const feed of touched) if (this.#parts.index.get(feed.name) === feed) this.#parts.index.touch(feed);
+  }
+
+  /**
+   * The watch tells of a change once, so while the disk fails, descriptors are short or a folder cannot be searched, it is
+   * tried again; what else is seen does not wait for it.
+   */
+  async #try(one: Seen, takeIn: () => Promise<void>): Promise<void> {
+    const path = 'file' in one ? join(one.feed, one.file) : one.feed;
+    try {
+      await takeIn();
+      this.#failed.delete(path);
+    } catch (error) {
+      const err = asRefusal(error);
+      if (this.#failed.size === 0) this.#parts.log.error('a change by hand could not be taken in', { err });
+      if (!(err instanceof Refusal)) return;
+      this.#failed.set(path, one);
+      this.#tryAgainLater();
     }
   }
 
-  async #apply(seen: readonly (FileSeen | FolderSeen)[]): Promise<void> {
-    // What went comes first: a renamed folder keeps its read id.
-    const folders = seen.filter((one) => 'folder' in one);
-    for (const one of folders) if (one.folder !== 'there') await this.#rescan(one);
-    for (const one of folders) if (one.folder === 'there') await this.#rescan(one);
-    const touched = new Set<IndexedFeed>();
-    const files = new Set<IndexedFeed>();
-    for (const one of seen) {
-      const feed = 'file' in one && isFeedName(one.feed) ? this.#parts.index.get(one.feed) : undefined;
-      if (!feed || !('file' in one)) continue;
-      if (isFeedFile(one.file)) {
-        if (!one.first) files.add(feed);
-      } else if (await this.#noteFile(feed, one)) touched.add(feed);
-    }
-    for (const feed of files) await this.#feedFiles(feed);
-    for (const feed of touched) if (this.#parts.index.get(feed.name) === feed) this.#parts.index.touch(feed);
+  async #tryAgainLater(): Promise<void> {
+    if (this.#isWaiting || this.#stopped.signal.aborted) return;
+    this.#isWaiting = true;
+    await wait(RETRY_MS, undefined, this.#stopped).catch(() => undefined);
+    this.#isWaiting = false;
+    if (!this.#stopped.signal.aborted) this.take([...this.#failed.values()]);
   }
 
   /** Reads a folder that came, or that is gone or another one now; the report may be older than our own writes. */
@@ -95,9 +114,11 @@ export class Reconciler {
       const known = index.get(name);
       const scan = () => scanFeed(dir, name, log);
       // A feed is not gone because the whole data folder is, which may come back between two looks.
-      const found = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+      const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+      // Nobody can tell what became of it, nor whether it has a password still.
+      const found = scanned === 'unreadable' ? known : scanned;
       // It went since. If it is back before the watch looks again, the watch will have seen nothing.
-      if (!found && folder !== 'gone') this.#lookAnew(name);
+      if (!scanned && folder !== 'gone') this.#lookAnew(name);
       if (found === known) return;
       if (known && found && (folder === 'there' || known.identity === found.identity))
         return this.#align(known, found);

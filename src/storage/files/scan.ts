@@ -42,20 +42,20 @@ export async function scanAll(
   const gate = new Gate(PARALLEL);
   const names = await feedNames(dir);
   const scans = names.map((name) => gate.run(() => scanFeed(dir, name, log, { clean: true })));
-  return (await Promise.all(scans)).filter((feed) => feed !== undefined);
+  return (await Promise.all(scans)).filter((feed) => feed instanceof IndexedFeed);
 }
 
 /**
- * Reads one feed's folder; undefined when it is gone or cannot be read. With `clean`, removes what a crash left in it:
- * at the start only, for in a folder that appears later it may be part of a copy still under way, or of another
- * instance's work, and what is removed by mistake is lost.
+ * Reads one feed's folder; undefined when it is gone. With `clean`, removes what a crash left in it: at the start only,
+ * for in a folder that appears later it may be part of a copy still under way, or of another instance's work, and what
+ * is removed by mistake is lost.
  */
 export async function scanFeed(
   dir: string,
   name: FeedName,
   log: Pick<Log, 'warn'>,
   { clean = false } = {},
-): Promise<IndexedFeed | undefined> {
+): Promise<IndexedFeed | 'unreadable' | undefined> {
   const folder = join(dir, name);
   try {
     const stats = await sys.lstat(folder);
@@ -69,9 +69,10 @@ export async function scanFeed(
     const feedFiles = await readFeedFiles(folder, log);
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, stats.mtimeMs);
   } catch (error) {
+    if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
-    if (!isGone(error)) log.warn('the folder of a feed cannot be read and is ignored');
-    return undefined;
+    log.warn('the folder of a feed cannot be read and is ignored');
+    return 'unreadable';
   }
 }
 
