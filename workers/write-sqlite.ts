@@ -5,7 +5,7 @@ import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
 import { readMoveMark } from '../src/storage/sqlite/move-mark.ts';
 import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
 import { migrate } from '../src/storage/sqlite/schema.ts';
-import { WriteLog } from '../src/storage/sqlite/write-log.ts';
+import { isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
 import type { Caps } from '../src/storage/storage.ts';
 import { unfinishedMove } from '../src/storage/unfinished-move.ts';
 import { serve, tell } from './serve-orders.ts';
@@ -19,6 +19,8 @@ export interface SqliteWriterData {
 /** The most that one commit is for: what comes later must not wait for ever, nor the log grow without end. */
 const COMMIT_WRITES = 500;
 const COMMIT_BYTES = 8 * 1024 * 1024;
+/** After this time, in ms, the clearing is tried again where it has failed. */
+const CLEAR_AGAIN_MS = 10_000;
 
 serve(() => {
   const { path, caps } = workerData as SqliteWriterData;
@@ -30,11 +32,19 @@ serve(() => {
   const log = new WriteLog(connection.db);
   let isClearing = false;
 
+  /** Tells of commits, each for so many writes, and keeps the log from growing. */
+  const committed = (commits: readonly number[], answers: readonly Answer[]) => {
+    const length = log.look();
+    tell({ answers, news: { commits, wantsCheckpoint: isLong(length) } });
+    log.bound(length);
+  };
   /** What deleted feeds have left goes bit by bit, whenever nothing else waits. */
   const clear = () => {
-    const [{ result }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Answer];
-    isClearing = result === true;
-    if (isClearing) setImmediate(clear);
+    const [{ result, failure }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Answer];
+    committed([], []);
+    isClearing = result === true || failure !== undefined;
+    if (failure) setTimeout(clear, CLEAR_AGAIN_MS);
+    else if (isClearing) setImmediate(clear);
   };
   const clearLater = () => {
     if (!isClearing) setImmediate(clear);
@@ -48,12 +58,7 @@ serve(() => {
       const orders = rest.slice(0, count);
       rest = rest.slice(count);
       const answers = commit.run(orders);
-      const wantsCheckpoint = log.isLong();
-      tell({
-        answers,
-        news: { commits: [answers.filter(({ failure }) => !failure).length], wantsCheckpoint },
-      });
-      log.bound();
+      committed([answers.filter(({ failure }) => !failure).length], answers);
       if (orders.some(({ method }) => method === 'deleteFeed')) clearLater();
     }
   };

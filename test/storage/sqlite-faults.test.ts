@@ -168,6 +168,23 @@ t.test('no write waits for somebody who reads for long, and then the log begins 
   t.ok(logBytes() < 100 * MIB, `${logBytes()} bytes`);
 });
 
+t.test('the log stays short while what a large feed has left is cleared away', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const text = 'x'.repeat(1_000);
+  for (let i = 0; i < 20; i += 1)
+    await post(
+      storage,
+      name,
+      Array.from({ length: 1_000 }, () => newNote(text, 'md', { tags: ['a', 'b'] })),
+    );
+  await edits(storage).deleteFeed(name);
+  const left = () => look<{ notes: number }>(dir, 'SELECT count(*) AS notes FROM notes').notes;
+  t.ok(await eventually(() => left() === 0));
+  const logBytes = statSync(`${databaseIn(dir)}-wal`).size;
+  t.ok(logBytes < 90 * MIB, `${logBytes} bytes`);
+});
+
 t.test('what a deleted feed has left is cleared away, also after a stop in the middle', async (t) => {
   const dir = await dataFolder(t);
   const storage = await opened(t, dir);

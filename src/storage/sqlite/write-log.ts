@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { LOCK_WAIT_MS } from './connection.ts';
 
 /** From this many pages that are not yet in the database file (8 MiB) on, they are to be copied there. */
@@ -8,7 +8,8 @@ const MAX_PAGES = 8_192;
 /** How long the writing waits for those who still read what is to be written over, in ms. */
 const READERS_WAIT_MS = 20;
 
-interface LogState {
+/** How long the log is. */
+export interface LogState {
   /** Pages in the log. */
   readonly log: number;
   /** Those that are in the database file too. */
@@ -18,25 +19,24 @@ interface LogState {
 /** The length of the write-ahead log, as the writer keeps it in bounds. */
 export class WriteLog {
   readonly #db: Database;
+  readonly #length: Statement<[], LogState>;
   /** The length at which readers were last waited for. */
   #waitedAt = 0;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#length = db.prepare('PRAGMA wal_checkpoint(NOOP)');
   }
 
-  /** There is enough to copy, which the thread for that does while the writing goes on. */
-  isLong(): boolean {
-    const { log, checkpointed } = this.#state();
-    return log - checkpointed > LONG_PAGES;
+  look(): LogState {
+    return this.#length.get()!;
   }
 
   /**
    * Where writes come faster than they are copied, the writing waits for it, and the log begins anew. It cannot begin
    * anew while somebody reads for long, as a backup does: for that it waits only now and then.
    */
-  bound(): void {
-    const { log } = this.#state();
+  bound({ log } = this.look()): void {
     if (log <= MAX_PAGES) return;
     const waits = Math.abs(log - this.#waitedAt) > LONG_PAGES;
     if (waits) this.#waitedAt = log;
@@ -44,8 +44,9 @@ export class WriteLog {
     this.#db.pragma('wal_checkpoint(RESTART)');
     this.#db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
   }
+}
 
-  #state(): LogState {
-    return (this.#db.pragma('wal_checkpoint(NOOP)') as [LogState])[0];
-  }
+/** There is enough to copy, which the thread for that does while the writing goes on. */
+export function isLong({ log, checkpointed }: LogState): boolean {
+  return log - checkpointed > LONG_PAGES;
 }
