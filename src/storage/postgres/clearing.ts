@@ -7,6 +7,8 @@ const STEP_NOTES = 100;
 const STEP_TAGS = 1_000;
 /** After this time, in ms, it is tried again where the database could not be used. */
 const AGAIN_MS = 10_000;
+/** So often, in ms, is looked for what a process that has died has left. */
+const LOOK_MS = 300_000;
 
 const NEXT = statement<{ id: number }>(
   'feed_to_clear',
@@ -27,13 +29,13 @@ const CLEARED = statement(
 
 /** Clears away what deleted feeds have left, bit by bit; any process does it for all. */
 export class Clearing {
-  readonly #database: Database;
+  readonly #database: Pick<Database, 'transaction'>;
   #running: Promise<void> | undefined;
   #isWanted = false;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Pick<Database, 'transaction'>) {
     this.#database = database;
   }
 
@@ -52,14 +54,19 @@ export class Clearing {
   }
 
   async #run(): Promise<void> {
+    let pause = LOOK_MS;
     try {
-      while (this.#isWanted && !this.#isStopped)
-        this.#isWanted = await this.#database.transaction((transaction) => clearSome(transaction));
+      while (this.#isWanted && !this.#isStopped) {
+        this.#isWanted = false;
+        // Meanwhile a feed may be deleted that this step has not seen.
+        if (await this.#database.transaction((transaction) => clearSome(transaction))) this.#isWanted = true;
+      }
     } catch {
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.wake(), AGAIN_MS).unref();
+      pause = AGAIN_MS;
     }
     this.#running = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.wake(), pause).unref();
   }
 }
 
