@@ -3,7 +3,7 @@ import { connectionOptions } from './connection-options.ts';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
- * been released is never changed: a new version is added at the end.
+ * been released is never changed: a new version is added at the end, and a database of it to `test/storage/schemas/`.
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `to_clear` that notes are still to be cleared away. No index has a column that every post changes, so that posts
@@ -54,9 +54,9 @@ const MIGRATIONS: readonly string[] = [
      id text COLLATE "C" NOT NULL,
      type smallint NOT NULL,
      PRIMARY KEY (feed, tag, created_at, id, type)
-   );
-
-   CREATE UNLOGGED TABLE client_counts (
+   );`,
+  // For some days version 1 had it already.
+  `CREATE UNLOGGED TABLE IF NOT EXISTS client_counts (
      client text COLLATE "C" PRIMARY KEY,
      times bigint[] NOT NULL,
      counts integer[] NOT NULL,

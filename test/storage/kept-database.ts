@@ -1,0 +1,71 @@
+import type { Test } from 'tap';
+import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { NEW } from '../support/storing.ts';
+import { bytesOf, feedName, newNote } from './contract.ts';
+import { eventually } from './files-support.ts';
+
+const PICTURE = '20261102T080000Z-019a4382-0000-7000-8000-000000000002' as NoteId;
+const TEXT = '20261103T080000Z-019a48a8-0000-7000-8000-000000000003' as NoteId;
+
+/**
+ * The databases in `schemas/` hold a feed with a picture, a text and a password, one without notes, and a deleted one
+ * whose note has yet to be cleared away: all that is there, and more can be stored.
+ * @param countNotes counts the notes in the database
+ */
+export async function checkKept(
+  t: Test,
+  storage: Storage,
+  countNotes: () => number | Promise<number>,
+): Promise<void> {
+  const diary = await storage.feedByReadId('my-diary' as ReadId);
+  t.match(diary, {
+    key: '2',
+    name: 'diary',
+    title: 'Diary',
+    description: "It's mine",
+    showSender: false,
+    image: `${PICTURE}.png`,
+    passwordHash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g',
+    changedAt: 1795278830174,
+    noteCount: 2,
+    imageCount: 1,
+  });
+  t.same(await storage.feed(feedName('diary')), diary);
+  t.match(await storage.feed(feedName('empty')), { readId: 'still-empty', noteCount: 0, title: '' });
+
+  const picture = {
+    id: PICTURE,
+    type: 'png',
+    size: 10,
+    createdAt: 1793606400000,
+    meta: { alt: 'A cat', name: 'my cat.png', tags: ['cat'] },
+    content: undefined,
+  };
+  const text = {
+    id: TEXT,
+    type: 'md',
+    size: 19,
+    createdAt: 1793692800000,
+    meta: { title: 'Größe', sender: 'Ann', tags: ['a', 'cat'] },
+    content: new Uint8Array(Buffer.from('\uFEFF# Grüße\r\n\0 end')),
+  };
+  const name = feedName('diary');
+  t.same(await storage.page(name, { limit: 9 }), { notes: [text, picture], next: undefined });
+  t.same((await storage.page(name, { limit: 9, tag: 'cat' })).notes, [text, picture]);
+  t.same((await storage.page(name, { limit: 9, tag: 'a' })).notes, [text]);
+  t.same(await storage.note(name, TEXT), text);
+  const file = await storage.open(name, `${PICTURE}.png` as NoteFile);
+  t.match(file, { modifiedAt: 1795278830169, sha256: 'Yt5MN0c0tZ0Z2dSAkUJ0oXCPY8nYvNlW8nCwFvYqk9s' });
+  t.equal((await bytesOf(file!)).toString('hex'), '89504e470d0a1a0a00ff');
+
+  t.equal(await storage.feed(feedName('gone')), undefined);
+  const taken = { ...NEW, readId: 'once-taken' as ReadId };
+  await t.rejects(storage.post(feedName('gone'), [newNote('x')], taken), { code: 'taken' });
+  t.ok(
+    await eventually(async () => (await countNotes()) === 2),
+    'what the deleted feed has left is cleared away',
+  );
+  const target = { kind: 'existing', passwordHash: diary?.passwordHash } as const;
+  t.match(await storage.post(name, [newNote('new')], target), { noteCount: 3 });
+}
