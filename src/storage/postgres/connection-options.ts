@@ -26,14 +26,16 @@ types.setTypeParser(INT8_OID, Number);
 
 /**
  * How to connect to the database at a `postgres:` URL: the only place that knows. Every connection and statement has a
- * time limit. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever answers, and any other that
+ * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever answers, and any other that
  * the certificate must be the server's.
  */
 export function connectionOptions(url: string, { statementMs = STATEMENT_MS } = {}): ClientConfig {
+  const { url: connectionString, options } = parsed(url);
   return {
-    connectionString: withCheckedCertificate(url),
+    connectionString,
     application_name: APPLICATION_NAME,
-    options: BY_INDEX,
+    // The last one counts.
+    options: `${options} ${BY_INDEX}`.trim(),
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
     query_timeout: statementMs + ANSWER_MARGIN_MS,
@@ -51,7 +53,24 @@ export function databaseName(url: string): readonly unknown[] {
   return [host, port, database];
 }
 
-/** The client takes the modes in between for `verify-full`, and says at length on standard error that it does. */
-function withCheckedCertificate(url: string): string {
-  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+/** Parameters of the URL would win over what is decided here. */
+const DECIDED = [
+  'application_name',
+  'statement_timeout',
+  'query_timeout',
+  'idle_in_transaction_session_timeout',
+  'options',
+];
+/** The client takes them for `verify-full`, and says at length on standard error that it does. */
+const AS_VERIFY_FULL: readonly (string | null)[] = ['prefer', 'require', 'verify-ca'];
+
+/** The URL without what is decided here, and the `options` that it has for the server. */
+function parsed(url: string): { url: string; options: string } {
+  const end = url.includes('?') ? url.indexOf('?') : url.length;
+  const parameters = new URLSearchParams(url.slice(end));
+  const options = parameters.get('options') ?? '';
+  for (const name of DECIDED) parameters.delete(name);
+  if (AS_VERIFY_FULL.includes(parameters.get('sslmode'))) parameters.set('sslmode', 'verify-full');
+  const rest = parameters.size > 0 ? `?${parameters}` : '';
+  return { url: url.slice(0, end) + rest, options };
 }
