@@ -4,25 +4,40 @@ import { type ChangedFeed, decodeChanges, encodeChanges } from '../../src/storag
 
 const changed = (key: string, ...readIds: string[]): ChangedFeed => ({ key, readIds: readIds as ReadId[] });
 
+const origin = 'A.1';
+
 const cases: [name: string, changes: ChangedFeed[], payloads: string[]][] = [
   ['nothing', [], []],
-  ['one feed', [changed('7', 'wKN1f03CDQ2BYmbTmKW4ww')], ['7:wKN1f03CDQ2BYmbTmKW4ww']],
-  ['a new read id', [changed('7', 'new-id', 'old_ID')], ['7:new-id,old_ID']],
-  ['several feeds', [changed('7', 'a-b'), changed('12', 'c', 'd'), changed('9', 'e')], ['7:a-b 12:c,d 9:e']],
+  ['one feed', [changed('7', 'wKN1f03CDQ2BYmbTmKW4ww')], ['A.1 7:wKN1f03CDQ2BYmbTmKW4ww']],
+  ['a new read id', [changed('7', 'new-id', 'old_ID')], ['A.1 7:new-id,old_ID']],
+  [
+    'several feeds',
+    [changed('7', 'a-b'), changed('12', 'c', 'd'), changed('9', 'e')],
+    ['A.1 7:a-b 12:c,d 9:e'],
+  ],
 ];
 
 t.test('changes are told in few words, and understood', async (t) => {
   for (const [name, changes, payloads] of cases) {
-    t.same(encodeChanges(changes), payloads, name);
-    t.same(encodeChanges(changes).flatMap(decodeChanges), changes, name);
+    t.same(encodeChanges({ origin, changes }), payloads, name);
+    t.same(
+      payloads.map(decodeChanges),
+      payloads.map(() => ({ origin, changes })),
+      name,
+    );
   }
 });
 
 t.test('many changes are told in several payloads, each of which PostgreSQL takes', async (t) => {
   const long = 'x'.repeat(64);
   const changes = Array.from({ length: 500 }, (_, i) => changed(String(2 ** 53 - i), long, long));
-  const payloads = encodeChanges(changes);
+  const payloads = encodeChanges({ origin, changes });
   t.ok(payloads.every((payload) => payload.length <= 7_900));
   t.ok(payloads.length < 12, `${payloads.length} payloads`);
-  t.same(payloads.flatMap(decodeChanges), changes);
+  const notices = payloads.map(decodeChanges);
+  t.ok(notices.every((notice) => notice.origin === origin));
+  t.same(
+    notices.flatMap((notice) => notice.changes),
+    changes,
+  );
 });

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { chown } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { APPLICATION_NAME } from '../../src/storage/postgres/connection-options.ts';
@@ -104,6 +106,68 @@ t.test('a connection that hangs fails in time, and is used no more', async (t) =
   t.equal(textOf(await storage.note(name, later.id)), 'later');
   t.equal((await storage.page(name, { limit: 9 })).notes.length, 2, 'nothing was stored that was refused');
 });
+
+/** The way to a database through a proxy that can hold back what the server answers to COMMIT, and all behind it. */
+async function heldCommits(t: Test, url: string): Promise<{ url: string; hold(): void; letGo(): void }> {
+  let isHolding = false;
+  const letGo: (() => void)[] = [];
+  const proxy = createServer((client) => {
+    const database = connect(Number(new URL(url).port), '127.0.0.1');
+    client.on('data', (sent) => {
+      if (isHolding && sent.includes('COMMIT\0')) {
+        database.unpipe(client);
+        letGo.push(() => database.pipe(client));
+      }
+    });
+    client.pipe(database).pipe(client);
+    for (const socket of [client, database]) socket.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => proxy.close());
+  const through = new URL(url);
+  through.port = String((proxy.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    hold: () => {
+      isHolding = true;
+    },
+    letGo: () => {
+      isHolding = false;
+      for (const go of letGo.splice(0)) go();
+    },
+  };
+}
+
+t.test(
+  'a change is told when it shows, also where the answer to its commit is late, and told once',
+  async (t) => {
+    const url = await server.database();
+    const { url: through, hold, letGo } = await heldCommits(t, url);
+    const other = await opened(t, url);
+    const feed = await post(other, name, newNote('first'));
+    const storage = await opened(t, through);
+    let told = 0;
+    storage.onChange(({ readIds }) => {
+      if (readIds.includes(feed.readId)) told += 1;
+    });
+    hold();
+    let isOver = false;
+    const posting = post(storage, name, newNote('second')).finally(() => {
+      isOver = true;
+    });
+    t.ok(await eventually(() => told === 1));
+    t.notOk(isOver);
+    letGo();
+    await posting;
+    t.equal(told, 1);
+    await post(storage, name, newNote('third'));
+    t.equal(told, 2);
+    // Notices come in the order of the commits.
+    await post(other, name, newNote('fourth'));
+    t.ok(await eventually(() => told >= 3));
+    t.equal(told, 3);
+  },
+);
 
 t.test('a write that cannot be made fails alone', async (t) => {
   const storage = await opened(t, await server.database());

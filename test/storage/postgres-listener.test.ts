@@ -22,7 +22,7 @@ async function listening(t: Test, database?: string) {
   const listener = await ChangeListener.start({
     connection: { connectionString: url },
     channel: 'changes',
-    onNotice: ({ payload = '' }) => tell(payload),
+    onNotice: tell,
     onHearing: tell,
     log: { warn: ignore },
   });

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client, type ClientConfig, type Notification } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import type { Log } from '../../telemetry/log.ts';
 
 /** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
@@ -23,8 +23,10 @@ const COUNT_LISTENERS =
 export interface ChangeListenerOptions {
   readonly connection: ClientConfig;
   readonly channel: string;
-  /** Told of every notice, also of those that this process sent. */
-  readonly onNotice: (notice: Pick<Notification, 'processId' | 'payload'>) => void;
+  /** Waited for on every new connection before anything else; where it throws, the connection is not used. */
+  readonly onConnect?: (client: Client) => Promise<void>;
+  /** Told the payload of every notice, also of those that this process sent. */
+  readonly onNotice: (payload: string) => void;
   /** Told false when notices may be missed from now on, and true when none is any more. */
   readonly onHearing: (hears: boolean) => void;
   readonly log: Pick<Log, 'warn'>;
@@ -50,10 +52,15 @@ export class ChangeListener {
     this.#options = options;
   }
 
-  /** Throws what the client throws when it cannot connect. */
+  /** Throws what the client or `onConnect` throws when it cannot connect. */
   static async start(options: ChangeListenerOptions): Promise<ChangeListener> {
     const listener = new ChangeListener(options);
-    await listener.#connect();
+    try {
+      await listener.#connect();
+    } catch (error) {
+      listener.#disconnect();
+      throw error;
+    }
     listener.#running = listener.#run();
     return listener;
   }
@@ -96,8 +103,9 @@ export class ChangeListener {
     this.#client = client;
     // The next round trip meets it, too.
     client.on('error', () => {});
-    client.on('notification', (notice) => this.#options.onNotice(notice));
+    client.on('notification', ({ payload = '' }) => this.#options.onNotice(payload));
     await client.connect();
+    await this.#options.onConnect?.(client);
     // Between two connections anything may have been missed.
     if (this.#hears) this.#tell(false);
     await this.#roundTrip(

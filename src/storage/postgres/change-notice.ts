@@ -13,28 +13,34 @@ export interface ChangedFeed {
   readonly readIds: readonly ReadId[];
 }
 
-/**
- * The payloads that tell of changes: feeds with spaces between them, each `<key>:<read id>[,<read id>]`. A notice is
- * ASCII and far shorter than a payload may be.
- */
-export function encodeChanges(changes: readonly ChangedFeed[]): string[] {
-  const payloads: string[] = [];
-  let payload = '';
-  for (const { key, readIds } of changes) {
-    const notice = `${key}:${readIds.join(',')}`;
-    if (payload !== '' && payload.length + 1 + notice.length > MAX_PAYLOAD_BYTES) {
-      payloads.push(payload);
-      payload = '';
-    }
-    payload += payload === '' ? notice : ` ${notice}`;
-  }
-  return payload === '' ? payloads : [...payloads, payload];
+/** What a payload tells. */
+export interface ChangeNotice {
+  /** The transaction that it is of; see `Transaction.origin`. */
+  readonly origin: string;
+  readonly changes: readonly ChangedFeed[];
 }
 
-/** The changes that a payload tells of. */
-export function decodeChanges(payload: string): ChangedFeed[] {
-  return payload.split(' ').map((notice) => {
-    const [key = '', readIds = ''] = notice.split(':');
+/**
+ * The payloads that tell of a transaction's changes: its origin, then feeds, each `<key>:<read id>[,<read id>]`, with
+ * spaces between them. A feed takes far less than a payload may, and all is ASCII.
+ */
+export function encodeChanges({ origin, changes }: ChangeNotice): string[] {
+  const payloads: string[] = [];
+  for (const { key, readIds } of changes) {
+    const feed = ` ${key}:${readIds.join(',')}`;
+    const last = payloads.at(-1);
+    if (last === undefined || last.length + feed.length > MAX_PAYLOAD_BYTES) payloads.push(origin + feed);
+    else payloads[payloads.length - 1] = last + feed;
+  }
+  return payloads;
+}
+
+/** What a payload tells. */
+export function decodeChanges(payload: string): ChangeNotice {
+  const [origin = '', ...feeds] = payload.split(' ');
+  const changes = feeds.map((feed) => {
+    const [key = '', readIds = ''] = feed.split(':');
     return { key, readIds: readIds.split(',') as ReadId[] };
   });
+  return { origin, changes };
 }

@@ -1,4 +1,5 @@
-import { Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { randomBytes } from 'node:crypto';
+import { type ClientBase, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { connectionOptions } from './connection-options.ts';
 import { asFailure } from './failures.ts';
 import type { Statement } from './statement.ts';
@@ -14,23 +15,26 @@ const CONNECTIONS = 4;
 export class Database {
   readonly #reading: Pool;
   readonly #writing: Pool;
-  readonly #writers = new Set<number>();
+  /** Tells this process from all others. */
+  readonly #name = randomBytes(12).toString('base64url');
+  #transactions = 0;
 
-  /** Connects to nothing yet. Throws for a URL that cannot be read. */
-  constructor(url: string) {
+  /**
+   * Connects to nothing yet. Throws for a URL that cannot be read.
+   * @param onWriter waited for before a new connection is used for writing; where it throws, the connection is not
+   */
+  constructor(url: string, onWriter?: (client: ClientBase) => Promise<void>) {
     const options = { ...connectionOptions(url), max: CONNECTIONS };
     this.#reading = new Pool(options);
     // Statements that do not need each other's results go out together.
-    this.#writing = new Pool({ ...options, pipeline: true });
+    this.#writing = new Pool({ ...options, pipeline: true, ...(onWriter && { onConnect: onWriter }) });
     // An idle connection that is lost is gone from its pool by itself.
     for (const pool of [this.#reading, this.#writing]) pool.on('error', () => {});
-    this.#writing.on('connect', (client) => this.#writers.add(processIdOf(client)));
-    this.#writing.on('remove', (client) => this.#writers.delete(processIdOf(client)));
   }
 
-  /** Whether a server process is the one of a live connection by which this process writes. */
-  isOwnWriter(serverProcessId: number): boolean {
-    return this.#writers.has(serverProcessId);
+  /** Whether the transaction of that origin is one of this process. */
+  isOwn(origin: string): boolean {
+    return origin.startsWith(`${this.#name}.`);
   }
 
   /** The rows of one statement that changes nothing. */
@@ -48,7 +52,7 @@ export class Database {
    */
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#writer();
-    const transaction = new Transaction(client);
+    const transaction = new Transaction(client, `${this.#name}.${++this.#transactions}`);
     try {
       transaction.begin();
       const result = await work(transaction);
@@ -78,10 +82,6 @@ export class Database {
       throw asFailure(error);
     }
   }
-}
-
-function processIdOf(client: PoolClient): number {
-  return (client as PoolClient & { readonly processID: number }).processID;
 }
 
 function ignore(): void {}

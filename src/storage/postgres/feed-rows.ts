@@ -63,5 +63,6 @@ export function countFeeds(transaction: Transaction, more: number): void {
 
 /** Tells every process of changes when the transaction is committed. */
 export function notifyChanges(transaction: Transaction, changes: readonly ChangedFeed[]): void {
-  if (changes.length > 0) transaction.send(NOTIFY, [encodeChanges(changes)]);
+  const { origin } = transaction;
+  if (changes.length > 0) transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
 }

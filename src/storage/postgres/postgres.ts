@@ -1,4 +1,3 @@
-import type { Notification } from 'pg';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -29,7 +28,7 @@ import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
 import { Database } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
-import { refuseDuringMove } from './move-lock.ts';
+import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { type Post, Posts, type PostsDone } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
@@ -69,12 +68,14 @@ export class PostgresStorage implements Storage {
   readonly #clearing: Clearing;
   readonly #listeners: ((change: FeedChange) => void)[] = [];
   readonly #hearingListeners: ((hears: boolean) => void)[] = [];
+  /** Of each transaction that runs, the feeds that notices have told of already, by their keys. */
+  readonly #heard = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
   private constructor({ url, caps, commits }: PostgresOptions) {
-    this.#database = new Database(url);
+    this.#database = new Database(url, keepMovesOut);
     this.#caps = caps;
     this.#commits = commits;
     this.#reads = new Reads(this.#database);
@@ -90,7 +91,8 @@ export class PostgresStorage implements Storage {
     storage.#changesElsewhere = await ChangeListener.start({
       connection: connectionOptions(options.url),
       channel: CHANGE_CHANNEL,
-      onNotice: (notice) => storage.#heard(notice),
+      onConnect: keepMovesOut,
+      onNotice: (payload) => storage.#hear(payload),
       onHearing: (hears) => {
         for (const listener of storage.#hearingListeners) listener(hears);
       },
@@ -210,24 +212,37 @@ export class PostgresStorage implements Storage {
     });
   }
 
-  /** Tells of the changes also where nobody knows whether they were committed: they may have been. */
+  /**
+   * Tells of the changes also where nobody knows whether they were committed: they may have been. Each is told once: it
+   * is one change, and `Last-Modified` depends on how many there were.
+   */
   async #transaction<T extends { readonly changes?: readonly ChangedFeed[] }>(
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
-    let done: T | undefined;
+    let origin = '';
+    let changes: readonly ChangedFeed[] = [];
     try {
       return await this.#database.transaction(async (transaction) => {
-        done = await work(transaction);
+        origin = transaction.origin;
+        this.#heard.set(origin, new Set());
+        const done = await work(transaction);
+        changes = done.changes ?? [];
         return done;
       });
     } finally {
-      this.#tell(done?.changes ?? []);
+      const heard = this.#heard.get(origin);
+      this.#heard.delete(origin);
+      this.#tell(changes.filter(({ key }) => !heard?.has(key)));
     }
   }
 
-  /** What this process changes itself it is told of by `#transaction`. */
-  #heard({ processId, payload = '' }: Pick<Notification, 'processId' | 'payload'>): void {
-    if (!this.#database.isOwnWriter(processId)) this.#tell(decodeChanges(payload));
+  /** The notice of an own transaction mostly comes after its end, but its end may never be heard of. */
+  #hear(payload: string): void {
+    const { origin, changes } = decodeChanges(payload);
+    const heard = this.#heard.get(origin);
+    if (this.#database.isOwn(origin) && !heard) return;
+    for (const { key } of changes) heard?.add(key);
+    this.#tell(changes);
   }
 
   #tell(changes: readonly ChangedFeed[]): void {

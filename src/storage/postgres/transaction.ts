@@ -15,13 +15,16 @@ interface Sent {
  * of it.
  */
 export class Transaction {
+  /** Tells it from all others of all processes; without spaces. */
+  readonly origin: string;
   readonly #client: PoolClient;
   readonly #stream: Writable;
   #isGathering = false;
   #failure: Error | undefined;
   #isLost = false;
 
-  constructor(client: PoolClient) {
+  constructor(client: PoolClient, origin: string) {
+    this.origin = origin;
     this.#client = client;
     this.#stream = streamOf(client);
   }
