@@ -1,7 +1,7 @@
 // CommonJS and plain words, so that a Node too old for the TypeScript behind it can still say what it needs.
 const { engines } = require('../package.json');
 
-/** Whether a version such as `22.18.0` is at least the one that `>=22.18` asks for. */
+/** Whether a version such as `22.19.0` is at least the one that `>=22.19` asks for. */
 function isAtLeast(version, range) {
   const [wanted, found] = [range.slice(2), version].map((text) => text.split('.').map(Number));
   return found[0] > wanted[0] || (found[0] === wanted[0] && found[1] >= wanted[1]);

@@ -12,7 +12,7 @@ async function enter(t: Test, main: string, { args = [] as string[], env = {} } 
   const dir = t.testdir();
   mkdirSync(join(dir, 'src'));
   copyFileSync(join(SOURCE, 'main.cjs'), join(dir, 'src', 'main.cjs'));
-  writeFileSync(join(dir, 'package.json'), '{"type": "module", "engines": {"node": ">=22.18"}}');
+  writeFileSync(join(dir, 'package.json'), '{"type": "module", "engines": {"node": ">=22.19"}}');
   writeFileSync(join(dir, 'src', 'main.ts'), main);
   const run = execute(process.execPath, [...args, join(dir, 'src', 'main.cjs')], {
     env: { ...process.env, ...env },
@@ -41,8 +41,8 @@ t.test('the pool has 16 threads, or as many as the environment says', onLinux, a
 t.test('a Node that is too old is told in one line what it takes', async (t) => {
   for (const [version, fits] of [
     ['20.20.2', false],
-    ['22.17.9', false],
-    ['22.18.0', true],
+    ['22.18.9', false],
+    ['22.19.0', true],
     ['24.0.0', true],
     ['9.11.2', false],
   ] as const) {
@@ -56,7 +56,7 @@ t.test('a Node that is too old is told in one line what it takes', async (t) => 
     if (!fits)
       t.match(answer, {
         code: 1,
-        stderr: new RegExp(`^Note Feed needs Node >=22.18 and this is ${version}. [^\n]*\n$`),
+        stderr: new RegExp(`^Note Feed needs Node >=22.19 and this is ${version}. [^\n]*\n$`),
       });
   }
 });
