@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NoteId } from './names.ts';
 
-const ID =
-  /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
+const ID = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})$/;
 const VERSION_7 = /^.{14}7.{4}[89ab]/i;
 /** The counter fills the 12 bits that RFC 9562 calls `rand_a`. */
 const COUNTER_END = 0x1000;
@@ -17,6 +16,8 @@ export class NoteIds {
   readonly #clock: () => number;
   #time = 0;
   #counter = 0;
+  #second = -1;
+  #prefix = '';
 
   /** `clock` gives whole milliseconds since the epoch. */
   constructor(clock: () => number = Date.now) {
@@ -30,7 +31,17 @@ export class NoteIds {
     const counter = this.#counter.toString(16).padStart(3, '0');
     // The end of a version 4 UUID is what version 7 wants there: the variant and 62 fresh random bits.
     const tail = randomUUID().slice(19);
-    return `${compact(this.#time)}-${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail}` as NoteId;
+    return `${this.#compactTime()}-${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail}` as NoteId;
+  }
+
+  /** Many ids are of one second, and writing a date costs more than all else. */
+  #compactTime(): string {
+    const second = Math.floor(this.#time / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#prefix = compact(this.#time);
+    }
+    return this.#prefix;
   }
 
   #advance(): void {
@@ -73,14 +84,18 @@ interface IdParts {
   readonly uuid: string;
 }
 
+type SixNumbers = [number, number, number, number, number, number];
+
 function parse(id: string): IdParts | undefined {
   const match = ID.exec(id);
   if (!match) return undefined;
-  const [, year, month, day, hour, minute, second, uuid] = match;
-  const prefix = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  // Date.parse takes 30 February and hour 24 for the day after.
-  if (Number.isNaN(prefix) || compact(prefix) !== id.slice(0, 16)) return undefined;
-  return { prefix, uuid: uuid as string };
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as SixNumbers;
+  const date = new Date(0);
+  const midnight = date.setUTCFullYear(year, month - 1, day);
+  // 30 February is 2 March by now.
+  const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
+  return { prefix: midnight + ((hour * 60 + minute) * 60 + second) * 1000, uuid: match[7]! };
 }
 
 function agreeingTime({ prefix, uuid }: IdParts): number | undefined {

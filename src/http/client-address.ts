@@ -34,7 +34,10 @@ export function clientOfAddress(text: string): string | undefined {
 
 /** The client of a socket, from the 4 or 16 bytes of its peer's address. */
 export function clientOfSocket(address: ArrayBuffer): string {
-  if (address.byteLength === 4) return new Uint8Array(address).join('.');
+  if (address.byteLength === 4) {
+    const [a, b, c, d] = new Uint8Array(address);
+    return `${a}.${b}.${c}.${d}`;
+  }
   if (address.byteLength !== 16) return 'unknown';
   const view = new DataView(address);
   return clientOfGroups([0, 2, 4, 6, 8, 10, 12, 14].map((at) => view.getUint16(at)));

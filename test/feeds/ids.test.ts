@@ -97,6 +97,21 @@ for (const [what, id, date, service] of dates) {
   });
 }
 
+t.test('the date of an id is what its digits say, where there is such a date', async () => {
+  const upTo = (max: number) => fc.integer({ min: 0, max });
+  const numbers = fc.tuple(upTo(9999), upTo(14), upTo(33), upTo(25), upTo(61), upTo(61));
+  fc.assert(
+    fc.property(numbers, ([year, ...others]) => {
+      const [month, day, hour, minute, second] = others.map((n) => String(n).padStart(2, '0'));
+      const iso = `${String(year).padStart(4, '0')}-${month}-${day}T${hour}:${minute}:${second}`;
+      const time = Date.parse(`${iso}Z`);
+      const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(iso);
+      return dateOfId(`${iso.replace(/[-:]/g, '')}Z-${V4}`) === (exists ? time : undefined);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 t.test('the UUID of an id', async (t) => {
   t.equal(uuidOfId(`20260228T120005Z-${V4.toUpperCase()}`), V4);
   t.equal(uuidOfId('notes of today'), undefined);
