@@ -6,6 +6,8 @@ import type { CommitPlace } from './commits.ts';
 export interface BackendUnderTest {
   /** Settings that have the service use it. */
   readonly settings: Record<string, string>;
+  /** Settings of another empty instance of the same kind. */
+  readonly spare: Record<string, string>;
   /** Undefined for files. */
   readonly bare: CommitPlace | undefined;
   stop(): Promise<void>;
@@ -13,17 +15,27 @@ export interface BackendUnderTest {
 
 /** How each is opened, in a folder. PostgreSQL is a server of its own, its data in the system's folder for temporary files. */
 export const BACKENDS: Record<string, (dir: string) => BackendUnderTest | Promise<BackendUnderTest>> = {
-  files: () => ({ settings: {}, bare: undefined, stop: async () => {} }),
+  files: (dir) => ({
+    settings: {},
+    spare: { DATA_DIR: join(dir, 'spare') },
+    bare: undefined,
+    stop: async () => {},
+  }),
   sqlite: (dir) => ({
     settings: { SERVICE_STORAGE: 'sqlite' },
+    spare: { SERVICE_STORAGE: 'sqlite', DATA_DIR: join(dir, 'spare') },
     bare: { file: join(dir, 'bare.db') },
     stop: async () => {},
   }),
   postgres: async () => {
     const { server, stop } = await startServer();
-    const [ours, bare] = [await server.database(), await server.database()];
-    const settings = { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: ours };
-    return { settings, bare: { url: bare }, stop };
+    const using = (url: string) => ({ SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url });
+    return {
+      settings: using(await server.database()),
+      spare: using(await server.database()),
+      bare: { url: await server.database() },
+      stop,
+    };
   },
 };
 

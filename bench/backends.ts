@@ -1,6 +1,7 @@
 /**
- * Measures the service on each storage: durable posts of 1 KB beside a bare server and a bare loop that do only the
- * commits, reads that nothing is kept for, and memory. Prints medians.
+ * Measures the service on each storage: durable posts of 1 KB beside a bare server that does only the commits, beside
+ * two loops without HTTP (posts straight to the storage, and bare commits), reads that nothing is kept for, and memory.
+ * Prints medians.
  *
  * `node bench/backends.ts --seconds 3 --rounds 3 --only sqlite --dir /srv/bench`: the length of a round, their number, a
  * text that the name of the storage must hold, and where the data folders are made; PostgreSQL and its data are in the
@@ -11,8 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BACKENDS, type BackendUnderTest } from './backends-under-test.ts';
-import { commitLoop, load, program, type Round } from './child.ts';
-import type { CommitPlace } from './commits.ts';
+import { commitLoop, load, program, type Round, storageLoop } from './child.ts';
 import { writeBodies } from './samples.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
@@ -24,6 +24,7 @@ const CONNECTIONS = 64;
 const FEEDS = 500;
 const NOTES_PER_FEED = 10;
 const CACHE_BYTES = 1024 * 1024;
+const SECRET = 'a secret that is long enough for the bench';
 
 const { values: options } = parseArgs({
   options: {
@@ -55,14 +56,14 @@ for (const [name, open] of Object.entries(BACKENDS)) {
 async function measure(name: string, backend: BackendUnderTest): Promise<void> {
   const service = await ServerProcess.startService(join(dir, name), {
     SERVICE_LOG_REQUESTS: '0',
-    SERVICE_SECRET: 'a secret that is long enough for the bench',
+    SERVICE_SECRET: SECRET,
     SERVICE_CACHE_BYTES: String(CACHE_BYTES),
     ...backend.settings,
   });
   try {
     const atFirst = service.residentBytes();
     const reads = await seed(service.url);
-    await measurePosts(name, service, backend.bare);
+    await measurePosts(name, service, backend);
     for (const [read, paths] of Object.entries(reads)) await measureReads(`${name}: ${read}`, service, paths);
     console.log(
       `${name}: ${size(atFirst)} in memory at first, ${size(service.residentBytes())} after all this, ` +
@@ -77,7 +78,7 @@ async function measure(name: string, backend: BackendUnderTest): Promise<void> {
 async function measurePosts(
   name: string,
   service: ServerProcess,
-  bare: CommitPlace | undefined,
+  { bare, spare }: BackendUnderTest,
 ): Promise<void> {
   const server = await (bare
     ? ServerProcess.start([program('./commit-server.ts'), JSON.stringify(bare)])
@@ -88,30 +89,30 @@ async function measurePosts(
     connections: CONNECTIONS,
     duration: seconds,
   };
-  const results: [Round[], Round[], number[]] = [[], [], []];
+  const settings = { SERVICE_SECRET: SECRET, ...spare };
+  const results: [Round[], Round[]] = [[], []];
+  const loops: [number[], number[]] = [[], []];
   try {
     for (let round = 0; round < rounds; round++) {
       results[0].push(await load(service, { ...order, url: `${service.url}/bench-posts` }));
       results[1].push(await load(server, { ...order, url: `${server.url}/post` }));
-      if (bare) results[2].push((await commitLoop({ place: bare, group: CONNECTIONS, seconds })).perSecond);
+      loops[0].push((await storageLoop({ settings, writers: CONNECTIONS, seconds })).perSecond);
+      if (bare) loops[1].push((await commitLoop({ place: bare, group: CONNECTIONS, seconds })).perSecond);
     }
   } finally {
     await server.stop();
   }
-  const [ours, theirs, loop] = [medians(results[0]), medians(results[1]), median(results[2])];
+  const [ours, theirs] = [medians(results[0]), medians(results[1])];
+  const [straight, commits] = [median(loops[0]), median(loops[1])];
   row(`${name}: post 1 KB, durable`, [...columns(ours), ...columns(theirs), ratio(ours, theirs.perSecond)]);
-  if (bare)
-    row('  beside a loop of commits, no HTTP', [
-      '',
-      '',
-      '',
-      '',
-      loop.toFixed(0),
-      '',
-      '',
-      '',
-      ratio(ours, loop),
-    ]);
+  besideLoop('  straight to the storage, no HTTP', straight, ratio(ours, straight));
+  if (!bare) return;
+  besideLoop('  bare commits, no HTTP', commits, ratio(ours, commits));
+  besideLoop('    of these the bare server', commits, ratio(theirs, commits));
+}
+
+function besideLoop(name: string, perSecond: number, part: string): void {
+  row(name, ['', '', '', '', perSecond.toFixed(0), '', '', '', part]);
 }
 
 function ratio({ perSecond }: Round, baseline: number): string {

@@ -6,6 +6,7 @@ import type { CommitOrder } from './commit-loop.ts';
 import type { FormOrder, FormsAnswered } from './form-client.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
 import type { ServerProcess } from './server-process.ts';
+import type { StorageOrder } from './storage-loop.ts';
 
 /** The path of a program of the bench. */
 export const program = (name: string) => new URL(name, import.meta.url).pathname;
@@ -16,7 +17,7 @@ async function answerOf<T>(name: string, order: object): Promise<T> {
   return JSON.parse(stdout);
 }
 
-/** What a bare loop of commits came to: notes a second. */
+/** What a loop without HTTP came to: notes a second. */
 export interface Committed {
   readonly perSecond: number;
 }
@@ -59,4 +60,9 @@ export async function idleBytes(server: ServerProcess, path: string, count: numb
 /** Runs a bare loop of commits. */
 export function commitLoop(order: CommitOrder): Promise<Committed> {
   return answerOf('./commit-loop.ts', order);
+}
+
+/** Posts straight to a storage. */
+export function storageLoop(order: StorageOrder): Promise<Committed> {
+  return answerOf('./storage-loop.ts', order);
 }
