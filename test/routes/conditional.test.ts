@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { eventually } from '../storage/files-support.ts';
+import { eventually } from '../support/eventually.ts';
 import { exactly } from '../support/exact-request.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';

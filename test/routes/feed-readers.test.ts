@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseFeed } from 'feedsmith';
 import t from 'tap';
-import { eventually } from '../storage/files-support.ts';
+import { eventually } from '../support/eventually.ts';
 import { exactly } from '../support/exact-request.ts';
 import {
   lintWithXmllint,

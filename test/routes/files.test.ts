@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { eventually } from '../storage/files-support.ts';
+import { eventually } from '../support/eventually.ts';
 import { exactly } from '../support/exact-request.ts';
 import { picture } from '../support/pictures.ts';
 import { RawConnection } from '../support/raw-connection.ts';

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
-import { dataFolder, eventually, keptLog, opened } from './files-support.ts';
+import { dataFolder, keptLog, opened } from './files-support.ts';
 
 interface Hand {
   readonly storage: Storage;

@@ -6,9 +6,10 @@ import t, { type Test } from 'tap';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 import { derivedReadId } from '../../src/feeds/read-ids.ts';
 import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { edits, NEW, OPEN, post } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';
-import { dataFolder, eventually, opened, SECRET } from './files-support.ts';
+import { dataFolder, opened, SECRET } from './files-support.ts';
 
 const name = feedName('feed');
 

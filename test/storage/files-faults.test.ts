@@ -1,36 +1,15 @@
-import { execFileSync } from 'node:child_process';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { NoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 import { edits, OPEN, post } from '../support/storing.ts';
 import { bytesOf, feedName, newNote, textOf } from './contract.ts';
-import { canMount, dataFolder, opened } from './files-support.ts';
+import { dataFolder, opened } from './files-support.ts';
 
 const name = feedName('feed');
-const needsMount = { skip: !canMount && 'mounting a file system needs root' };
-
-/** A small disk in memory. */
-async function smallDisk(t: Test, size: string): Promise<string> {
-  const dir = await dataFolder(t);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir]);
-  t.teardown(() => execFileSync('umount', ['-l', dir]));
-  return dir;
-}
-
-/** Covers a folder with a read-only view of itself (a true remount is refused while the lock file is open). */
-function makeReadOnly(t: Test, folder: string): () => void {
-  execFileSync('mount', ['--bind', folder, folder]);
-  execFileSync('mount', ['-o', 'remount,ro,bind', folder]);
-  let covered = true;
-  const uncover = () => {
-    if (covered) execFileSync('umount', ['-l', folder]);
-    covered = false;
-  };
-  t.teardown(uncover);
-  return uncover;
-}
+const needsMount = { skip: CANNOT_MOUNT };
 
 async function everyName(dir: string): Promise<string[]> {
   return (await readdir(dir, { recursive: true })).sort();

@@ -3,8 +3,9 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
+import { eventually } from '../support/eventually.ts';
 import { feedName } from './contract.ts';
-import { dataFolder, eventually, keptLog, opened } from './files-support.ts';
+import { dataFolder, keptLog, opened } from './files-support.ts';
 
 const name = feedName('very-secret-name');
 const ids = new NoteIds();

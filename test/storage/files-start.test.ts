@@ -8,9 +8,10 @@ import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import { derivedReadId } from '../../src/feeds/read-ids.ts';
 import { openFiles } from '../../src/storage/files/files.ts';
 import { loadSecret } from '../../src/storage/files/secret.ts';
+import { eventually } from '../support/eventually.ts';
 import { NO_CAPS, post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
-import { dataFolder, eventually, keptLog, opened, SECRET } from './files-support.ts';
+import { dataFolder, keptLog, opened, SECRET } from './files-support.ts';
 
 /** Makes a feed's folder by hand. */
 async function makeFeed(dir: string, name: string, files: Record<string, string>): Promise<void> {

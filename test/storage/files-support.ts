@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { NO_CAPS } from '../support/storing.ts';
@@ -46,12 +44,3 @@ export const filesBackend: Backend = {
     return { open: () => openFiles({ dir, secret: SECRET, caps, log: keptLog() }) };
   },
 };
-
-/** Asks until the answer is true or the time (10 s) is up; returns the last answer. */
-export async function eventually(ask: () => Promise<boolean> | boolean): Promise<boolean> {
-  for (const end = Date.now() + 10_000; Date.now() < end; await wait(10)) if (await ask()) return true;
-  return ask();
-}
-
-/** Whether this process may mount file systems. */
-export const canMount = process.getuid?.() === 0 && existsSync('/bin/mount');

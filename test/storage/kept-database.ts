@@ -1,9 +1,9 @@
 import type { Test } from 'tap';
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { NEW } from '../support/storing.ts';
 import { bytesOf, feedName, newNote } from './contract.ts';
-import { eventually } from './files-support.ts';
 
 const PICTURE = '20261102T080000Z-019a4382-0000-7000-8000-000000000002' as NoteId;
 const TEXT = '20261103T080000Z-019a48a8-0000-7000-8000-000000000003' as NoteId;

@@ -7,8 +7,9 @@ import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { Turns } from '../../src/storage/turns.ts';
+import { eventually } from '../support/eventually.ts';
 import { feedName } from './contract.ts';
-import { dataFolder, eventually, keptLog, SECRET } from './files-support.ts';
+import { dataFolder, keptLog, SECRET } from './files-support.ts';
 
 const name = feedName('feed');
 

@@ -5,12 +5,13 @@ import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 import { edits, NEW, OPEN, post } from '../support/storing.ts';
 import { bytesOf, feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
-import { dataFolder, eventually } from './files-support.ts';
+import { dataFolder } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
 
 t.setTimeout(180_000);
