@@ -16,10 +16,10 @@ export interface WatchTask {
   readonly events: boolean;
 }
 
-/** What the thread is told: to look at a feed's folder. */
+/** What the thread is told: to look at the folders of feeds. */
 export interface LookOrder {
-  readonly feed: string;
-  /** As if it had never been seen. */
+  readonly feeds: readonly string[];
+  /** As if they had never been seen. */
   readonly anew: boolean;
 }
 
@@ -47,7 +47,7 @@ const BATCH = 1000;
 
 /**
  * Watches a data folder by events and, because events get lost, by looking again and again. An order makes it look at
- * one feed, known or not.
+ * feeds, known or not.
  */
 class DataFolderWatch {
   readonly #dir: string;
@@ -73,9 +73,11 @@ class DataFolderWatch {
     this.#watchRoot();
     this.#root = this.#rootIdentity();
     for (const name of this.#listRoot()) this.#addFolder(name);
-    parentPort!.on('message', ({ feed, anew }: LookOrder) => {
-      if (anew) this.#removeFolder(feed);
-      this.#mark('', feed);
+    parentPort!.on('message', ({ feeds, anew }: LookOrder) => {
+      for (const feed of feeds) {
+        if (anew) this.#removeFolder(feed);
+        this.#mark('', feed);
+      }
     });
     say({ kind: 'ready' });
     this.#tick();

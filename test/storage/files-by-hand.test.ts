@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -250,6 +251,18 @@ byHand('the whole data folder goes away and comes back', async (t, { storage, di
   );
   t.match(await storage.feed(name), { readId: feed.readId, noteCount: 2 });
 });
+
+byHand(
+  'what was made just before the data folder went is gone when an empty one comes',
+  async (t, { storage, dir, lines }) => {
+    t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
+    await post(storage, name, newNote('1'));
+    renameSync(dir, `${dir}.away`);
+    t.ok(await eventually(() => lines.some((line) => line.startsWith('the data folder is gone'))));
+    await mkdir(dir);
+    t.ok(await eventually(async () => (await storage.feed(name)) === undefined));
+  },
+);
 
 byHand('feeds stay known while the data folder is away', async (t, { storage, dir, lines }) => {
   t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));

@@ -23,6 +23,11 @@ export class FeedIndex {
     return this.#feeds.size;
   }
 
+  /** The names of all feeds. */
+  names(): FeedName[] {
+    return [...this.#feeds.keys()];
+  }
+
   get(name: FeedName): IndexedFeed | undefined {
     return this.#feeds.get(name);
   }

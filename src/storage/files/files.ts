@@ -121,7 +121,7 @@ class FilesStorage implements Storage {
     this.#removals = new Removals(log);
     this.#writer = new NoteWriter(parts);
     this.#noteEditor = new NoteEditor(parts);
-    this.#maker = new FeedMaker(parts, (name) => this.#watch?.expect(name));
+    this.#maker = new FeedMaker(parts, (name) => this.#watch?.expect([name]));
     this.#feedEditor = new FeedEditor(parts, this.#removals);
     this.#reconciler = new Reconciler(parts, (name) => this.#watch?.lookAnew(name));
   }
@@ -134,7 +134,11 @@ class FilesStorage implements Storage {
       { dir: this.#dir, events },
       {
         seen: (seen) => this.#reconciler.take(seen),
-        rootChanged: () => this.#reconciler.after(this.#renewLock()),
+        rootChanged: () => {
+          // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
+          this.#watch?.expect(this.#index.names());
+          this.#reconciler.after(this.#renewLock());
+        },
         noEvents: (code) => this.#log.warn('file events fail; changes are looked for instead', { code }),
         failed: (err) => this.#log.error('changes by hand are not seen until the next start', { err }),
       },

@@ -5,8 +5,8 @@ import type { FeedName } from '../../feeds/names.ts';
 
 /** The thread that watches the data folder. */
 export interface Watch {
-  /** The service has made this feed: if it goes again before the watch has seen it, that must be told too. */
-  expect(feed: FeedName): void;
+  /** The service knows these feeds: what is gone before the watch has seen it must be told too. */
+  expect(feeds: readonly FeedName[]): void;
   /** What was seen of the feed's folder could not be found: it is to be told anew whether it is there. */
   lookAnew(feed: FeedName): void;
   close(): Promise<void>;
@@ -42,8 +42,8 @@ export async function startWatch(task: WatchTask, listener: WatchListener): Prom
   await ready.promise;
   const order = (one: LookOrder) => worker.postMessage(one);
   return {
-    expect: (feed) => order({ feed, anew: false }),
-    lookAnew: (feed) => order({ feed, anew: true }),
+    expect: (feeds) => order({ feeds, anew: false }),
+    lookAnew: (feed) => order({ feeds: [feed], anew: true }),
     close: async () => {
       await worker.terminate();
     },
