@@ -1,0 +1,61 @@
+import type { Database } from 'better-sqlite3';
+import t from 'tap';
+import { Changes } from '../../src/storage/sqlite/changes.ts';
+import { Connection } from '../../src/storage/sqlite/connection.ts';
+import { Reads } from '../../src/storage/sqlite/reads.ts';
+import { databaseIn } from '../support/open-backend.ts';
+import { NO_CAPS } from '../support/storing.ts';
+import { dataFolder } from './files-support.ts';
+import { opened } from './sqlite-support.ts';
+
+const dir = await dataFolder(t);
+await (await opened(t, dir)).close();
+const connection = Connection.forReading(databaseIn(dir));
+const { db } = connection;
+t.teardown(() => db.close());
+
+/** The statements that are prepared while something is made. */
+function preparedBy(make: (db: Database) => unknown): string[] {
+  const prepare = db.prepare.bind(db);
+  const statements: string[] = [];
+  db.prepare = ((sql: string) => {
+    statements.push(sql);
+    return prepare(sql);
+  }) as Database['prepare'];
+  make(db);
+  db.prepare = prepare;
+  return statements;
+}
+
+/** What SQLite would do for a statement, a line for each step. */
+function planOf(sql: string): string {
+  const parameters = sql.match(/\$\w+/g)?.map((name) => [name.slice(1), null]);
+  const places = sql.match(/\?/g)?.map(() => null) ?? [];
+  const rows = db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(...(parameters ? [Object.fromEntries(parameters)] : places));
+  return rows.map(({ detail }) => detail).join('\n');
+}
+
+const reads = preparedBy(() => new Reads(connection));
+const changes = preparedBy((db) => new Changes(db, NO_CAPS));
+
+t.test('every statement finds its rows by an index, and sorts none', async (t) => {
+  t.ok(reads.length >= 5 && changes.length > 15);
+  // Done once, at the start and where a commit has failed.
+  const counting = changes.filter((sql) => sql.startsWith('SELECT count(*)'));
+  t.equal(counting.length, 1);
+  for (const sql of [...reads, ...changes].filter((one) => !counting.includes(one)))
+    t.notMatch(planOf(sql), /SCAN (?!feeds USING COVERING INDEX feeds_to_clear)|TEMP B-TREE/, sql);
+});
+
+t.test('a page begins at its place in the index, however far it is from the first', async (t) => {
+  const pages = reads.filter((sql) => sql.includes('LIMIT ?'));
+  t.equal(pages.length, 2);
+  for (const sql of pages)
+    t.match(
+      planOf(sql),
+      /SEARCH (notes|tags) USING .*\(feed=\? .*\(created_at,id,type\)<\(\?,\?,\?\)\)/,
+      sql,
+    );
+});
