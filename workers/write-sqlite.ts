@@ -28,8 +28,8 @@ serve(() => {
   migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const changes = new Changes(connection.db, caps);
-  const commit = new GroupCommit(connection, changes);
   const log = new WriteLog(connection.db);
+  const commit = new GroupCommit(connection, changes, log);
   let isClearing = false;
 
   /** Tells of commits, each for so many writes, and keeps the log from growing. */

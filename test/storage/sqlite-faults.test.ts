@@ -66,6 +66,23 @@ t.test(
   },
 );
 
+t.test('a log that a full disk lets nobody copy is no other failure', needsMount, async (t) => {
+  const dir = await smallDisk(t, '96m');
+  const storage = await opened(t, dir);
+  await post(storage, name, newNote('kept'));
+  const reader = new Database(databaseIn(dir), { readonly: true });
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM notes').get();
+  const large = () => newNote(Buffer.alloc(MIB), 'png');
+  const filled = await Promise.allSettled(Array.from({ length: 100 }, () => post(storage, name, large())));
+  const { object: stored = 0, storage_full: refused = 0 } = tally(filled);
+  t.ok(refused > 0 && stored + refused === 100, JSON.stringify(tally(filled)));
+  reader.close();
+  for (let i = 0; i < 3; i += 1)
+    await t.rejects(post(storage, name, newNote(Buffer.alloc(12 * MIB), 'png')), { code: 'storage_full' });
+  t.match(await storage.feed(name), { noteCount: 1 + stored });
+});
+
 t.test('a disk that cannot be written to is store_unavailable until it can', needsMount, async (t) => {
   const dir = await smallDisk(t, '6m');
   const storage = await opened(t, dir);
@@ -205,35 +222,23 @@ t.test('what a deleted feed has left is cleared away, also after a stop in the m
   t.same(idsOf(await again.page(feedName('other'), { limit: 9, tag: 'a' })), [kept.id]);
 });
 
-t.test(
-  'pages of a feed of 100,000 notes are found by an index, the last ones as fast as the first',
-  async (t) => {
-    const storage = await opened(t, await dataFolder(t));
-    const expected: string[] = [];
-    for (let i = 0; i < 100; i += 1) {
-      const notes = Array.from({ length: 1_000 }, (_, n) =>
-        newNote('text', 'md', { tags: n % 10 ? [] : ['tenth'] }),
-      );
-      expected.push(...notes.map((note) => note.id));
-      await post(storage, name, notes);
-    }
-    const seen: string[] = [];
-    const times: number[] = [];
-    let page: Awaited<ReturnType<Storage['page']>> = { notes: [], next: undefined };
-    do {
-      const begun = performance.now();
-      page = await storage.page(name, { limit: 100, before: page.next });
-      times.push(performance.now() - begun);
-      seen.push(...idsOf(page));
-    } while (page.next);
-    t.equal(seen.join(), expected.reverse().join());
-    const median = (some: number[]) => some.sort((a, b) => a - b)[some.length / 2]!;
-    const [first, last] = [median(times.slice(0, 100)), median(times.slice(-100))];
-    t.ok(
-      last < 3 * first + 5,
-      `${first.toFixed(1)} ms for one of the first pages, ${last.toFixed(1)} for one of the last`,
+t.test('all pages of a feed of 100,000 notes together are the feed', async (t) => {
+  const storage = await opened(t, await dataFolder(t));
+  const expected: string[] = [];
+  for (let i = 0; i < 100; i += 1) {
+    const notes = Array.from({ length: 1_000 }, (_, n) =>
+      newNote('text', 'md', { tags: n % 10 ? [] : ['tenth'] }),
     );
-    const tagged = await storage.page(name, { limit: 100, tag: 'tenth' });
-    t.same(idsOf(tagged), seen.filter((_, i) => (99_999 - i) % 10 === 0).slice(0, 100));
-  },
-);
+    expected.push(...notes.map((note) => note.id));
+    await post(storage, name, notes);
+  }
+  const seen: string[] = [];
+  let page: Awaited<ReturnType<Storage['page']>> = { notes: [], next: undefined };
+  do {
+    page = await storage.page(name, { limit: 100, before: page.next });
+    seen.push(...idsOf(page));
+  } while (page.next);
+  t.equal(seen.join(), expected.reverse().join());
+  const tagged = await storage.page(name, { limit: 100, tag: 'tenth' });
+  t.same(idsOf(tagged), seen.filter((_, i) => (99_999 - i) % 10 === 0).slice(0, 100));
+});

@@ -1,18 +1,20 @@
-import Database from 'better-sqlite3';
 import { Refusal } from '../../refusals.ts';
 import type { Changes } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { toFailure } from './failures.ts';
 import type { Answer, Order } from './orders.ts';
+import { isFull, type WriteLog } from './write-log.ts';
 
 /** Makes changes, many in one commit. */
 export class GroupCommit {
   readonly #connection: Connection;
   readonly #changes: Changes;
+  readonly #log: WriteLog;
 
-  constructor(connection: Connection, changes: Changes) {
+  constructor(connection: Connection, changes: Changes, log: WriteLog) {
     this.#connection = connection;
     this.#changes = changes;
+    this.#log = log;
   }
 
   /**
@@ -35,7 +37,7 @@ export class GroupCommit {
       db.exec('COMMIT');
     } catch (error) {
       this.#takeBack();
-      if (isFull(error)) this.#makeRoom();
+      if (isFull(error)) this.#log.empty();
       if (orders.length === 1) return allFailed(orders, error);
       return orders.flatMap((order) => this.run([order]));
     }
@@ -64,19 +66,6 @@ export class GroupCommit {
     if (db.inTransaction) db.exec('ROLLBACK');
     this.#changes.recount();
   }
-
-  /** What was taken back leaves a long log behind. It goes where what it holds has a place in the database. */
-  #makeRoom(): void {
-    try {
-      this.#connection.db.pragma('wal_checkpoint(TRUNCATE)');
-    } catch (error) {
-      if (!isFull(error)) throw error;
-    }
-  }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
 }
 
 function allFailed(orders: readonly Order[], error: unknown): Answer[] {

@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import Database, { type Statement } from 'better-sqlite3';
 import { LOCK_WAIT_MS } from './connection.ts';
 
 /** From this many pages that are not yet in the database file (8 MiB) on, they are to be copied there. */
@@ -18,12 +18,12 @@ export interface LogState {
 
 /** The length of the write-ahead log, as the writer keeps it in bounds. */
 export class WriteLog {
-  readonly #db: Database;
+  readonly #db: Database.Database;
   readonly #length: Statement<[], LogState>;
   /** The length at which readers were last waited for. */
   #waitedAt = 0;
 
-  constructor(db: Database) {
+  constructor(db: Database.Database) {
     this.#db = db;
     this.#length = db.prepare('PRAGMA wal_checkpoint(NOOP)');
   }
@@ -41,9 +41,27 @@ export class WriteLog {
     const waits = Math.abs(log - this.#waitedAt) > LONG_PAGES;
     if (waits) this.#waitedAt = log;
     this.#db.pragma(`busy_timeout = ${waits ? READERS_WAIT_MS : 0}`);
-    this.#db.pragma('wal_checkpoint(RESTART)');
+    this.#copy('RESTART');
     this.#db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
   }
+
+  /** What was taken back on a full disk leaves a long log behind. It goes where what it holds has a place in the database. */
+  empty(): void {
+    this.#copy('TRUNCATE');
+  }
+
+  /** On a full disk what cannot be copied stays in the log, and loses nothing. */
+  #copy(mode: 'RESTART' | 'TRUNCATE'): void {
+    try {
+      this.#db.pragma(`wal_checkpoint(${mode})`);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+  }
+}
+
+export function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
 }
 
 /** There is enough to copy, which the thread for that does while the writing goes on. */
