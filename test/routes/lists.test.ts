@@ -2,6 +2,7 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { settled } from '../support/eventually.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -217,14 +218,16 @@ t.test('a page ends before its texts exceed 1 MiB, and the next goes on', async 
       );
     }
   for (const feed of [readUrl, readUrl.replace('.xml', '.json')]) {
-    const [first, second] = [await ask(feed), await ask(feed)];
+    const look = async () => {
+      const { text, headers } = await ask(feed);
+      return { text, etag: headers.get('etag'), length: headers.get('content-length') };
+    };
+    const { text } = await settled(look);
     t.strictSame(
-      ids.filter((id) => first.text.includes(id)),
+      ids.filter((id) => text.includes(id)),
       ids.slice(0, 10),
       'a feed holds the newest',
     );
-    for (const name of ['etag', 'content-length'])
-      t.equal(second.headers.get(name), first.headers.get(name), name);
   }
 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 
 const MAX_MS = 60_000;
 
@@ -7,4 +8,19 @@ export async function eventually(ask: () => Promise<boolean> | boolean): Promise
   for (const end = performance.now() + MAX_MS; performance.now() < end; await delay(10))
     if (await ask()) return true;
   return ask();
+}
+
+/**
+ * What is shown when two looks in a row show the same: a text that could not be rendered in time, as on a busy machine,
+ * shows in another form until it is. Throws when that does not happen within a minute.
+ */
+export async function settled<T>(look: () => Promise<T>): Promise<T> {
+  let shown = await look();
+  const isSettled = await eventually(async () => {
+    const before = shown;
+    shown = await look();
+    return isDeepStrictEqual(before, shown);
+  });
+  if (!isSettled) throw new Error('No two looks in a row show the same');
+  return shown;
 }

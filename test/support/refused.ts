@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTempName } from '../../src/storage/files/names.ts';
-import { eventually } from './eventually.ts';
+import { eventually, settled } from './eventually.ts';
 import { ask } from './service.ts';
 
 /** A request that must be refused, and how. */
@@ -55,7 +55,7 @@ export async function refusesAll(t: Asserting, check: RefusalCheck, rows: readon
   // A feed deleted before is removed beside what follows.
   t.ok(await eventually(() => !readdirSync(service.dir).some(isTempName)), 'nothing is being removed');
   const stored = contents(service.dir);
-  const shown = await settledAnswers(service.url, views);
+  const shown = await settled(() => answers(service.url, views));
   for (const { what, method, path, headers = {}, body, status, code, word = '' } of rows) {
     const name = `${method} with ${what}`;
     const reply = await ask(service.url + path, { method, headers, body: body ?? null });
@@ -67,17 +67,6 @@ export async function refusesAll(t: Asserting, check: RefusalCheck, rows: readon
     t.same(contents(service.dir), stored, `${name} changes no file`);
     t.same(await answers(service.url, views), shown, `${name} changes no answer`);
   }
-}
-
-/** A text that could not be rendered in time, as on a busy machine, shows in another form until it is. */
-async function settledAnswers(url: string, views: readonly View[]): Promise<string[]> {
-  let shown: string[] = [];
-  await eventually(async () => {
-    const before = shown;
-    shown = await answers(url, views);
-    return before.join() === shown.join();
-  });
-  return shown;
 }
 
 async function answers(url: string, views: readonly View[]): Promise<string[]> {
