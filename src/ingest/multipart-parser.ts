@@ -39,7 +39,7 @@ export class MultipartParser {
   #stream: PartStream | undefined;
   /** Undefined until the header of the part has been read. */
   #part: OpenPart | undefined;
-  /** Bytes read since the last content of a part. */
+  /** Bytes read, in whole slices, since the last content or header of a part. */
   #between = 0;
   /** The buffer from the start of the body on. */
   #front: Uint8Array | undefined;
@@ -95,6 +95,7 @@ export class MultipartParser {
     this.#stream = stream;
     stream.on('header', (fields) => {
       this.#part = this.#begin(readPartHeader(fields as PartFields));
+      this.#between = 0;
     });
     // The parser says the same of itself.
     stream.on('error', () => {});

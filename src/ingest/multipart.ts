@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../config.ts';
 import { fileNameFault, shownFileName } from '../feeds/file-names.ts';
 import type { PictureType } from '../feeds/note-types.ts';
 import { oneLine } from '../feeds/text.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
+import { ArrivingBody } from './arriving-body.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
 import { MultipartParser, type OpenPart } from './multipart-parser.ts';
 import { refuseBlank } from './note-body.ts';
@@ -69,27 +68,10 @@ export async function readMultipart(request: MultipartRequest, rules: MultipartR
   const parser = new MultipartParser(boundaryOf(request.header('content-type')), (header) =>
     form.begin(header),
   );
-  for await (const piece of piecesOf(request, largestRequestBytes(rules.maxImageBytes))) parser.write(piece);
+  const limit = largestRequestBytes(rules.maxImageBytes);
+  for await (const piece of new ArrivingBody((onPiece) => request.body(limit, onPiece))) parser.write(piece);
   await parser.end();
   return form.finish();
-}
-
-/**
- * The body piece by piece, one in each turn of the event loop: a fast connection brings 50 MB in a single turn, and to
- * parse 512 KB, as much as a piece may have, takes up to a millisecond.
- */
-async function* piecesOf(request: MultipartRequest, limit: number): AsyncGenerator<Uint8Array> {
-  const pieces = new Readable({ objectMode: true, read() {} });
-  request
-    .body(limit, (piece) => pieces.push(piece))
-    .then(
-      () => pieces.push(null),
-      (cause) => pieces.destroy(cause),
-    );
-  for await (const piece of pieces) {
-    yield piece;
-    await nextTurn();
-  }
 }
 
 /** A refusal that names a picture, for example `attachment "a.png": there are two files of this name.` */

@@ -88,6 +88,20 @@ const alike = fc
 const content = fc.oneof(alike, fc.uint8Array({ maxLength: 300 }));
 const sizes = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 20 });
 
+t.test('headers may lie across what is parsed at once', async (t) => {
+  const SLICE = 64 * 1024;
+  const part = (size: number, name: number) => file('file', `${name}.png`, 'image/png', new Uint8Array(size));
+  const overhead = formBody([part(0, 0)]).length - formBody([]).length;
+  // Each header but the first lies across the end of a slice.
+  const sizes = [SLICE - overhead - 20, SLICE - overhead, SLICE - overhead];
+  const request = new PiecewiseRequest(formBody(sizes.map(part)));
+  const { pictures } = await readMultipart(request, { ...RULES, maxImageBytes: SLICE });
+  t.same(
+    pictures.map(({ bytes }) => bytes.length),
+    sizes,
+  );
+});
+
 t.test('what is sent is what is read, in any pieces', async () => {
   const pictures = fc.uniqueArray(
     fc.record({

@@ -179,20 +179,26 @@ function sentBy(send: (onPiece: (piece: Uint8Array) => void) => Promise<void>): 
   };
 }
 
-t.test('pieces that arrive in one turn of the event loop are read in turns of their own', async (t) => {
-  const body = new Uint8Array(formBody([field('text', 'a'.repeat(1000))]));
-  let turns = 0;
-  let counting = setImmediate(function count() {
-    turns++;
-    counting = setImmediate(count);
-  });
-  const request = sentBy(async (onPiece) => {
-    for (let at = 0; at < body.length; at += 10) onPiece(body.subarray(at, at + 10));
-  });
-  await readMultipart(request, RULES);
-  clearImmediate(counting);
-  t.ok(turns >= Math.floor(body.length / 10), `${turns} turns`);
-});
+t.test(
+  'what arrives in one turn of the event loop is read in turns of 512 KiB, however it is cut',
+  async (t) => {
+    const bytes = formBody([file('file', 'a.png', 'image/png', new Uint8Array(2 * 1024 * 1024))]);
+    for (const size of [100, 700_000, bytes.length]) {
+      const body = new Uint8Array(bytes);
+      let turns = 0;
+      let counting = setImmediate(function count() {
+        turns++;
+        counting = setImmediate(count);
+      });
+      const request = sentBy(async (onPiece) => {
+        for (let at = 0; at < body.length; at += size) onPiece(body.subarray(at, at + size));
+      });
+      await readMultipart(request, { ...RULES, maxImageBytes: body.length });
+      clearImmediate(counting);
+      t.ok(turns >= 4 && turns <= 8, `${turns} turns`);
+    }
+  },
+);
 
 t.test('what ends the body early is thrown, and not what of it is still to be read', async (t) => {
   const gone = new Error('gone');
