@@ -27,6 +27,8 @@ const SMALL_RESERVE = 8;
 const CLIENT_SHARE = 4;
 /** One part in this many of the setting is for bytes that arrive before their body is admitted. */
 const EARLY_PART = 8;
+/** Of those, one client's bytes together get at most one part in this many. */
+const EARLY_CLIENT_SHARE = 2;
 
 /** The smallest total that can ever admit a body of `largest` bytes. */
 export function leastBodyMemory(largest: number): number {
@@ -45,6 +47,7 @@ export class BodyMemory {
   readonly #perClient = new Map<string, number>();
   readonly #queue: Waiting[] = [];
   readonly #earlyTotal: number;
+  readonly #earlyPerClient = new Map<string, number>();
   #used = 0;
   #early = 0;
 
@@ -62,16 +65,19 @@ export class BodyMemory {
   /**
    * Holds bytes that arrived before their body was admitted: a paused socket still delivers what it has
    * read, up to some megabytes.
-   * @throws Refusal `busy` where too many such bytes are held
+   * @throws Refusal `busy` where too many such bytes are held, of all clients or of this one
    */
-  holdEarly(size: number): void {
-    if (this.#early + size > this.#earlyTotal) throw busy();
+  holdEarly(client: string, size: number): void {
+    const held = (this.#earlyPerClient.get(client) ?? 0) + size;
+    if (this.#early + size > this.#earlyTotal || held > this.#earlyTotal / EARLY_CLIENT_SHARE) throw busy();
     this.#early += size;
+    this.#earlyPerClient.set(client, held);
   }
 
   /** Gives back what `holdEarly` held. */
-  releaseEarly(size: number): void {
+  releaseEarly(client: string, size: number): void {
     this.#early -= size;
+    subtract(this.#earlyPerClient, client, size);
   }
 
   /** The memory for a body of `size` bytes where it is free now. */
@@ -129,9 +135,7 @@ export class BodyMemory {
 
   #give(client: string, size: number): void {
     this.#used -= size;
-    const left = (this.#perClient.get(client) ?? 0) - size;
-    if (left > 0) this.#perClient.set(client, left);
-    else this.#perClient.delete(client);
+    subtract(this.#perClient, client, size);
     for (let i = 0; i < this.#queue.length; ) {
       const next = this.#queue[i]!;
       if (!this.#fits(next.client, next.size)) {
@@ -142,6 +146,12 @@ export class BodyMemory {
       next.admit();
     }
   }
+}
+
+function subtract(counts: Map<string, number>, client: string, size: number): void {
+  const left = (counts.get(client) ?? 0) - size;
+  if (left > 0) counts.set(client, left);
+  else counts.delete(client);
 }
 
 function busy(): Refusal {

@@ -2,6 +2,7 @@ import { copyBytes } from '../copy-bytes.ts';
 import { Refusal } from '../refusals.ts';
 import type { BodyMemory, Reservation } from './body-memory.ts';
 import type { BufferPool } from './buffers.ts';
+import { EarlyBytes } from './early-bytes.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** Takes a piece of a body. The bytes are valid only during the call. */
@@ -51,8 +52,7 @@ export class Upload {
   #ended = false;
   #paused = false;
   #received = 0;
-  #early: Uint8Array[] = [];
-  #earlySize = 0;
+  readonly #early: EarlyBytes;
   #reservation: Reservation | undefined;
   #buffer: SharedArrayBuffer | undefined;
   #sink: Sink = () => {};
@@ -68,6 +68,7 @@ export class Upload {
     this.#res = res;
     this.#client = client;
     this.#context = context;
+    this.#early = new EarlyBytes(context.memory, client);
     res.onData((chunk, isLast) => this.#onData(chunk, isLast));
   }
 
@@ -110,7 +111,7 @@ export class Upload {
 
   /** Lets what is left of the body, if anything, pass unread. Without it a paused socket stays so. */
   discard(): void {
-    this.#dropEarly();
+    this.#early.release();
     if (this.#state !== 'complete') this.#state = 'discarding';
     this.#resume();
   }
@@ -174,7 +175,7 @@ export class Upload {
 
   /** The request is over: its memory may serve the next one. */
   release(): void {
-    this.#dropEarly();
+    this.#early.release();
     this.#reservation?.release();
     this.#reservation = undefined;
     if (this.#buffer !== undefined) this.#context.buffers.give(this.#buffer);
@@ -226,9 +227,8 @@ export class Upload {
       this.#state = 'receiving';
       this.#windowStart = performance.now();
       this.#windowBytes = 0;
-      const early = this.#early;
-      for (const chunk of early) this.#feed(chunk);
-      this.#dropEarly();
+      this.#feed(this.#early.bytes);
+      this.#early.release();
       if (this.#ended) this.#complete();
       else this.#resume();
     });
@@ -248,9 +248,7 @@ export class Upload {
 
   #keepEarly(chunk: ArrayBuffer): void {
     try {
-      this.#context.memory.holdEarly(chunk.byteLength);
-      this.#earlySize += chunk.byteLength;
-      this.#early.push(new Uint8Array(chunk.slice(0)));
+      this.#early.add(chunk);
     } catch (refusal) {
       this.#fail(refusal);
     }
@@ -276,13 +274,7 @@ export class Upload {
     this.#state = 'discarding';
     this.#failure = cause;
     this.#settle?.reject(cause);
-    this.#dropEarly();
-  }
-
-  #dropEarly(): void {
-    this.#context.memory.releaseEarly(this.#earlySize);
-    this.#earlySize = 0;
-    this.#early = [];
+    this.#early.release();
   }
 
   #resume(): void {

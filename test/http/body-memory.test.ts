@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { BodyMemory, leastBodyMemory, type Reservation } from '../../src/http/body-memory.ts';
+import { EarlyBytes } from '../../src/http/early-bytes.ts';
 
 const MIB = 1024 * 1024;
 /** Longer than any test: who waits is let in by a release, never by the clock. */
@@ -100,13 +102,29 @@ t.test('who waits too long is refused, and waits no more', async (t) => {
 
 t.test('bytes that arrive before their body is admitted have a bound of their own', async (t) => {
   const memory = memoryOf();
-  memory.holdEarly(8 * MIB);
-  t.throws(() => memory.holdEarly(1), { code: 'busy' });
+  memory.holdEarly('a', 4 * MIB);
+  t.throws(() => memory.holdEarly('a', 1), { code: 'busy' }, 'one client gets half of it');
+  memory.holdEarly('b', 4 * MIB);
+  t.throws(() => memory.holdEarly('c', 1), { code: 'busy' });
   t.equal(memory.used, 8 * MIB, 'what was refused is not held');
   t.ok(memory.tryReserve('a', LARGEST), 'and take nothing from admitted ones');
-  memory.releaseEarly(8 * MIB);
-  memory.holdEarly(1);
-  t.equal(memory.used, LARGEST + 1);
+  memory.releaseEarly('a', 4 * MIB);
+  memory.holdEarly('c', 1);
+  t.equal(memory.used, LARGEST + 4 * MIB + 1);
+});
+
+t.test('however early bytes are cut, they take at most twice what they are', async (t) => {
+  const memory = memoryOf();
+  const early = new EarlyBytes(memory, 'a');
+  const sent = randomBytes(100_000);
+  for (const byte of sent) early.add(new Uint8Array([byte]).buffer);
+  t.ok(memory.used <= 2 * sent.length, `${memory.used} bytes`);
+  t.same(Buffer.from(early.bytes), sent);
+  t.throws(() => early.add(new ArrayBuffer(5 * MIB)), { code: 'busy' });
+  t.same(Buffer.from(early.bytes), sent, 'what was refused changes nothing');
+  early.release();
+  early.release();
+  t.equal(memory.used, 0);
 });
 
 t.test(
