@@ -41,7 +41,7 @@ export class FeedSettingsWriter {
 
   /**
    * Replaces title and description, and what else the body names.
-   * @throws Refusal `invalid_body`, `invalid_request`, `taken`, `not_found`
+   * @throws Refusal `invalid_body`, `invalid_request`, `reserved_feed`, `taken`, `not_found`
    */
   async change(allowed: Feed, request: JsonRequest): Promise<Feed> {
     const body = await jsonBody(request, FEED_CHANGES);
@@ -94,6 +94,9 @@ export class FeedSettingsWriter {
   /** Undefined keeps the read id; an empty text asks for a random one. */
   #readId(text: string | undefined, { name, readId }: Feed): ReadId | undefined {
     if (text === undefined || text === (readId as string)) return undefined;
+    // It could never be given back: nobody may choose a reserved name.
+    if (this.#parts.reservedFeeds.has(name) && (readId as string) === name)
+      throw new Refusal('reserved_feed', 'The read id of a reserved feed is its name.');
     return chosenReadId(text, name, this.#parts) ?? randomReadId();
   }
 

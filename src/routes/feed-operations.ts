@@ -30,7 +30,7 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         description: 'A request that is refused changes nothing. The body may have 8 KB.',
         body: 'FeedChanges',
         answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-        refusals: [...CHANGING, ...JSON_BODY, 'taken'],
+        refusals: [...CHANGING, ...JSON_BODY, 'reserved_feed', 'taken'],
       },
       handle: async (exchange) => {
         const { base } = exchange;

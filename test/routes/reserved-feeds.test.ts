@@ -90,6 +90,18 @@ t.test('their password is the one of the setting, whoever may use it', async (t)
     t.match(await gazette.with(headers).post(), { status: 400, json: { code: 'reserved_feed' } });
 });
 
+t.test('their read id stays their name', async (t) => {
+  const service = await start(t, WITH_PASSWORD);
+  const gazette = new FeedClient(service.url, 'gazette', { 'x-feed-password': 'editors only' });
+  await gazette.post();
+  for (const readId of ['', 'herald'])
+    t.match(await gazette.set({ read_id: readId }), { status: 400, json: { code: 'reserved_feed' } });
+  t.match(await gazette.set({ title: 'News', read_id: 'gazette' }), {
+    status: 200,
+    json: { title: 'News', read_url: /\/r\/gazette\// },
+  });
+});
+
 t.test('they keep their notes, and take a new password, at another start', async (t) => {
   const first = await start(t, WITH_PASSWORD);
   const old = { 'x-feed-password': 'editors only' };
