@@ -51,7 +51,7 @@ export class Editing {
     if (note.type !== type)
       throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
     const replaced = await preparation.store(prepared, () =>
-      storage.replace(feed, note.id, { bytes, sha256, added }),
+      storage.replace(feed, note.id, { type, bytes, sha256, added }),
     );
     const edited = this.#edited(replaced, request);
     for (const { type, bytes } of added)

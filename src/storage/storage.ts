@@ -65,6 +65,8 @@ export interface NewNote {
 
 /** What a note becomes. */
 export interface Replacement {
+  /** That of the note: where the id has come to mean a note of another type, there is no such note. */
+  readonly type: NoteType;
   /** Read before the returned promise settles, never kept after it: the buffer is reused. */
   readonly bytes: Uint8Array;
   /** SHA-256 of the bytes in base64url, where it is known already. */

@@ -44,6 +44,12 @@ export function testEdits(backend: Backend): void {
 
     t.equal(await edits(storage).replace(name, 'none' as NoteId, Buffer.from('x')), undefined);
     t.equal(await edits(storage).replace(other, text.id, Buffer.from('x')), undefined);
+    const feed = await storage.feed(name);
+    t.equal(
+      await storage.replace(feed!, picture.id, { type: 'md', bytes: Buffer.from('x') }),
+      undefined,
+      'the id means a note of another type by now',
+    );
     t.equal(changes.length, 2);
     const seen = await shown(storage, name);
     t.same(await shown(await reopened(t, storage, place), name), seen);

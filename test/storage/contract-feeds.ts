@@ -162,7 +162,7 @@ export function testFeeds(backend: Backend): void {
     const before = await shown(storage, name);
     const changes = heard(storage);
     const all = [
-      storage.replace(allowed, note.id, { bytes: Buffer.from('y') }),
+      storage.replace(allowed, note.id, { type: 'md', bytes: Buffer.from('y') }),
       storage.setMeta(allowed, note.id, () => ({ tags: [] })),
       storage.remove(allowed, note.id),
       storage.configure(allowed, (feed) => settingsOf(feed, { title: 'U' })),

@@ -70,6 +70,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
     post: () => new NoteWriter(parts).post(name, notes, OPEN),
     replace: (file: NoteFile) =>
       new NoteEditor(parts).replace(feed.record(), feed.entry(file)!.id, {
+        type: 'md',
         bytes: Buffer.from('the text with its pictures'),
         added: notes.slice(0, 2),
       }),

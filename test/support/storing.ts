@@ -43,9 +43,15 @@ export async function post(
 /** Changes by name: of whatever feed has it now. */
 export function edits(storage: Storage) {
   return {
-    replace: async (name: FeedName, id: NoteId, bytes: Uint8Array, more: Omit<Replacement, 'bytes'> = {}) => {
+    replace: async (
+      name: FeedName,
+      id: NoteId,
+      bytes: Uint8Array,
+      more: Omit<Replacement, 'bytes' | 'type'> = {},
+    ) => {
       const feed = await storage.feed(name);
-      return feed && storage.replace(feed, id, { bytes, ...more });
+      const note = await storage.note(name, id);
+      return feed && storage.replace(feed, id, { type: note?.type ?? 'md', bytes, ...more });
     },
     setMeta: async (name: FeedName, id: NoteId, change: (meta: NoteMeta) => NoteMeta) => {
       const feed = await storage.feed(name);

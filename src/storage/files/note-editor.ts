@@ -25,10 +25,11 @@ export class NoteEditor {
   replace(
     allowed: AllowedFeed,
     id: NoteId,
-    { bytes, sha256, added = [] }: Replacement,
+    { type, bytes, sha256, added = [] }: Replacement,
   ): Promise<Note | undefined> {
-    return this.#edit(allowed, id, (feed, entry) =>
-      withinCaps(this.#parts.caps, feed, added, async () => {
+    return this.#edit(allowed, id, async (feed, entry) => {
+      if (entry.type !== type) return undefined;
+      return withinCaps(this.#parts.caps, feed, added, async () => {
         const dating = await this.#dating(feed, entry);
         const stamps = await this.#write(feed, entry, [...dating, { name: entry.file, bytes }], added);
         if (!stamps) return undefined;
@@ -36,8 +37,8 @@ export class NoteEditor {
         entry.sha256 = sha256;
         if (dating.length > 0) entry.meta = stamps[0];
         return this.#loadChanged(feed, entry);
-      }),
-    );
+      });
+    });
   }
 
   /** See `Storage.setMeta`. */

@@ -83,9 +83,9 @@ export class Changes {
     id: NoteId,
     replacement: Replacement,
   ): Promise<Changed<Note | undefined>> {
-    const { bytes, sha256, added = [] } = replacement;
+    const { type, bytes, sha256, added = [] } = replacement;
     const found = await this.#find(allowed, id);
-    if (!found) return NOTHING;
+    if (found?.note.type !== typeNumber(type)) return NOTHING;
     const { feed, note } = found;
     const taken = { notes: feed.note_count - feed.image_count, images: feed.image_count };
     refuseBeyond(this.#caps, countOf(added), taken);

@@ -108,10 +108,10 @@ export class Changes {
   replace(
     allowed: AllowedFeed,
     id: NoteId,
-    { bytes, sha256, added = [] }: Replacement,
+    { type, bytes, sha256, added = [] }: Replacement,
   ): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
-    if (!feed || !note) return NOTHING;
+    if (!feed || note?.type !== typeNumber(type)) return NOTHING;
     this.#refuseBeyond(feed, added);
     this.#sql.replace.run({
       row: note.row,
