@@ -3,6 +3,7 @@ import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
+import { FolderLock } from '../../src/storage/files/lock.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { post } from '../support/storing.ts';
@@ -46,6 +47,12 @@ async function writeLater(path: string, text: string): Promise<void> {
   await utimes(path, LATER, LATER);
 }
 
+const isUsable = (storage: Storage) =>
+  storage.check().then(
+    () => true,
+    () => false,
+  );
+
 const becomes = async (t: Test, storage: Storage, expected: string[], feed = name) => {
   await eventually(async () => String(await files(storage, feed)) === String(expected));
   t.same(await files(storage, feed), expected);
@@ -67,7 +74,7 @@ byHand('a note is added, edited and removed', async (t, { storage, dir, changes 
   changes.length = 0;
   await writeFile(join(dir, name, 'by hand.md'), 'three');
   t.ok(await eventually(() => changes.length > 0), 'an edit is told although nobody reads the note');
-  t.equal(await text(), 'three');
+  t.ok(await eventually(async () => (await text()) === 'three'));
   t.ok((await storage.feed(name))!.changedAt > 0);
 
   await unlink(join(dir, name, 'by hand.md'));
@@ -199,7 +206,9 @@ byHand("the service's own posts are told once", async (t, { storage, dir, change
   await post(storage, name, newNote('1', 'md', { title: 'x', tags: ['a'] }));
   const many = Array.from({ length: 200 }, (_, i) => newNote(`${i}`, 'png', { tags: ['b'] }));
   await Promise.all(many.map((note) => post(storage, name, note)));
-  await writeFile(join(dir, name, 'end.md'), 'the watch has come this far');
+  // In one step: while it is written it may be seen empty first.
+  await writeFile(join(dir, '.end'), 'the watch has come this far');
+  await rename(join(dir, '.end'), join(dir, name, 'end.md'));
   t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 202));
   t.equal(changes.length, 202);
 });
@@ -233,14 +242,7 @@ byHand('the whole data folder goes away and comes back', async (t, { storage, di
   await t.rejects(post(storage, feedName('new'), newNote('2')), { code: 'store_unavailable' });
   await t.rejects(storage.page(name, { limit: 9 }), { code: 'store_unavailable' });
   await rename(`${dir}.away`, dir);
-  t.ok(
-    await eventually(async () =>
-      storage.check().then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
+  t.ok(await eventually(() => isUsable(storage)));
   t.ok(
     await eventually(async () =>
       post(storage, name, newNote('3')).then(
@@ -264,6 +266,23 @@ byHand(
   },
 );
 
+byHand(
+  'a data folder that another process has locked is used when that lets go',
+  async (t, { storage, dir, lines }) => {
+    const other = await dataFolder(t);
+    t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
+    const lock = await FolderLock.take(other, undefined);
+    await rename(dir, `${dir}.away`);
+    await rename(other, dir);
+    t.ok(await eventually(() => lines.some((line) => line.startsWith('the data folder is gone'))));
+    await t.rejects(post(storage, name, newNote('1')), { code: 'store_unavailable' });
+    await lock.release();
+    t.ok(await eventually(() => isUsable(storage)));
+    await post(storage, name, newNote('1'));
+    t.equal(lines.length, 1, 'it is told once');
+  },
+);
+
 byHand('feeds stay known while the data folder is away', async (t, { storage, dir, lines }) => {
   t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
   // So many that the watch is still telling of the first ones when the folder goes.
@@ -283,15 +302,7 @@ byHand('the data folder is replaced by an empty one', async (t, { storage, dir }
   await rm(dir, { recursive: true, maxRetries: 5 });
   await mkdir(dir);
   t.ok(await eventually(async () => (await storage.feed(name)) === undefined));
-  t.ok(
-    await eventually(async () =>
-      storage.check().then(
-        () => true,
-        () => false,
-      ),
-    ),
-    'it is locked anew',
-  );
+  t.ok(await eventually(() => isUsable(storage)), 'it is locked anew');
   const feed = await post(storage, name, newNote('2'));
   t.equal(feed.noteCount, 1);
   await writeFile(join(dir, name, 'a.md'), 'A');

@@ -62,6 +62,8 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
+/** After this many ms a lock that could not be taken is tried again. */
+const LOCK_RETRY_MS = 1_000;
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
@@ -96,7 +98,9 @@ class FilesStorage implements Storage {
   readonly #reconciler: Reconciler;
   readonly #running = new Set<Promise<unknown>>();
   #watch: Watch | undefined;
-  #state: 'usable' | 'not locked' | 'closed' = 'usable';
+  #lockTimer: NodeJS.Timeout | undefined;
+  #isLocked = true;
+  #isClosed = false;
 
   constructor({ dir, secret, owner, caps, log, commits }: FilesOptions, lock: FolderLock, retired: string) {
     this.#dir = dir;
@@ -239,7 +243,8 @@ class FilesStorage implements Storage {
   }
 
   async close(): Promise<void> {
-    this.#state = 'closed';
+    this.#isClosed = true;
+    clearTimeout(this.#lockTimer);
     await this.#watch?.close();
     await Promise.allSettled(this.#running);
     this.#reconciler.stopTrying();
@@ -276,18 +281,23 @@ class FilesStorage implements Storage {
   }
 
   #mustBeUsable(): void {
-    if (this.#state !== 'usable') throw unavailable(new Error(`the storage is ${this.#state}`));
+    if (this.#isClosed) throw unavailable(new Error('the storage is closed'));
+    if (!this.#isLocked) throw unavailable(new Error('the storage is not locked'));
   }
 
   /** The data folder, or the lock in it, is another one: without the lock nothing may be written. */
   async #renewLock(): Promise<void> {
-    if (this.#state === 'closed') return;
+    clearTimeout(this.#lockTimer);
+    if (this.#isClosed) return;
     try {
       await this.#lock.renew();
-      this.#state = 'usable';
+      this.#isLocked = true;
     } catch (error) {
-      this.#state = 'not locked';
-      this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
+      if (this.#isLocked)
+        this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
+      this.#isLocked = false;
+      // The other process may let go of it, or the folder come to be ours, without another sign.
+      this.#lockTimer = setTimeout(() => this.#reconciler.after(this.#renewLock()), LOCK_RETRY_MS);
     }
   }
 }
