@@ -3,6 +3,7 @@ export const NOTE_TYPES = ['md', 'png', 'jpg', 'gif', 'webp'] as const;
 
 export type NoteType = (typeof NOTE_TYPES)[number];
 export type PictureType = Exclude<NoteType, 'md'>;
+export const PICTURE_TYPES = NOTE_TYPES.filter((type) => type !== 'md');
 
 const MEDIA_TYPES: Readonly<Record<NoteType, string>> = {
   md: 'text/markdown',

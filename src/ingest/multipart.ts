@@ -135,7 +135,7 @@ class Form {
   #beginFile({ fileName: name = '', type: contentType }: PartHeader): OpenPart {
     const { imageUploads, maxImageBytes } = this.#rules;
     if (!imageUploads) throw new Refusal('images_off', 'This instance takes no pictures.');
-    if (this.#files.size === MAX_FILES_PER_REQUEST) throw tooMany();
+    if (this.#files.size === MAX_FILES_PER_REQUEST) throw tooMany('files');
     refuseName(name);
     if (this.#files.has(name)) throw attachmentRefusal(name, 'there are two files of this name');
     const type = pictureTypeOf(contentType);
@@ -154,7 +154,7 @@ class Form {
   }
 
   #beginAlt(name: string): OpenPart {
-    if (this.#alts.size === MAX_FILES_PER_REQUEST) throw tooMany();
+    if (this.#alts.size === MAX_FILES_PER_REQUEST) throw tooMany('alternative texts');
     refuseName(name);
     if (this.#alts.has(name)) throw attachmentRefusal(name, 'there are two alternative texts');
     this.#alts.set(name, undefined);
@@ -180,8 +180,8 @@ function subject(name: string): string {
   return `attachment "${shownFileName(name)}":`;
 }
 
-function tooMany(): Refusal {
-  return invalid(`There may be at most ${MAX_FILES_PER_REQUEST} files.`);
+function tooMany(what: string): Refusal {
+  return invalid(`There may be at most ${MAX_FILES_PER_REQUEST} ${what}.`);
 }
 
 function tooLarge(what: string, limit: number): Refusal {

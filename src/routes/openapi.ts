@@ -1,4 +1,4 @@
-import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
+import { mediaType, NOTE_TYPES, PICTURE_TYPES } from '../feeds/note-types.ts';
 import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
 import {
   type AnswerDocs,
@@ -103,10 +103,19 @@ function operationObject(operation: DescribedOperation): Json {
   };
 }
 
+/** Without it a part of bytes would be `application/octet-stream`, which is refused. */
+const PART_TYPES = {
+  text: { contentType: mediaType('md') },
+  file: { contentType: PICTURE_TYPES.map(mediaType).join(', ') },
+};
+
 function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   if (body !== 'note') return contentObject({ 'application/json': body });
   const raw = NOTE_TYPES.map((type) => [mediaType(type), type === 'md' ? 'text' : 'bytes']);
-  return contentObject({ ...Object.fromEntries(raw), 'multipart/form-data': 'NoteForm' });
+  return {
+    ...contentObject(Object.fromEntries(raw)),
+    'multipart/form-data': { schema: contentSchema('NoteForm'), encoding: PART_TYPES },
+  };
 }
 
 /** Where an error shares its status with another answer, that answer says more. */

@@ -59,7 +59,12 @@ const refused: [what: string, parts: readonly SentPart[], code: string, message:
     /^attachment "a"": there are/,
   ],
   ['11 files', repeated(11, (i) => png(`${i}`)), 'invalid_body', /at most 10 files/],
-  ['11 alternative texts', repeated(11, (i) => field(`alt.${i}`, '')), 'invalid_body', /at most 10 files/],
+  [
+    '11 alternative texts',
+    repeated(11, (i) => field(`alt.${i}`, '')),
+    'invalid_body',
+    /at most 10 alternative texts/,
+  ],
   ['SVG', [file('file', 'a', 'image/svg+xml', '')], 'unsupported_type', /^attachment "a": .*image\/webp/],
   ['a picture without a type', [file('file', 'a', undefined, 'a')], 'unsupported_type', /^attachment "a": /],
   [

@@ -50,6 +50,14 @@ t.test('everybody may read it, keep it and ask whether it changed', async (t) =>
   t.equal(again.status, 304);
 });
 
+t.test('it says which types the parts of a form may have', async (t) => {
+  for (const path of ['/{feed}', '/api/v1/feeds/{feed}/notes'])
+    t.match(document.paths[path].post.requestBody.content['multipart/form-data'].encoding, {
+      text: { contentType: 'text/markdown' },
+      file: { contentType: 'image/png, image/jpeg, image/gif, image/webp' },
+    });
+});
+
 t.test('it has what OpenAPI 3.1 asks of a document', async (t) => {
   t.match(document.openapi, /^3\.1\.\d$/);
   t.type(document.info.title, 'string');
