@@ -28,7 +28,8 @@ type PartStream = Dicer.PartStream;
  * same order, so it never reaches what has not, and a body needs no memory but its own.
  *
  * It stands on Dicer, the parser below Busboy: Busboy passes over parts whose header it does not like, which must be
- * refused, and takes names apart in its own way. The streams that Dicer makes are read where they are filled, so
+ * refused, and takes names apart in its own way. Of a header it passes over what follows a line without a colon. The
+ * streams that Dicer makes are read where they are filled, so
  * parts come one after the other and a refusal is thrown through Dicer, which stops it at once.
  */
 export class MultipartParser {

@@ -18,6 +18,8 @@ export interface PartHeader {
 /** The most bytes the header of a part may have: a name in all its forms has 3 KB. */
 export const MAX_HEADER_BYTES = 8 * 1024;
 
+/** A token (RFC 9110, section 5.6.2): a name with a space behind it would be overlooked. */
+const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Encodings that leave the bytes of a part as they are. */
 const IDENTITY = /^(?:7bit|8bit|binary)?$/i;
 
@@ -29,6 +31,8 @@ const IDENTITY = /^(?:7bit|8bit|binary)?$/i;
  */
 export function readPartHeader(fields: PartFields): PartHeader {
   if (sizeOf(fields) > MAX_HEADER_BYTES) throw headerTooLong();
+  if (!Object.keys(fields).every((name) => FIELD_NAME.test(name)))
+    throw invalid('A line in the header of a part does not begin with a name and a colon.');
   const encoding = single(fields, 'content-transfer-encoding') ?? '';
   if (!IDENTITY.test(encoding.trim()))
     throw invalid('Parts must be sent as they are, without a Content-Transfer-Encoding.');

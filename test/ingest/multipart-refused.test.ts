@@ -129,6 +129,12 @@ const refused: [what: string, parts: readonly SentPart[], code: string, message:
     /filename\*/,
   ],
   [
+    'a space before the colon',
+    [disposition('form-data; name=text\r\nContent-Transfer-Encoding : base64')],
+    'invalid_body',
+    /name and a colon/,
+  ],
+  [
     'base64',
     [disposition('form-data; name=text\r\nContent-Transfer-Encoding: base64')],
     'invalid_body',
