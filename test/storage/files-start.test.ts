@@ -9,6 +9,7 @@ import { derivedReadId } from '../../src/feeds/read-ids.ts';
 import { openFiles } from '../../src/storage/files/files.ts';
 import { loadSecret } from '../../src/storage/files/secret.ts';
 import { eventually } from '../support/eventually.ts';
+import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { NO_CAPS, post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, opened, SECRET } from './files-support.ts';
@@ -64,6 +65,17 @@ t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
   t.equal((await storage.note(feedName('feed'), 'same' as NoteId))?.type, 'md');
   for (const name of ['linked', 'Bad Name', 'file']) t.equal(await storage.feed(feedName(name)), undefined);
   await t.rejects(post(storage, feedName('file'), newNote('x')), { code: 'internal' });
+});
+
+t.test('a file dated further than dates go', { skip: CANNOT_MOUNT }, async (t) => {
+  // Some file systems keep 64 bits of seconds, as one in memory does.
+  const dir = await smallDisk(t, '1m');
+  await makeFeed(dir, 'feed', { 'far.md': 'x' });
+  await utimes(join(dir, 'feed', 'far.md'), 99_999_999_999_999, 99_999_999_999_999);
+  await utimes(join(dir, 'feed'), 99_999_999_999_999, 99_999_999_999_999);
+  const storage = await opened(t, dir);
+  t.equal((await storage.note(feedName('feed'), 'far' as NoteId))?.createdAt, 8.64e15);
+  t.equal((await storage.feed(feedName('feed')))?.changedAt, 8.64e15);
 });
 
 t.test('read ids: stored, derived, malformed, doubled', async (t) => {

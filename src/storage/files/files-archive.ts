@@ -18,6 +18,7 @@ import { readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { readRetired } from './retired-read-ids.ts';
 import { scanAll } from './scan.ts';
+import { dateOfFile } from './stamp.ts';
 import { countStrays } from './strays.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
@@ -124,7 +125,7 @@ export class FilesArchive implements Archive {
       id,
       type,
       createdAt,
-      modifiedAt: Math.floor(found.stamp.mtimeMs),
+      modifiedAt: dateOfFile(found.stamp),
       meta: texts,
       bytes: found.bytes,
     };

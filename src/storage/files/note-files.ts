@@ -5,7 +5,7 @@ import type { NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import type { Entry } from './entry.ts';
 import { metaFile } from './names.ts';
-import type { Stamp } from './stamp.ts';
+import { dateOfFile, type Stamp } from './stamp.ts';
 
 /** The files of a new note, metadata first: a note never shows without its metadata. */
 export function partsOf(note: NewNote): Part[] {
@@ -28,6 +28,6 @@ export function entriesOf(
 /** The entry of a new note, from the states of its files as `partsOf` orders them. */
 export function entryOf({ id, type, sha256 }: NewNote, stamps: readonly (Stamp | undefined)[]): Entry {
   const stamp = stamps.at(-1)!;
-  const createdAt = dateOfId(id) ?? Math.floor(stamp.mtimeMs);
+  const createdAt = dateOfId(id) ?? dateOfFile(stamp);
   return { file: noteFile(id, type), id, type, createdAt, stamp, meta: stamps.at(-2), sha256, version: 0 };
 }

@@ -14,7 +14,7 @@ import { isTempName, metaFile, noteOfMetaFile } from './names.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
-import { isFresh, UNSEEN, UNSURE } from './stamp.ts';
+import { dateOfFile, isFresh, UNSEEN, UNSURE } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 /** Folders, and hand-placed files of one folder, looked at at once. */
@@ -67,7 +67,7 @@ export async function scanFeed(
     }
     const entries = await readEntries(folder, files);
     const feedFiles = await readFeedFiles(folder, log);
-    return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, stats.mtimeMs);
+    return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, dateOfFile(stats));
   } catch (error) {
     if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
@@ -99,7 +99,7 @@ async function entryByFile(folder: string, file: NoteFile, hasMeta: boolean): Pr
   const stamp = isFresh(stats) ? UNSURE : { mtimeMs: stats.mtimeMs, size: stats.size };
   const found = hasMeta ? await readMetaFile(folder, file) : undefined;
   const { id, type } = parseNoteFile(file)!;
-  const createdAt = found?.created ?? Math.floor(stats.mtimeMs);
+  const createdAt = found?.created ?? dateOfFile(stats);
   return { file, id, type, createdAt, stamp, meta: found?.stamp, version: 0 };
 }
 

@@ -10,6 +10,14 @@ export const UNSEEN: Stamp = { mtimeMs: -1, size: -1 };
 /** The file was looked at while it might still change without changing its stamp: equals no stamp. */
 export const UNSURE: Stamp = { mtimeMs: Number.NaN, size: Number.NaN };
 
+/** The furthest that a date may be from the epoch, in ms (ECMAScript, "Time Values"); that of a file may be further. */
+const FURTHEST_DATE = 8.64e15;
+
+/** The date of a file in whole ms since the epoch. */
+export function dateOfFile({ mtimeMs }: Pick<Stamp, 'mtimeMs'>): number {
+  return Math.max(-FURTHEST_DATE, Math.min(FURTHEST_DATE, Math.floor(mtimeMs)));
+}
+
 /** Kernels date files by a clock that ticks every 1 to 10 ms; two edits within a tick look alike. */
 const CLOCK_TICK_MS = 15;
 

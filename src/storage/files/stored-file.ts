@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { StoredFile } from '../storage.ts';
 import { asRefusal, unavailable } from './failures.ts';
+import { dateOfFile } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 const PIECE_BYTES = 64 * 1024;
@@ -17,7 +18,7 @@ export class OpenedFile implements StoredFile {
     this.#fd = fd;
     this.sha256 = sha256;
     this.size = stats.size;
-    this.modifiedAt = Math.floor(stats.mtimeMs);
+    this.modifiedAt = dateOfFile(stats);
   }
 
   /** Throws `store_unavailable` when the disk fails, or when the file is cut short by hand meanwhile. */
