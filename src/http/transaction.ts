@@ -203,7 +203,8 @@ export class Transaction {
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
     if (body === undefined) this.#sendNothing(close);
-    else if (this.#exchange.isHead) this.#sendLength(body instanceof Uint8Array ? body.length : body.size);
+    else if (this.#exchange.isHead)
+      this.#sendLength(body instanceof Uint8Array ? body.length : body.size, close);
     else if (body instanceof Uint8Array) this.#sendBytes(body, close);
     else this.#sendStream(new StreamSending(res, body), body.chunks);
   }
@@ -218,7 +219,13 @@ export class Transaction {
     this.#over();
   }
 
-  #sendLength(size: number | undefined): void {
+  #sendLength(size: number | undefined, close: boolean): void {
+    if (close && this.#answer!.status >= 400) {
+      // Of an error nobody needs the length, and only this closes the connection behind it.
+      this.#res.end('', true);
+      this.#over();
+      return;
+    }
     // `endWithoutBody(size)` would end the process.
     if (size !== undefined) this.#res.writeHeader('Content-Length', String(size));
     this.#res.endWithoutBody();

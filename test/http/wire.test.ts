@@ -157,14 +157,19 @@ t.test('raw bytes', async (t) => {
     ['two equal lengths', 'Content-Length: 3\r\nContent-Length: 3\r\n'],
     ['an unknown transfer coding', 'Transfer-Encoding: gzip, chunked\r\n'],
   ] as const)
-    for (const method of ['POST', 'GET'])
+    for (const method of ['POST', 'GET', 'HEAD'])
       t.test(`${name} on ${method}: 400 and the connection ends`, async (t) => {
         const connection = await open(t);
         connection.send(`${method} /size HTTP/1.1\r\n${HOST}${fields}\r\n3\r\nabcde`);
-        const { status, body } = await connection.response();
+        const { status, body } = await connection.response(method === 'HEAD');
         t.equal(status, 400);
-        t.match(JSON.parse(body.toString()), { code: 'invalid_request' });
+        if (method !== 'HEAD') t.match(JSON.parse(body.toString()), { code: 'invalid_request' });
         await connection.closed;
+
+        const waiting = await open(t);
+        waiting.send(`${method} /size HTTP/1.1\r\n${HOST}${fields}\r\n`);
+        t.equal((await waiting.response(method === 'HEAD')).status, 400);
+        await waiting.closed;
 
         const smuggler = await open(t);
         const before = outcomes.length;
