@@ -5,7 +5,8 @@ const SPACED_PICTURE = String.raw`[^\n<>\\/:?#.]+\.(?:png|jpg|gif|webp)`;
 const START = String.raw`\]\([ \t]*|^ {0,3}\[[^[\]\n]+\]:[ \t]*`;
 
 const REFERENCE = new RegExp(`(${START})(?:(<)(?=${SPACED_PICTURE}>)|(?=${PICTURE}(?:[\\s)]|$)))`, 'gm');
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+/** The opening line of a fence of backticks has no others (CommonMark §4.5). */
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 const INDENTED = /^(?: {4}|\t)/;
 
 /**

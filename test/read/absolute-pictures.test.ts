@@ -19,6 +19,7 @@ t.test('references to the own pictures become absolute', async (t) => {
     '![a][b]\n\n[b]: x.png "title"': `![a][b]\n\n[b]: ${folder}x.png "title"`,
     '- ![a](x.png)\r\n> ![a](y.png)\r\n': `- ![a](${folder}x.png)\r\n> ![a](${folder}y.png)\r\n`,
     'see `x` ![a](x.png) `![a](x.png)`': `see \`x\` ![a](${folder}x.png) \`![a](x.png)\``,
+    '```x``` is code\n\n![a](x.png)': `\`\`\`x\`\`\` is code\n\n![a](${folder}x.png)`,
     '```\n![a](x.png)\n```\n![a](x.png)': `\`\`\`\n![a](x.png)\n\`\`\`\n![a](${folder}x.png)`,
   };
   for (const [markdown, expected] of Object.entries(cases)) t.equal(absolute(markdown), expected);
