@@ -88,7 +88,7 @@ export class Reader {
       const document = { ...place, showSender, notes, next: next && encodeCursor(next) };
       const task = { view: 'public-note-list', document } as const;
       const representation = await this.#parts.views.composed(task, this.#dated(feed));
-      return this.#built(representation, notes.length > 0, place.base);
+      return this.#built(representation, notes.length > 0 && isWorthKeeping(query), place.base);
     });
   }
 
@@ -112,10 +112,11 @@ export class Reader {
 
   /** `GET /api/v1/feeds/{feed}/notes` for a feed that the client may write to. */
   async namedList(exchange: Exchange, feed: Feed): Promise<Answer> {
+    // Since the client was let in, the read id may have become another feed's: the name is a part of the key.
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     const query = pageQuery(exchange);
-    const key = `named-list ${base} ${readId} ${pageKey(query)}`;
+    const key = `named-list ${base} ${readId} ${name} ${pageKey(query)}`;
     return this.#answer(exchange, readId, key, async () => {
       const { notes, next } = await this.#page(feed, query);
       const document = { base, readId, name, notes, next: next && encodeCursor(next) };
@@ -123,7 +124,7 @@ export class Reader {
         { view: 'named-note-list', document },
         this.#dated(feed),
       );
-      return this.#built(representation, notes.length > 0, base);
+      return this.#built(representation, notes.length > 0 && isWorthKeeping(query), base);
     });
   }
 
@@ -131,7 +132,8 @@ export class Reader {
   async namedNote(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    return this.#answer(exchange, readId, `named-note ${base} ${readId} ${id}`, async () => {
+    const key = `named-note ${base} ${readId} ${name} ${id}`;
+    return this.#answer(exchange, readId, key, async () => {
       const note = await this.#note(feed, id);
       if (note === undefined) throw notFound();
       const document = { base, readId, name, notes: [note] as const };
@@ -251,6 +253,11 @@ function readIdOf(exchange: Exchange): ReadId {
 /** What public views may know of a feed: not its name. */
 function viewFeed({ title, description, image, showSender, changedAt }: Feed): ViewFeed {
   return { title, description, image, showSender, changedAt };
+}
+
+/** There is no end to the places that strangers can make up, and the pages after the first are seldom asked for. */
+function isWorthKeeping({ before }: RequestedPage): boolean {
+  return before === undefined;
 }
 
 function pageKey({ limit, tag, before }: RequestedPage): string {

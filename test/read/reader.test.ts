@@ -70,12 +70,12 @@ function counted({
   return { reader, cache, counts };
 }
 
-function request(base: string, readId: string = READ_ID): Exchange {
+function request(base: string, readId: string = READ_ID, query: Record<string, string> = {}): Exchange {
   return {
     base,
     isHead: false,
     parameter: () => readId,
-    query: () => undefined,
+    query: (name: string) => query[name],
     header: () => undefined,
   } as unknown as Exchange;
 }
@@ -185,3 +185,26 @@ t.test('read ids that nobody has fill nothing', async (t) => {
       await reader[view](request('http://notes.example', `unknown-${i}`));
   t.equal(cache.size, 0);
 });
+
+t.test('places that nobody was given fill nothing', async (t) => {
+  const { reader, cache } = counted();
+  for (let i = 0; i < 200; i += 1) {
+    const page = await reader.publicList(
+      request('http://notes.example', READ_ID, { before: `zzzzzzz${i}.a.md` }),
+    );
+    t.equal(JSON.parse(text(page)).notes.length, 1);
+  }
+  t.equal(cache.size, 0);
+});
+
+t.test(
+  'a list by name is never shown for another name, though the read id has gone over to it',
+  async (t) => {
+    const { reader } = counted();
+    const here = request('http://notes.example');
+    const mine = await reader.namedList(here, FEED);
+    t.match(text(mine), '/key/');
+    const theirs = await reader.namedList(here, { ...FEED, name: 'other' as FeedName });
+    t.notMatch(text(theirs), '/key/');
+  },
+);
