@@ -350,9 +350,10 @@ function statements(db: Database) {
       `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    // Two versions of a file never have the same time: it says which one somebody reads.
+    // Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
+    // is what Last-Modified tells.
     replace: prepare<object>(
-      `UPDATE notes SET content = $bytes, size = $size, sha256 = $sha256, modified_at = max(modified_at + 1, $now)
+      `UPDATE notes SET content = $bytes, size = $size, sha256 = $sha256, modified_at = max((modified_at / 1000 + 1) * 1000, $now)
        WHERE row = $row`,
     ),
     setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
