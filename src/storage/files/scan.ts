@@ -61,10 +61,8 @@ export async function scanFeed(
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
     const files = regularFiles(await readdir(folder, { withFileTypes: true }));
-    if (clean) {
-      await settleIntents(folder, files, log);
-      await removeLeftovers(folder, files);
-    }
+    // Clearing away has changed the time of the folder, which is that of the feed's last change.
+    if (clean && (await clearAway(folder, files, log))) return scanFeed(dir, name, log);
     const entries = await readEntries(folder, files);
     const feedFiles = await readFeedFiles(folder, log);
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, dateOfFile(stats));
@@ -121,6 +119,14 @@ async function readEntries(folder: string, files: ReadonlySet<string>): Promise<
 
 function regularFiles(all: readonly Dirent[]): Set<string> {
   return new Set(all.filter((one) => one.isFile()).map((one) => one.name));
+}
+
+/** Removes what a crash left; whether there was any. */
+async function clearAway(folder: string, files: Set<string>, log: Pick<Log, 'warn'>): Promise<boolean> {
+  const count = files.size;
+  await settleIntents(folder, files, log);
+  await removeLeftovers(folder, files);
+  return files.size < count;
 }
 
 /**

@@ -1,8 +1,8 @@
 /** A whole instance that is moved from one backend to another, as its users see it. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { answersTo, filesIn, retiredIn, runMove } from '../../support/moving.ts';
+import { answersTo, filesIn, placeFiles, retiredIn, runMove } from '../../support/moving.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { start, tempDir } from '../../support/service.ts';
 import { fillInstance, ON_FILES, questionsTo } from '../../support/whole-instance.ts';
@@ -57,4 +57,17 @@ t.test('an instance is the same on every backend, by way of every other', async 
   const readIdFile = 'without-read-id/.readid';
   t.same(filesIn(inDir('after')), { ...files, [readIdFile]: filesIn(inDir('after'))[readIdFile] });
   t.same(retiredIn(inDir('after')), retiredIn(inDir('before')));
+});
+
+t.test('files on which a service was killed', async (t) => {
+  const dir = await tempDir(t);
+  const leftover = 'feed/.tmp-nfs-019a7f3c-0000-7000-8000-000000000000';
+  placeFiles(dir, [
+    ['feed/.readid', 'read-feed\n', 0],
+    ['feed/note.md', 'text', 0],
+    [leftover, 'half a no', 0],
+  ]);
+  utimesSync(join(dir, 'feed'), 0, 1_000_000_000);
+  t.match(await runMove(`fs:${dir}`, `sqlite:${join(dir, 'notes.db')}`), { code: 0, stderr: '' });
+  t.notOk(existsSync(join(dir, leftover)));
 });
