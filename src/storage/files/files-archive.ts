@@ -16,8 +16,9 @@ import { readMoveMark, writeMoveMark } from './move-mark.ts';
 import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
 import { readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
+import { mustBeReadable, notOurs } from './readable.ts';
 import { readRetired } from './retired-read-ids.ts';
-import { scanAll } from './scan.ts';
+import { feedNames, scanAll } from './scan.ts';
 import { dateOfFile } from './stamp.ts';
 import { countStrays } from './strays.ts';
 
@@ -52,10 +53,15 @@ export class FilesArchive implements Archive {
     this.#retired = new Set(retired);
   }
 
-  /** Reads what there is, but for the bytes, and clears away what a crash left, as the start of the service does. */
+  /**
+   * Reads what there is, but for the bytes, and clears away what a crash left, as the start of the service does. Throws
+   * an error with a sentence for the operator where a part of it may not be read, or not be cleared away.
+   */
   static async open(options: FilesArchiveOptions): Promise<FilesArchive> {
     const { dir, secret, log } = options;
+    await mustBeReadable(dir);
     const feeds = await scanAll(dir, { add: () => {} }, log);
+    if (feeds.length < (await feedNames(dir)).length) throw notOurs();
     const index = new FeedIndex(haveOwnReadIds(feeds) ? new Uint8Array() : await secret());
     index.addAll(feeds);
     const retired = (await readRetired(dir)).split('\n').filter(isReadId);

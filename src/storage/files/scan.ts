@@ -21,7 +21,7 @@ import * as sys from './syscalls.ts';
 const PARALLEL = 16;
 
 /** The names in the data folder that are feeds: real folders with a valid name. */
-async function feedNames(dir: string): Promise<FeedName[]> {
+export async function feedNames(dir: string): Promise<FeedName[]> {
   const all = await readdir(dir, { withFileTypes: true });
   return all
     .filter((one) => one.isDirectory())
