@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { DatabaseFile } from '../../src/storage/sqlite/database-file.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { NO_CAPS, post } from '../support/storing.ts';
@@ -63,6 +64,25 @@ t.test('a database of a newer version, or of something else, is refused and left
   t.equal(reopened.pragma('user_version', { simple: true }), 999);
   reopened.close();
 });
+
+const asRoot = process.getuid?.() === 0 ? {} : { skip: 'only root can give files away' };
+
+t.test(
+  "a database that is there is given to nobody, and what is made beside it is its owner's",
+  asRoot,
+  async (t) => {
+    const dir = await dataFolder(t);
+    const file = databaseIn(dir);
+    await writeFile(file, '');
+    await chown(file, 1234, 2345);
+    DatabaseFile.take(file, { uid: 1000, gid: 1000 }).release();
+    t.match(await stat(file), { uid: 1234, gid: 2345 });
+    t.match(await stat(`${file}.lock`), { uid: 1234, gid: 2345 });
+    await chown(`${file}.lock`, 5, 5);
+    DatabaseFile.take(file, { uid: 1000, gid: 1000 }).release();
+    t.match(await stat(`${file}.lock`), { uid: 5, gid: 5 });
+  },
+);
 
 t.test('the database is kept as it must be, and for its owner alone', async (t) => {
   const dir = await dataFolder(t);

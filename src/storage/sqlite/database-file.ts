@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import type { Owner } from '../../privileges.ts';
 
-const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
+const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
  * The database file, which this process alone uses. The lock is the kernel's, on a file of its own beside it
@@ -30,19 +30,20 @@ export class DatabaseFile {
   }
 
   /**
-   * Takes the lock, and makes an empty file where there is none; what is made belongs to the owner, and SQLite gives
-   * its own files beside it to the same. Throws an error with a sentence for the operator when another process uses
+   * Takes the lock, and makes an empty file where there is none. What is made belongs to the owner, or, with an owner, to
+   * that of a database which is there already; SQLite gives its own files beside it to the same. Throws an error with a sentence for the operator when another process uses
    * the file.
    */
   static take(file: string, owner: Owner | undefined): DatabaseFile {
     try {
       const path = resolved(file);
-      const lock = made(`${path}.lock`, owner);
+      const there = statSync(path, { throwIfNoEntry: false });
+      const lock = opened(`${path}.lock`, owner && (there ?? owner));
       if (!tryLock(lock)) {
         closeSync(lock);
         throw new Error('The database file is in use by another process of this service; stop it first.');
       }
-      closeSync(made(path, owner));
+      closeSync(opened(path, owner));
       return new DatabaseFile(path, lock);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -69,9 +70,14 @@ function resolved(file: string): string {
   return join(realpathSync(dirname(file)), basename(file));
 }
 
-/** Opens a file, made readable by its owner alone where there is none: feed names are keys. */
-function made(path: string, owner: Owner | undefined): number {
-  const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
-  if (owner) fchownSync(fd, owner.uid, owner.gid);
-  return fd;
+/** Opens a file; where there is none, one is made that its owner alone can read: feed names are keys. */
+function opened(path: string, owner: Owner | undefined): number {
+  try {
+    const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    if (owner) fchownSync(fd, owner.uid, owner.gid);
+    return fd;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return openSync(path, O_RDWR | O_NOFOLLOW);
+  }
 }
