@@ -23,7 +23,8 @@ const MAX_SHOWN = 60;
 
 /**
  * Reads one setting from its variable or from the file that `<name>_FILE` names (one final newline is dropped).
- * An empty value counts as unset; both set is a problem.
+ * An empty variable counts as unset. An empty file is a problem, for whoever names one means a value to be there; so are
+ * both at once.
  */
 export function readSetting<T>(env: Environment, setting: Setting<T>): Reading<T> {
   const { name } = setting;
@@ -31,7 +32,9 @@ export function readSetting<T>(env: Environment, setting: Setting<T>): Reading<T
   if (!path) return parsed(setting, name, env[name] ?? '');
   if (env[name]) return { problem: `${name} and ${name}_FILE must not both be set` };
   try {
-    return parsed(setting, `${name} (from ${name}_FILE)`, readFileSync(path, 'utf8').replace(/\r?\n$/, ''));
+    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    if (text === '') return { problem: `${name}_FILE names an empty file` };
+    return parsed(setting, `${name} (from ${name}_FILE)`, text);
   } catch (error) {
     return { problem: `${name}_FILE must name a readable file (${(error as NodeJS.ErrnoException).code})` };
   }

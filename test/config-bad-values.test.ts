@@ -182,3 +182,10 @@ t.test('any variable may be given as a file, a secret one is not shown from ther
     ]);
   }
 });
+
+t.test('an empty file is no value', async (t) => {
+  const dir = t.testdir({ empty: '', newline: '\n' });
+  for (const name of Object.keys(BAD_VALUES))
+    for (const file of ['empty', 'newline'])
+      t.strictSame(problems({ [`${name}_FILE`]: join(dir, file) }), [`${name}_FILE names an empty file`]);
+});

@@ -200,12 +200,10 @@ t.test('a value from a file', async (t) => {
     secret: `${'s'.repeat(31)}\n\n`,
     short: 'hush\n',
     crlf: '8081\r\n',
-    empty: '\n',
     wrong: 'x',
   });
   t.equal(readConfig({ PORT_FILE: join(dir, 'port') }).port, 8080);
   t.equal(readConfig({ PORT_FILE: join(dir, 'crlf') }).port, 8081);
-  t.equal(readConfig({ PORT_FILE: join(dir, 'empty') }).port, 3000);
   t.equal(
     readConfig({ SERVICE_SECRET_FILE: join(dir, 'secret') }).secret?.length,
     32,
