@@ -49,7 +49,9 @@ function parsed<T>(setting: Setting<T>, label: string, text: string): Reading<T>
   if (text === '') return { value: setting.fallback };
   const value = setting.parse(text);
   if (value !== undefined) return { value };
-  const shown = setting.secret ? '' : `, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}`;
+  // What is put into the wrong variable may be a URL with a password.
+  const shown =
+    setting.secret || text.includes('://') ? '' : `, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}`;
   return { problem: `${label} must be ${setting.rule}${shown}` };
 }
 
