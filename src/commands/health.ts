@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { readConfig } from '../config.ts';
 import type { Environment } from '../setting.ts';
 import { WrongArguments } from './wrong-arguments.ts';
@@ -22,12 +25,13 @@ export async function health(args: readonly string[], env: Environment): Promise
   return obstacle === undefined ? 0 : 1;
 }
 
-/** Why requests should not come to the service at that address. */
+/** Why requests should not come to the service at that address. Not by `fetch`, which refuses some ports. */
 async function ask(url: string): Promise<string | undefined> {
   try {
-    const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(PATIENCE_MS) });
-    const { status } = (await response.json()) as { status: string };
-    return response.ok ? undefined : status;
+    const request = get(`${url}/health/ready`, { agent: false, signal: AbortSignal.timeout(PATIENCE_MS) });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const { status } = (await json(response)) as { status: string };
+    return response.statusCode === 200 ? undefined : status;
   } catch {
     return `it does not answer at ${url} within ${PATIENCE_MS / 1000} s`;
   }

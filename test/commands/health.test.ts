@@ -25,6 +25,12 @@ t.test('a service that takes requests is ready, whatever addresses it listens on
   }
 });
 
+t.test('a port that browsers never ask is one like any other', async (t) => {
+  const PORT = '6669';
+  await ServiceProcess.start(t, { env: { PORT } });
+  t.strictSame(await health({ PORT }), READY);
+});
+
 t.test('one without its storage is not, and says so', async (t) => {
   const { dir, port } = await ServiceProcess.start(t);
   await rm(dir, { recursive: true });
@@ -33,19 +39,21 @@ t.test('one without its storage is not, and says so', async (t) => {
 });
 
 t.test('where nothing answers there is none', async (t) => {
-  const silent = createServer(() => {}).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  t.teardown(() => silent.close());
-  const { port } = silent.address() as { port: number };
-  const startedAt = performance.now();
-  const answer = {
-    code: 1,
-    stdout: '',
-    stderr: `The service is not ready: it does not answer at http://127.0.0.1:${port} within 2 s.\n`,
-  };
-  t.strictSame(await health({ PORT: String(port) }), answer);
-  t.ok(performance.now() - startedAt < 4_000, 'and that is known soon');
-  silent.close();
+  for (const said of ['', 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"status"']) {
+    const silent = createServer((socket) => socket.on('error', () => {}).write(said)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    t.teardown(() => silent.close());
+    const { port } = silent.address() as { port: number };
+    const startedAt = performance.now();
+    const answer = {
+      code: 1,
+      stdout: '',
+      stderr: `The service is not ready: it does not answer at http://127.0.0.1:${port} within 2 s.\n`,
+    };
+    t.strictSame(await health({ PORT: String(port) }), answer);
+    t.ok(performance.now() - startedAt < 4_000, 'and that is known soon');
+    silent.close();
+  }
 });
 
 t.test('settings that cannot be used, and arguments, are told of', async (t) => {
