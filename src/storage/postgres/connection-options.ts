@@ -9,6 +9,14 @@ const ANSWER_MARGIN_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 const INT8_OID = 20;
 
+/** Other time limits than those of the service, in ms. */
+export interface TimeLimits {
+  /** How long a statement may take, waiting for locks included. */
+  readonly statementMs?: number;
+  /** How long a transaction may wait for its next statement, until all of that has arrived. */
+  readonly idleMs?: number;
+}
+
 /** What every connection of the service calls itself (`pg_stat_activity.application_name`). */
 export const APPLICATION_NAME = 'note-feed';
 
@@ -29,7 +37,10 @@ types.setTypeParser(INT8_OID, Number);
  * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever answers, and any other that
  * the certificate must be the server's.
  */
-export function connectionOptions(url: string, { statementMs = STATEMENT_MS } = {}): ClientConfig {
+export function connectionOptions(
+  url: string,
+  { statementMs = STATEMENT_MS, idleMs = STATEMENT_MS }: TimeLimits = {},
+): ClientConfig {
   const { url: connectionString, options } = parsed(url);
   return {
     connectionString,
@@ -40,7 +51,7 @@ export function connectionOptions(url: string, { statementMs = STATEMENT_MS } = 
     statement_timeout: statementMs,
     query_timeout: statementMs + ANSWER_MARGIN_MS,
     // What a process that hangs has locked is free again then.
-    idle_in_transaction_session_timeout: STATEMENT_MS,
+    idle_in_transaction_session_timeout: idleMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,

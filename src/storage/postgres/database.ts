@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientBase, Pool, type PoolClient, type QueryResultRow } from 'pg';
-import { connectionOptions } from './connection-options.ts';
+import { connectionOptions, type TimeLimits } from './connection-options.ts';
 import { asFailure } from './failures.ts';
 import type { Statement } from './statement.ts';
 import { Transaction } from './transaction.ts';
 
 /** Connections for reading, and as many for writing, at most. */
 const CONNECTIONS = 4;
+
+export interface DatabaseOptions {
+  /** Waited for before a new connection is used for writing; where it throws, the connection is not. */
+  readonly onWriter?: (client: ClientBase) => Promise<void>;
+  readonly limits?: TimeLimits;
+}
 
 /**
  * The connections to a database. They are opened when they are needed and opened anew when they were lost; nothing
@@ -19,12 +25,9 @@ export class Database {
   readonly #name = randomBytes(12).toString('base64url');
   #transactions = 0;
 
-  /**
-   * Connects to nothing yet. Throws for a URL that cannot be read.
-   * @param onWriter waited for before a new connection is used for writing; where it throws, the connection is not
-   */
-  constructor(url: string, onWriter?: (client: ClientBase) => Promise<void>) {
-    const options = { ...connectionOptions(url), max: CONNECTIONS };
+  /** Connects to nothing yet. Throws for a URL that cannot be read. */
+  constructor(url: string, { onWriter, limits }: DatabaseOptions = {}) {
+    const options = { ...connectionOptions(url, limits), max: CONNECTIONS };
     this.#reading = new Pool(options);
     // Statements that do not need each other's results go out together.
     this.#writing = new Pool({ ...options, pipeline: true, ...(onWriter && { onConnect: onWriter }) });

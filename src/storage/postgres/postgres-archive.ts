@@ -31,6 +31,8 @@ interface WholeNoteRow extends PlaceRow {
 /** What comes in one answer: so many rows, and notes only until they have so many bytes, one at least. */
 const ROWS = 100;
 const BYTES = 4 * 1024 * 1024;
+/** How long a batch or an answer may take on the slowest line, in ms: nobody waits for it but the move. */
+const PATIENCE_MS = 30 * 60_000;
 /** A place that is before every note. */
 const OLDEST = { createdAt: Number.MIN_SAFE_INTEGER, id: '', type: 'md' } as const;
 
@@ -88,7 +90,7 @@ export class PostgresArchive implements Archive {
   readonly #database: Database;
 
   private constructor(url: string) {
-    this.#database = new Database(url);
+    this.#database = new Database(url, { limits: { statementMs: PATIENCE_MS, idleMs: PATIENCE_MS } });
   }
 
   /** Makes and upgrades the tables as the start of the service does, and throws as it does when it cannot be used. */

@@ -75,7 +75,7 @@ export class PostgresStorage implements Storage {
   #isClosed = false;
 
   private constructor({ url, caps, commits }: PostgresOptions) {
-    this.#database = new Database(url, keepMovesOut);
+    this.#database = new Database(url, { onWriter: keepMovesOut });
     this.#caps = caps;
     this.#commits = commits;
     this.#reads = new Reads(this.#database);
