@@ -84,9 +84,20 @@ async function compare({ source, target, progress }: Both): Promise<void> {
             'Remove what is in the target and move again.',
         );
       }
+      await mustBeLocked('source', source);
+      await mustBeLocked('target', target);
       await to.end();
       progress.say(`Moved and compared: ${found}.`);
     }),
+  );
+}
+
+/** A lock may be lost without an error: with the connection that holds it, or with the file. */
+async function mustBeLocked(role: string, place: LockedPlace): Promise<void> {
+  if (await place.isLocked()) return;
+  throw new Error(
+    `The lock on the ${role} was lost, so something else may have used it meanwhile. Run the move again: it goes on, and ` +
+      'compares anew.',
   );
 }
 

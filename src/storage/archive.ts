@@ -49,5 +49,7 @@ export interface Archive {
 export interface LockedPlace {
   /** Looks at what is there now. */
   open(): Promise<Archive>;
+  /** Whether this process alone has used it until now. */
+  isLocked(): Promise<boolean>;
   release(): Promise<void>;
 }

@@ -79,16 +79,28 @@ async function lockFolder(
   const owner = settings.ownerIn(dir);
   const lock = await FolderLock.take(dir, owner);
   const { log } = settings;
-  return { open: () => FilesArchive.open({ dir, owner, secret, log }), release: () => lock.release() };
+  return {
+    open: () => FilesArchive.open({ dir, owner, secret, log }),
+    isLocked: async () => lock.valid,
+    release: () => lock.release(),
+  };
 }
 
 function lockFile(path: string, settings: PlaceSettings): LockedPlace {
   const file = DatabaseFile.take(path, settings.ownerIn(dirname(path)));
-  return { open: async () => SqliteArchive.open(file.path), release: async () => file.release() };
+  return {
+    open: async () => SqliteArchive.open(file.path),
+    isLocked: async () => file.isLocked,
+    release: async () => file.release(),
+  };
 }
 
 function lockedDatabase(url: string, lock: MoveLock): LockedPlace {
-  return { open: () => PostgresArchive.open(url), release: () => lock.release() };
+  return {
+    open: () => PostgresArchive.open(url),
+    isLocked: () => lock.isHeld(),
+    release: () => lock.release(),
+  };
 }
 
 function makeFolder(dir: string, owner: Owner | undefined): void {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import t, { type Test } from 'tap';
 import { APPLICATION_NAME } from '../../src/storage/postgres/connection-options.ts';
@@ -77,4 +78,14 @@ t.test('a move that began while a service had lost its connections keeps it from
     ),
   );
   t.equal((await storage.page(name, { limit: 9 })).notes.length, 2);
+});
+
+t.test('a server that ends what is idle leaves a move its lock', async (t) => {
+  const url = await server.database();
+  const { client } = await connected(t, url);
+  await client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET idle_session_timeout = 100`);
+  const lock = await MoveLock.take(url);
+  t.teardown(() => lock.release());
+  await wait(500);
+  t.ok(await lock.isHeld());
 });

@@ -11,6 +11,10 @@ export const MOVE_LOCK = 6_478_236_892;
 /** The table of a database that is being moved into, which is there only as long: it is no part of the schema. */
 export const MOVE_TABLE = 'note_feed_move';
 
+/** A server may be set to end connections on which nothing is asked for long; before version 14 none does. */
+const NEVER_TOO_IDLE =
+  "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'";
+
 /** Whether a table is there. */
 export const TABLE_IS_THERE = statement<{ is_there: boolean }>(
   'table_is_there',
@@ -61,6 +65,7 @@ export class MoveLock {
     try {
       const client = await connected(url);
       try {
+        await client.query(NEVER_TOO_IDLE);
         await refuseOthers(client);
         return new MoveLock(client);
       } catch (error) {
@@ -69,6 +74,16 @@ export class MoveLock {
       }
     } catch (error) {
       throw asStartFailure(error);
+    }
+  }
+
+  /** Whether it still is: the lock is gone with its connection. */
+  async isHeld(): Promise<boolean> {
+    try {
+      await this.#client.query('SELECT 1');
+      return true;
+    } catch {
+      return false;
     }
   }
 

@@ -158,6 +158,38 @@ for (const [name, makeTarget] of Object.entries(TARGETS))
     });
   });
 
+t.test('a move that has lost its lock does not say that all was well', async (t) => {
+  const dir = await tempDir(t);
+  const source = join(dir, 'source');
+  fill(source);
+  const cutOff = (url: string) =>
+    server.sql(
+      url,
+      `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+       WHERE locktype = 'advisory' AND datname = current_database()`,
+    );
+  const target = await TARGETS.postgres!(dir, server);
+  const into = startMove(`fs:${source}`, target.place);
+  while ((await target.count()) === 0) await wait(5);
+  t.equal((await cutOff(target.place)).length, 1);
+  t.match(await into.result, {
+    code: 1,
+    stdout: /^(?!.*Moved)/s,
+    stderr: /^The lock on the target was lost/,
+  });
+  t.match(await runMove(`fs:${source}`, target.place), { code: 0 });
+  const next = await TARGETS.sqlite!(join(dir, 'next'), server);
+  const from = startMove(target.place, next.place);
+  while (next.count() === 0) await wait(5);
+  t.equal((await cutOff(target.place)).length, 1);
+  t.match(await from.result, {
+    code: 1,
+    stdout: /^(?!.*Moved)/s,
+    stderr: /^The lock on the source was lost/,
+  });
+  t.match(await runMove(target.place, next.place), { code: 0 });
+});
+
 t.test('a move goes on after a crash of the server', async (t) => {
   const dir = await tempDir(t);
   const source = join(dir, 'source');
