@@ -3,7 +3,7 @@ import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
 import type { Archive, LockedPlace } from '../storage/archive.ts';
-import { digestOf, lockSource, lockTarget } from '../storage/open-archive.ts';
+import { areNested, digestOf, lockSource, lockTarget } from '../storage/open-archive.ts';
 import { placesIn } from './move/arguments.ts';
 import { copy } from './move/copy.ts';
 import { Progress } from './move/progress.ts';
@@ -28,6 +28,8 @@ export async function move(args: readonly string[], env: Environment): Promise<n
   try {
     const mark = digestOf(from);
     if (digestOf(to) === mark) throw new Error('The source and the target are the same place.');
+    if (areNested(from, to))
+      throw new Error('The source and the target are folders of which one is in the other.');
     const target = await within('target', () => lockTarget(to, settings));
     try {
       const both = { source, target, progress: new Progress(process.stdout) };

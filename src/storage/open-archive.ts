@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chownSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LockedPlace } from './archive.ts';
@@ -68,7 +68,19 @@ export function digestOf(place: Place): string {
 function nameOf(place: Place): readonly unknown[] {
   if (place.kind === 'postgres') return databaseName(place.url);
   const path = place.kind === 'fs' ? place.dir : place.file;
-  return [look(path) ? realpathSync(path) : path];
+  return [realPath(path)];
+}
+
+/** Whether one of two data folders is in the other, where it would be a feed. */
+export function areNested(a: Place, b: Place): boolean {
+  if (a.kind !== 'fs' || b.kind !== 'fs') return false;
+  const [one, other] = [realPath(a.dir), realPath(b.dir)];
+  return one.startsWith(other + sep) || other.startsWith(one + sep);
+}
+
+/** A path with all its links resolved; the end of it may not be there. */
+function realPath(path: string): string {
+  return look(path) ? realpathSync(path) : join(realPath(dirname(path)), basename(path));
 }
 
 async function lockFolder(

@@ -32,6 +32,9 @@ function parsed(args: readonly string[]) {
 /** A wrong one may hold a password, so it is not shown. */
 function placeNamed(text: string, env: Environment): Place {
   const [, kind, path] = /^(fs|sqlite):(.+)$/s.exec(text) ?? [];
+  if (path?.startsWith('~')) {
+    throw new Error('A path in --from and --to must not begin with ~, which shells do not replace there.');
+  }
   if (kind === 'fs') return { kind, dir: resolve(path!) };
   if (kind === 'sqlite') return { kind, file: resolve(path!) };
   const database = text === 'postgres' ? readSome(env, ['database']).database : databaseUrl('').parse(text);

@@ -1,5 +1,5 @@
 /** What `move` refuses, in one line that holds no password. */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { lockTarget } from '../../../src/storage/open-archive.ts';
@@ -45,6 +45,18 @@ t.test('a target that holds something', async (t) => {
   isRefused(t, await runMove(source, source), /^The source and the target are the same place\./);
   symlinkSync(join(dir, 'source'), join(dir, 'link'));
   isRefused(t, await runMove(`fs:${join(dir, 'link')}`, source), /same place\./);
+});
+
+t.test('a data folder in the other one', async (t) => {
+  const dir = await tempDir(t);
+  const source = fill(join(dir, 'source'));
+  const nested = /^The source and the target are folders of which one is in the other\./;
+  symlinkSync(join(dir, 'source'), join(dir, 'link'));
+  for (const inner of ['source/new', 'source/feed', 'source/.new/deeper', 'link/new'])
+    isRefused(t, await runMove(source, `fs:${join(dir, inner)}`), nested);
+  t.same(readdirSync(join(dir, 'source')).sort(), ['.lock', 'feed'], 'and nothing is made there');
+  isRefused(t, await runMove(source, `fs:${dir}`), nested);
+  t.match(await runMove(source, `fs:${join(dir, 'source beside')}`), { code: 0 });
 });
 
 t.test('a target of another move that was stopped', async (t) => {
@@ -108,6 +120,10 @@ t.test('arguments that say no places', async (t) => {
   const { code, stderr } = await runMove('fs:', 'postgres://zelda:hush');
   t.match([code, stderr], [1, /^--from and --to must each be fs: and a folder/]);
   t.notMatch(stderr, 'hush');
+  t.match(await runMove('fs:x', 'fs:~/notes'), {
+    code: 1,
+    stderr: /^A path in --from and --to must not begin with ~/,
+  });
   t.match(await runMove('postgres', 'fs:x'), {
     code: 1,
     stderr: /^SERVICE_DATABASE_URL must be a postgres: URL\.\n/,
