@@ -1,5 +1,6 @@
+import { cannotBeUsed } from './cannot-be-used.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { dropPrivileges, type Owner } from './privileges.ts';
+import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
 import { stopRequest } from './stop-request.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -59,7 +60,7 @@ function settings(): Config {
 
 async function started(config: Config, log: Log, startService: StartService): Promise<Service | undefined> {
   try {
-    const { owner, warning } = dropPrivileges(config);
+    const { owner, warning } = privileges(config);
     if (warning) log.warn(warning);
     const service = await startService(config, log, owner);
     log.info('started', { url: service.url, node: process.versions.node });
@@ -68,6 +69,14 @@ async function started(config: Config, log: Log, startService: StartService): Pr
     log.debug('the start failed', { err });
     process.stderr.write(`Note Feed cannot start: ${errorFields(err).message}\n`);
     return undefined;
+  }
+}
+
+function privileges(config: Config): Privileges {
+  try {
+    return dropPrivileges(config);
+  } catch (error) {
+    throw cannotBeUsed('DATA_DIR', error);
   }
 }
 

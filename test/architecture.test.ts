@@ -11,8 +11,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['refusals.ts'],
-  commands: ['config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
-  storage: ['feeds', 'gate.ts', 'refusals.ts', 'workers'],
+  commands: ['cannot-be-used.ts', 'config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
+  storage: ['cannot-be-used.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: [
     'access',
     'copy-bytes.ts',

@@ -1,3 +1,4 @@
+import { cannotBeUsed } from '../cannot-be-used.ts';
 import { readSome } from '../config.ts';
 import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
@@ -141,8 +142,10 @@ async function within<T>(role: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Error) error.message = `The ${role} cannot be used. ${error.message}`;
-    throw error;
+    const failure = cannotBeUsed(`The ${role}`, error);
+    if (failure === error && error instanceof Error)
+      error.message = `The ${role} cannot be used. ${error.message}`;
+    throw failure;
   }
 }
 

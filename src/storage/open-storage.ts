@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { SharedCounts } from '../access/shared-rate-limit.ts';
+import { cannotBeUsed } from '../cannot-be-used.ts';
 import type { Config } from '../config.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -43,10 +44,12 @@ export async function openStorage(
   const { storage, dataDir, database, secret, maxFeeds, maxNotesPerFeed, maxImagesPerFeed } = settings;
   const caps = { feeds: maxFeeds, notes: maxNotesPerFeed, images: maxImagesPerFeed };
   const parts = { owner, caps, log, commits };
-  if (storage !== 'postgres') await mkdir(dataDir, { recursive: true });
+  if (storage !== 'postgres') await inDataDir(() => mkdir(dataDir, { recursive: true }));
   if (storage === 'fs') {
-    const ownSecret = secret ?? (await loadSecret(dataDir, owner));
-    return { storage: await openFiles({ ...parts, dir: dataDir, secret: ownSecret }), secret: ownSecret };
+    return inDataDir(async () => {
+      const ownSecret = secret ?? (await loadSecret(dataDir, owner));
+      return { storage: await openFiles({ ...parts, dir: dataDir, secret: ownSecret }), secret: ownSecret };
+    });
   }
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
   if (storage === 'sqlite') {
@@ -55,4 +58,12 @@ export async function openStorage(
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   const opened = await openPostgres({ ...parts, url: database.url });
   return { storage: opened, secret, counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }) };
+}
+
+async function inDataDir<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw cannotBeUsed('DATA_DIR', error);
+  }
 }

@@ -109,13 +109,19 @@ async function freePort(): Promise<number> {
 t.test('a DATA_DIR that is a file', async (t) => {
   const dir = await dataDir(t);
   await writeFile(dir, '');
-  t.match(await oneLine(t, { dir }), /^Note Feed cannot start: (EEXIST|ENOTDIR)/);
+  t.match(
+    await oneLine(t, { dir }),
+    /^Note Feed cannot start: DATA_DIR cannot be used by user \d+ \((EEXIST|ENOTDIR): not a folder\)\.$/,
+  );
 });
 
 t.test('a DATA_DIR that cannot be written', { skip: CANNOT_MOUNT }, async (t) => {
   const dir = await smallDisk(t, '1m');
   makeReadOnly(t, dir);
-  t.match(await oneLine(t, { dir }), /^Note Feed cannot start: EROFS/);
+  t.match(
+    await oneLine(t, { dir }),
+    /^Note Feed cannot start: DATA_DIR cannot be used by user \d+ \(EROFS: it can only be read\)\.$/,
+  );
 });
 
 t.test('the Node of the system', { skip: isNode20() ? false : `${SYSTEM_NODE} is not 20` }, async (t) => {

@@ -1,0 +1,20 @@
+/** What the operator can do something about. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'it can only be read',
+  EEXIST: 'not a folder',
+  ENOTDIR: 'not a folder',
+  ENOSPC: 'the disk is full',
+};
+
+/**
+ * A refusal of the system as a sentence for the operator, without a path; any other error as it is.
+ * @param what the beginning of the sentence: what cannot be used
+ */
+export function cannotBeUsed(what: string, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
+  const why = [code, REASONS[code]].filter((part) => part !== undefined).join(': ');
+  return new Error(`${what} cannot be used by user ${process.geteuid?.()} (${why}).`, { cause: error });
+}

@@ -1,0 +1,41 @@
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { readConfig } from '../../src/config.ts';
+import { openStorage } from '../../src/storage/open-storage.ts';
+import { collectedLog } from '../support/collected-log.ts';
+import { tempDir } from '../support/service.ts';
+
+const USER = 1234;
+const isRoot = process.getuid?.() === 0;
+
+/** What the start says of a DATA_DIR to a user who is not root. */
+async function said(DATA_DIR: string, env: Record<string, string> = {}): Promise<string> {
+  if (isRoot) process.seteuid?.(USER);
+  try {
+    const parts = { owner: undefined, commits: undefined };
+    const { storage } = await openStorage(readConfig({ DATA_DIR, ...env }), collectedLog().log, parts);
+    await storage.close();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+t.test('a data folder that this user may not use is told of by the name of its setting', async (t) => {
+  const dir = await tempDir(t);
+  const user = isRoot ? USER : process.getuid?.();
+  if (isRoot) chownSync(dir, USER, USER);
+  const forbidden = `DATA_DIR cannot be used by user ${user} (EACCES: no permission).`;
+  const SERVICE_SECRET = 'a secret of tests that is long enough';
+  chmodSync(dir, 0o555);
+  t.equal(await said(dir), forbidden);
+  t.equal(await said(dir, { SERVICE_SECRET }), forbidden, 'nor to lock it');
+  t.equal(await said(join(dir, 'new')), forbidden, 'nor to make it');
+  t.equal(await said(join(dir, 'new'), { SERVICE_SECRET, SERVICE_STORAGE: 'sqlite' }), forbidden);
+  chmodSync(dir, 0o700);
+  writeFileSync(join(dir, 'file'), '');
+  t.equal(await said(join(dir, 'file')), `DATA_DIR cannot be used by user ${user} (EEXIST: not a folder).`);
+});
