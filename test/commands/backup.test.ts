@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -149,10 +149,14 @@ t.test('a backup never takes the last room from the service', needsMount, async 
   const dir = await smallDisk(t, '60m');
   const small = await ServiceProcess.start(t, { dir, env: { ...ON_SQLITE, PUID: '0' } });
   await new FeedClient(small.url, 'feed').post('hello');
-  const target = join(await tempDir(t), 'copy.db');
-  const { code, stderr } = await backup(dir, [target]);
-  t.same([code, stderr], [1, 'The disk of the database is nearly full, so the backup was given up.\n']);
-  t.notOk(existsSync(target));
+  const elsewhere = await tempDir(t);
+  const target = join(elsewhere, 'copy.db');
+  symlinkSync(join(dir, 'notefeed.db'), join(elsewhere, 'notefeed.db'));
+  for (const folder of [dir, elsewhere]) {
+    const { code, stderr } = await backup(folder, [target]);
+    t.same([code, stderr], [1, 'The disk of the database is nearly full, so the backup was given up.\n']);
+    t.notOk(existsSync(target));
+  }
 });
 
 t.test('what cannot be copied is said in one line', async (t) => {

@@ -6,6 +6,7 @@ import {
   linkSync,
   mkdtempSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -60,7 +61,7 @@ async function copyDatabase(database: string, copy: string, mayGoOn: () => boole
     await db.backup(copy, {
       progress: () => {
         if (!mayGoOn()) throw new BackupError('The backup was given up.');
-        if (freeBytes(dirname(database)) < LEAST_FREE_BYTES)
+        if (freeBytes(dirname(realpathSync(database))) < LEAST_FREE_BYTES)
           throw new BackupError('The disk of the database is nearly full, so the backup was given up.');
         return STEP_PAGES;
       },
