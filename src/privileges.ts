@@ -17,7 +17,8 @@ export interface Owner {
 }
 
 export interface PrivilegesOptions {
-  readonly dataDir: string;
+  /** Undefined where nothing is kept in files. */
+  readonly dataDir: string | undefined;
   /** Chosen user and group; the owner of DATA_DIR, else 1000, where undefined. */
   readonly puid?: number | undefined;
   readonly pgid?: number | undefined;
@@ -53,9 +54,13 @@ export function dropPrivileges({ dataDir, puid, pgid, programFiles }: Privileges
   if (process.getuid?.() !== 0) return ignored({ puid, pgid });
   const owner = dataOwner({ dataDir, puid, pgid });
   if (owner === undefined) return {};
-  const current = ownerOf(dataDir);
-  if (!current || current.uid === 0) give(dataDir, owner);
-  const unreadable = firstUnreadable([...(programFiles ?? PROGRAM_FILES), dataDir], owner);
+  const files = [...(programFiles ?? PROGRAM_FILES)];
+  if (dataDir !== undefined) {
+    const current = ownerOf(dataDir);
+    if (!current || current.uid === 0) give(dataDir, owner);
+    files.push(dataDir);
+  }
+  const unreadable = firstUnreadable(files, owner);
   if (unreadable !== undefined) return { owner, warning: stayingRoot(unreadable, owner) };
   process.setgroups?.([]);
   process.setgid?.(owner.gid);
@@ -73,7 +78,7 @@ export function dataOwner({
   pgid,
 }: Omit<PrivilegesOptions, 'programFiles'>): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  const current = ownerOf(dataDir);
+  const current = dataDir === undefined ? undefined : ownerOf(dataDir);
   const fallback = current && current.uid !== 0 ? current : FALLBACK;
   const owner = { uid: puid ?? fallback.uid, gid: pgid ?? fallback.gid };
   return owner.uid === 0 ? undefined : owner;

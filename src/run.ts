@@ -74,7 +74,8 @@ async function started(config: Config, log: Log, startService: StartService): Pr
 
 function privileges(config: Config): Privileges {
   try {
-    return dropPrivileges(config);
+    const { storage, dataDir, puid, pgid } = config;
+    return dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, puid, pgid });
   } catch (error) {
     throw cannotBeUsed('DATA_DIR', error);
   }

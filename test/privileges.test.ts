@@ -65,6 +65,11 @@ t.test('who the process becomes', asRoot, async (t) => {
   }
 });
 
+t.test('without a DATA_DIR it becomes whom it is told to, else 1000', asRoot, async (t) => {
+  t.match(drop({ programFiles: [] }), { ids: became(1000, 1000) });
+  t.match(drop({ programFiles: [], puid: 3000, pgid: 4000 }), { ids: became(3000, 4000) });
+});
+
 t.test('a DATA_DIR of root is given away with what root has in it', asRoot, async (t) => {
   const { dir, dataDir } = folder(t, [0, 0]);
   const outside = join(dir, 'outside');

@@ -1,7 +1,7 @@
 /** Starts that must be refused in plain words, stops that must lose nothing, and a log that nobody reads. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -122,6 +122,17 @@ t.test('a DATA_DIR that cannot be written', { skip: CANNOT_MOUNT }, async (t) =>
     await oneLine(t, { dir }),
     /^Note Feed cannot start: DATA_DIR cannot be used by user \d+ \(EROFS: it can only be read\)\.$/,
   );
+});
+
+t.test('with PostgreSQL no DATA_DIR is made', async (t) => {
+  const dir = await dataDir(t);
+  const env = {
+    SERVICE_STORAGE: 'postgres',
+    SERVICE_DATABASE_URL: 'postgres://me@127.0.0.1:1/notes',
+    SERVICE_SECRET: 'a secret of tests that is long enough',
+  };
+  t.match(await oneLine(t, { dir, env }), /ECONNREFUSED/);
+  t.notOk(existsSync(dir));
 });
 
 t.test('the Node of the system', { skip: isNode20() ? false : `${SYSTEM_NODE} is not 20` }, async (t) => {
