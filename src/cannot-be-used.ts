@@ -4,6 +4,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'no permission',
   EROFS: 'it can only be read',
   EEXIST: 'not a folder',
+  EISDIR: 'a folder is there',
+  ENOENT: 'no such folder',
   ENOTDIR: 'not a folder',
   ENOSPC: 'the disk is full',
 };
@@ -13,8 +15,8 @@ const REASONS: Readonly<Record<string, string>> = {
  * @param what the beginning of the sentence: what cannot be used
  */
 export function cannotBeUsed(what: string, error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === undefined || syscall === undefined) return error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (!/^E[A-Z\d]+$/.test(code)) return error;
   const why = [code, REASONS[code]].filter((part) => part !== undefined).join(': ');
   return new Error(`${what} cannot be used by user ${process.geteuid?.()} (${why}).`, { cause: error });
 }

@@ -34,11 +34,11 @@ export interface PlaceSettings {
  */
 export async function lockSource(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
   if (place.kind === 'fs') {
-    if (!look(place.dir)?.isDirectory()) throw new Error('There is no such folder.');
+    if (!look(place.dir)?.isDirectory()) throw new Error(`There is no folder ${JSON.stringify(place.dir)}.`);
     return lockFolder(place.dir, settings, () => secretOfFolder(place.dir, settings.secret));
   }
   if (place.kind === 'sqlite') {
-    if (!look(place.file)?.isFile()) throw new Error('There is no such file.');
+    if (!look(place.file)?.isFile()) throw new Error(`There is no file ${JSON.stringify(place.file)}.`);
     return lockFile(place.file, settings);
   }
   const lock = await MoveLock.take(place.url);

@@ -31,24 +31,21 @@ export class DatabaseFile {
 
   /**
    * Takes the lock, and makes an empty file where there is none. What is made belongs to the owner, or, with an owner, to
-   * that of a database which is there already; SQLite gives its own files beside it to the same. Throws an error with a sentence for the operator when another process uses
-   * the file.
+   * that of a database which is there already; SQLite gives its own files beside it to the same. Throws an error with a
+   * sentence for the operator when another process uses the file, and the system's where that refuses.
    */
   static take(file: string, owner: Owner | undefined): DatabaseFile {
+    const path = resolved(file);
+    const there = statSync(path, { throwIfNoEntry: false });
+    const lock = opened(`${path}.lock`, owner && (there ?? owner));
     try {
-      const path = resolved(file);
-      const there = statSync(path, { throwIfNoEntry: false });
-      const lock = opened(`${path}.lock`, owner && (there ?? owner));
-      if (!tryLock(lock)) {
-        closeSync(lock);
+      if (!tryLock(lock))
         throw new Error('The database file is in use by another process of this service; stop it first.');
-      }
       closeSync(opened(path, owner));
       return new DatabaseFile(path, lock);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === undefined) throw error;
-      throw new Error(`The database file (SERVICE_DATABASE_URL) cannot be opened (${code}).`);
+      closeSync(lock);
+      throw error;
     }
   }
 

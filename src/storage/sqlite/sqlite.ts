@@ -1,6 +1,7 @@
 import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
+import { cannotBeUsed } from '../../cannot-be-used.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -66,12 +67,20 @@ const script = (name: string) => new URL(`../../../workers/${name}.ts`, import.m
  * for the operator when another process uses the file, or when it cannot be used.
  */
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
-  const file = DatabaseFile.take(options.file, options.owner);
+  const file = taken(options);
   try {
     return await SqliteStorage.start(options, file);
   } catch (error) {
     file.release();
     throw error;
+  }
+}
+
+function taken({ file, owner }: SqliteOptions): DatabaseFile {
+  try {
+    return DatabaseFile.take(file, owner);
+  } catch (error) {
+    throw cannotBeUsed('The database file (SERVICE_DATABASE_URL)', error);
   }
 }
 

@@ -81,14 +81,19 @@ t.test('a source that is none', async (t) => {
   isRefused(
     t,
     await runMove(`fs:${join(dir, 'no')}`, target),
-    /^The source cannot be used\. There is no such folder\./,
+    /^The source cannot be used\. There is no folder "\/.+\/no"\.$/m,
   );
   isRefused(
     t,
     await runMove(`sqlite:${join(dir, 'no.db')}`, target),
-    /^The source cannot be used\. There is no such file\./,
+    /^The source cannot be used\. There is no file "\/.+\/no\.db"\.$/m,
   );
   t.notOk(existsSync(join(dir, 'no.db')), 'and none is made');
+  isRefused(
+    t,
+    await runMove(fill(join(dir, 'files')), `sqlite:${join(dir, 'no', 'notes.db')}`),
+    /^The target cannot be used by user \d+ \(ENOENT: no such folder\)\./,
+  );
   writeFileSync(join(dir, 'text'), 'not a database, though long enough to be read as one'.repeat(100));
   isRefused(
     t,
