@@ -7,7 +7,7 @@ import { listedAreWhole, nothingIsLost, postAndKill } from './kills.ts';
 
 const KILLS = 12;
 
-t.setTimeout(90_000);
+t.setTimeout(180_000);
 
 t.test(
   'no kill loses an acknowledged note, shows a half one, or leaves anything unfinished behind',

@@ -2,7 +2,8 @@ import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/sqlite.
 import type { Storage } from '../../src/storage/storage.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { NO_CAPS } from '../support/storing.ts';
-import { keptLog } from './files-support.ts';
+import type { Backend } from './contract.ts';
+import { dataFolder, keptLog } from './files-support.ts';
 
 interface Teardown {
   teardown(work: () => unknown): void;
@@ -18,3 +19,12 @@ export async function opened(
   t.teardown(() => storage.close());
   return storage;
 }
+
+/** The storage on SQLite, for the contract suite. */
+export const sqliteBackend: Backend = {
+  name: 'sqlite',
+  create: async (t, caps) => {
+    const dir = await dataFolder(t);
+    return { open: () => openSqlite({ file: databaseIn(dir), caps, log: keptLog() }) };
+  },
+};
