@@ -44,14 +44,12 @@ t.test('where nothing answers there is none', async (t) => {
     await once(silent, 'listening');
     t.teardown(() => silent.close());
     const { port } = silent.address() as { port: number };
-    const startedAt = performance.now();
     const answer = {
       code: 1,
       stdout: '',
       stderr: `The service is not ready: it does not answer at http://127.0.0.1:${port} within 2 s.\n`,
     };
     t.strictSame(await health({ PORT: String(port) }), answer);
-    t.ok(performance.now() - startedAt < 4_000, 'and that is known soon');
     silent.close();
   }
 });
