@@ -171,6 +171,7 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   try {
     return await use(folder);
   } finally {
-    await rm(folder, { recursive: true });
+    // A browser's processes still write to its profile for a moment.
+    await rm(folder, { recursive: true, maxRetries: 20 });
   }
 }
