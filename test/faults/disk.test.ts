@@ -169,9 +169,11 @@ t.test('a data folder that is replaced by an empty one', async (t) => {
   const { service, rss } = await withNote(t);
   const { dir } = service;
   const { uid, gid } = await stat(dir);
+  // Made beside it: the service never meets one that it may not write to.
+  await mkdir(`${dir}-empty`);
+  await chown(`${dir}-empty`, uid, gid);
   await rename(dir, `${dir}-away`);
-  await mkdir(dir);
-  await chown(dir, uid, gid);
+  await rename(`${dir}-empty`, dir);
   t.ok(await eventually(async () => (await listOf(service)).status === 404), 'what is gone is not listed');
   t.notMatch((await ask(rss)).text, /first/);
   t.ok(await eventually(async () => (await postTo(service)).status === 201), 'notes are taken');
@@ -253,10 +255,12 @@ t.test('a folder that may be read but not searched keeps no change from the othe
   const { dir } = service;
   const { uid, gid } = await stat(join(dir, FEED));
   t.not(uid, 0, 'root may search every folder');
-  const closed = join(dir, 'closed');
-  await mkdir(closed);
-  await chown(closed, uid, gid);
-  await chmod(closed, 0o600);
+  // Under a name of no feed: the folder is closed when the service first sees it.
+  const made = join(dir, '.closed');
+  await mkdir(made);
+  await chown(made, uid, gid);
+  await chmod(made, 0o600);
+  await rename(made, join(dir, 'closed'));
   const isIgnored = ({ lines }: ServiceProcess) =>
     eventually(() => lines.some(({ msg }) => msg === 'the folder of a feed cannot be read and is ignored'));
   t.ok(await isIgnored(service));
