@@ -2,6 +2,7 @@
 import t from 'tap';
 import { exactly } from '../support/exact-request.ts';
 import { RawConnection } from '../support/raw-connection.ts';
+import { untilItRenders } from '../support/rendering.ts';
 import { ask, post, start, type TestService } from '../support/service.ts';
 
 /** A feed with a text that refers to a picture; its views that hold addresses. */
@@ -24,8 +25,9 @@ function basesIn(text: string): string[] {
 }
 
 const service = await start(t);
-const paths = await feed(service);
 const { url, port } = service;
+await untilItRenders(url);
+const paths = await feed(service);
 
 t.test('without PUBLIC_URL addresses follow the Host of each request', async (t) => {
   for (const [host, base] of [

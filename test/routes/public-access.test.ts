@@ -2,9 +2,11 @@
 import t from 'tap';
 import { exactly } from '../support/exact-request.ts';
 import { picture } from '../support/pictures.ts';
+import { untilItRenders } from '../support/rendering.ts';
 import { post, start } from '../support/service.ts';
 
 const { url } = await start(t);
+await untilItRenders(url);
 const text = await post(`${url}/key`, '# Note');
 const cat = await post(`${url}/key`, picture('png'), { 'content-type': 'image/png' });
 const readId: string = text.json.read_url.split('/').at(-2);
