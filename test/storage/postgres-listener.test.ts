@@ -45,6 +45,9 @@ async function listening(t: Test, database?: string) {
   };
 }
 
+/** When a second is over, as a timer sees it: behind all timers that are due before, however late they all are. */
+const aSecondFromNow = () => wait(1_000).then(() => performance.now());
+
 t.test('notices are heard in order', async (t) => {
   const { notify, until } = await listening(t);
   await notify('first');
@@ -77,11 +80,10 @@ t.test('a connection that is cut is replaced, and what was missed meanwhile is s
 t.test('a server that hangs is not trusted for a second, nor are its notices lost', async (t) => {
   const { told, notify, until, backend, toldAt } = await listening(t);
   const pid = await backend();
-  const stoppedAt = performance.now();
   process.kill(pid, 'SIGSTOP');
+  const second = aSecondFromNow();
   await until(true, false);
-  const after = toldAt(false) - stoppedAt;
-  t.ok(after > 300 && after < 950, `${after} ms`);
+  t.ok(toldAt(false) < (await second));
   await until(true, false, true);
   await notify('heard');
   await until(true, false, true, 'heard');
@@ -100,10 +102,10 @@ t.test('an event loop that is held up hears that it was', async (t) => {
 
 t.test('without a server nothing is heard, and with the next one everything', async (t) => {
   const { until, notify, listener, toldAt } = await listening(t);
-  const stoppedAt = performance.now();
   await server.stop('SIGQUIT');
+  const second = aSecondFromNow();
   await until(true, false);
-  t.ok(toldAt(false) - stoppedAt < 950);
+  t.ok(toldAt(false) < (await second));
   t.equal(listener.hears, false);
   await server.start();
   await until(true, false, true);
