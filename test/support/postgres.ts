@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { freePort } from './free-port.ts';
 
@@ -23,15 +24,14 @@ interface Programs {
 
 /** A real PostgreSQL server on a port of its own, with its data in a temporary folder. */
 export class PostgresServer {
-  readonly port: number;
   readonly #dir: string;
   readonly #programs: Programs;
   readonly #settings: readonly string[];
+  #port = 0;
   #process: ChildProcess | undefined;
   #databases = 0;
 
-  private constructor(port: number, dir: string, programs: Programs, settings: readonly string[]) {
-    this.port = port;
+  private constructor(dir: string, programs: Programs, settings: readonly string[]) {
     this.#dir = dir;
     this.#programs = programs;
     this.#settings = settings;
@@ -46,7 +46,7 @@ export class PostgresServer {
     const dir = await mkdtemp(join(tmpdir(), 'note-feed-postgres-'));
     await chmod(dir, 0o700);
     if (process.getuid?.() === 0) await chown(dir, NOBODY, NOBODY);
-    const server = new PostgresServer(await freePort(), dir, programs, settings);
+    const server = new PostgresServer(dir, programs, settings);
     t.teardown(async () => {
       await server.stop('SIGQUIT');
       await rm(dir, { recursive: true, force: true });
@@ -55,23 +55,37 @@ export class PostgresServer {
     const initdb = run(programs.initdb, ['-D', server.#data, ...options]);
     const [code] = await once(initdb, 'exit');
     if (code !== 0) throw new Error(`initdb ended with ${code}`);
-    await server.start();
+    while (!(await server.#startOn(await freePort())));
     return server;
   }
 
-  /** Starts it again after `stop`, on the same port with the same data. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Starts it again after `stop`, on the same port with the same data; waits while another program has the port. */
   async start(): Promise<void> {
-    const address = [`port=${this.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    while (!(await this.#startOn(this.#port))) await wait(50);
+  }
+
+  /** False when another program has the port. */
+  async #startOn(port: number): Promise<boolean> {
+    this.#port = port;
+    const address = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
     const options = [...address, ...this.#settings];
     const server = run(this.#programs.postgres, ['-D', this.#data, ...options.flatMap((one) => ['-c', one])]);
     this.#process = server;
     let said = '';
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<boolean>((resolve, reject) => {
       server.stderr?.setEncoding('utf8').on('data', (text: string) => {
         said += text;
-        if (said.includes('ready to accept connections')) resolve();
+        if (said.includes('ready to accept connections')) resolve(true);
       });
-      server.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}: ${said}`)));
+      server.once('close', (code) => {
+        if (this.#process === server) this.#process = undefined;
+        if (said.includes('could not bind')) resolve(false);
+        else reject(new Error(`PostgreSQL ended with ${code}: ${said}`));
+      });
     });
   }
 
