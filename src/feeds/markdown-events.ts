@@ -10,7 +10,8 @@ export type MarkdownToken = MarkdownEvent[1];
  * from behind a byte order mark. Takes minutes on hostile input: run it with a time limit.
  *
  * micromark 4.0 misreads a list that follows indented code and starts with an empty item or a number other than 1, a
- * tag that is alone on a lazy line, and a CDATA block that ends with `]]]>`.
+ * tag that is alone on a lazy line, a CDATA block that ends with `]]]>`, and a shortcut reference before a bracket that
+ * begins no label (`![r][`).
  */
 export function markdownEvents(text: string): MarkdownEvent[] {
   const parser = parse({ extensions: [gfmTable()] });

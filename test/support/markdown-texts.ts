@@ -143,12 +143,22 @@ const soup = fc
 
 const ending = fc.constantFrom('', '', '\n', '\n\n', '  ', '\n    ', '\n\t\n');
 
+/** A bracket behind another one that begins no label: none that ends, or one with other brackets in it. */
+const NO_LABEL = /\]\[(?!(?:[^\\[\]\r\n]|\\.|(?:\r\n|[\r\n])[ \t>]*[a-z])*\])/;
+/** A tag that is alone on its line; of those in the texts here, only this one can be on a lazy line. */
+const LONE_TAG = /(?:^|[\r\n])[ \t>]*<\/pre>[ \t]*(?:[\r\n]|$)/;
+/** Tabs in a definition: behind its colon, or its destination. */
+const TAB_IN_DEFINITION = /\]:[ \r\n>]*(?:(?:<[^<>\r\n]*>|[^\s<]\S*) *)?\t/;
+
 /**
- * Where micromark 4.0 is wrong: a CDATA block ends with `]]]>` too, and a list item without a text ends indented code
- * (CommonMark 4.6 and 5.2). Where commonmark.js 0.31 is: a tab may follow the colon of a definition (4.7).
+ * Where micromark 4.0 is wrong: a CDATA block ends with `]]]>` too, a list item without a text ends indented code, a
+ * shortcut reference may stand before a bracket that begins no label, and a tag alone on a lazy line ends no paragraph
+ * (CommonMark 4.6, 5.2, 6.4 and 5.1). Where commonmark.js 0.31 is: tabs may follow the colon and the destination of a
+ * definition (4.7).
  */
 function isMisread(text: string): boolean {
-  if (/\]:[ \r\n]*\t/.test(text)) return true;
+  if (TAB_IN_DEFINITION.test(text) || NO_LABEL.test(text)) return true;
+  if (LONE_TAG.test(text) && /(?:>|[-*+]|\d[.)])[ \t]/.test(text)) return true;
   const hasEmptyItem = /(?:[-*+]|\d[.)])[ \t]*(?:[\r\n]|$)/.test(text);
   return text.includes(']]]>') || (hasEmptyItem && / {4}|\t/.test(text));
 }
