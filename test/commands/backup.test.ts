@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,12 +17,19 @@ t.setTimeout(180_000);
 const MIB = 1024 * 1024;
 const CLIENTS = 4;
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
+/** Holds a backup while it copies. */
+const HELD_COPY = new URL('../support/held-copy.mjs', import.meta.url).href;
 const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'a secret of tests that is long enough' };
 const needsMount = { skip: CANNOT_MOUNT };
 
 /** Starts the command as its users do, for the database of a folder. */
-function launch(dir: string, args: readonly string[], env: Record<string, string> = ON_SQLITE) {
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MAIN, 'backup', ...args], {
+function launch(
+  dir: string,
+  args: readonly string[],
+  env: Record<string, string> = ON_SQLITE,
+  flags: readonly string[] = [],
+) {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...flags, MAIN, 'backup', ...args], {
     env: { PATH: process.env.PATH, DATA_DIR: dir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -115,9 +122,15 @@ t.test('a file that is there is left as it is', async (t) => {
 
 /** Starts a backup into that folder and ends it while it copies. */
 async function interrupted(folder: string, signal: NodeJS.Signals) {
-  const { child, result } = launch(service.dir, [join(folder, 'copy.db')]);
-  while (readdirSync(folder).length === 0) await wait(1);
+  const hold = join(await tempDir(t), 'hold');
+  writeFileSync(hold, '');
+  const env = { ...ON_SQLITE, HELD_BY: hold };
+  const { child, result } = launch(service.dir, [join(folder, 'copy.db')], env, ['--import', HELD_COPY]);
+  const isCopying = () =>
+    readdirSync(folder, { recursive: true }).some((name) => /\/copy$/.test(String(name)));
+  while (!isCopying()) await wait(1);
   child.kill(signal);
+  rmSync(hold);
   return result;
 }
 
