@@ -1,6 +1,6 @@
 /** How much a client may do, over three containers on one PostgreSQL. */
 import t, { type Test } from 'tap';
-import { startContainers } from '../support/containers.ts';
+import { startContainers, untilAllKnow } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
@@ -13,6 +13,7 @@ const server = await PostgresServer.start(t, UNSYNCED);
 const database = await server.database();
 const env = { SERVICE_RATE_LIMIT: String(LIMIT) };
 const services = await startContainers(t, database, [{ env }, { env }, { env }]);
+await untilAllKnow(server, database, services.length);
 await new FeedClient(services[0]!.url, 'locked', { 'x-feed-password': 'right' }).post();
 
 /** A client's requests to each container. */

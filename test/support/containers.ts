@@ -1,11 +1,14 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { eventually } from './eventually.ts';
 import type { PostgresServer } from './postgres.ts';
 import { ask, type Reply } from './service.ts';
 import { type ProcessOptions, ServiceProcess } from './service-process.ts';
 
 /** As a proxy in front of them says: links are then the same in every container, and so are ETags. */
 const PROXIED = { 'x-forwarded-host': 'notes.example' };
+
+const LISTENERS = `SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'note-feed-listener'`;
 
 /** Settings that make a service one of several containers on a database. */
 export function containerSettings(databaseUrl: string): Record<string, string> {
@@ -32,9 +35,7 @@ export function startContainers(
 
 /** The process ids of the connections on which containers hear of changes. */
 export async function listenersOf(server: PostgresServer, databaseUrl: string): Promise<number[]> {
-  const sql = `SELECT pid FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'note-feed-listener'`;
-  return (await server.sql(databaseUrl, sql)).map(({ pid }) => Number(pid));
+  return (await server.sql(databaseUrl, LISTENERS)).map(({ pid }) => Number(pid));
 }
 
 /** Every public view of a feed, as paths. */
@@ -52,12 +53,35 @@ export function askAll(
   return Promise.all(services.map(({ url }) => ask(url + path, { headers: { ...PROXIED, ...headers } })));
 }
 
-/** Asks until an answer is as it should be, and says how long after the call it was asked for, in ms; gives up after 10 s. */
-export async function timeUntil(isSo: () => Promise<boolean>): Promise<number> {
+/**
+ * Looks until answers are fresh, and says how long after the call the last stale one was asked for, in ms: how long the
+ * answers take says nothing of that.
+ */
+export async function lastStale(look: () => Promise<'fresh' | 'stale' | 'neither'>): Promise<number> {
   const begunAt = performance.now();
-  for (let waited = 0; waited < 10_000; waited = performance.now() - begunAt) {
-    if (await isSo()) return waited;
-    await wait(5);
+  let last = 0;
+  const isFresh = await eventually(async () => {
+    const askedAt = performance.now();
+    const seen = await look();
+    if (seen === 'stale') last = askedAt - begunAt;
+    return seen === 'fresh';
+  });
+  return isFresh ? last : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Waits until so many containers know of each other: when one counts them for the second time, it has taken in what it
+ * counted first.
+ */
+export async function untilAllKnow(
+  server: PostgresServer,
+  databaseUrl: string,
+  containers: number,
+): Promise<void> {
+  while ((await listenersOf(server, databaseUrl)).length < containers);
+  for (let counted = 0; counted < 2; counted += 1) {
+    const [row] = await server.sql(databaseUrl, 'SELECT clock_timestamp()::text AS now');
+    const idle = `${LISTENERS} AND state = 'idle' AND query_start > $1`;
+    while ((await server.sql(databaseUrl, idle, [row!.now])).length < containers);
   }
-  return Number.POSITIVE_INFINITY;
 }
