@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../test/support/postgres.ts';
 import { ServerProcess } from './server-process.ts';
-import { median } from './statistics.ts';
+import { spread } from './statistics.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const CONNECTIONS = 64;
@@ -66,13 +66,9 @@ async function measure(urls: readonly string[]): Promise<void> {
   const load = writeUntil(end, writer);
   const { delays, stale } = await probeUntil(end, writer, others);
   const written = await load;
-  const sorted = delays.toSorted((a, b) => a - b);
-  const at = (part: number) =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0).toFixed(1);
   console.log(`${Math.round(written / seconds)} writes/s of ${rate} wanted, through one of three containers`);
   console.log(
-    `shown by the others after ${median(delays).toFixed(1)} ms (median), ${at(0.99)} (p99), ${at(1)} (maximum); ` +
-      `${delays.length} times looked, ${stale} old answers afterwards`,
+    `shown by the others after ${spread(delays)}; ${delays.length} times looked, ${stale} old answers afterwards`,
   );
 }
 

@@ -3,6 +3,14 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
+/** Of times in ms, for example `6.4 ms (median), 54.8 (p99), 66.2 (maximum)`. */
+export function spread(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+  const maximum = sorted.at(-1) ?? Number.NaN;
+  return `${median(times).toFixed(1)} ms (median), ${p99.toFixed(1)} (p99), ${maximum.toFixed(1)} (maximum)`;
+}
+
 /** The same numbers, each larger by one amount. */
 export function shifted(values: readonly number[], by: number): number[] {
   return values.map((value) => value + by);
