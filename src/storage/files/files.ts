@@ -98,6 +98,7 @@ class FilesStorage implements Storage {
   readonly #reconciler: Reconciler;
   readonly #running = new Set<Promise<unknown>>();
   #watch: Watch | undefined;
+  #renewing: Promise<void> = Promise.resolve();
   #lockTimer: NodeJS.Timeout | undefined;
   #isLocked = true;
   #isClosed = false;
@@ -141,7 +142,7 @@ class FilesStorage implements Storage {
         rootChanged: () => {
           // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
           this.#watch?.expect(this.#index.names());
-          this.#reconciler.after(this.#renewLock());
+          this.#renewLockInTurn();
         },
         noEvents: (code) => this.#log.warn('file events fail; changes are looked for instead', { code }),
         failed: (err) => this.#log.error('changes by hand are not seen until the next start', { err }),
@@ -285,6 +286,12 @@ class FilesStorage implements Storage {
     if (!this.#isLocked) throw unavailable(new Error('the storage is not locked'));
   }
 
+  /** Two at once would keep each other out. What is seen from now on is taken in behind it. */
+  #renewLockInTurn(): void {
+    this.#renewing = this.#renewing.then(() => this.#renewLock());
+    this.#reconciler.after(this.#renewing);
+  }
+
   /** The data folder, or the lock in it, is another one: without the lock nothing may be written. */
   async #renewLock(): Promise<void> {
     clearTimeout(this.#lockTimer);
@@ -297,7 +304,7 @@ class FilesStorage implements Storage {
         this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
       this.#isLocked = false;
       // The other process may let go of it, or the folder come to be ours, without another sign.
-      this.#lockTimer = setTimeout(() => this.#reconciler.after(this.#renewLock()), LOCK_RETRY_MS);
+      this.#lockTimer = setTimeout(() => this.#renewLockInTurn(), LOCK_RETRY_MS);
     }
   }
 }
