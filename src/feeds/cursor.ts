@@ -2,7 +2,7 @@ import type { Position } from '../storage/storage.ts';
 import { parseNoteFile } from './names.ts';
 
 /** The furthest a date may be from the epoch, in ms (ECMAScript, "Time Values"). */
-const FURTHEST_DATE = 8.64e15;
+export const FURTHEST_DATE = 8.64e15;
 
 /**
  * The text form of a position, which clients pass back as it is: `<date in base 36>.<file>`.

@@ -1,5 +1,7 @@
 import type { BodyMemory } from './body-memory.ts';
 
+const NONE = new Uint8Array(0);
+
 /**
  * What a socket delivers of a body before the body is admitted, in one buffer: a client may cut it into chunks of a
  * byte, each of which would take far more than that.
@@ -7,7 +9,7 @@ import type { BodyMemory } from './body-memory.ts';
 export class EarlyBytes {
   readonly #memory: BodyMemory;
   readonly #client: string;
-  #buffer = new Uint8Array(0);
+  #buffer = NONE;
   #size = 0;
 
   constructor(memory: BodyMemory, client: string) {
@@ -33,8 +35,9 @@ export class EarlyBytes {
 
   /** Gives the memory back. May be called more than once. */
   release(): void {
+    if (this.#buffer === NONE) return;
     this.#memory.releaseEarly(this.#client, this.#buffer.length);
-    this.#buffer = new Uint8Array(0);
+    this.#buffer = NONE;
     this.#size = 0;
   }
 

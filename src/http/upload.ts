@@ -227,7 +227,8 @@ export class Upload {
       this.#state = 'receiving';
       this.#windowStart = performance.now();
       this.#windowBytes = 0;
-      this.#feed(this.#early.bytes);
+      const early = this.#early.bytes;
+      if (early.length > 0) this.#feed(early);
       this.#early.release();
       if (this.#ended) this.#complete();
       else this.#resume();

@@ -18,7 +18,7 @@ export async function jsonBody<T>(request: JsonRequest, schema: z.ZodType<T>): P
   const result = schema.safeParse(parse(bytes));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const where = issue?.path.join('.');
+  const where = issue?.path.join('.') ?? '';
   throw new Refusal('invalid_body', `The body${where && ` has a wrong "${where}"`}: ${issue?.message}.`);
 }
 

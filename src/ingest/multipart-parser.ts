@@ -29,8 +29,8 @@ type PartStream = Dicer.PartStream;
  *
  * It stands on Dicer, the parser below Busboy: Busboy passes over parts whose header it does not like, which must be
  * refused, and takes names apart in its own way. Of a header it passes over what follows a line without a colon. The
- * streams that Dicer makes are read where they are filled, so
- * parts come one after the other and a refusal is thrown through Dicer, which stops it at once.
+ * streams that Dicer makes are read where they are filled, so parts come one after the other and a refusal is thrown
+ * through Dicer, which stops it at once.
  */
 export class MultipartParser {
   readonly #begin: (header: PartHeader) => OpenPart;

@@ -245,11 +245,11 @@ class FilesStorage implements Storage {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#lockTimer);
     await this.#watch?.close();
     await Promise.allSettled(this.#running);
     this.#reconciler.stopTrying();
     await this.#reconciler.settled();
+    clearTimeout(this.#lockTimer);
     await this.#removals.close();
     await this.#thread.close();
     await this.#lock.release();

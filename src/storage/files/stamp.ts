@@ -1,3 +1,5 @@
+import { FURTHEST_DATE } from '../../feeds/cursor.ts';
+
 /** What tells one state of a file's bytes from another without reading them. */
 export interface Stamp {
   readonly mtimeMs: number;
@@ -10,10 +12,7 @@ export const UNSEEN: Stamp = { mtimeMs: -1, size: -1 };
 /** The file was looked at while it might still change without changing its stamp: equals no stamp. */
 export const UNSURE: Stamp = { mtimeMs: Number.NaN, size: Number.NaN };
 
-/** The furthest that a date may be from the epoch, in ms (ECMAScript, "Time Values"); that of a file may be further. */
-const FURTHEST_DATE = 8.64e15;
-
-/** The date of a file in whole ms since the epoch. */
+/** The date of a file in whole ms since the epoch; some file systems keep one that is further off than dates go. */
 export function dateOfFile({ mtimeMs }: Pick<Stamp, 'mtimeMs'>): number {
   return Math.max(-FURTHEST_DATE, Math.min(FURTHEST_DATE, Math.floor(mtimeMs)));
 }

@@ -34,8 +34,8 @@ types.setTypeParser(INT8_OID, Number);
 
 /**
  * How to connect to the database at a `postgres:` URL: the only place that knows. Every connection and statement has a
- * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever answers, and any other that
- * the certificate must be the server's.
+ * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever
+ * answers, and any other that the certificate must be the server's.
  */
 export function connectionOptions(
   url: string,

@@ -45,7 +45,7 @@ export class WriteLog {
     this.#db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
   }
 
-  /** What was taken back on a full disk leaves a long log behind. It goes where what it holds has a place in the database. */
+  /** What was taken back leaves a long log behind. It goes where what it holds has a place in the database. */
   empty(): void {
     this.#copy('TRUNCATE');
   }
