@@ -11,6 +11,7 @@ export const REFUSAL_STATUS = {
   auth: 401,
   license_required: 402,
   images_off: 403,
+  foreign_form: 403,
   not_found: 404,
   method_not_allowed: 405,
   timeout: 408,
@@ -39,6 +40,8 @@ export interface RefusalOptions {
   headers?: Readonly<Record<string, string>>;
   /** What went wrong underneath; for the log, never for the client. */
   cause?: unknown;
+  /** Which of several notes is to blame: its index among those that were to be stored. */
+  position?: number | undefined;
 }
 
 /** A request that is answered with an error: `{"error": message, "code": code}`. */
@@ -46,6 +49,7 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly position: number | undefined;
 
   /** `message` is one sentence for people. It never holds a feed name, a password or a path. */
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
@@ -54,5 +58,6 @@ export class Refusal extends Error {
     this.code = code;
     this.status = REFUSAL_STATUS[code];
     this.headers = options.headers ?? {};
+    this.position = options.position;
   }
 }

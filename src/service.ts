@@ -1,10 +1,12 @@
 import { Access } from './access/access.ts';
+import { Guard } from './access/guard.ts';
 import { Passwords } from './access/passwords.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { HttpServer } from './http/server.ts';
 import { Editing } from './ingest/edit.ts';
+import { feedLimits } from './ingest/feed-limits.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
@@ -17,7 +19,7 @@ import { FileBodies } from './read/file-bodies.ts';
 import { Reader } from './read/reader.ts';
 import { Renderer } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
-import { Guard } from './routes/guard.ts';
+import { admitting } from './routes/admission.ts';
 import { operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
 import { openStorage } from './storage/open-storage.ts';
@@ -63,7 +65,21 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const placing = new PictureTexts(texts, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
   const writing = { ...config, storage, preparation, record };
+  const guard = new Guard({ ...config, access, storage });
   const cache = new ReadCache(config.cacheBytes);
+  const table = operations({
+    posting: new Posting({ ...writing, guard, passwords }),
+    editing: new Editing(writing),
+    settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
+    reader: createReader(config, storage, cache, pools),
+    limits: feedLimits(config),
+    maxImageBytes: config.maxImageBytes,
+    metrics,
+    serviceTitle: config.title,
+    isLocked: config.password !== undefined,
+    publicUrl: config.publicUrl,
+    readiness: () => obstacle(server, storage),
+  });
   const server: HttpServer = await HttpServer.listen({
     host: config.host,
     port: config.port,
@@ -72,16 +88,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),
-    operations: operations({
-      guard: new Guard({ ...config, access, storage }),
-      posting: new Posting({ ...writing, passwords }),
-      editing: new Editing(writing),
-      settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-      reader: createReader(config, storage, cache, pools),
-      metrics: metrics && { ...metrics, token: config.metricsToken },
-      serviceTitle: config.title,
-      readiness: () => obstacle(server, storage),
-    }),
+    operations: table.map((operation) => admitting(operation, { access, guard })),
   });
   const bodyBytes = () => server.bodyBytes;
   metrics?.watch({ cache, pools, bodyBytes, linesLost: () => log.linesLost() });

@@ -5,17 +5,27 @@ import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
 
-/** A request, as far as it says who asks. */
+/** Who asks for something, and what was sent to be let in; the same for an API request, a form and a tool. */
 export interface Caller {
-  /** What counts as one client. */
+  /** What counts as one client: an IPv4 address or an IPv6 /64 network. */
   readonly client: string;
-  /** A header field by its lower-case name. */
-  header(name: string): string | undefined;
+  /** The id of the request in the log. */
+  readonly requestId: string;
+  /** The Bearer token: the instance password, or a token of its own. */
+  readonly bearer: string | undefined;
+  /** The feed's password, not checked for its form. */
+  readonly feedPassword: string | undefined;
+  /** The name of a person who has signed in. */
+  readonly sender: string | undefined;
+  /** The client has gone; what is not begun need not be done. */
+  readonly isAborted: boolean;
 }
 
 export interface AccessParts {
   /** The instance password; undefined on an open instance. */
   readonly password: string | undefined;
+  /** The Bearer token for the metrics; undefined where everybody may have them. */
+  readonly metricsToken?: string | undefined;
   /** Writes per client per minute, and separately wrong passwords; 0 turns both limits off. */
   readonly rateLimit: number;
   readonly passwords: Pick<Passwords, 'verify'>;
@@ -33,11 +43,15 @@ export class Access {
   /** Digest of the instance password, so that comparing takes the same time whatever is sent. */
   readonly #expected: Buffer | undefined;
   readonly #passwords: Pick<Passwords, 'verify'>;
+  /** Digest of the token for the metrics. */
+  readonly #metricsToken: Buffer | undefined;
   readonly #writes: RateLimit | SharedRateLimit;
   readonly #wrongPasswords: RateLimit | SharedRateLimit;
 
-  constructor({ password, rateLimit, passwords, counts, now = () => performance.now() }: AccessParts) {
+  constructor(parts: AccessParts) {
+    const { password, metricsToken, rateLimit, passwords, counts, now = () => performance.now() } = parts;
     this.#expected = password === undefined ? undefined : digest(password);
+    this.#metricsToken = metricsToken === undefined ? undefined : digest(metricsToken);
     this.#passwords = passwords;
     const limit = (kind: string) =>
       counts
@@ -54,10 +68,9 @@ export class Access {
    */
   instance(caller: Caller): void | Promise<void> {
     if (this.#expected === undefined) return;
-    const token = bearerToken(caller.header('authorization'));
-    if (token === undefined)
+    if (caller.bearer === undefined)
       throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
-    const isRight = timingSafeEqual(digest(token), this.#expected);
+    const isRight = timingSafeEqual(digest(caller.bearer), this.#expected);
     return this.#settle(caller, isRight, 'That is not the password of this instance.');
   }
 
@@ -68,14 +81,27 @@ export class Access {
    * `too_many_attempts`; `busy` when too many passwords wait to be checked
    */
   async feed(caller: Caller, feed: Pick<Feed, 'passwordHash'> | undefined): Promise<void> {
-    const sent = caller.header('x-feed-password');
-    const password = sent === undefined ? undefined : feedPassword(sent);
+    const password = caller.feedPassword === undefined ? undefined : feedPassword(caller.feedPassword);
     if (feed?.passwordHash === undefined) return;
     if (password === undefined)
       throw new Refusal('auth', 'This feed has a password: send it as X-Feed-Password.');
     await this.#refuseGuesser(caller);
     const isRight = await this.#passwords.verify(feed.passwordHash, password);
     await this.#settle(caller, isRight, 'That is not the password of this feed.');
+  }
+
+  /** Whether the caller may see the pages: on a locked instance they lead to the login page otherwise. */
+  isOpen(): boolean {
+    return this.#expected === undefined;
+  }
+
+  /**
+   * Lets through who has the token for the metrics, where there is one.
+   * @throws Refusal `auth`
+   */
+  metrics({ bearer = '' }: Caller): void {
+    if (this.#metricsToken === undefined || timingSafeEqual(digest(bearer), this.#metricsToken)) return;
+    throw new Refusal('auth', 'The metrics have a token: send it as Authorization: Bearer.');
   }
 
   /**
@@ -113,11 +139,6 @@ function whenKnown<T>(value: T | Promise<T>, goOn: (value: T) => void): void | P
 
 function refuseGuess(seconds: number | undefined): void {
   if (seconds !== undefined) throw tooMuch('too_many_attempts', 'Too many wrong passwords', seconds);
-}
-
-/** The token of an `Authorization` header (RFC 6750 §2.1); undefined for any other scheme. */
-function bearerToken(header: string | undefined): string | undefined {
-  return /^bearer +(.+)$/i.exec(header ?? '')?.[1];
 }
 
 function digest(text: string): Buffer {

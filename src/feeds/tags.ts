@@ -33,3 +33,7 @@ function parseTag(text: string): string {
   }
   return tag.toLowerCase();
 }
+
+export function tagsOf(_field: string, list: readonly string[]): string[] {
+  return parseTags(list.join(','));
+}

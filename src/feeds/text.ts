@@ -4,6 +4,8 @@ import { Refusal, type RefusalCode } from '../refusals.ts';
 export const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const EVERY_FORBIDDEN = new RegExp(FORBIDDEN, 'g');
 
+/** Longest alternative text of a picture, in characters. */
+export const ALT_LENGTH = 500;
 const PICTURE_NAME_LENGTH = 200;
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });

@@ -35,6 +35,12 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
   };
 }
 
+/** The answer to a change with nothing to show. */
+export const NO_CONTENT: Answer = {
+  status: 204,
+  headers: headers({ 'Cache-Control': 'private, no-store' }),
+};
+
 /** The answer to a refused request (contract §5). */
 export function refusalAnswer(refusal: Refusal): Answer {
   const { status, code, message } = refusal;

@@ -14,6 +14,8 @@ export interface Operation extends Route {
   readonly id: string;
   /** Readable by scripts of any web page (CORS). */
   readonly cors?: boolean;
+  /** The answer to a request that it refused; without it JSON. */
+  refuse?(refusal: Refusal, exchange: Exchange): Answer;
   handle(exchange: Exchange): Answer | Promise<Answer>;
 }
 
@@ -83,12 +85,12 @@ export class Exchange implements Preconditions {
     return this.#fields.get(name);
   }
 
-  /** A query parameter, decoded; the first of several. */
+  /** A query parameter, decoded; the first of several. An empty value is none. */
   query(name: string): string | undefined {
     this.#queryText ??= this.#req?.getQuery() ?? '';
     if (this.#queryText === '') return undefined;
     this.#query ??= new URLSearchParams(this.#queryText);
-    return this.#query.get(name) ?? undefined;
+    return this.#query.get(name) || undefined;
   }
 
   /** Who asks, for limits: an IPv4 address or an IPv6 /64 network. */

@@ -5,44 +5,35 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** The part of an operation that routing looks at. */
 export interface Route {
   readonly method: Method;
-  /** For example `/r/{read_id}/{file}`. A literal segment wins over a parameter. */
+  /** For example `/r/{readId}/{file}`. A literal segment wins over a parameter where both lead to a route. */
   readonly path: string;
-  /** Also taken where a literal path of the same shape exists without this method (contract §1, posting). */
-  readonly overLiteral?: boolean;
+  /** Whether the route takes these values of its path's parameters; without it, it takes all. */
+  accepts?(parameters: readonly string[]): boolean;
 }
 
 interface Node<R> {
   readonly literals: Map<string, Node<R>>;
   parameter: Node<R> | undefined;
-  readonly routes: Map<string, R>;
+  readonly routes: R[];
 }
 
 export interface Match<R> {
-  /** Undefined where the path is not known. */
+  /** Undefined where no route has this method and path. */
   readonly route: R | undefined;
   /** The values of the path's parameters in order, decoded. */
   readonly parameters: readonly string[];
-  /** Where there is no route: the methods that the path has, in the order of the table. */
-  readonly allow: readonly string[];
+  /** Where there is no route: the methods that the path has, in the order of the table; none for an unknown path. */
+  readonly allow: readonly Method[];
 }
-
-/** Percent-decodes one path segment. */
-function decode(segment: string): string {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch (cause) {
-    throw new Refusal('invalid_request', 'The path holds a percent-encoding that is not UTF-8.', { cause });
-  }
-}
-
-const NOT_FOUND = { route: undefined, parameters: [], allow: [] };
 
 /** Finds the route of a method and path in one table. */
 export class Router<R extends Route> {
-  readonly #root: Node<R> = { literals: new Map(), parameter: undefined, routes: new Map() };
+  readonly #root: Node<R> = { literals: new Map(), parameter: undefined, routes: [] };
+  readonly #routes: readonly R[];
 
+  /** Of two routes of one method and path, the first that accepts the parameters wins. */
   constructor(routes: readonly R[]) {
+    this.#routes = routes;
     for (const route of routes) this.#add(route);
   }
 
@@ -52,14 +43,16 @@ export class Router<R extends Route> {
       const isParameter = segment.startsWith('{');
       let next = isParameter ? node.parameter : node.literals.get(segment);
       if (next === undefined) {
-        next = { literals: new Map(), parameter: undefined, routes: new Map() };
+        next = { literals: new Map(), parameter: undefined, routes: [] };
         if (isParameter) node.parameter = next;
         else node.literals.set(segment, next);
       }
       node = next;
     }
-    if (node.routes.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
-    node.routes.set(route.method, route);
+    const first = node.routes.find(({ method }) => method === route.method);
+    if (first !== undefined && first.accepts === undefined)
+      throw new Error(`two routes for ${route.method} ${route.path}`);
+    node.routes.push(route);
   }
 
   /**
@@ -67,28 +60,58 @@ export class Router<R extends Route> {
    * @throws Refusal `invalid_request` for a bad percent-encoding
    */
   match(method: string, path: string): Match<R> {
-    const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length;
+    const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const parameters: string[] = [];
-    let node: Node<R> = this.#root;
-    let parent = node;
-    let segment = '';
-    for (let start = 1; start <= end; ) {
-      let stop = path.indexOf('/', start);
-      if (stop === -1 || stop > end) stop = end;
-      segment = decode(path.slice(start, stop));
-      const literal = node.literals.get(segment);
-      const next: Node<R> | undefined = literal ?? (segment === '' ? undefined : node.parameter);
-      if (next === undefined) return NOT_FOUND;
-      if (literal === undefined) parameters.push(segment);
-      parent = node;
-      node = next;
-      start = stop + 1;
-    }
-    const route = node.routes.get(method);
-    if (route !== undefined) return { route, parameters, allow: [] };
-    const over = parent.parameter?.routes.get(method);
-    if (over?.overLiteral && node !== parent.parameter && segment !== '')
-      return { route: over, parameters: [...parameters, segment], allow: [] };
-    return { route: undefined, parameters, allow: [...node.routes.keys()] };
+    const route = findRoute(this.#root, bare, 1, parameters, (routes) =>
+      routes.find((one) => one.method === method && (one.accepts?.(parameters) ?? true)),
+    );
+    return route === undefined ? this.#others(bare) : { route, parameters, allow: [] };
+  }
+
+  /** The methods that the path has. */
+  #others(path: string): Match<R> {
+    const found = new Set<R>();
+    const parameters: string[] = [];
+    findRoute(this.#root, path, 1, parameters, (routes) => {
+      for (const one of routes) if (one.accepts?.(parameters) ?? true) found.add(one);
+      return undefined;
+    });
+    const methods = this.#routes.filter((one) => found.has(one)).map(({ method }) => method);
+    return { route: undefined, parameters: [], allow: [...new Set(methods)] };
+  }
+}
+
+/**
+ * Walks all nodes that a path leads to, literals first, until `choose` finds a route among those of one.
+ * @param start where the next segment begins
+ * @param parameters the values found so far
+ */
+function findRoute<R>(
+  node: Node<R>,
+  path: string,
+  start: number,
+  parameters: string[],
+  choose: (routes: readonly R[]) => R | undefined,
+): R | undefined {
+  if (start > path.length) return choose(node.routes);
+  const slash = path.indexOf('/', start);
+  const stop = slash === -1 ? path.length : slash;
+  const segment = decode(path.slice(start, stop));
+  const literal = node.literals.get(segment);
+  const found = literal && findRoute(literal, path, stop + 1, parameters, choose);
+  if (found !== undefined || node.parameter === undefined || segment === '') return found;
+  parameters.push(segment);
+  const other = findRoute(node.parameter, path, stop + 1, parameters, choose);
+  if (other === undefined) parameters.pop();
+  return other;
+}
+
+/** Percent-decodes one path segment. */
+function decode(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new Refusal('invalid_request', 'The path holds a percent-encoding that is not UTF-8.', { cause });
   }
 }

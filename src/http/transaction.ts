@@ -144,10 +144,14 @@ export class Transaction {
   #failure(cause: unknown): Answer {
     if (cause instanceof Refusal) {
       if (cause.status >= 500) this.#error = cause.cause;
-      return refusalAnswer(cause);
+      return this.#refused(cause);
     }
     if (!(cause instanceof ClientGone)) this.#error = cause;
-    return refusalAnswer(new Refusal('internal', 'Something went wrong on our side.'));
+    return this.#refused(new Refusal('internal', 'Something went wrong on our side.'));
+  }
+
+  #refused(refusal: Refusal): Answer {
+    return this.#operation?.refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
 
   /**

@@ -1,18 +1,16 @@
 import { z } from 'zod';
+import type { Caller } from '../access/access.ts';
 import { isNoteId, type NoteId } from '../feeds/names.ts';
-import { oneLine } from '../feeds/text.ts';
+import { tagsOf } from '../feeds/tags.ts';
+import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, NewNote, Note, Storage } from '../storage/storage.ts';
-import type { Identified, RecordEvent } from '../telemetry/events.ts';
-import { type JsonRequest, jsonBody } from './json-body.ts';
-import type { NoteBodyRules } from './note-body.ts';
-import { ALT_LENGTH } from './note-headers.ts';
-import type { PostRequest } from './post.ts';
+import type { Feed, FeedLimits, NewNote, Note, Storage } from '../storage/storage.ts';
+import type { RecordEvent } from '../telemetry/events.ts';
 import type { Preparation } from './preparation.ts';
-import { admitReplacement } from './submission.ts';
+import type { Submission } from './submission.ts';
 
-export interface EditingParts extends NoteBodyRules {
+export interface EditingParts {
   readonly storage: Storage;
   readonly preparation: Preparation;
   readonly record: RecordEvent;
@@ -21,14 +19,20 @@ export interface EditingParts extends NoteBodyRules {
 /** A note that has been replaced. */
 export interface Replaced {
   readonly note: Note;
-  /** The new pictures of a form, in order; undefined for a note that was the body itself. */
+  /** The new pictures of a form, in order; undefined for a note that came alone. */
   readonly attachments: readonly NewNote[] | undefined;
 }
 
-/** What may be changed of a note beside its bytes; an empty string removes. */
-export const NOTE_CHANGES = z.object({ title: z.string().optional(), alt: z.string().optional() });
+/** What may be changed of a note beside its bytes; an empty text or array removes. */
+export const NOTE_CHANGES = z.object({
+  title: z.string().optional(),
+  alt: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+});
 
-/** The way in for changes to notes. The caller has made sure that the request may write to the feed. */
+export type NoteChanges = z.infer<typeof NOTE_CHANGES>;
+
+/** The way in for changes to notes of a feed that the caller may write to. */
 export class Editing {
   readonly #parts: EditingParts;
 
@@ -38,37 +42,41 @@ export class Editing {
 
   /**
    * Replaces a note's bytes; everything else of it stays. A form may bring new pictures with a text.
-   * @throws Refusal whatever the contract says of a replaced note: `unsupported_type` also for another type than the
-   * note's; `not_found`
+   * @throws Refusal whatever the contract says of a replaced note once its body has been read: `unsupported_type` also
+   * for another type than the note's; `not_found`
    */
-  async replace(feed: Feed, id: string, request: PostRequest): Promise<Replaced> {
+  async replace(
+    feed: Feed,
+    id: string,
+    { submission, limits }: { readonly submission: Submission; readonly limits: FeedLimits },
+    caller: Caller,
+  ): Promise<Replaced> {
     const { preparation, storage, record } = this.#parts;
-    const submission = await admitReplacement(request, this.#parts)();
-    const prepared = await preparation.prepare(submission, request);
+    const prepared = await preparation.prepare(submission, caller);
     const { type, bytes, sha256 } = prepared.text ?? prepared.pictures[0]!;
-    const added = prepared.text ? prepared.pictures : [];
     const note = await this.#note(feed, id);
     if (note.type !== type)
       throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
+    const added = prepared.text ? prepared.pictures : [];
     const replaced = await preparation.store(prepared, () =>
-      storage.replace(feed, note.id, { type, bytes, sha256, added }),
+      storage.replace(feed, note.id, { type, bytes, sha256, added }, limits),
     );
-    const edited = this.#edited(replaced, request);
+    const edited = this.#edited(replaced, caller);
     for (const { type, bytes } of added)
-      record({ name: 'note posted', kind: type, size: bytes.length }, request);
+      record({ name: 'note posted', kind: type, size: bytes.length }, caller);
     return { note: edited, attachments: submission.isForm ? added : undefined };
   }
 
   /**
-   * Changes a note's title or alternative text.
-   * @throws Refusal `invalid_body`, `invalid_request`, `not_found`
+   * Changes a note's title, alternative text or tags.
+   * @throws Refusal `invalid_request`, `not_found`
    */
-  async change(feed: Feed, id: string, request: JsonRequest & Identified): Promise<Note> {
-    const body = await jsonBody(request, NOTE_CHANGES);
-    if (body.title === undefined && body.alt === undefined)
-      throw new Refusal('invalid_request', 'There is nothing to change: give a title or an alt.');
-    const title = body.title === undefined ? undefined : oneLine('title', body.title, TITLE_LENGTH);
-    const alt = body.alt === undefined ? undefined : oneLine('alt', body.alt, ALT_LENGTH);
+  async change(feed: Feed, id: string, changes: NoteChanges, caller: Caller): Promise<Note> {
+    if (changes.title === undefined && changes.alt === undefined && changes.tags === undefined)
+      throw new Refusal('invalid_request', 'There is nothing to change: give a title, an alt or tags.');
+    const title = changes.title === undefined ? undefined : oneLine('title', changes.title, TITLE_LENGTH);
+    const alt = changes.alt === undefined ? undefined : oneLine('alt', changes.alt, ALT_LENGTH);
+    const tags = changes.tags === undefined ? undefined : tagsOf('tags', changes.tags);
     const note = await this.#note(feed, id);
     if (note.type === 'md' && alt !== undefined)
       throw new Refusal('invalid_request', 'Only a picture has an alt.');
@@ -76,20 +84,21 @@ export class Editing {
       ...meta,
       title: (title ?? meta.title) || undefined,
       alt: (alt ?? meta.alt) || undefined,
+      tags: tags ?? meta.tags,
     }));
-    return this.#edited(changed, request);
+    return this.#edited(changed, caller);
   }
 
   /** @throws Refusal `not_found` */
-  async remove(feed: Feed, id: string, request: Identified): Promise<void> {
+  async remove(feed: Feed, id: string, caller: Caller): Promise<void> {
     const note = await this.#note(feed, id);
     if (!(await this.#parts.storage.remove(feed, note.id))) notFound();
-    this.#parts.record({ name: 'note deleted', kind: note.type, size: note.size }, request);
+    this.#parts.record({ name: 'note deleted', kind: note.type, size: note.size }, caller);
   }
 
-  #edited(note: Note | undefined, request: Identified): Note {
+  #edited(note: Note | undefined, caller: Caller): Note {
     if (note === undefined) return notFound();
-    this.#parts.record({ name: 'note edited', kind: note.type, size: note.size }, request);
+    this.#parts.record({ name: 'note edited', kind: note.type, size: note.size }, caller);
     return note;
   }
 

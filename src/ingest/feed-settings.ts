@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { randomReadId } from '../feeds/read-ids.ts';
@@ -6,8 +7,7 @@ import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
-import type { Identified, RecordEvent } from '../telemetry/events.ts';
-import { type JsonRequest, jsonBody } from './json-body.ts';
+import type { RecordEvent } from '../telemetry/events.ts';
 import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
 
 /** Longest description of a feed, in characters. */
@@ -19,7 +19,7 @@ export interface SettingsParts extends ReadIdRules {
   readonly record: RecordEvent;
 }
 
-/** The body of `PUT /api/v1/feeds/{feed}`. */
+/** What the owner of a feed sets; what may be left out stays as it is. */
 export const FEED_CHANGES = z.object({
   title: z.string(),
   description: z.string(),
@@ -28,10 +28,9 @@ export const FEED_CHANGES = z.object({
   read_id: z.string().optional(),
 });
 
-/** The body of `PUT /api/v1/feeds/{feed}/password`. */
-export const NEW_PASSWORD = z.object({ password: z.string() });
+export type FeedChanges = z.infer<typeof FEED_CHANGES>;
 
-/** The way in for changes to a feed. The caller has made sure that the request may write to it. */
+/** The way in for changes to a feed that the caller may write to. */
 export class FeedSettingsWriter {
   readonly #parts: SettingsParts;
 
@@ -40,19 +39,18 @@ export class FeedSettingsWriter {
   }
 
   /**
-   * Replaces title and description, and what else the body names.
-   * @throws Refusal `invalid_body`, `invalid_request`, `reserved_feed`, `taken`, `not_found`
+   * Replaces title and description, and what else is given.
+   * @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found`
    */
-  async change(allowed: Feed, request: JsonRequest): Promise<Feed> {
-    const body = await jsonBody(request, FEED_CHANGES);
-    const title = oneLine('title', body.title, TITLE_LENGTH);
-    const description = oneLine('description', body.description, DESCRIPTION_LENGTH);
-    const readId = this.#readId(body.read_id, allowed);
-    const image = await this.#image(allowed.name, body.image);
+  async change(allowed: Feed, changes: FeedChanges): Promise<Feed> {
+    const title = oneLine('title', changes.title, TITLE_LENGTH);
+    const description = oneLine('description', changes.description, DESCRIPTION_LENGTH);
+    const readId = this.#readId(changes.read_id, allowed);
+    const image = await this.#image(allowed.name, changes.image);
     const changed = await this.#parts.storage.configure(allowed, (feed) => ({
       title,
       description,
-      showSender: body.show_sender ?? feed.showSender,
+      showSender: changes.show_sender ?? feed.showSender,
       image: image === 'kept' ? feed.image : image,
       readId: readId ?? feed.readId,
     }));
@@ -61,30 +59,28 @@ export class FeedSettingsWriter {
   }
 
   /** @throws Refusal `not_found` */
-  async remove(allowed: Feed, request: Identified): Promise<void> {
+  async remove(allowed: Feed, caller: Caller): Promise<void> {
     if (!(await this.#parts.storage.deleteFeed(allowed))) throw notFound();
-    this.#parts.record({ name: 'feed deleted' }, request);
+    this.#parts.record({ name: 'feed deleted' }, caller);
   }
 
-  /** @throws Refusal `invalid_body`, `invalid_request`, `reserved_feed`; `feed_exists` for a feed without a password */
-  async changePassword(feed: Feed, request: JsonRequest): Promise<void> {
-    this.#refuseReserved(feed);
-    const { password } = await jsonBody(request, NEW_PASSWORD);
+  /** @throws Refusal `invalid_request`, `reserved_feed`; `feed_exists` for a feed without a password */
+  async changePassword(feed: Feed, password: string): Promise<void> {
     const checked = feedPassword(password, 'password');
-    if (feed.passwordHash === undefined) throw notProtected();
+    this.#refuseUnprotected(feed);
     await this.#setPassword(feed, await this.#parts.passwords.hash(checked));
   }
 
   /** @throws Refusal `reserved_feed`; `feed_exists` for a feed without a password */
   async removePassword(feed: Feed): Promise<void> {
-    this.#refuseReserved(feed);
-    if (feed.passwordHash === undefined) throw notProtected();
+    this.#refuseUnprotected(feed);
     await this.#setPassword(feed, undefined);
   }
 
-  #refuseReserved({ name }: Feed): void {
+  #refuseUnprotected({ name, passwordHash }: Feed): void {
     if (this.#parts.reservedFeeds.has(name))
       throw new Refusal('reserved_feed', 'The password of a reserved feed is set by the operator.');
+    if (passwordHash === undefined) throw notProtected();
   }
 
   async #setPassword(feed: Feed, passwordHash: string | undefined): Promise<void> {

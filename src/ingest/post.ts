@@ -1,31 +1,36 @@
+import type { Caller } from '../access/access.ts';
+import type { Guard, NamedFeed } from '../access/guard.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
-import type { FeedName, ReadId } from '../feeds/names.ts';
+import type { FeedName } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, NewNote, Storage, Target } from '../storage/storage.ts';
-import type { Identified, RecordEvent } from '../telemetry/events.ts';
-import type { NoteBodyRules } from './note-body.ts';
-import type { HeaderSource } from './note-headers.ts';
-import type { TextSender } from './picture-texts.ts';
+import type { Feed, FeedLimits, NewNote, Storage, Target } from '../storage/storage.ts';
+import type { RecordEvent } from '../telemetry/events.ts';
 import type { Preparation } from './preparation.ts';
 import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
-import { admitPost, type SubmissionRequest } from './submission.ts';
+import type { Submission } from './submission.ts';
 
-export interface PostingParts extends NoteBodyRules, ReadIdRules {
+export interface PostingParts extends ReadIdRules {
   readonly storage: Storage;
+  readonly guard: Pick<Guard, 'feed'>;
   readonly passwords: Passwords;
   readonly preparation: Preparation;
   readonly record: RecordEvent;
 }
 
-/** A request that posts. */
-export type PostRequest = SubmissionRequest & TextSender & Identified;
+/** Notes to be posted, and what a feed that they make is to be like. */
+export interface Post {
+  readonly submission: Submission;
+  readonly limits: FeedLimits;
+  /** The read id chosen for a feed that the post makes, not checked; empty for a random one. */
+  readonly readId: string;
+}
 
 /** Notes that have been stored. */
 export interface Posted {
   readonly feed: Feed;
   /** The text; the first picture where there is none. */
   readonly note: NewNote;
-  /** The pictures of a form, in order; undefined for a note that was the body itself. */
+  /** The pictures of a form, in order; undefined for a note that came alone. */
   readonly attachments: readonly NewNote[] | undefined;
 }
 
@@ -41,68 +46,61 @@ export class Posting {
   }
 
   /**
-   * Stores the notes that a request brings, all or none, in the order of checks of contract §5.
-   * @param allowed the feed of that name, which the request may write to; undefined where there is none
-   * @param again finds and checks the feed anew, where it came, went or changed its password meanwhile
-   * @throws Refusal whatever the contract says of a post
+   * Stores notes, all or none, in a feed that the caller may post to.
+   * @throws Refusal whatever the contract says of a post once its body has been read
    */
-  async post(
-    name: FeedName,
-    request: PostRequest,
-    allowed: Feed | undefined,
-    again: () => Promise<Feed | undefined>,
-  ): Promise<Posted> {
+  async post({ name, feed }: NamedFeed, post: Post, caller: Caller): Promise<Posted> {
     const { preparation, record } = this.#parts;
-    const read = admitPost(request, this.#parts);
-    if (allowed === undefined) this.#readId(name, request);
-    const submission = await read();
-    const prepared = await preparation.prepare(submission, request);
-    // After the body: it may be a conflict, and hashes a password.
-    const target = await this.#target(name, allowed, request);
-    const { text, pictures } = prepared;
-    // Pictures come first, so that a text never shows without them.
-    const notes = text ? [...pictures, text] : pictures;
-    const feed = await preparation.store(prepared, () => this.#store(name, notes, target, again, request));
+    const prepared = await preparation.prepare(post.submission, caller);
+    const { text, pictures, notes, isForm } = prepared;
+    // Last: it may be a conflict, and hashes a password.
+    const target = await this.#target(name, feed, post, caller);
+    const stored = await preparation.store(prepared, () => this.#store(name, notes, target, post, caller));
     for (const { type, bytes } of notes)
-      record({ name: 'note posted', kind: type, size: bytes.length }, request);
-    const attachments = submission.isForm ? pictures : undefined;
-    return { feed, note: text ?? pictures[0]!, attachments };
+      record({ name: 'note posted', kind: type, size: bytes.length }, caller);
+    return { feed: stored, note: text ?? pictures[0]!, attachments: isForm ? pictures : undefined };
+  }
+
+  /**
+   * Checks the read id chosen for a feed that a post makes; to be called before its body is read.
+   * @throws Refusal `invalid_request`
+   */
+  admitReadId(name: FeedName, readId: string): void {
+    chosenReadId(readId, name, this.#parts);
   }
 
   async #store(
     name: FeedName,
     notes: readonly NewNote[],
     target: Target,
-    again: () => Promise<Feed | undefined>,
-    request: HeaderSource & Identified,
+    post: Post,
+    caller: Caller,
   ): Promise<Feed> {
+    const { storage, guard, record } = this.#parts;
     let current = target;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const stored = await this.#parts.storage.post(name, notes, current);
+      const stored = await storage.post(name, notes, current, post.limits);
       if (stored !== undefined) {
-        if (current.kind === 'new') this.#parts.record({ name: 'feed created' }, request);
+        if (current.kind === 'new') record({ name: 'feed created' }, caller);
         return stored;
       }
-      current = await this.#target(name, await again(), request);
+      current = await this.#target(name, await guard.feed(caller, name), post, caller);
     }
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.', {
       headers: { 'Retry-After': '1' },
     });
   }
 
-  async #target(name: FeedName, feed: Feed | undefined, request: HeaderSource): Promise<Target> {
-    const password = request.header('x-feed-password');
+  async #target(name: FeedName, feed: Feed | undefined, post: Post, caller: Caller): Promise<Target> {
+    const password = caller.feedPassword;
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
       return { kind: 'existing', passwordHash: feed.passwordHash };
     }
+    const readId = chosenReadId(post.readId, name, this.#parts);
     const passwordHash =
       password === undefined ? undefined : await this.#parts.passwords.hash(feedPassword(password));
-    return { kind: 'new', readId: this.#readId(name, request), passwordHash };
-  }
-
-  #readId(name: FeedName, request: HeaderSource): ReadId | undefined {
-    return chosenReadId(request.header('x-read-id') ?? '', name, this.#parts);
+    return { kind: 'new', readId, passwordHash };
   }
 }
 

@@ -7,9 +7,8 @@ import { Refusal } from '../refusals.ts';
 import type { NewNote } from '../storage/storage.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { inspectPicture } from './inspect.ts';
-import { attachmentRefusal } from './multipart.ts';
 import type { PictureTexts, TextSender } from './picture-texts.ts';
-import type { Draft, Submission } from './submission.ts';
+import { attachmentRefusal, blaming, type Draft, type Submission } from './submission.ts';
 
 /**
  * Submissions with pictures that are checked, and those that are stored, at once. The answers of those that one sync
@@ -30,6 +29,9 @@ export interface PreparationParts {
 export interface Prepared {
   readonly text: NewNote | undefined;
   readonly pictures: readonly NewNote[];
+  /** All of them in the order in which they are stored: pictures first, so that a text never shows without them. */
+  readonly notes: readonly NewNote[];
+  readonly isForm: boolean;
 }
 
 /** Makes notes of what was submitted: checks the pictures, and gives the text the names they are stored under. */
@@ -44,22 +46,29 @@ export class Preparation {
 
   /**
    * The notes of a submission, with new ids.
-   * @throws Refusal `unsupported_type` for a picture of another type than announced, `invalid_body` for a text that
-   * takes too much to read, `too_large` for one that is too long with the new names, `busy`
+   * @throws Refusal `empty_note`, `unsupported_type` for a picture of another type than announced, `invalid_body` for a
+   * text that takes too much to read, `too_large` for one that is too long, `busy`
    */
   async prepare(submission: Submission, sender: TextSender): Promise<Prepared> {
-    const { text, pictures } = submission;
-    const hashes = pictures.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
-    const notes = pictures.map((picture, i) => ({ ...picture, id: this.#nextId(), sha256: hashes[i] }));
-    if (text === undefined) return { text, pictures: notes };
+    const { text: draft, pictures: drafts, isForm } = submission;
+    if (draft !== undefined && drafts.length === 0) checkText(draft.bytes);
+    const hashes = drafts.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
+    const pictures = drafts.map((picture, i) => ({ ...picture, id: this.#nextId(), sha256: hashes[i] }));
+    if (draft === undefined) return { text: undefined, pictures, notes: pictures, isForm };
     // Its hash is left to the first reader of the file: most texts are only read in feeds and lists.
-    const bytes = notes.length > 0 ? await this.#place(text, notes, sender) : text.bytes;
-    return { text: { ...text, id: this.#nextId(), bytes }, pictures: notes };
+    const bytes = pictures.length > 0 ? await this.#place(draft, pictures, sender) : draft.bytes;
+    const text = { ...draft, id: this.#nextId(), bytes };
+    return { text, pictures, notes: [...pictures, text], isForm };
   }
 
-  /** Has a prepared submission stored, when its turn has come. */
-  store<T>({ pictures }: Prepared, store: () => Promise<T>): Promise<T> {
-    return pictures.length > 0 ? this.#storing.run(store) : store();
+  /** Has prepared notes stored when their turn has come. Of a form, a refusal names the part that has no room. */
+  async store<T>({ pictures, notes, isForm }: Prepared, store: () => Promise<T>): Promise<T> {
+    try {
+      return await (pictures.length > 0 ? this.#storing.run(store) : store());
+    } catch (cause) {
+      const note = isForm && cause instanceof Refusal && notes[cause.position ?? -1];
+      throw note ? blaming(note.meta.name, cause) : cause;
+    }
   }
 
   #check({ pictures, isForm }: Submission): Promise<string[]> {
@@ -91,4 +100,11 @@ export class Preparation {
   #nextId() {
     return this.#parts.ids.next();
   }
+}
+
+function checkText(text: Uint8Array): void {
+  if (text.length > MAX_TEXT_BYTES)
+    throw new Refusal('too_large', `A text may have at most ${MAX_TEXT_BYTES} bytes.`);
+  if (Buffer.from(text.buffer, text.byteOffset, text.length).toString().trim() === '')
+    throw new Refusal('empty_note', 'The note is empty.');
 }

@@ -1,7 +1,7 @@
 import { encodeCursor } from '../feeds/cursor.ts';
-import { isNoteId, isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { type FeedName, isNoteId, isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { mediaType } from '../feeds/note-types.ts';
-import type { Answer } from '../http/answer.ts';
+import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
@@ -32,6 +32,12 @@ export interface ReaderParts {
   readonly files: FileBodies;
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
+}
+
+/** A list by the name of a feed, which need not exist. */
+export interface NamedList {
+  readonly name: FeedName;
+  readonly feed: Feed | undefined;
 }
 
 /** Answers every read: from the cache at once, else from the storage, kept for the next one. */
@@ -111,11 +117,12 @@ export class Reader {
   }
 
   /** `GET /api/v1/feeds/{feed}/notes` for a feed that the client may write to. */
-  async namedList(exchange: Exchange, feed: Feed): Promise<Answer> {
-    // Since the client was let in, the read id may have become another feed's: the name is a part of the key.
-    const { name, readId } = feed;
+  async namedList(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = pageQuery(exchange);
+    if (feed === undefined) return json(200, { notes: [], next: null });
+    // Since the client was let in, the read id may have become another feed's: the name is a part of the key.
+    const { readId } = feed;
     const key = `named-list ${base} ${readId} ${name} ${pageKey(query)}`;
     return this.#answer(exchange, readId, key, async () => {
       const { notes, next } = await this.#page(feed, query);

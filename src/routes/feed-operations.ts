@@ -1,15 +1,20 @@
-import { json } from '../http/answer.ts';
+import { existing } from '../access/guard.ts';
+import { json, NO_CONTENT } from '../http/answer.ts';
+import { FEED_CHANGES } from '../ingest/feed-settings.ts';
 import { feedJson } from '../read/views/feed-json.ts';
-import { NO_CONTENT } from './no-content.ts';
-import { CHANGING, type DescribedOperation, DONE, JSON_BODY, jsonAnswer, NAMED } from './operation-docs.ts';
+import { jsonBody } from '../requests/json-body.ts';
+import type { DescribedOperation } from './operation.ts';
+import { CHANGING, DONE, JSON_BODY, jsonAnswer, NAMED } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
+import { NEW_PASSWORD } from './schemas.ts';
 
 /** The feed record and its password. */
-export function feedOperations({ guard, settings }: OperationParts): DescribedOperation[] {
+export function feedOperations({ settings }: OperationParts): DescribedOperation[] {
   const feed = '/api/v1/feeds/{feed}';
   return [
     {
       id: 'getFeed',
+      access: 'reader',
       method: 'GET',
       path: feed,
       docs: {
@@ -18,10 +23,11 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         answers: { 200: jsonAnswer('Feed', 'The feed.') },
         refusals: NAMED,
       },
-      handle: async (exchange) => json(200, feedJson(await guard.owned(exchange), exchange.base)),
+      handle: (_, { feed, base }) => json(200, feedJson(existing(feed), base)),
     },
     {
-      id: 'changeFeed',
+      id: 'updateFeed',
+      access: 'writer',
       method: 'PUT',
       path: feed,
       docs: {
@@ -30,16 +36,14 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         description: 'A request that is refused changes nothing. The body may have 8 KB.',
         body: 'FeedChanges',
         answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-        refusals: [...CHANGING, ...JSON_BODY, 'reserved_feed', 'taken'],
+        refusals: [...CHANGING, ...JSON_BODY, 'taken'],
       },
-      handle: async (exchange) => {
-        const { base } = exchange;
-        const feed = await guard.changed(exchange);
-        return json(200, feedJson(await settings.change(feed, exchange), base));
-      },
+      handle: async (exchange, { feed, base }) =>
+        json(200, feedJson(await settings.change(feed, await jsonBody(exchange, FEED_CHANGES)), base)),
     },
     {
       id: 'deleteFeed',
+      access: 'writer',
       method: 'DELETE',
       path: feed,
       docs: {
@@ -50,13 +54,14 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         answers: DONE,
         refusals: CHANGING,
       },
-      handle: async (exchange) => {
-        await settings.remove(await guard.changed(exchange), exchange);
+      handle: async (_, { feed, caller }) => {
+        await settings.remove(feed, caller);
         return NO_CONTENT;
       },
     },
     {
       id: 'changeFeedPassword',
+      access: 'writer',
       method: 'PUT',
       path: `${feed}/password`,
       docs: {
@@ -65,15 +70,17 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         description: 'Only of a feed that has one: it can only be set by the post that makes the feed.',
         body: 'NewPassword',
         answers: DONE,
-        refusals: [...CHANGING, ...JSON_BODY, 'feed_exists', 'reserved_feed'],
+        refusals: [...CHANGING, ...JSON_BODY, 'feed_exists'],
       },
-      handle: async (exchange) => {
-        await settings.changePassword(await guard.changed(exchange), exchange);
+      handle: async (exchange, { feed }) => {
+        const { password } = await jsonBody(exchange, NEW_PASSWORD);
+        await settings.changePassword(feed, password);
         return NO_CONTENT;
       },
     },
     {
       id: 'removeFeedPassword',
+      access: 'writer',
       method: 'DELETE',
       path: `${feed}/password`,
       docs: {
@@ -81,14 +88,14 @@ export function feedOperations({ guard, settings }: OperationParts): DescribedOp
         summary: 'Remove the password of a feed',
         description: 'Then whoever knows the name may write. No other can be set.',
         answers: DONE,
-        refusals: [...CHANGING, 'feed_exists', 'reserved_feed'],
+        refusals: [...CHANGING, 'feed_exists'],
       },
-      handle: async (exchange) => {
-        await settings.removePassword(await guard.changed(exchange));
+      handle: async (_, { feed }) => {
+        await settings.removePassword(feed);
         return NO_CONTENT;
       },
     },
   ];
 }
 
-const FEEDS = { tag: 'Feeds', access: 'name' } as const;
+const FEEDS = { tag: 'Feeds' } as const;

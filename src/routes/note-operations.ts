@@ -1,13 +1,16 @@
-import { json } from '../http/answer.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { existing } from '../access/guard.ts';
+import { ROUTE_NAMES } from '../feeds/names.ts';
+import { json, NO_CONTENT } from '../http/answer.ts';
+import { NOTE_CHANGES } from '../ingest/edit.ts';
 import type { Posted } from '../ingest/post.ts';
 import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
-import { NO_CONTENT } from './no-content.ts';
+import { jsonBody } from '../requests/json-body.ts';
+import { admitPost, admitReplacement } from '../requests/submission.ts';
+import type { Admission, DescribedOperation } from './operation.ts';
 import {
   CHANGING,
   CONDITIONAL,
   conditionalAnswers,
-  type DescribedOperation,
   DONE,
   JSON_BODY,
   jsonAnswer,
@@ -18,63 +21,75 @@ import {
 import type { OperationParts } from './operations.ts';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
-export function noteOperations({ guard, posting, editing, reader }: OperationParts): DescribedOperation[] {
-  // A request whose Host gives no base for links is refused before anything is changed.
-  const post = async (exchange: Exchange) => {
-    const { base } = exchange;
-    const { name, feed } = await guard.posted(exchange);
-    const posted = await posting.post(name, exchange, feed, () => guard.feed(exchange, name));
-    const place = { base, readId: posted.feed.readId, name };
-    const created = createdNote(posted.note, place);
-    return json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+export function noteOperations(parts: OperationParts): DescribedOperation[] {
+  const { posting, editing, reader, limits, maxImageBytes } = parts;
+  const post: Admission = {
+    access: 'poster',
+    async handle(exchange, { name, feed, caller, base }) {
+      const read = admitPost(exchange, { maxImageBytes, limits });
+      const readId = exchange.header('x-read-id') ?? '';
+      if (feed === undefined) posting.admitReadId(name, readId);
+      const submission = await read();
+      const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
+      const place = { base, readId: posted.feed.readId, name };
+      const created = createdNote(posted.note, place);
+      return json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+    },
   };
-  const replace = async (exchange: Exchange) => {
-    const { base } = exchange;
-    const feed = await guard.changed(exchange);
-    const replaced = await editing.replace(feed, exchange.parameter(1), exchange);
-    const place = { base, readId: feed.readId, name: feed.name };
-    return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
+  const replace: Admission = {
+    access: 'writer',
+    async handle(exchange, { feed, caller, base }) {
+      const submission = await admitReplacement(exchange, { maxImageBytes, limits })();
+      const id = exchange.parameter(1);
+      const replaced = await editing.replace(feed, id, { submission, limits }, caller);
+      const place = { base, readId: feed.readId, name: feed.name };
+      return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
+    },
   };
-  const change = async (exchange: Exchange) => {
-    const { base } = exchange;
-    const feed = await guard.changed(exchange);
-    const note = await editing.change(feed, exchange.parameter(1), exchange);
-    return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
+  const change: Admission = {
+    access: 'writer',
+    async handle(exchange, { feed, caller, base }) {
+      const changes = await jsonBody(exchange, NOTE_CHANGES);
+      const note = await editing.change(feed, exchange.parameter(1), changes, caller);
+      return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
+    },
   };
-  const remove = async (exchange: Exchange) => {
-    const feed = await guard.changed(exchange);
-    await editing.remove(feed, exchange.parameter(1), exchange);
-    return NO_CONTENT;
+  const remove: Admission = {
+    access: 'writer',
+    async handle(exchange, { feed, caller }) {
+      await editing.remove(feed, exchange.parameter(1), caller);
+      return NO_CONTENT;
+    },
   };
   const notes = '/api/v1/feeds/{feed}/notes';
   const note = `${notes}/{id}`;
-  const url = '/{feed}/{id}';
+  // What is below a reserved name is no note.
+  const byUrl = { path: '/{feed}/{id}', accepts: ([feed = '']: readonly string[]) => !ROUTE_NAMES.has(feed) };
   return [
-    { id: 'postNote', method: 'POST', path: '/{feed}', overLiteral: true, docs: POST, handle: post },
-    { id: 'createNote', method: 'POST', path: notes, docs: POST, handle: post },
+    { id: 'postNoteByUrl', method: 'POST', path: '/{feed}', docs: POST, ...post },
+    { id: 'postNote', method: 'POST', path: notes, docs: POST, ...post },
     {
       id: 'listNotes',
       method: 'GET',
       path: notes,
       docs: LIST,
-      handle: async (exchange) => reader.namedList(exchange, await guard.owned(exchange)),
+      access: 'reader',
+      handle: (exchange, named) => reader.namedList(exchange, named),
     },
     {
       id: 'getNote',
       method: 'GET',
       path: note,
       docs: GET,
-      handle: async (exchange) => {
-        const feed = await guard.owned(exchange);
-        return reader.namedNote(exchange, feed, exchange.parameter(1));
-      },
+      access: 'reader',
+      handle: (exchange, { feed }) => reader.namedNote(exchange, existing(feed), exchange.parameter(1)),
     },
-    { id: 'replaceNoteByUrl', method: 'PUT', path: url, docs: REPLACE, handle: replace },
-    { id: 'replaceNote', method: 'PUT', path: note, docs: REPLACE, handle: replace },
-    { id: 'changeNoteByUrl', method: 'PATCH', path: url, docs: CHANGE, handle: change },
-    { id: 'changeNote', method: 'PATCH', path: note, docs: CHANGE, handle: change },
-    { id: 'deleteNoteByUrl', method: 'DELETE', path: url, docs: DELETE, handle: remove },
-    { id: 'deleteNote', method: 'DELETE', path: note, docs: DELETE, handle: remove },
+    { id: 'editNoteByUrl', method: 'PUT', ...byUrl, docs: EDIT, ...replace },
+    { id: 'editNote', method: 'PUT', path: note, docs: EDIT, ...replace },
+    { id: 'patchNoteByUrl', method: 'PATCH', ...byUrl, docs: PATCH, ...change },
+    { id: 'patchNote', method: 'PATCH', path: note, docs: PATCH, ...change },
+    { id: 'deleteNoteByUrl', method: 'DELETE', ...byUrl, docs: DELETE, ...remove },
+    { id: 'deleteNote', method: 'DELETE', path: note, docs: DELETE, ...remove },
   ];
 }
 
@@ -86,19 +101,28 @@ function attachmentsOf(
   return attachments ? { attachments: attachments.map((note) => createdNote(note, place)) } : {};
 }
 
-const NOTES = { tag: 'Notes', access: 'name' } as const;
+const NOTES = { tag: 'Notes' } as const;
 
 const POST: OperationDocs = {
   ...NOTES,
   summary: 'Post a note',
   description:
     'The body is the note, stored byte for byte: markdown in UTF-8 of at most 100 KB, or a picture of at most 5 MiB ' +
-    'unless the instance says otherwise. The first note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
-    'pictures only.\n\n' +
+    'unless the instance says otherwise. The first note makes the feed. `X-Note-Alt` is for pictures only; ' +
+    '`X-Note-Name` is dropped on markdown.\n\n' +
     'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
     'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +
     'added at its end. `X-Note-Tags` is for all of them, `X-Note-Title` for the text, or for the pictures where there is none.',
-  parameters: ['title', 'extendedTitle', 'tags', 'alt', 'extendedAlt', 'name', 'extendedName', 'readId'],
+  parameters: [
+    'title',
+    'extendedTitle',
+    'tags',
+    'alt',
+    'extendedAlt',
+    'name',
+    'extendedName',
+    'chosenReadId',
+  ],
   body: 'note',
   answers: {
     201: {
@@ -110,7 +134,6 @@ const POST: OperationDocs = {
   refusals: [
     ...CHANGING.filter((code) => code !== 'not_found'),
     ...NOTE_BODY,
-    'reserved_feed',
     'feed_exists',
     'taken',
     'feed_limit',
@@ -135,7 +158,7 @@ const GET: OperationDocs = {
   refusals: NAMED,
 };
 
-const REPLACE: OperationDocs = {
+const EDIT: OperationDocs = {
   ...NOTES,
   summary: 'Replace a note',
   description:
@@ -147,10 +170,10 @@ const REPLACE: OperationDocs = {
   refusals: [...CHANGING, ...NOTE_BODY, 'image_limit'],
 };
 
-const CHANGE: OperationDocs = {
+const PATCH: OperationDocs = {
   ...NOTES,
-  summary: 'Change the title or alternative text of a note',
-  description: 'Only a picture has an alternative text.',
+  summary: 'Change the title, alternative text or tags of a note',
+  description: 'Only a picture has an alternative text. An empty text or array removes.',
   body: 'NoteChanges',
   answers: { 200: jsonAnswer('Note', 'The note as it is now.') },
   refusals: [...CHANGING, ...JSON_BODY],

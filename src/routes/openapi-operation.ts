@@ -4,28 +4,32 @@ import { brotliCompress, gzip } from 'node:zlib';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
 import { openApiDocument } from './openapi.ts';
-import { CONDITIONAL, conditionalAnswers, type DescribedOperation } from './operation-docs.ts';
+import type { DescribedOperation } from './operation.ts';
+import { CONDITIONAL, conditionalAnswers } from './operation-docs.ts';
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 
 /** The operation that describes a table of operations, and itself among them. */
-export function openApiOperation(table: readonly DescribedOperation[]): DescribedOperation {
+export function openApiOperation(
+  table: readonly DescribedOperation[],
+  publicUrl: string | undefined,
+): DescribedOperation {
   const self: DescribedOperation = {
-    id: 'openApi',
+    id: 'getOpenApi',
     method: 'GET',
     path: '/api/v1/openapi.json',
+    access: 'public',
     cors: true,
     docs: {
       tag: 'Service',
       summary: 'This description',
-      access: 'public',
       parameters: CONDITIONAL,
       answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
       refusals: [],
     },
     handle: (exchange) => document.answer(exchange),
   };
-  const document = representation(openApiDocument([...table, self]));
+  const document = representation(openApiDocument([...table, self], publicUrl));
   return self;
 }
 

@@ -1,12 +1,7 @@
 import { mediaType, NOTE_TYPES, PICTURE_TYPES } from '../feeds/note-types.ts';
 import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
-import {
-  type AnswerDocs,
-  type ContentDocs,
-  type DescribedOperation,
-  type OperationDocs,
-  TAGS,
-} from './operation-docs.ts';
+import type { DescribedOperation } from './operation.ts';
+import { type AnswerDocs, type ContentDocs, type OperationDocs, TAGS } from './operation-docs.ts';
 import { PARAMETERS } from './parameters.ts';
 import { REFUSAL_HEADERS, REFUSAL_TEXTS } from './refusal-docs.ts';
 import { RESPONSE_HEADERS, type ResponseHeader } from './response-headers.ts';
@@ -34,6 +29,11 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     description: 'The password of the instance, where it has one. It is checked first.',
   },
+  metricsToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of the metrics, where they have one.',
+  },
   feedPassword: {
     type: 'apiKey',
     in: 'header',
@@ -51,17 +51,31 @@ const BY_NAME = [
   { feedPassword: [] },
   { instancePassword: [], feedPassword: [] },
 ];
+const SECURITY: Readonly<Record<DescribedOperation['access'], readonly object[]>> = {
+  public: [],
+  page: [],
+  metrics: [{}, { metricsToken: [] }],
+  reader: BY_NAME,
+  writer: BY_NAME,
+  poster: BY_NAME,
+};
 
 /** Errors that every operation may answer with. */
 const ALWAYS: readonly RefusalCode[] = ['invalid_request', 'internal'];
 
+type Documented = DescribedOperation & { readonly docs: OperationDocs };
+
 /** The OpenAPI 3.1 document of a table of operations (https://spec.openapis.org/oas/v3.1.1.html). */
-export function openApiDocument(table: readonly DescribedOperation[]): Json {
+export function openApiDocument(
+  operations: readonly DescribedOperation[],
+  publicUrl: string | undefined,
+): Json {
+  const table = operations.filter((operation): operation is Documented => operation.docs !== undefined);
   return {
     openapi: '3.1.1',
     info: INFO,
-    // From this document's own address, so that it is right behind any proxy.
-    servers: [{ url: '../..' }],
+    // Else from this document's own address, so that it is right behind any proxy.
+    servers: [{ url: publicUrl ?? '../..' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: paths(table),
     components: {
@@ -76,7 +90,7 @@ export function openApiDocument(table: readonly DescribedOperation[]): Json {
   };
 }
 
-function paths(table: readonly DescribedOperation[]): Json {
+function paths(table: readonly Documented[]): Json {
   const found: Record<string, Json> = {};
   for (const operation of table) {
     found[operation.path] ??= {};
@@ -85,7 +99,7 @@ function paths(table: readonly DescribedOperation[]): Json {
   return found;
 }
 
-function operationObject(operation: DescribedOperation): Json {
+function operationObject(operation: Documented): Json {
   const { id, path, docs } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const parameters = [...inPath, ...(docs.parameters ?? [])];
@@ -94,7 +108,7 @@ function operationObject(operation: DescribedOperation): Json {
     tags: [docs.tag],
     summary: docs.summary,
     ...(docs.description === undefined ? {} : { description: docs.description }),
-    security: docs.access === 'name' ? BY_NAME : [],
+    security: SECURITY[operation.access],
     ...(parameters.length === 0
       ? {}
       : { parameters: parameters.map((key) => ({ $ref: `#/components/parameters/${key}` })) }),
@@ -119,7 +133,7 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
 }
 
 /** Where an error shares its status with another answer, that answer says more. */
-function responses(operation: DescribedOperation): Json {
+function responses(operation: Documented): Json {
   const { docs, cors } = operation;
   const refused = [...refusals(operation)].map(([status, codes]) => [
     status,
@@ -132,13 +146,13 @@ function responses(operation: DescribedOperation): Json {
 }
 
 /** The codes of an operation's errors, by status. */
-function refusals({ docs }: DescribedOperation): Map<number, RefusalCode[]> {
+function refusals({ docs }: Documented): Map<number, RefusalCode[]> {
   const codes = [...new Set([...ALWAYS, ...docs.refusals])].sort();
   return Map.groupBy(codes, (code) => REFUSAL_STATUS[code]);
 }
 
 /** Operations with the same errors share their description. */
-function refusalComponents(table: readonly DescribedOperation[]): Json {
+function refusalComponents(table: readonly Documented[]): Json {
   const found = table.flatMap((operation) =>
     [...refusals(operation).values()].map((codes) => [
       refusalName(codes, operation.cors),

@@ -1,13 +1,7 @@
-import type { Operation } from '../http/exchange.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { ParameterKey } from './parameters.ts';
 import type { ResponseHeader } from './response-headers.ts';
 import type { SchemaName } from './schemas.ts';
-
-/** An entry of the table with what the API description says of it. */
-export interface DescribedOperation extends Operation {
-  readonly docs: OperationDocs;
-}
 
 /** The groups of operations, each with a sentence about it. */
 export const TAGS = {
@@ -24,8 +18,6 @@ export interface OperationDocs {
   readonly summary: string;
   /** Markdown. */
   readonly description?: string;
-  /** Who may: `name` whoever knows the feed's name, and its password and the instance's where they have one. */
-  readonly access: 'name' | 'public';
   /** Query parameters and request headers. */
   readonly parameters?: readonly ParameterKey[];
   readonly body?: 'note' | SchemaName;
@@ -49,6 +41,7 @@ export interface AnswerDocs {
 /** Errors of whatever is keyed by the name of a feed. */
 export const NAMED: readonly RefusalCode[] = [
   'invalid_feed',
+  'reserved_feed',
   'auth',
   'not_found',
   'too_many_attempts',
@@ -56,7 +49,7 @@ export const NAMED: readonly RefusalCode[] = [
   'store_unavailable',
 ];
 /** Errors of changes. */
-export const CHANGING: readonly RefusalCode[] = [...NAMED, 'rate_limited', 'storage_full'];
+export const CHANGING: readonly RefusalCode[] = [...NAMED, 'foreign_form', 'rate_limited', 'storage_full'];
 /** Errors of requests with a JSON body, beyond others. */
 export const JSON_BODY: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
 /** Errors of requests that bring a note, beyond others. */

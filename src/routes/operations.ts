@@ -2,31 +2,38 @@ import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Reader } from '../read/reader.ts';
+import type { FeedLimits } from '../storage/storage.ts';
 import { feedOperations } from './feed-operations.ts';
-import type { Guard } from './guard.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
-import type { DescribedOperation } from './operation-docs.ts';
+import type { DescribedOperation } from './operation.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
-  readonly guard: Guard;
   readonly posting: Posting;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Reader;
+  /** What a feed may hold. */
+  readonly limits: FeedLimits;
+  /** Largest picture, bytes. */
+  readonly maxImageBytes: number;
   readonly serviceTitle: string;
+  /** The instance has a password. */
+  readonly isLocked: boolean;
+  /** Absolute base of links, if it is set. */
+  readonly publicUrl: string | undefined;
   /** What Prometheus may ask for; undefined where metrics are off. */
   readonly metrics: MetricsSource | undefined;
   /** Why the service cannot take requests now, in one word; undefined when it can. */
   readiness(): Promise<string | undefined>;
 }
 
-/** The one table of operations: routing, logs and descriptions all read it. */
+/** The one table of operations: routing, access, logs and descriptions all read it. */
 export function operations(parts: OperationParts): DescribedOperation[] {
   const table = [
     ...serviceOperations(parts),
@@ -35,5 +42,5 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...readOperations(parts),
     metricsOperation(parts.metrics),
   ];
-  return [...table, openApiOperation(table)];
+  return [...table, openApiOperation(table, parts.publicUrl)];
 }

@@ -44,8 +44,8 @@ export const PARAMETERS = {
     description: 'The id of the note.',
     schema: { type: 'string', minLength: 1 },
   },
-  read_id: {
-    name: 'read_id',
+  readId: {
+    name: 'readId',
     in: 'path',
     description: 'The read id of the feed. One that nobody has reads as a feed without notes.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{3,64}$' },
@@ -89,7 +89,7 @@ export const PARAMETERS = {
       '":". Capitals are lowered and repeats dropped.',
     schema: { type: 'string' },
   },
-  readId: {
+  chosenReadId: {
     name: 'X-Read-Id',
     in: 'header',
     description:

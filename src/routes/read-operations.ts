@@ -1,11 +1,6 @@
 import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
-import {
-  CONDITIONAL,
-  conditionalAnswers,
-  type DescribedOperation,
-  type OperationDocs,
-  PUBLIC_READ,
-} from './operation-docs.ts';
+import type { Admission, DescribedOperation } from './operation.ts';
+import { CONDITIONAL, conditionalAnswers, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** What everybody with the read link may read, scripts of other web pages included. */
@@ -14,21 +9,23 @@ export function readOperations({ reader }: OperationParts): DescribedOperation[]
     id: string,
     path: string,
     docs: OperationDocs,
-    handle: DescribedOperation['handle'],
-  ): DescribedOperation => ({ id, method: 'GET', path, cors: true, docs, handle });
+    handle: (Admission & { access: 'public' })['handle'],
+  ): DescribedOperation => ({ id, method: 'GET', path, access: 'public', cors: true, docs, handle });
   return [
-    get('readFeed', '/api/v1/read/{read_id}', FEED, (exchange) => reader.publicFeed(exchange)),
-    get('readNotes', '/api/v1/read/{read_id}/notes', LIST, (exchange) => reader.publicList(exchange)),
-    get('readNote', '/api/v1/read/{read_id}/notes/{id}', NOTE, (exchange) => reader.publicNote(exchange)),
-    get('rss', '/r/{read_id}/feed.xml', RSS, (exchange) => reader.rss(exchange)),
-    get('jsonFeed', '/r/{read_id}/feed.json', JSON_FEED, (exchange) => reader.jsonFeed(exchange)),
-    get('file', '/r/{read_id}/{file}', FILE, (exchange) => reader.file(exchange)),
+    get('getReadFeed', '/api/v1/read/{readId}', FEED, (exchange) => reader.publicFeed(exchange)),
+    get('listReadNotes', '/api/v1/read/{readId}/notes', LIST, (exchange) => reader.publicList(exchange)),
+    get('getReadNote', '/api/v1/read/{readId}/notes/{id}', NOTE, (exchange) => reader.publicNote(exchange)),
+    get('rss', '/r/{readId}/feed.xml', RSS, (exchange) => reader.rss(exchange)),
+    get('jsonFeed', '/r/{readId}/feed.json', JSON_FEED, (exchange) => reader.jsonFeed(exchange)),
+    {
+      ...get('file', '/r/{readId}/{file}', FILE, (exchange) => reader.file(exchange)),
+      accepts: ([, file = '']) => file.includes('.'),
+    },
   ];
 }
 
 const READING = {
   tag: 'Reading',
-  access: 'public',
   parameters: CONDITIONAL,
   refusals: PUBLIC_READ,
 } as const satisfies Partial<OperationDocs>;

@@ -11,6 +11,7 @@ export const REFUSAL_TEXTS: Readonly<Record<RefusalCode, string>> = {
   auth: 'the password of the instance or of the feed is missing or wrong; whether the feed exists is not said',
   license_required: 'the free tier does not take this',
   images_off: 'this instance takes no pictures',
+  foreign_form: 'a page of another site sent this',
   not_found: 'there is no such feed or note',
   method_not_allowed: 'the path does not take that method',
   timeout: 'the body came too slowly',

@@ -8,13 +8,10 @@ export const RESPONSE_HEADERS = {
   ETag: 'Names the content, for `If-None-Match`. Each content coding has its own.',
   'Last-Modified': 'The last change: a post, an edit, a deletion or new settings.',
   Location: 'The address of what was made, or where to go on.',
-  'Referrer-Policy': 'Addresses of this service are not told to others.',
   'Retry-After': 'How many seconds to wait before trying again.',
-  'Set-Cookie': 'Ends the session of the web pages.',
   Vary: 'The answer depends on these request headers.',
   'WWW-Authenticate': 'How to send the password of the instance: `Bearer`.',
   'X-Content-Type-Options': '`nosniff`: the body is what Content-Type says.',
-  'X-Frame-Options': 'The page must not be framed.',
   'X-Request-Id': 'Names the request in the log of the service.',
 } as const;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_FILES_PER_REQUEST } from '../config.ts';
 import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
 import { NOTE_CHANGES } from '../ingest/edit.ts';
-import { FEED_CHANGES, NEW_PASSWORD } from '../ingest/feed-settings.ts';
+import { FEED_CHANGES } from '../ingest/feed-settings.ts';
 import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
 
 const url = (text: string) => z.url().describe(text);
@@ -135,10 +135,12 @@ const feedChanges = described(FEED_CHANGES, {
 const noteChanges = described(NOTE_CHANGES, {
   title: 'At most 100 characters in one line; empty removes it.',
   alt: 'Alternative text of a picture, at most 500 characters in one line; empty removes it.',
+  tags: 'The tags, as in X-Note-Tags; an empty array removes them.',
 });
 
-const newPassword = described(NEW_PASSWORD, {
-  password: '1 to 256 printable ASCII characters, no space at either end.',
+/** The body of `PUT /api/v1/feeds/{feed}/password`. */
+export const NEW_PASSWORD = z.object({
+  password: text('1 to 256 printable ASCII characters, no space at either end.'),
 });
 
 const error = z.object({
@@ -161,8 +163,8 @@ const SCHEMAS = {
   ReadFeed: [readFeed, 'A feed, for everybody who may read it.'],
   JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
   FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
-  NoteChanges: [noteChanges, 'What to change of a note: at least one of the two.'],
-  NewPassword: [newPassword, 'The password a feed is to have from now on.'],
+  NoteChanges: [noteChanges, 'What to change of a note: at least one of them.'],
+  NewPassword: [NEW_PASSWORD, 'The password a feed is to have from now on.'],
   Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
   Error: [error, 'Why a request was refused.'],

@@ -1,39 +1,38 @@
 import { type Answer, json } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
-import { startPage } from '../web/start-page.ts';
-import { conditionalAnswers, type DescribedOperation, jsonAnswer } from './operation-docs.ts';
+import { loginPage, startPage } from '../web/start-page.ts';
+import type { DescribedOperation } from './operation.ts';
+import { jsonAnswer } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** What is about no feed. */
-export function serviceOperations({ serviceTitle, readiness }: OperationParts): DescribedOperation[] {
-  const page = startPage(serviceTitle);
+export function serviceOperations(parts: OperationParts): DescribedOperation[] {
+  const { serviceTitle, isLocked, readiness } = parts;
+  const start = startPage(serviceTitle);
+  const login = loginPage(serviceTitle);
   return [
     {
       id: 'startPage',
       method: 'GET',
       path: '/',
-      docs: {
-        tag: 'Service',
-        summary: 'The start page',
-        access: 'public',
-        parameters: ['ifNoneMatch'],
-        answers: conditionalAnswers({ 'text/html; charset=utf-8': 'text' }, 'A page.', [
-          'Content-Security-Policy',
-          'Referrer-Policy',
-          'X-Frame-Options',
-        ]),
-        refusals: [],
-      },
-      handle: (exchange) => page.answer(exchange),
+      access: 'page',
+      handle: (exchange) => start.answer(exchange),
+    },
+    {
+      id: 'loginPage',
+      method: 'GET',
+      path: '/login',
+      access: 'public',
+      handle: (exchange) => (isLocked ? login.answer(exchange) : TO_START),
     },
     {
       id: 'health',
       method: 'GET',
       path: '/health',
+      access: 'public',
       docs: {
         tag: 'Service',
         summary: 'Whether the process is alive',
-        access: 'public',
         answers: { 200: jsonAnswer('Status', 'It is: `ok`.') },
         refusals: [],
       },
@@ -43,10 +42,10 @@ export function serviceOperations({ serviceTitle, readiness }: OperationParts): 
       id: 'ready',
       method: 'GET',
       path: '/health/ready',
+      access: 'public',
       docs: {
         tag: 'Service',
         summary: 'Whether requests should come here',
-        access: 'public',
         answers: {
           200: jsonAnswer('Status', 'They should: `ready`.'),
           503: jsonAnswer('Status', 'Not now, and why: the service stops, or is without its storage.'),
@@ -58,31 +57,17 @@ export function serviceOperations({ serviceTitle, readiness }: OperationParts): 
         return json(obstacle === undefined ? 200 : 503, { status: obstacle ?? 'ready' });
       },
     },
-    {
-      id: 'logOut',
-      method: 'POST',
-      path: '/logout',
-      docs: {
-        tag: 'Service',
-        summary: 'Log out of the web pages',
-        description: 'Stores nothing.',
-        access: 'public',
-        answers: {
-          303: { description: 'To the start page.', headers: ['Cache-Control', 'Location', 'Set-Cookie'] },
-        },
-        refusals: [],
-      },
-      handle: () => LOGGED_OUT,
-    },
+    { id: 'logOut', method: 'POST', path: '/logout', access: 'public', handle: () => LOGGED_OUT },
   ];
 }
 
 /** Nothing is stored under this name: it is where the pages log out. */
-const LOGGED_OUT: Answer = {
-  status: 303,
-  headers: headers({
-    Location: '/',
-    'Set-Cookie': 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
-    'Cache-Control': 'private, no-store',
-  }),
-};
+const LOGGED_OUT = toStart({ 'Set-Cookie': 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax' });
+const TO_START = toStart({});
+
+function toStart(fields: Readonly<Record<string, string>>): Answer {
+  return {
+    status: 303,
+    headers: headers({ Location: '/', 'Cache-Control': 'private, no-store', ...fields }),
+  };
+}

@@ -108,6 +108,16 @@ export interface Caps {
   readonly images: number;
 }
 
+/** What one feed may hold when a write to it is decided. */
+export interface FeedLimits {
+  /** Markdown notes; 0 is no limit. */
+  readonly notes: number;
+  /** Picture notes; 0 is no limit. */
+  readonly images: number;
+  /** Why no picture may be added or replaced; undefined where pictures may be. */
+  readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
+}
+
 /** A place in a feed's order: everything strictly after it (older) is on the next page. */
 export interface Position {
   readonly createdAt: number;
@@ -185,12 +195,22 @@ export interface Storage {
    * @throws Refusal `taken` when the chosen read id belongs to another feed, or ever did to a deleted one;
    * `feed_limit`, `note_limit`, `image_limit`
    */
-  post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined>;
+  post(
+    name: FeedName,
+    notes: readonly NewNote[],
+    target: Target,
+    limits?: FeedLimits,
+  ): Promise<Feed | undefined>;
   /**
    * Gives a note other bytes; everything else of it stays. Undefined when there is no such note.
    * @throws Refusal `note_limit`, `image_limit` for notes that come with it
    */
-  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined>;
+  replace(
+    feed: AllowedFeed,
+    id: NoteId,
+    replacement: Replacement,
+    limits?: FeedLimits,
+  ): Promise<Note | undefined>;
   /** Changes what is kept beside a note's bytes. Undefined when there is no such note. */
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined>;
   /** Removes a note with its metadata; it is the title image no more. False when there is no such note. */

@@ -38,27 +38,28 @@ function create({ password, rateLimit = 3 }: Options = {}) {
 }
 
 /** A request that sends what is given. */
-function caller(sent: { authorization?: string; feed?: string; client?: string } = {}): Caller {
-  const fields: Record<string, string | undefined> = {
-    authorization: sent.authorization,
-    'x-feed-password': sent.feed,
+function caller(sent: { bearer?: string; feed?: string; client?: string } = {}): Caller {
+  return {
+    client: sent.client ?? '192.0.2.1',
+    requestId: 'a request',
+    bearer: sent.bearer,
+    feedPassword: sent.feed,
+    sender: undefined,
+    isAborted: false,
   };
-  return { client: sent.client ?? '192.0.2.1', header: (name) => fields[name] };
 }
 
 const bearer = (token: string, client?: string) =>
-  caller({ authorization: `Bearer ${token}`, ...(client !== undefined && { client }) });
+  caller({ bearer: token, ...(client !== undefined && { client }) });
 
 t.test('an open instance asks nobody', async (t) => {
   const { access } = create();
-  for (const who of [caller(), bearer('anything'), caller({ authorization: 'Basic eDp5' })])
-    t.doesNotThrow(() => access.instance(who));
+  for (const who of [caller(), bearer('anything')]) t.doesNotThrow(() => access.instance(who));
 });
 
 t.test('a locked instance lets in who has its password', async (t) => {
   const { access } = create({ password: 'instance word' });
-  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  '])
-    t.doesNotThrow(() => access.instance(caller({ authorization: `${scheme} instance word` })), scheme);
+  t.doesNotThrow(() => access.instance(bearer('instance word')));
 });
 
 t.test('a wrong instance password of any length is refused', async (t) => {
@@ -74,24 +75,12 @@ t.test('a wrong instance password of any length is refused', async (t) => {
     t.throws(() => access.instance(bearer(token)), { ...AUTH, message: /not the password/ });
 });
 
-const withoutToken = [
-  undefined,
-  '',
-  'Bearer',
-  'Bearer ',
-  'instance word',
-  'Basic instance word',
-  'xBearer instance word',
-];
-for (const authorization of withoutToken) {
-  t.test(`a missing instance password is refused and not counted: ${authorization}`, async (t) => {
-    const { access } = create({ password: 'instance word', rateLimit: 1 });
-    const who = caller(authorization === undefined ? {} : { authorization });
-    for (let i = 0; i < 5; i += 1)
-      t.throws(() => access.instance(who), { ...AUTH, message: /has a password/ });
-    t.doesNotThrow(() => access.instance(bearer('instance word')));
-  });
-}
+t.test('a missing instance password is refused and not counted', async (t) => {
+  const { access } = create({ password: 'instance word', rateLimit: 1 });
+  for (let i = 0; i < 5; i += 1)
+    t.throws(() => access.instance(caller()), { ...AUTH, message: /has a password/ });
+  t.doesNotThrow(() => access.instance(bearer('instance word')));
+});
 
 t.test('after too many wrong instance passwords the right one waits, of this client only', async (t) => {
   const { access, pass } = create({ password: 'instance word' });

@@ -3,15 +3,17 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type Method, type Route, Router } from '../../src/http/router.ts';
 
+const notReserved = ([feed]: readonly string[]) => feed !== 'r' && feed !== 'health';
 const table: Route[] = [
   { method: 'GET', path: '/' },
-  { method: 'POST', path: '/{feed}', overLiteral: true },
+  { method: 'POST', path: '/{feed}' },
   { method: 'GET', path: '/health' },
   { method: 'GET', path: '/health/ready' },
-  { method: 'GET', path: '/{feed}/{id}' },
-  { method: 'PUT', path: '/{feed}/{id}' },
+  { method: 'GET', path: '/{feed}/{id}', accepts: notReserved },
+  { method: 'PUT', path: '/{feed}/{id}', accepts: notReserved },
   { method: 'GET', path: '/{feed}/settings' },
-  { method: 'GET', path: '/r/{read_id}/{file}' },
+  { method: 'GET', path: '/r/{read_id}/{file}', accepts: ([, file = '']) => file.includes('.') },
+  { method: 'GET', path: '/r/{read_id}/{id}' },
   { method: 'GET', path: '/r/{read_id}/feed.xml' },
 ];
 const router = new Router(table);
@@ -26,6 +28,7 @@ const found: [method: string, path: string, route: string, parameters: string[]]
   ['POST', '/health', '/{feed}', ['health']],
   ['POST', '/r/', '/{feed}', ['r']],
   ['GET', '/garden/settings', '/{feed}/settings', ['garden']],
+  ['PUT', '/garden/settings', '/{feed}/{id}', ['garden', 'settings']],
   ['GET', '/garden/n1', '/{feed}/{id}', ['garden', 'n1']],
   ['GET', '/garden/a%20b%2Fc%25', '/{feed}/{id}', ['garden', 'a b/c%']],
   ['GET', '/garden/caf%C3%A9', '/{feed}/{id}', ['garden', 'café']],
@@ -33,6 +36,8 @@ const found: [method: string, path: string, route: string, parameters: string[]]
   ['GET', '/r/abc/feed.xml', '/r/{read_id}/feed.xml', ['abc']],
   ['GET', '/r/abc/feed%2exml', '/r/{read_id}/feed.xml', ['abc']],
   ['GET', '/r/abc/x.png', '/r/{read_id}/{file}', ['abc', 'x.png']],
+  ['GET', '/r/abc/x%2epng', '/r/{read_id}/{file}', ['abc', 'x.png']],
+  ['GET', '/r/abc/x', '/r/{read_id}/{id}', ['abc', 'x']],
 ];
 for (const [method, path, route, parameters] of found) {
   t.test(`${method} ${path} is ${route}`, async (t) => {
@@ -47,8 +52,10 @@ const missed: [method: string, path: string, allow: string[]][] = [
   ['POST', '/', ['GET']],
   ['GET', '/garden', ['POST']],
   ['DELETE', '/garden/n1', ['GET', 'PUT']],
-  ['PUT', '/garden/settings', ['GET']],
+  ['DELETE', '/garden/settings', ['GET', 'PUT']],
+  ['PATCH', '/health', ['POST', 'GET']],
   ['POST', '/health/ready', ['GET']],
+  ['PUT', '/health/other', []],
   ['PUT', '/r/abc/feed.xml', ['GET']],
   ['GET', '/r/abc', []],
   ['GET', '/r/abc/x/y', []],

@@ -201,10 +201,11 @@ t.test(
   'a list by name is never shown for another name, though the read id has gone over to it',
   async (t) => {
     const { reader } = counted();
+    const other = 'other' as FeedName;
     const here = request('http://notes.example');
-    const mine = await reader.namedList(here, FEED);
+    const mine = await reader.namedList(here, { name: FEED.name, feed: FEED });
     t.match(text(mine), '/key/');
-    const theirs = await reader.namedList(here, { ...FEED, name: 'other' as FeedName });
+    const theirs = await reader.namedList(here, { name: other, feed: { ...FEED, name: other } });
     t.notMatch(text(theirs), '/key/');
   },
 );

@@ -15,8 +15,8 @@ import { equal, deepEqual } from 'node:assert/strict';
 import { client } from './client/client.gen.ts';
 import { formDataBodySerializer } from './client/core/bodySerializer.gen.ts';
 import {
-  changeFeed, changeFeedPassword, changeNote, createNote, deleteFeed, deleteNote, file, getFeed, getNote,
-  listNotes, readFeed, readNotes, replaceNote, rss, type Created, type CreateNoteErrors, type CreateNoteResponses,
+  updateFeed, changeFeedPassword, patchNote, postNote, deleteFeed, deleteNote, file, getFeed, getNote,
+  listNotes, getReadFeed, listReadNotes, editNote, rss, type Created, type PostNoteErrors, type PostNoteResponses,
   type Note, type NoteForm,
 } from './client/index.ts';
 
@@ -27,7 +27,7 @@ client.setConfig({
   auth: ({ type }) => (type === 'http' ? 'instance password' : password),
 });
 
-const posted = await createNote({
+const posted = await postNote({
   path: { feed },
   body: '# Tulips',
   headers: { 'X-Note-Tags': 'spring', 'X-Note-Title*': "UTF-8''T%C3%BClips" },
@@ -36,7 +36,7 @@ equal(posted.response?.status, 201);
 const note: Created = posted.data!;
 const readId = note.read_url.split('/').at(-2)!;
 
-const second = await createNote({ path: { feed }, body: 'Second' });
+const second = await postNote({ path: { feed }, body: 'Second' });
 const page = await listNotes({ path: { feed }, query: { limit: 1 } });
 deepEqual(page.data?.notes.map(({ id }) => id), [second.data?.id]);
 const rest = await listNotes({ path: { feed }, query: { before: page.data?.next ?? '' } });
@@ -44,8 +44,8 @@ deepEqual(rest.data?.notes.map(({ title, tags }) => [title, tags]), [['T\\u00fcl
 
 const read: Note | undefined = (await getNote({ path: { feed, id: note.id } })).data;
 equal(read?.content, '# Tulips');
-equal((await replaceNote({ path: { feed, id: note.id }, body: 'New' })).data?.size, 3);
-equal((await changeNote({ path: { feed, id: note.id }, body: { title: 'Title' } })).data?.title, 'Title');
+equal((await editNote({ path: { feed, id: note.id }, body: 'New' })).data?.size, 3);
+equal((await patchNote({ path: { feed, id: note.id }, body: { title: 'Title' } })).data?.title, 'Title');
 
 // Its functions send what the description names first; a form goes through the client itself.
 const form: NoteForm = {
@@ -53,7 +53,7 @@ const form: NoteForm = {
   file: [new File(['GIF89a'], 'tulip 1.gif', { type: 'image/gif' })],
   'alt.tulip 1.gif': 'A tulip',
 };
-const pictured = await client.post<CreateNoteResponses, CreateNoteErrors>({
+const pictured = await client.post<PostNoteResponses, PostNoteErrors>({
   ...formDataBodySerializer,
   security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-Feed-Password', type: 'apiKey' }],
   url: '/api/v1/feeds/{feed}/notes',
@@ -64,9 +64,9 @@ const pictured = await client.post<CreateNoteResponses, CreateNoteErrors>({
 equal(pictured.response?.status, 201);
 const tulip: Created = pictured.data!.attachments![0]!;
 equal((await getNote({ path: { feed, id: tulip.id } })).data?.alt, 'A tulip');
-equal(await (await file({ path: { read_id: readId, file: tulip.file }, parseAs: 'text' })).data, 'GIF89a');
+equal(await (await file({ path: { readId, file: tulip.file }, parseAs: 'text' })).data, 'GIF89a');
 
-const changed = await changeFeed({ path: { feed }, body: { title: 'Garden', description: '' } });
+const changed = await updateFeed({ path: { feed }, body: { title: 'Garden', description: '' } });
 deepEqual([changed.data?.title, changed.data?.protected], ['Garden', true]);
 equal((await changeFeedPassword({ path: { feed }, body: { password: 'lily' } })).response?.status, 204);
 const refused = await getFeed({ path: { feed } });
@@ -75,10 +75,10 @@ equal(code, 'auth');
 password = 'lily';
 equal((await getFeed({ path: { feed } })).data?.name, feed);
 
-equal((await readFeed({ path: { read_id: readId } })).data?.title, 'Garden');
-equal((await readNotes({ path: { read_id: readId }, query: { tag: 'spring' } })).data?.notes.length, 1);
-equal(await (await file({ path: { read_id: readId, file: note.file }, parseAs: 'text' })).data, 'New');
-equal((await rss({ path: { read_id: readId }, parseAs: 'text' })).response?.status, 200);
+equal((await getReadFeed({ path: { readId } })).data?.title, 'Garden');
+equal((await listReadNotes({ path: { readId }, query: { tag: 'spring' } })).data?.notes.length, 1);
+equal(await (await file({ path: { readId, file: note.file }, parseAs: 'text' })).data, 'New');
+equal((await rss({ path: { readId }, parseAs: 'text' })).response?.status, 200);
 
 equal((await deleteNote({ path: { feed, id: note.id } })).response?.status, 204);
 equal((await getNote({ path: { feed, id: note.id } })).error?.code, 'not_found');
@@ -115,7 +115,7 @@ t.test('a generated client compiles and works', { skip }, async (t) => {
   await writeFile(join(dir, 'tsconfig.json'), JSON.stringify(TSCONFIG));
   const fixture = join(root, 'test/fixtures/generate-client.ts');
   await run(process.execPath, [fixture, document, join(dir, 'client')]);
-  t.match(await readFile(join(dir, 'client/sdk.gen.ts'), 'utf8'), 'export const createNote');
+  t.match(await readFile(join(dir, 'client/sdk.gen.ts'), 'utf8'), 'export const postNote');
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const compiled = await run(process.execPath, [tsc, '-p', dir]).catch((error) => error);
   t.equal(compiled.stdout, '');

@@ -25,11 +25,8 @@ async function answered(t: Test, request: DescribedRequest, code?: RefusalCode) 
 }
 
 t.test('the service itself', async (t) => {
-  for (const id of ['startPage', 'health', 'ready', 'openApi', 'metrics'])
-    await answered(t, { id, status: 200 });
-  await answered(t, { id: 'logOut', status: 303 });
-  for (const id of ['startPage', 'openApi'])
-    await answered(t, { id, status: 304, headers: { 'if-none-match': '*' } });
+  for (const id of ['health', 'ready', 'getOpenApi', 'metrics']) await answered(t, { id, status: 200 });
+  await answered(t, { id: 'getOpenApi', status: 304, headers: { 'if-none-match': '*' } });
 });
 
 let text: Record<string, string>;
@@ -39,19 +36,20 @@ let readId: string;
 t.test('posts', async (t) => {
   const rich = { 'x-note-title': 'A title', 'x-note-tags': 'a, b' };
   const post = { ...KEY, body: '# Hello', headers: { ...MARKDOWN, ...rich } };
-  text = (await answered(t, { id: 'createNote', status: 201, ...post })).json;
+  text = (await answered(t, { id: 'postNote', status: 201, ...post })).json;
   const named = {
     ...PNG,
     'x-note-title*': "UTF-8''caf%C3%A9",
     'x-note-alt': 'A cat',
     'x-note-name': 'cat.png',
   };
-  cat = (await answered(t, { id: 'postNote', status: 201, ...KEY, body: picture('png'), headers: named }))
-    .json;
+  cat = (
+    await answered(t, { id: 'postNoteByUrl', status: 201, ...KEY, body: picture('png'), headers: named })
+  ).json;
   readId = text.read_url!.split('/').at(-2)!;
   await answered(t, {
     ...SAFE,
-    id: 'postNote',
+    id: 'postNoteByUrl',
     status: 201,
     body: 'x',
     headers: { ...MARKDOWN, ...SAFE.headers },
@@ -69,13 +67,13 @@ t.test('posts', async (t) => {
   ];
   // A chosen read id has no capitals, so the one that is taken is chosen first.
   await answered(t, {
-    id: 'createNote',
+    id: 'postNote',
     status: 201,
     path: { feed: 'other' },
     body: 'x',
     headers: { ...MARKDOWN, 'x-read-id': readId.toLowerCase() },
   });
-  for (const id of ['postNote', 'createNote'])
+  for (const id of ['postNoteByUrl', 'postNote'])
     for (const [status, code, request] of refused)
       await answered(t, { id, status, ...KEY, body: 'x', headers: MARKDOWN, ...request }, code);
 });
@@ -96,7 +94,7 @@ t.test('notes by the name of their feed', async (t) => {
   await answered(t, { id: 'listNotes', status: 400, ...KEY, query: '?limit=0' }, 'invalid_request');
   await answered(t, { id: 'getNote', status: 304, ...note, headers: { 'if-none-match': '*' } });
   for (const each of [note, pictured]) await answered(t, { id: 'getNote', status: 200, ...each });
-  for (const id of ['replaceNote', 'replaceNoteByUrl']) {
+  for (const id of ['editNote', 'editNoteByUrl']) {
     const body = { body: 'New', headers: MARKDOWN };
     await answered(t, { id, status: 200, ...note, ...body });
     await answered(t, { id, status: 404, ...none, ...body }, 'not_found');
@@ -104,7 +102,7 @@ t.test('notes by the name of their feed', async (t) => {
     await answered(t, { id, status: 400, ...note, ...body, body: ' ' }, 'empty_note');
     await answered(t, { id, status: 413, ...note, ...body, body: 'x'.repeat(102_401) }, 'too_large');
   }
-  for (const id of ['changeNote', 'changeNoteByUrl']) {
+  for (const id of ['patchNote', 'patchNoteByUrl']) {
     const body = { body: '{"title": "New", "alt": "A cat"}', headers: json };
     await answered(t, { id, status: 200, ...pictured, ...body });
     await answered(t, { id, status: 400, ...note, ...body }, 'invalid_request');
@@ -124,7 +122,7 @@ t.test('forms', async (t) => {
   const form = (...parts: SentPart[]) => ({ headers: { 'content-type': FORM_TYPE }, body: formBody(parts) });
   const place = { path: { feed: 'forms' } };
   const made = [];
-  for (const id of ['postNote', 'createNote']) {
+  for (const id of ['postNoteByUrl', 'postNote']) {
     for (const [parts, count] of [
       [[field('text', 'a'), png, field('alt.a.png', 'A')], 1],
       [[field('text', 'a')], 0],
@@ -148,7 +146,7 @@ t.test('forms', async (t) => {
     await answered(t, { id, status: 400, ...place, ...described }, 'invalid_request');
   }
   const note = { path: { feed: 'forms', id: made[0].id } };
-  for (const id of ['replaceNote', 'replaceNoteByUrl']) {
+  for (const id of ['editNote', 'editNoteByUrl']) {
     const { json } = await answered(t, { id, status: 200, ...note, ...form(field('text', 'b'), png) });
     t.equal(json.attachments.length, 1);
     await answered(t, { id, status: 400, ...note, ...form(png) }, 'invalid_body');
@@ -161,7 +159,7 @@ t.test('feeds', async (t) => {
   await answered(t, { id: 'getFeed', status: 200, ...KEY });
   const { title, description, image } = { title: 'Title', description: 'What it is', image: cat.file };
   const put = (changes: object) => ({
-    id: 'changeFeed',
+    id: 'updateFeed',
     headers: { 'content-type': 'application/json' },
     ...KEY,
     body: JSON.stringify({ title, description, ...changes }),
@@ -184,7 +182,7 @@ t.test('feeds', async (t) => {
   );
   await answered(t, { id: 'changeFeedPassword', status: 409, ...KEY, ...password('x') }, 'feed_exists');
   await answered(t, { id: 'removeFeedPassword', status: 409, ...KEY }, 'feed_exists');
-  for (const id of ['getFeed', 'changeFeed', 'deleteFeed', 'changeFeedPassword', 'removeFeedPassword']) {
+  for (const id of ['getFeed', 'updateFeed', 'deleteFeed', 'changeFeedPassword', 'removeFeedPassword']) {
     await answered(t, { id, status: 404, path: { feed: 'none' } }, 'not_found');
     await answered(t, { id, status: 401, path: { feed: 'safe' } }, 'auth');
     await answered(t, { id, status: 400, path: { feed: 'Key' } }, 'invalid_feed');
@@ -193,18 +191,18 @@ t.test('feeds', async (t) => {
 });
 
 t.test('public reads', async (t) => {
-  const place = { read_id: readId, id: text.id!, file: cat.file! };
-  for (const id of ['readFeed', 'readNotes', 'readNote', 'rss', 'jsonFeed', 'file']) {
+  const place = { readId, id: text.id!, file: cat.file! };
+  for (const id of ['getReadFeed', 'listReadNotes', 'getReadNote', 'rss', 'jsonFeed', 'file']) {
     const { headers } = await answered(t, { id, status: 200, path: place });
     const known = { 'if-none-match': headers.get('etag')! };
     await answered(t, { id, status: 304, path: place, headers: known });
-    await answered(t, { id, status: 404, path: { ...place, read_id: 'x' } }, 'not_found');
+    await answered(t, { id, status: 404, path: { ...place, readId: 'x' } }, 'not_found');
   }
-  for (const id of ['readFeed', 'readNotes', 'rss', 'jsonFeed'])
-    await answered(t, { id, status: 200, path: { read_id: 'nobody-has-it' } });
-  for (const id of ['readNotes', 'rss', 'jsonFeed'])
+  for (const id of ['getReadFeed', 'listReadNotes', 'rss', 'jsonFeed'])
+    await answered(t, { id, status: 200, path: { readId: 'nobody-has-it' } });
+  for (const id of ['listReadNotes', 'rss', 'jsonFeed'])
     await answered(t, { id, status: 400, path: place, query: '?tag=*' }, 'invalid_request');
-  await answered(t, { id: 'readNote', status: 200, path: { ...place, id: cat.id! } });
+  await answered(t, { id: 'getReadNote', status: 200, path: { ...place, id: cat.id! } });
   await answered(t, { id: 'file', status: 200, path: { ...place, file: text.file! } });
   await answered(t, { id: 'file', status: 206, path: place, headers: { range: 'bytes=0-3' } });
   await answered(t, { id: 'file', status: 416, path: place, headers: { range: 'bytes=999-' } }, 'range');
@@ -236,7 +234,7 @@ t.test('limits', async (t) => {
     t.same(problems, []);
     t.match(reply, { status: request.status, json: { code } });
   };
-  const post = { id: 'createNote', ...KEY, body: 'x' };
+  const post = { id: 'postNote', ...KEY, body: 'x' };
   const pass = { authorization: 'Bearer instance' };
   await ask({ ...post, status: 403, body: picture('png'), headers: { ...PNG, ...pass } }, 'images_off');
   await ask({ ...post, status: 429, headers: { ...MARKDOWN, ...pass } }, 'rate_limited');
@@ -255,13 +253,13 @@ t.test('caps', async (t) => {
   const note = { path: { feed: 'key' }, body: 'x', headers: MARKDOWN };
   const pictured = { path: { feed: 'key' }, body: picture('png'), headers: PNG };
   for (const first of [note, pictured])
-    t.same((await other.ask({ id: 'createNote', status: 201, ...first })).problems, []);
+    t.same((await other.ask({ id: 'postNote', status: 201, ...first })).problems, []);
   for (const [request, code] of [
     [note, 'note_limit'],
     [pictured, 'image_limit'],
     [{ ...note, path: { feed: 'new' } }, 'feed_limit'],
   ] as const) {
-    const { reply, problems } = await other.ask({ id: 'createNote', status: 507, ...request });
+    const { reply, problems } = await other.ask({ id: 'postNote', status: 507, ...request });
     t.same(problems, []);
     t.match(reply, { status: 507, json: { code } });
   }

@@ -89,8 +89,9 @@ t.test('every reference leads somewhere, and every component is referred to', as
       t.ok(references.has(`#/components/${kind}/${key}`), `${kind} ${key}`);
 });
 
-t.test('every operation of the table is there, and no other', async (t) => {
-  const inTable = table.map(({ id, method, path }) => `${id} ${method.toLowerCase()} ${path}`).sort();
+t.test('every operation of the table is there but for pages, and no other', async (t) => {
+  const documented = table.filter(({ docs }) => docs !== undefined);
+  const inTable = documented.map(({ id, method, path }) => `${id} ${method.toLowerCase()} ${path}`).sort();
   const inDocument = described.map(
     ({ method, path, operation }) => `${operation.operationId} ${method} ${path}`,
   );

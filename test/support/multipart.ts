@@ -1,10 +1,11 @@
+import { Refusal } from '../../src/refusals.ts';
 import {
   type Multipart,
   type MultipartRequest,
   type MultipartRules,
   readMultipart,
-} from '../../src/ingest/multipart.ts';
-import { Refusal } from '../../src/refusals.ts';
+} from '../../src/requests/multipart.ts';
+import { NO_LIMITS } from './storing.ts';
 
 export const BOUNDARY = '----a-Boundary';
 export const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
@@ -87,7 +88,7 @@ export class PiecewiseRequest implements MultipartRequest {
 }
 
 /** Small limits, for tests of the reader. */
-export const RULES: MultipartRules = { maxImageBytes: 1000, imageUploads: true };
+export const RULES: MultipartRules = { maxImageBytes: 1000, limits: NO_LIMITS };
 
 /** Reads a form of these parts. */
 export function read(parts: readonly SentPart[], rules: MultipartRules = RULES): Promise<Multipart> {

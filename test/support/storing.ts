@@ -3,6 +3,7 @@ import type {
   Caps,
   Feed,
   FeedCreation,
+  FeedLimits,
   FeedSettings,
   NewNote,
   NoteMeta,
@@ -11,6 +12,7 @@ import type {
   Target,
 } from '../../src/storage/storage.ts';
 
+export const NO_LIMITS: FeedLimits = { notes: 0, images: 0 };
 /** No limits. */
 export const NO_CAPS: Caps = { feeds: 0, notes: 0, images: 0 };
 /** A feed that exists and has no password. */

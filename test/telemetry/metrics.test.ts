@@ -3,7 +3,7 @@ import type { Operation } from '../../src/http/exchange.ts';
 import type { Outcome } from '../../src/http/transaction.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 
-const FILE = { id: 'file', method: 'GET', path: '/r/{read_id}/{file}' } as Operation;
+const FILE = { id: 'file', method: 'GET', path: '/r/{readId}/{file}' } as Operation;
 const READ: Outcome = {
   request: { requestId: '0123456789abcdef' },
   operation: FILE,

@@ -6,7 +6,7 @@ import { collectedLog } from '../support/collected-log.ts';
 /** A read of a file, as the front end tells of it. */
 const READ: Outcome = {
   request: { requestId: '0123456789abcdef' },
-  operation: { id: 'file', method: 'GET', path: '/r/{read_id}/{file}', handle: () => t.fail() as never },
+  operation: { id: 'file', method: 'GET', path: '/r/{readId}/{file}', handle: () => t.fail() as never },
   method: 'GET',
   status: 200,
   ms: 1.23456,
@@ -27,7 +27,7 @@ t.test('a request is one line, with its id and the pattern of its route', async 
       msg: 'request',
       request: '0123456789abcdef',
       method: 'GET',
-      route: '/r/{read_id}/{file}',
+      route: '/r/{readId}/{file}',
       status: 200,
       ms: 1.235,
       bytes: 10,

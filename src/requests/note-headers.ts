@@ -1,13 +1,10 @@
 import { decodeExtended, decodeWords } from '../feeds/header-text.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { parseTags } from '../feeds/tags.ts';
-import { oneLine, pictureName } from '../feeds/text.ts';
+import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { NoteMeta } from '../storage/storage.ts';
-
-/** Longest alternative text of a picture, in characters. */
-export const ALT_LENGTH = 500;
 
 /** Where headers come from, by lower-case name. */
 export interface HeaderSource {
@@ -35,13 +32,21 @@ export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
  * @throws Refusal `invalid_request` for a value that breaks its rule, and for what parts of the form say
  */
 export function formHeaders(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
+  refusePictureHeaders(source);
+  return titleAndTags(source);
+}
+
+/**
+ * Refuses the headers that speak of the one picture that is the body, in a request with a form.
+ * @throws Refusal `invalid_request`
+ */
+export function refusePictureHeaders(source: HeaderSource): void {
   for (const name of ['X-Note-Alt', 'X-Note-Name'])
     if (textHeader(source, name) !== undefined)
       throw new Refusal(
         'invalid_request',
         `${name} belongs to a picture posted on its own; a form says it in alt.<file name> and the file name.`,
       );
-  return titleAndTags(source);
 }
 
 function titleAndTags(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {

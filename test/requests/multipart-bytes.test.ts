@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Multipart, type MultipartRules, readMultipart } from '../../src/ingest/multipart.ts';
 import { Refusal } from '../../src/refusals.ts';
+import { type Multipart, type MultipartRules, readMultipart } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,
   FORM_TYPE,
@@ -13,9 +13,10 @@ import {
   PiecewiseRequest,
   type SentPart,
 } from '../support/multipart.ts';
+import { NO_LIMITS } from '../support/storing.ts';
 import { WIRE_FORMS } from '../support/wire-forms.ts';
 
-const RULES: MultipartRules = { maxImageBytes: 4_000, imageUploads: true };
+const RULES: MultipartRules = { maxImageBytes: 4_000, limits: NO_LIMITS };
 
 /** What became of a body, to be compared. */
 async function outcome(body: Uint8Array, sizes?: readonly number[], type = FORM_TYPE): Promise<unknown> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { noteHeaders } from '../../src/ingest/note-headers.ts';
+import { noteHeaders } from '../../src/requests/note-headers.ts';
 
 const from = (fields: Record<string, string>) => ({ header: (name: string) => fields[name] });
 const none = { title: undefined, alt: undefined, name: undefined, tags: [] as string[] };

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { MAX_TEXT_BYTES } from '../../src/config.ts';
-import { type MultipartRequest, readMultipart } from '../../src/ingest/multipart.ts';
+import { type MultipartRequest, readMultipart } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,
   FORM_TYPE,

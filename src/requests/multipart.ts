@@ -2,13 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../config.ts';
 import { fileNameFault, shownFileName } from '../feeds/file-names.ts';
 import type { PictureType } from '../feeds/note-types.ts';
-import { oneLine } from '../feeds/text.ts';
-import { Refusal, type RefusalCode } from '../refusals.ts';
+import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
+import { picturesRefusal } from '../ingest/feed-limits.ts';
+import { attachment, attachmentRefusal, blaming } from '../ingest/submission.ts';
+import { Refusal } from '../refusals.ts';
+import type { FeedLimits } from '../storage/storage.ts';
 import { ArrivingBody } from './arriving-body.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
 import { MultipartParser, type OpenPart } from './multipart-parser.ts';
-import { refuseBlank } from './note-body.ts';
-import { ALT_LENGTH, type HeaderSource } from './note-headers.ts';
+import type { HeaderSource } from './note-headers.ts';
 import type { PartHeader } from './part-header.ts';
 
 /** The most bytes of an alternative text that are read; what of them is too long is found afterwards. */
@@ -28,7 +30,7 @@ export interface MultipartRequest extends HeaderSource {
 
 export interface MultipartRules {
   readonly maxImageBytes: number;
-  readonly imageUploads: boolean;
+  readonly limits: FeedLimits;
 }
 
 /** A picture of a multipart request. Its signature has not been looked at. */
@@ -42,7 +44,7 @@ export interface Attachment {
 
 /** What a multipart request brings: a text, pictures, or both. */
 export interface Multipart {
-  /** UTF-8; blank only with pictures. Valid until the request is over. */
+  /** UTF-8. Valid until the request is over. */
   readonly text: Uint8Array | undefined;
   /** In the order in which they arrived. */
   readonly pictures: readonly Attachment[];
@@ -61,7 +63,7 @@ export function admitMultipart(request: MultipartRequest, { maxImageBytes }: Mul
 /**
  * Reads a multipart request (spec.md, "Multipart parts"). What is wrong is refused as soon as it has arrived; nothing
  * after it is looked at.
- * @throws Refusal `invalid_body`, `empty_note`, `images_off`, `too_large`, `unsupported_type`; what `body` throws
+ * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`; what `body` throws
  */
 export async function readMultipart(request: MultipartRequest, rules: MultipartRules): Promise<Multipart> {
   const form = new Form(rules);
@@ -72,11 +74,6 @@ export async function readMultipart(request: MultipartRequest, rules: MultipartR
   for await (const piece of new ArrivingBody((onPiece) => request.body(limit, onPiece))) parser.write(piece);
   await parser.end();
   return form.finish();
-}
-
-/** A refusal that names a picture, for example `attachment "a.png": there are two files of this name.` */
-export function attachmentRefusal(name: string, reason: string, code: RefusalCode = 'invalid_body'): Refusal {
-  return new Refusal(code, `${subject(name)} ${reason}.`);
 }
 
 type File = Omit<Attachment, 'alt'>;
@@ -110,17 +107,15 @@ class Form {
       if (!this.#files.has(name))
         throw attachmentRefusal(name, 'there is an alternative text, but no file of this name');
     const pictures = [...this.#files].map(([name, file]) => ({ ...file!, alt: this.#alts.get(name) }));
-    if (pictures.length === 0) {
-      if (text === undefined) throw invalid('There is nothing to post: neither a text nor a file.');
-      refuseBlank(text);
-    }
+    if (pictures.length === 0 && text === undefined)
+      throw invalid('There is nothing to post: neither a text nor a file.');
     return { text, pictures };
   }
 
   #beginText({ fileName, type }: PartHeader): OpenPart {
     if (this.#hasText) throw invalid('There is more than one text.');
     if (!isTextPartType(type, fileName !== undefined))
-      throw invalid('The text must be of the type text/markdown (in UTF-8), or of none.');
+      throw new Refusal('unsupported_type', 'text: its type must be text/markdown (in UTF-8), or none.');
     this.#hasText = true;
     return {
       limit: MAX_TEXT_BYTES,
@@ -133,8 +128,8 @@ class Form {
   }
 
   #beginFile({ fileName: name = '', type: contentType }: PartHeader): OpenPart {
-    const { imageUploads, maxImageBytes } = this.#rules;
-    if (!imageUploads) throw new Refusal('images_off', 'This instance takes no pictures.');
+    const { limits, maxImageBytes } = this.#rules;
+    if (limits.picturesRefused !== undefined) throw blaming(name, picturesRefusal(limits.picturesRefused));
     if (this.#files.size === MAX_FILES_PER_REQUEST) throw tooMany('files');
     refuseName(name);
     if (this.#files.has(name)) throw attachmentRefusal(name, 'there are two files of this name');
@@ -148,7 +143,7 @@ class Form {
     this.#files.set(name, undefined);
     return {
       limit: maxImageBytes,
-      tooLarge: () => tooLarge(`${subject(name)} a picture`, maxImageBytes),
+      tooLarge: () => tooLarge(`${attachment(name)} a picture`, maxImageBytes),
       complete: (bytes) => this.#files.set(name, { name, type, bytes }),
     };
   }
@@ -158,7 +153,7 @@ class Form {
     refuseName(name);
     if (this.#alts.has(name)) throw attachmentRefusal(name, 'there are two alternative texts');
     this.#alts.set(name, undefined);
-    const field = `${subject(name)} the alternative text`;
+    const field = `${attachment(name)} the alternative text`;
     return {
       limit: MAX_ALT_BYTES,
       tooLarge: () => invalid(`${field} must be at most ${ALT_LENGTH} characters long.`),
@@ -174,10 +169,6 @@ class Form {
 function refuseName(name: string): void {
   const fault = fileNameFault(name);
   if (fault !== undefined) throw attachmentRefusal(name, fault);
-}
-
-function subject(name: string): string {
-  return `attachment "${shownFileName(name)}":`;
 }
 
 function tooMany(what: string): Refusal {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { boundaryOf, isMultipart, isTextPartType, noteTypeOf } from '../../src/ingest/content-type.ts';
+import { boundaryOf, isMultipart, isTextPartType, noteTypeOf } from '../../src/requests/content-type.ts';
 
 const taken: [contentType: string, type: string][] = [
   ['text/markdown', 'md'],

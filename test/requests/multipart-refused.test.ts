@@ -1,7 +1,7 @@
 /** What readers of multipart bodies refuse, and what they say. */
 import t from 'tap';
 import { MAX_TEXT_BYTES } from '../../src/config.ts';
-import { readMultipart } from '../../src/ingest/multipart.ts';
+import { readMultipart } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,
   field,
@@ -15,23 +15,27 @@ import {
   type SentPart,
   textOf,
 } from '../support/multipart.ts';
+import { NO_LIMITS } from '../support/storing.ts';
 
 const disposition = (rest: string): SentPart => ({ header: `Content-Disposition: ${rest}`, content: '' });
 
 const refused: [what: string, parts: readonly SentPart[], code: string, message: RegExp][] = [
   ['no part', [], 'invalid_body', /nothing to post/],
-  ['a blank text', [field('text', ' \t\r\n\ufeff')], 'empty_note', /empty/],
-  ['an empty text', [field('text', '')], 'empty_note', /empty/],
   ['two texts', [field('text', 'a'), field('text', 'b')], 'invalid_body', /more than one text/],
   ['a text in Latin-1', [field('text', Buffer.from('gr\xf6\xdfe', 'latin1'))], 'invalid_body', /not UTF-8/],
-  ['a text file of plain text', [file('text', 'a', 'text/plain', 'a')], 'invalid_body', /text\/markdown/],
+  [
+    'a text file of plain text',
+    [file('text', 'a', 'text/plain', 'a')],
+    'unsupported_type',
+    /^text: .*text\/markdown/,
+  ],
   [
     'a text of another charset',
     [file('text', 'a', 'text/markdown; charset=latin1', 'a')],
-    'invalid_body',
+    'unsupported_type',
     /UTF-8/,
   ],
-  ['a picture as text', [file('text', 'a', 'image/png', 'a')], 'invalid_body', /text\/markdown/],
+  ['a picture as text', [file('text', 'a', 'image/png', 'a')], 'unsupported_type', /^text: .*text\/markdown/],
   ['a text too large', [field('text', Buffer.alloc(MAX_TEXT_BYTES + 1, 'a'))], 'too_large', /text .* 102400/],
   ['a picture too large', [png('a', Buffer.alloc(1001))], 'too_large', /^attachment "a": .* 1000 bytes/],
   ['another part', [field('title', 'a')], 'invalid_body', /^The part "title" is none of text, file/],
@@ -171,9 +175,10 @@ t.test('refused: a file name that is not UTF-8', async (t) => {
 });
 
 t.test('pictures are refused where they are off, texts are not', async (t) => {
-  const off = { ...RULES, imageUploads: false };
+  const off = { ...RULES, limits: { ...NO_LIMITS, picturesRefused: 'images_off' as const } };
   await t.rejects(read([field('text', 'a'), file('file', '/', 'image/svg+xml', '')], off), {
     code: 'images_off',
+    message: /^attachment "\ufffd": this instance takes no pictures\.$/,
   });
   t.equal(textOf((await read([field('text', 'a')], off)).text), 'a');
 });

@@ -9,17 +9,29 @@ export interface JsonRequest {
   body(limit: number): Promise<Uint8Array>;
 }
 
+/** What a member must be, by the name that the validator has for it. */
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+};
+
 /**
  * The JSON value a request brings, in the shape of `schema`; members it does not know are ignored.
  * @throws Refusal `too_large`; `invalid_body` with the first thing that is wrong
  */
 export async function jsonBody<T>(request: JsonRequest, schema: z.ZodType<T>): Promise<T> {
-  const bytes = await request.body(MAX_JSON_BYTES);
-  const result = schema.safeParse(parse(bytes));
+  const result = schema.safeParse(parse(await request.body(MAX_JSON_BYTES)));
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = issue?.path.join('.') ?? '';
-  throw new Refusal('invalid_body', `The body${where && ` has a wrong "${where}"`}: ${issue?.message}.`);
+  throw new Refusal('invalid_body', `${sentenceOf(result.error.issues[0]!)}.`);
+}
+
+/** In our own words, because the validator's may change with its version. */
+function sentenceOf({ path, ...issue }: z.core.$ZodIssue): string {
+  const expected = issue.code === 'invalid_type' ? KINDS[issue.expected] : undefined;
+  if (path.length === 0) return `The body must be ${expected ?? 'another value'} in JSON`;
+  return `The member "${path.join('.')}" of the body must be ${expected ?? 'another value'}`;
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -1,0 +1,83 @@
+import type { Access } from '../access/access.ts';
+import type { Guard } from '../access/guard.ts';
+import type { Answer } from '../http/answer.ts';
+import type { Exchange, Operation } from '../http/exchange.ts';
+import { headers } from '../http/headers.ts';
+import { Refusal } from '../refusals.ts';
+import { RequestCaller } from '../requests/caller.ts';
+import { errorPage } from '../web/error-page.ts';
+import type { DescribedOperation } from './operation.ts';
+
+export interface AdmissionParts {
+  readonly access: Access;
+  readonly guard: Guard;
+}
+
+/** The operation as the front end runs it: it lets in only who may, and renders refusals in its own way. */
+export function admitting(operation: DescribedOperation, parts: AdmissionParts): Operation {
+  const { id, method, path, accepts, cors } = operation;
+  return {
+    id,
+    method,
+    path,
+    ...(accepts && { accepts }),
+    ...(cors && { cors }),
+    ...(operation.access === 'page' && { refuse: errorPage }),
+    handle: handlerOf(operation, parts),
+  };
+}
+
+function handlerOf(operation: DescribedOperation, { access, guard }: AdmissionParts): Operation['handle'] {
+  switch (operation.access) {
+    case 'public':
+      return (exchange) => operation.handle(exchange);
+    case 'page':
+      return (exchange) => (access.isOpen() ? operation.handle(exchange) : toLogin(exchange));
+    case 'metrics':
+      return (exchange) => {
+        access.metrics(new RequestCaller(exchange));
+        return operation.handle(exchange);
+      };
+    case 'reader':
+      return async (exchange) => {
+        const admitted = admittedBy(exchange);
+        const named = await guard.reader(admitted.caller, exchange.parameter(0));
+        return operation.handle(exchange, { ...named, ...admitted });
+      };
+    case 'poster':
+      return async (exchange) => {
+        const admitted = admittedBy(exchange);
+        refuseForeign(exchange);
+        const named = await guard.poster(admitted.caller, exchange.parameter(0));
+        return operation.handle(exchange, { ...named, ...admitted });
+      };
+    case 'writer':
+      return async (exchange) => {
+        const admitted = admittedBy(exchange);
+        refuseForeign(exchange);
+        const feed = await guard.writer(admitted.caller, exchange.parameter(0));
+        return operation.handle(exchange, { feed, ...admitted });
+      };
+  }
+}
+
+/** A request whose Host gives no base for links is refused before anything is changed. */
+function admittedBy(exchange: Exchange) {
+  return { caller: new RequestCaller(exchange), base: exchange.base };
+}
+
+/** Another site's page must not write to an instance in its visitor's network. */
+function refuseForeign(exchange: Exchange): void {
+  if (exchange.header('sec-fetch-site') === 'cross-site')
+    throw new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
+}
+
+function toLogin({ path }: Exchange): Answer {
+  return {
+    status: 303,
+    headers: headers({
+      Location: `/login?next=${encodeURIComponent(path)}`,
+      'Cache-Control': 'private, no-store',
+    }),
+  };
+}

@@ -1,0 +1,27 @@
+import { type Answer, refusalAnswer } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { headers } from '../http/headers.ts';
+import { escapeHtml } from '../read/html.ts';
+import type { Refusal } from '../refusals.ts';
+import { PAGE_FIELDS, page } from './page.ts';
+
+const VARY = headers({ Vary: 'Accept' });
+
+/** The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8). */
+export function errorPage(refusal: Refusal, exchange: Exchange): Answer {
+  const { status, code, message } = refusal;
+  if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) {
+    const answer = refusalAnswer(refusal);
+    return { ...answer, headers: answer.headers.and(VARY) };
+  }
+  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...refusal.headers };
+  return {
+    status,
+    code,
+    headers: headers(fields).and(VARY),
+    body: page(
+      'This did not work',
+      `<p>${escapeHtml(message)}</p>\n<p><a href="/">To the start page</a></p>`,
+    ),
+  };
+}

@@ -1,0 +1,29 @@
+import t from 'tap';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { RequestCaller } from '../../src/requests/caller.ts';
+
+const bearerOf = (authorization: string | undefined) =>
+  new RequestCaller({
+    header: (name: string) => (name === 'authorization' ? authorization : undefined),
+  } as Exchange).bearer;
+
+for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
+  t.test(`${scheme} brings a token`, async (t) => {
+    t.equal(bearerOf(`${scheme} instance word`), 'instance word');
+  });
+}
+
+const without = [
+  undefined,
+  '',
+  'Bearer',
+  'Bearer ',
+  'instance word',
+  'Basic instance word',
+  'xBearer instance word',
+];
+for (const authorization of without) {
+  t.test(`no token: ${authorization}`, async (t) => {
+    t.equal(bearerOf(authorization), undefined);
+  });
+}
