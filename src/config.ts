@@ -16,6 +16,7 @@ import {
   urlTemplate,
 } from './setting-kinds.ts';
 import { LOG_LEVELS } from './telemetry/log.ts';
+import { unknownSettings } from './unknown-settings.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -106,6 +107,14 @@ const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[]
   ['licenses', ['SERVICE_LICENSE_PUBLIC_KEY', 'SERVICE_LICENSE_URL']],
 ];
 
+const KNOWN_NAMES = [
+  ...Object.values(SETTINGS).map(({ name }) => name),
+  ...NOT_YET.flatMap(([, names]) => names),
+];
+
+/** Whoever knows one of these must not know another one by it. */
+const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken'] as const;
+
 /** Where the databases are. */
 const PLACES = { sqlite: 'file', postgres: 'server' } as const;
 
@@ -132,19 +141,26 @@ export function readConfig(env: Environment): Config {
   const { values: config, problems } = readEach(env, Object.keys(SETTINGS) as (keyof Config)[]);
   problems.push(
     ...settingsOfLaterVersions(env),
+    ...unknownSettings(env, KNOWN_NAMES),
     ...databaseProblems(env, config),
+    ...databaseSecretProblems(env, config),
+    ...equalSecretProblems(config),
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
   );
-  if (problems.length > 0) throw new ConfigError(problems);
-  return config;
+  return usable(config, problems);
 }
 
 /** Reads some settings without a look at the others. Throws `ConfigError` when one of them cannot be used. */
 export function readSome<M extends keyof Config>(env: Environment, members: readonly M[]): Pick<Config, M> {
   const { values, problems } = readEach(env, members);
-  if (problems.length > 0) throw new ConfigError(problems);
-  return values;
+  return usable(values, problems);
+}
+
+/** Reads where the notes are, without a look at the other settings. Throws `ConfigError` when they contradict. */
+export function readPlace(env: Environment): Pick<Config, 'storage' | 'database' | 'dataDir'> {
+  const { values, problems } = readEach(env, ['storage', 'database', 'dataDir']);
+  return usable(values, [...problems, ...databaseProblems(env, values)]);
 }
 
 /** The largest body a request may have: a multipart post with a text and ten pictures (spec.md, "Limits"). */
@@ -167,6 +183,11 @@ function readEach<M extends keyof Config>(
   return { values: Object.freeze(Object.fromEntries(values)), problems };
 }
 
+function usable<T>(values: T, problems: readonly string[]): T {
+  if (problems.length > 0) throw new ConfigError(problems);
+  return values;
+}
+
 function settingsOfLaterVersions(env: Environment): string[] {
   return NOT_YET.flatMap(([lacking, names]) =>
     names
@@ -175,7 +196,10 @@ function settingsOfLaterVersions(env: Environment): string[] {
   );
 }
 
-function databaseProblems(env: Environment, { storage, database }: Config): string[] {
+function databaseProblems(
+  env: Environment,
+  { storage, database }: Pick<Config, 'storage' | 'database'>,
+): string[] {
   if (storage === 'fs') {
     if (database === undefined) return [];
     return ['SERVICE_DATABASE_URL must not be set where SERVICE_STORAGE is fs, which has no database'];
@@ -187,9 +211,25 @@ function databaseProblems(env: Environment, { storage, database }: Config): stri
     problems.push(
       `SERVICE_DATABASE_URL must be a ${storage === 'sqlite' ? 'file' : 'postgres'}: URL where SERVICE_STORAGE is ${storage}`,
     );
-  if (!isSet(env, 'SERVICE_SECRET'))
-    problems.push(`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`);
   return problems;
+}
+
+function databaseSecretProblems(env: Environment, { storage }: Config): string[] {
+  if (storage === 'fs' || isSet(env, 'SERVICE_SECRET')) return [];
+  return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
+}
+
+function equalSecretProblems(config: Config): string[] {
+  const set = SECRETS.flatMap((member) => {
+    const value = config[member];
+    return value === undefined ? [] : [{ name: SETTINGS[member].name, bytes: Buffer.from(value) }];
+  });
+  return set.flatMap(({ name, bytes }, i) =>
+    set
+      .slice(i + 1)
+      .filter((other) => other.bytes.equals(bytes))
+      .map((other) => `${name} and ${other.name} must not be equal`),
+  );
 }
 
 function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Config): string[] {

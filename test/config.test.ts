@@ -221,3 +221,67 @@ t.test('a value from a file', async (t) => {
     'PORT and PORT_FILE must not both be set',
   ]);
 });
+
+t.test('a SERVICE_ variable that is no setting is named beside the nearest one', async (t) => {
+  for (const [name, nearest] of [
+    ['SERVICE_PASWORD', 'SERVICE_PASSWORD'],
+    ['SERVICE_PASWORD_FILE', 'SERVICE_PASSWORD_FILE'],
+    ['SERVICE_password', 'SERVICE_PASSWORD'],
+    ['SERVICE_MAX_FEED', 'SERVICE_MAX_FEEDS'],
+    ['SERVICE_DATA_DIR', 'DATA_DIR'],
+    ['SERVICE_PORT', 'PORT'],
+    ['SERVICE_S3_BUCKT', 'SERVICE_S3_BUCKET'],
+  ] as const)
+    t.strictSame(problems({ [name]: 'hush' }), [
+      `${name} is no setting of this service; the nearest one is ${nearest}`,
+    ]);
+  t.match(problems({ SERVICE_PASWORD: 'hush', PORT: 'x', SERVICE_TITEL: 'x' }).toSorted(), [
+    /^PORT must be/,
+    /^SERVICE_PASWORD is no setting/,
+    /^SERVICE_TITEL is no setting/,
+  ]);
+  t.strictSame(problems({ SERVICE_PASWORD: '', SERVICES: 'x', MY_SERVICE_PASWORD: 'x' }), []);
+});
+
+t.test(
+  'what Kubernetes says of a Service called "service" or "service-b" is no misspelled setting',
+  async (t) => {
+    const injected = {
+      SERVICE_HOST: '10.0.0.1',
+      SERVICE_PORT: '80',
+      SERVICE_PORT_HTTP: '80',
+      PORT: 'tcp://10.0.0.1:80',
+      PORT_80_TCP: 'tcp://10.0.0.1:80',
+      PORT_80_TCP_PROTO: 'tcp',
+      PORT_80_TCP_PORT: '80',
+      PORT_80_TCP_ADDR: '10.0.0.1',
+    };
+    for (const service of ['SERVICE', 'SERVICE_B'])
+      for (const [name, value] of Object.entries(injected))
+        t.strictSame(problems({ [`${service}_${name}`]: value }), [], name);
+  },
+);
+
+t.test('secrets that are equal to one another', async (t) => {
+  const env = {
+    SERVICE_PASSWORD: 'p'.repeat(32),
+    SERVICE_OPERATOR_TOKEN: 'o'.repeat(32),
+    SERVICE_METRICS_TOKEN: 'm'.repeat(32),
+    SERVICE_SECRET: 's'.repeat(32),
+  };
+  t.strictSame(problems(env), []);
+  const names = Object.keys(env);
+  for (const one of names)
+    for (const other of names.filter((name) => name !== one)) {
+      const equal = { ...env, [one]: 'x'.repeat(32), [other]: 'x'.repeat(32) };
+      const [problem = '', ...more] = problems(equal);
+      t.match(problem, /^\w+ and \w+ must not be equal$/);
+      t.ok(problem.includes(one) && problem.includes(other), problem);
+      t.strictSame(more, []);
+    }
+  const file = join(t.testdir({ token: `${'p'.repeat(32)}\n` }), 'token');
+  const { SERVICE_METRICS_TOKEN: _, ...others } = env;
+  t.strictSame(problems({ ...others, SERVICE_METRICS_TOKEN_FILE: file }), [
+    'SERVICE_PASSWORD and SERVICE_METRICS_TOKEN must not be equal',
+  ]);
+});
