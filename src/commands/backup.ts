@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readConfig } from '../config.ts';
+import { readPlace } from '../config.ts';
 import type { Environment } from '../setting.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
 import { databasePath } from '../storage/sqlite/database-path.ts';
@@ -29,9 +29,9 @@ export async function backup(args: readonly string[], env: Environment): Promise
     return 0;
   }
   if (!target || target.startsWith('-') || more.length > 0) throw new WrongArguments();
-  const config = readConfig(env);
-  if (config.storage !== 'sqlite') {
-    process.stderr.write(`${INSTEAD[config.storage]}\n`);
+  const place = readPlace(env);
+  if (place.storage !== 'sqlite') {
+    process.stderr.write(`${INSTEAD[place.storage]}\n`);
     return 1;
   }
   let isAsked = true;
@@ -40,7 +40,7 @@ export async function backup(args: readonly string[], env: Environment): Promise
       isAsked = false;
     });
   }
-  await backUp(databasePath(config), target, () => isAsked);
+  await backUp(databasePath(place), target, () => isAsked);
   process.stdout.write(`The backup is in ${resolve(target)} (${statSync(target).size} bytes).\n`);
   return 0;
 }

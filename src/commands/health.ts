@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { readConfig } from '../config.ts';
+import { readSome } from '../config.ts';
 import type { Environment } from '../setting.ts';
 import { WrongArguments } from './wrong-arguments.ts';
 
@@ -17,7 +17,7 @@ const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::
  */
 export async function health(args: readonly string[], env: Environment): Promise<number> {
   if (args.length > 0) throw new WrongArguments();
-  const { host, port } = readConfig(env);
+  const { host, port } = readSome(env, ['host', 'port']);
   const address = LOOPBACK[host] ?? host;
   const obstacle = await ask(`http://${address.includes(':') ? `[${address}]` : address}:${port}`);
   if (obstacle === undefined) process.stdout.write('The service is ready.\n');

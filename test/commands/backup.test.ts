@@ -191,8 +191,15 @@ t.test('what cannot be copied is said in one line', async (t) => {
   writeFileSync(join(folder, 'notefeed.db'), '');
   t.match(await says(folder, target), /^The database is not one of this service/);
   t.equal(await says(service.dir, join(folder, 'none', 'copy.db')), 'The backup cannot be made (ENOENT).\n');
-  t.match(await says(service.dir, target, { SERVICE_STORAGE: 'sqlite' }), /^SERVICE_SECRET must be set/);
+  const contradicting = { SERVICE_STORAGE: 'sqlite', SERVICE_DATABASE_URL: 'postgres://u:hush@localhost/n' };
+  t.match(await says(service.dir, target, contradicting), /^SERVICE_DATABASE_URL must be a file: URL/);
   t.notOk(existsSync(target));
+});
+
+t.test('a backup needs no setting but those that say where the database is', async (t) => {
+  const target = join(await tempDir(t), 'copy.db');
+  const env = { SERVICE_STORAGE: 'sqlite', PORT: 'x' };
+  t.match(await backup(service.dir, [target], env), { code: 0, stderr: '' });
 });
 
 t.test('it says how it is used', async (t) => {

@@ -54,6 +54,11 @@ t.test('where nothing answers there is none', async (t) => {
   }
 });
 
+t.test('it needs no setting but the address', async (t) => {
+  const { port } = await ServiceProcess.start(t);
+  t.strictSame(await health({ PORT: String(port), SERVICE_WORKERS: 'x', SERVICE_PASSWRD: 'x' }), READY);
+});
+
 t.test('settings that cannot be used, and arguments, are told of', async (t) => {
   t.strictSame(await health({ PORT: 'x' }), {
     code: 1,
