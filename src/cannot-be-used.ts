@@ -11,7 +11,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A refusal of the system as a sentence for the operator, without a path; any other error as it is.
+ * A refusal of the system as a sentence for the operator; any other error as it is. The path that the system refused is
+ * left out, for it may have the name of a feed in it.
  * @param what the beginning of the sentence: what cannot be used
  */
 export function cannotBeUsed(what: string, error: unknown): unknown {

@@ -1,14 +1,6 @@
-import {
-  chownSync,
-  closeSync,
-  lchownSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  statSync,
-} from 'node:fs';
+import { chownSync, closeSync, lchownSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeDataFolder } from './data-folder.ts';
 
 /** User and group that the service's files belong to. */
 export interface Owner {
@@ -106,7 +98,7 @@ function ownerOf(path: string): Owner | undefined {
  * itself comes last, so that an interrupted start is made good by the next one.
  */
 function give(dataDir: string, owner: Owner): void {
-  mkdirSync(dataDir, { recursive: true });
+  makeDataFolder(dataDir);
   for (const path of foldersAndFiles(dataDir, 2)) {
     if (lstatSync(path).uid === 0) lchownSync(path, owner.uid, owner.gid);
   }

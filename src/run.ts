@@ -73,11 +73,11 @@ async function started(config: Config, log: Log, startService: StartService): Pr
 }
 
 function privileges(config: Config): Privileges {
+  const { storage, dataDir, puid, pgid } = config;
   try {
-    const { storage, dataDir, puid, pgid } = config;
     return dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, puid, pgid });
   } catch (error) {
-    throw cannotBeUsed('DATA_DIR', error);
+    throw cannotBeUsed(`DATA_DIR=${dataDir}`, error);
   }
 }
 

@@ -13,7 +13,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   access: ['feeds', 'refusals.ts'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
   commands: ['cannot-be-used.ts', 'config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
-  storage: ['cannot-be-used.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
+  storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
   web: ['http', 'read', 'feeds'],

@@ -70,6 +70,14 @@ t.test('without a DATA_DIR it becomes whom it is told to, else 1000', asRoot, as
   t.match(drop({ programFiles: [], puid: 3000, pgid: 4000 }), { ids: became(3000, 4000) });
 });
 
+t.test('a DATA_DIR that is made is its owner’s alone, who can reach it', asRoot, async (t) => {
+  const { dir } = folder(t);
+  const dataDir = join(dir, 'not', 'there');
+  t.match(drop({ dataDir, programFiles: [] }), { ids: became(1000, 1000) });
+  t.strictSame(owner(dataDir), [1000, 1000]);
+  t.equal(lstatSync(dataDir).mode & 0o777, 0o700);
+});
+
 t.test('a DATA_DIR of root is given away with what root has in it', asRoot, async (t) => {
   const { dir, dataDir } = folder(t, [0, 0]);
   const outside = join(dir, 'outside');
@@ -113,7 +121,8 @@ t.test('stays root where the owner could not read the program', asRoot, async (t
   const home = join(dir, 'home');
   mkdirSync(join(home, 'src'), { recursive: true });
   mkdirSync(join(home, 'test', 'fixtures'), { recursive: true });
-  copyFileSync(new URL('../src/privileges.ts', import.meta.url), join(home, 'src', 'privileges.ts'));
+  for (const name of ['privileges.ts', 'data-folder.ts'])
+    copyFileSync(new URL(`../src/${name}`, import.meta.url), join(home, 'src', name));
   const fixture = join(home, 'test', 'fixtures', 'drop-privileges.ts');
   copyFileSync(FIXTURE, fixture);
   chmodSync(home, 0o700);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chownSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { chownSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
+import { makeDataFolder } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LockedPlace } from './archive.ts';
@@ -116,7 +117,7 @@ function lockedDatabase(url: string, lock: MoveLock): LockedPlace {
 }
 
 function makeFolder(dir: string, owner: Owner | undefined): void {
-  mkdirSync(dir, { recursive: true });
+  makeDataFolder(dir);
   if (owner) chownSync(dir, owner.uid, owner.gid);
 }
 

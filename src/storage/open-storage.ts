@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import type { SharedCounts } from '../access/shared-rate-limit.ts';
 import { cannotBeUsed } from '../cannot-be-used.ts';
 import type { Config } from '../config.ts';
+import { makeDataFolder, modeReadByOthers } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
@@ -44,9 +44,10 @@ export async function openStorage(
   const { storage, dataDir, database, secret, maxFeeds, maxNotesPerFeed, maxImagesPerFeed } = settings;
   const caps = { feeds: maxFeeds, notes: maxNotesPerFeed, images: maxImagesPerFeed };
   const parts = { owner, caps, log, commits };
-  if (storage !== 'postgres') await inDataDir(() => mkdir(dataDir, { recursive: true }));
+  if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
-    return inDataDir(async () => {
+    return inDataDir(dataDir, async () => {
+      warnOfReaders(dataDir, log);
       const ownSecret = secret ?? (await loadSecret(dataDir, owner));
       return { storage: await openFiles({ ...parts, dir: dataDir, secret: ownSecret }), secret: ownSecret };
     });
@@ -60,10 +61,19 @@ export async function openStorage(
   return { storage: opened, secret, counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }) };
 }
 
-async function inDataDir<T>(work: () => Promise<T>): Promise<T> {
+async function inDataDir<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw cannotBeUsed('DATA_DIR', error);
+    throw cannotBeUsed(`DATA_DIR=${dataDir}`, error);
   }
+}
+
+function warnOfReaders(dataDir: string, log: Log): void {
+  const mode = modeReadByOthers(dataDir);
+  if (mode === undefined) return;
+  log.warn(
+    `DATA_DIR=${dataDir} can be read by others than its owner (mode ${mode}), and the folders in it have the names of ` +
+      'feeds, which are keys: chmod 700 keeps them secret',
+  );
 }

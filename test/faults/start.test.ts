@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -111,8 +111,46 @@ t.test('a DATA_DIR that is a file', async (t) => {
   await writeFile(dir, '');
   t.match(
     await oneLine(t, { dir }),
-    /^Note Feed cannot start: DATA_DIR cannot be used by user \d+ \((EEXIST|ENOTDIR): not a folder\)\.$/,
+    /^Note Feed cannot start: DATA_DIR=\S+ cannot be used by user \d+ \((EEXIST|ENOTDIR): not a folder\)\.$/,
   );
+});
+
+const hasProc = { skip: existsSync('/proc/self') ? false : 'there is no /proc' };
+
+t.test('a DATA_DIR where nothing can be made', hasProc, async (t) => {
+  for (const [dir, why] of [
+    ['/proc/x', 'ENOENT: no such folder'],
+    ['/proc/x/y', 'ENOENT: no such folder'],
+    ['/dev/null/x', 'ENOTDIR: not a folder'],
+  ] as const) {
+    const line = await oneLine(t, { dir });
+    t.match(line, `Note Feed cannot start: DATA_DIR=${dir} cannot be used by user `);
+    t.match(line, ` (${why}).`);
+  }
+});
+
+t.test('a DATA_DIR that the service makes is its own, and others are told of', async (t) => {
+  const dir = join(await dataDir(t), 'not', 'there');
+  const isTold = ({ lines }: ServiceProcess) =>
+    lines.some(
+      ({ level, msg }) => level === 'warn' && String(msg).startsWith(`DATA_DIR=${dir} can be read by others`),
+    );
+  const first = await ServiceProcess.start(t, { dir });
+  t.equal((await stat(dir)).mode & 0o777, 0o700);
+  t.equal(
+    (await stat(join(dir, '..'))).mode & 0o777,
+    0o777 & ~process.umask(),
+    'not so the folders above it',
+  );
+  await first.kill('SIGTERM');
+  t.notOk(isTold(first));
+  for (const mode of [0o701, 0o740, 0o755]) {
+    await chmod(dir, mode);
+    const next = await ServiceProcess.start(t, { dir });
+    await next.kill('SIGTERM');
+    t.ok(isTold(next), mode.toString(8));
+    t.equal((await stat(dir)).mode & 0o777, mode, 'what is there is left as it is');
+  }
 });
 
 t.test('a DATA_DIR that cannot be written', { skip: CANNOT_MOUNT }, async (t) => {
@@ -120,7 +158,7 @@ t.test('a DATA_DIR that cannot be written', { skip: CANNOT_MOUNT }, async (t) =>
   makeReadOnly(t, dir);
   t.match(
     await oneLine(t, { dir }),
-    /^Note Feed cannot start: DATA_DIR cannot be used by user \d+ \(EROFS: it can only be read\)\.$/,
+    /^Note Feed cannot start: DATA_DIR=\S+ cannot be used by user \d+ \(EROFS: it can only be read\)\.$/,
   );
 });
 

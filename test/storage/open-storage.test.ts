@@ -28,14 +28,25 @@ t.test('a data folder that this user may not use is told of by the name of its s
   const dir = await tempDir(t);
   const user = isRoot ? USER : process.getuid?.();
   if (isRoot) chownSync(dir, USER, USER);
-  const forbidden = `DATA_DIR cannot be used by user ${user} (EACCES: no permission).`;
+  const forbidden = (path: string) =>
+    `DATA_DIR=${path} cannot be used by user ${user} (EACCES: no permission).`;
   const SERVICE_SECRET = 'a secret of tests that is long enough';
   chmodSync(dir, 0o555);
-  t.equal(await said(dir), forbidden);
-  t.equal(await said(dir, { SERVICE_SECRET }), forbidden, 'nor to lock it');
-  t.equal(await said(join(dir, 'new')), forbidden, 'nor to make it');
-  t.equal(await said(join(dir, 'new'), { SERVICE_SECRET, SERVICE_STORAGE: 'sqlite' }), forbidden);
+  t.equal(await said(dir), forbidden(dir));
+  t.equal(await said(dir, { SERVICE_SECRET }), forbidden(dir), 'nor to lock it');
+  t.equal(await said(join(dir, 'new')), forbidden(join(dir, 'new')), 'nor to make it');
+  const onSqlite = { SERVICE_SECRET, SERVICE_STORAGE: 'sqlite' };
+  t.equal(await said(join(dir, 'new'), onSqlite), forbidden(join(dir, 'new')));
+  const SERVICE_DATABASE_URL = `file:${join(dir, 'none', 'notes.db')}`;
+  t.equal(
+    await said(dir, { ...onSqlite, SERVICE_DATABASE_URL }),
+    `The database file ${join(dir, 'none', 'notes.db')} (SERVICE_DATABASE_URL) cannot be used by user ${user} ` +
+      '(ENOENT: no such folder).',
+  );
   chmodSync(dir, 0o700);
   writeFileSync(join(dir, 'file'), '');
-  t.equal(await said(join(dir, 'file')), `DATA_DIR cannot be used by user ${user} (EEXIST: not a folder).`);
+  t.equal(
+    await said(join(dir, 'file')),
+    `DATA_DIR=${join(dir, 'file')} cannot be used by user ${user} (EEXIST: not a folder).`,
+  );
 });

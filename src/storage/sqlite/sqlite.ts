@@ -80,7 +80,7 @@ function taken({ file, owner }: SqliteOptions): DatabaseFile {
   try {
     return DatabaseFile.take(file, owner);
   } catch (error) {
-    throw cannotBeUsed('The database file (SERVICE_DATABASE_URL)', error);
+    throw cannotBeUsed(`The database file ${file} (SERVICE_DATABASE_URL)`, error);
   }
 }
 

@@ -1,5 +1,5 @@
 /** A whole instance that is moved from one backend to another, as its users see it. */
-import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { answersTo, filesIn, placeFiles, retiredIn, runMove } from '../../support/moving.ts';
@@ -44,6 +44,7 @@ t.test('an instance is the same on every backend, by way of every other', async 
   t.match(await runMove(`fs:${inDir('between')}`, secondUrl), same);
   t.match(await runMove(secondUrl, `sqlite:${secondFile}`), same);
   t.match(await runMove(`sqlite:${secondFile}`, `fs:${inDir('after')}`), same);
+  t.equal(statSync(inDir('after')).mode & 0o777, 0o700, 'as the service makes it');
 
   const services = {
     sqlite: [{ SERVICE_SECRET, SERVICE_STORAGE: 'sqlite' }, inDir('first')],
