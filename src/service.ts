@@ -38,6 +38,10 @@ const HASHING_THREADS = 2;
 /** Passwords that wait for that at most: what is done in a quarter of a second. */
 const MAX_HASHING_QUEUE = 50;
 
+const UNTRUSTED_PROXY =
+  'a request had X-Forwarded-For, which is not believed: if it came through a proxy of yours, set SERVICE_TRUST_PROXY=1, ' +
+  'or all its clients count as one; if not, leave it off, because anybody can send that field';
+
 /** How long tasks may take when all requests are over, in ms. */
 const LEFTOVER_MS = 1_000;
 
@@ -85,6 +89,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     port: config.port,
     publicUrl: config.publicUrl,
     trustProxy: config.trustProxy,
+    onUntrustedProxy: () => log.warn(UNTRUSTED_PROXY),
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),

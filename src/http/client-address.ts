@@ -43,12 +43,17 @@ export function clientOfSocket(address: ArrayBuffer): string {
   return clientOfGroups([0, 2, 4, 6, 8, 10, 12, 14].map((at) => view.getUint16(at)));
 }
 
+/** The last element of a field that is a list: what the proxy next to us wrote itself. */
+export function lastElement(header: string): string {
+  return header.slice(header.lastIndexOf(',') + 1).trim();
+}
+
 /**
  * The client behind a proxy that we trust: the last address of `X-Forwarded-For`, which that proxy wrote
  * itself; undefined where it holds none. A port after the address is dropped.
  */
 export function clientOfForwardedFor(header: string): string | undefined {
-  const last = header.slice(header.lastIndexOf(',') + 1).trim();
+  const last = lastElement(header);
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(last)?.[1] ?? last;
   return clientOfAddress(bare);
 }

@@ -1,7 +1,7 @@
 import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { baseUrl } from './base-url.ts';
-import { clientOfForwardedFor, clientOfSocket } from './client-address.ts';
+import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import type { Preconditions } from './representation.ts';
 import { newRequestId } from './request-id.ts';
 import type { Route } from './router.ts';
@@ -24,6 +24,8 @@ export interface ExchangeContext extends UploadContext {
   readonly publicUrl: string | undefined;
   /** `X-Forwarded-*` are believed. */
   readonly trustProxy: boolean;
+  /** Called at the first `X-Forwarded-For` that is not believed, and then unset. Must not throw. */
+  onUntrustedProxy: (() => void) | undefined;
 }
 
 /** The end of the request is not certain, so nothing after it can be trusted. */
@@ -113,8 +115,8 @@ export class Exchange implements Preconditions {
     const { publicUrl, trustProxy } = this.#context;
     if (publicUrl !== undefined) return publicUrl;
     if (!trustProxy) return baseUrl(this.header('host') ?? '', 'http');
-    const host = this.header('x-forwarded-host') ?? this.header('host') ?? '';
-    return baseUrl(host, this.header('x-forwarded-proto') === 'https' ? 'https' : 'http');
+    const host = this.#forwarded('host') || this.header('host') || '';
+    return baseUrl(host, this.#forwarded('proto') === 'https' ? 'https' : 'http');
   }
 
   /** The length of the body where it is known beforehand, else undefined. 0 without a body. */
@@ -182,14 +184,15 @@ export class Exchange implements Preconditions {
 
   /** Never throws, whatever the bytes before the proxy's own address are. */
   #findClient(): string {
-    const forwarded = this.#context.trustProxy ? this.#forwardedFor() : undefined;
+    const forwarded = this.#context.trustProxy ? this.#forwarded('for') : undefined;
     return (forwarded && clientOfForwardedFor(forwarded)) ?? clientOfSocket(this.#res.getRemoteAddress());
   }
 
-  /** All fields of that name: the proxy's may be a line of its own behind the client's. */
-  #forwardedFor(): string | undefined {
+  /** What the proxy itself put into `X-Forwarded-…`: it may be in a line of its own behind the client's. */
+  #forwarded(name: 'for' | 'host' | 'proto'): string | undefined {
     if (this.#fields === undefined && this.#req !== undefined) this.#readFields(this.#req);
-    return this.#fields?.get('x-forwarded-for');
+    const list = this.#fields?.get(`x-forwarded-${name}`);
+    return list === undefined ? undefined : lastElement(list);
   }
 
   #readFields(req: HttpRequest): void {
@@ -203,6 +206,18 @@ export class Exchange implements Preconditions {
       }
     });
     this.#fields = fields;
+    this.#noticeProxy(fields);
+  }
+
+  /**
+   * Only where all fields are read anyway, so that an answer from the cache costs nothing more: the proxy is noticed by
+   * the request that filled the cache.
+   */
+  #noticeProxy(fields: ReadonlyMap<string, string>): void {
+    const { onUntrustedProxy } = this.#context;
+    if (onUntrustedProxy === undefined || !fields.has('x-forwarded-for')) return;
+    this.#context.onUntrustedProxy = undefined;
+    onUntrustedProxy();
   }
 }
 

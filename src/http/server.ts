@@ -40,6 +40,8 @@ export interface ServerOptions {
   readonly operations: readonly Operation[];
   readonly publicUrl?: string | undefined;
   readonly trustProxy: boolean;
+  /** Told once when a request has `X-Forwarded-For` although no proxy is trusted. Must not throw. */
+  readonly onUntrustedProxy?: (() => void) | undefined;
   /** All request bodies in memory at once, in bytes. */
   readonly bodyMemory: number;
   /** Told of every request when given; costs nothing when not. */
@@ -81,6 +83,7 @@ export class HttpServer implements TransactionHost {
     this.#context = {
       publicUrl: options.publicUrl,
       trustProxy: options.trustProxy,
+      onUntrustedProxy: options.trustProxy ? undefined : options.onUntrustedProxy,
       memory: new BodyMemory({ total: options.bodyMemory, patience: this.#limits.admission }),
       buffers: new BufferPool(options.bodyMemory),
       pace: { windowMs: this.#limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
