@@ -50,6 +50,7 @@ t.test('a signal stops the service and the exit code is 0', async (t) => {
     t.strictSame(await exit, { code: 0, signal: null });
     t.match(await output, [
       { msg: 'started', url: 'http://0.0.0.0:3000' },
+      { level: 'warn', msg: /^SERVICE_PASSWORD is not set: / },
       { msg: 'stopping', reason: signal },
       { msg: 'stopped' },
     ]);
@@ -69,6 +70,18 @@ t.test('the friendly line names the public address where there is one', async (t
     await errors,
     /^Our Notes is open at https:\/\/notes.example\/x\. .* https:\/\/notes.example\/x\/my-first-feed\n$/,
   );
+});
+
+t.test('with a password no warning is logged, and the first post has it', async (t) => {
+  const { child, output, errors } = start(t, { SERVICE_PASSWORD: 'hush' });
+  await says(child, 'started');
+  child.kill();
+  t.strictSame(
+    (await output).filter(({ level }) => level !== 'info'),
+    [],
+  );
+  t.match(await errors, ` with: curl -H "Authorization: Bearer $SERVICE_PASSWORD" -H 'Content-Type: `);
+  t.notMatch(await errors, 'hush');
 });
 
 t.test('a second signal ends a stop that takes too long', async (t) => {
@@ -101,7 +114,7 @@ t.test('under npm, the service stops when its parent is killed', async (t) => {
   const { child, output } = start(t, { npm_lifecycle_event: 'start' }, command);
   await says(child, 'started');
   child.kill('SIGKILL');
-  t.match(await output, [{}, { msg: 'stopping', reason: 'the parent is gone' }, { msg: 'stopped' }]);
+  t.match((await output).slice(-2), [{ msg: 'stopping', reason: 'the parent is gone' }, { msg: 'stopped' }]);
 });
 
 t.test('every wrong setting is one line, and the exit code is 1', async (t) => {
