@@ -69,11 +69,62 @@ async function runEntry(args: string[], env: Record<string, string>) {
   return run.catch((error) => error as { code: number; stdout: string; stderr: string });
 }
 
-t.test('--check says in one line that the settings can be used, and makes nothing', async (t) => {
+const USABLE = 'The settings can be used. Only they were read: nothing was opened, made or connected to.';
+
+t.test('--check says what the settings mean, and makes nothing', async (t) => {
   const dataDir = join(t.testdir(), 'data');
-  const answer = await runEntry(['--check'], { DATA_DIR: dataDir, SERVICE_PASSWORD: 'hush' });
-  t.strictSame(answer, { stdout: 'The settings can be used.\n', stderr: '' });
+  const { stdout, stderr } = await runEntry(['--check'], { DATA_DIR: dataDir });
+  t.strictSame(stdout.split('\n'), [
+    USABLE,
+    `  Notes: plain files in ${dataDir}`,
+    '  Address: 0.0.0.0 port 3000',
+    '  Links: begin with the host of each request',
+    '  Access: open to all, without SERVICE_PASSWORD',
+    '  Pictures: of at most 5242880 bytes',
+    '  Limits: 60 writes a minute for each client, any number of feeds, in each any number of texts and any number of pictures',
+    '  Proxy: none is believed',
+    '  Metrics: off',
+    '',
+  ]);
+  t.equal(stderr, '');
   t.notOk(existsSync(dataDir));
+});
+
+t.test('--check shows no secret', async (t) => {
+  const env = {
+    SERVICE_STORAGE: 'postgres',
+    SERVICE_DATABASE_URL: 'postgres://me:hush-1@db.example:5433/notes?password=hush-2',
+    SERVICE_SECRET: `hush-3${'x'.repeat(32)}`,
+    SERVICE_PASSWORD: 'hush-4',
+    SERVICE_METRICS: '1',
+    SERVICE_METRICS_TOKEN: 'hush-5',
+    SERVICE_OPERATOR_TOKEN: `hush-6${'x'.repeat(32)}`,
+    SERVICE_RESERVED_FEEDS: 'hush-7',
+    SERVICE_RESERVED_PASSWORD: 'hush-8',
+    SERVICE_TRUST_PROXY: '1',
+    SERVICE_IMAGE_UPLOADS: '0',
+    SERVICE_MAX_FEEDS: '7',
+    PUBLIC_URL: 'https://notes.example',
+  };
+  const { stdout, stderr } = await runEntry(['--check'], env);
+  t.equal(stderr, '');
+  t.match(stdout.split('\n'), [
+    USABLE,
+    '  Notes: PostgreSQL database notes on db.example port 5433',
+    /Address/,
+    '  Links: begin with https://notes.example',
+    '  Access: with SERVICE_PASSWORD',
+    '  Pictures: refused',
+    /^ {2}Limits: .* 7 feeds, /,
+    '  Proxy: the last X-Forwarded-For, -Host and -Proto are believed',
+    '  Metrics: at /metrics, with SERVICE_METRICS_TOKEN',
+  ]);
+  t.notMatch(stdout, 'hush');
+  const onSqlite = { SERVICE_STORAGE: 'sqlite', SERVICE_DATABASE_URL: 'file:/srv/notes.db' };
+  t.match(
+    (await runEntry(['--check'], { ...env, ...onSqlite })).stdout,
+    '  Notes: SQLite database /srv/notes.db\n',
+  );
 });
 
 t.test('--check names every wrong setting, and exits with 1', async (t) => {

@@ -1,11 +1,47 @@
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { Environment } from '../setting.ts';
+import { databaseName } from '../storage/postgres/connection-options.ts';
+import { databasePath } from '../storage/sqlite/database-path.ts';
 import { WrongArguments } from './wrong-arguments.ts';
 
-/** Says in one line that the settings can be used. Nothing is opened or made. Throws `ConfigError` when they cannot. */
+/**
+ * Says that the settings can be used, and what the main ones mean. Nothing is opened or made, and no secret is shown.
+ * Throws `ConfigError` when they cannot be used.
+ */
 export async function check(args: readonly string[], env: Environment): Promise<number> {
   if (args.length > 0) throw new WrongArguments();
-  readConfig(env);
-  process.stdout.write('The settings can be used.\n');
+  process.stdout.write(summary(readConfig(env)));
   return 0;
+}
+
+function summary(config: Config): string {
+  const { host, port, publicUrl, password, trustProxy, rateLimit, metrics, metricsToken } = config;
+  return `The settings can be used. Only they were read: nothing was opened, made or connected to.
+  Notes: ${notes(config)}
+  Address: ${host} port ${port}
+  Links: begin with ${publicUrl ?? 'the host of each request'}
+  Access: ${password === undefined ? 'open to all, without SERVICE_PASSWORD' : 'with SERVICE_PASSWORD'}
+  Pictures: ${config.imageUploads ? `of at most ${config.maxImageBytes} bytes` : 'refused'}
+  Limits: ${limit(rateLimit, 'writes')} a minute for each client, ${caps(config)}
+  Proxy: ${trustProxy ? 'the last X-Forwarded-For, -Host and -Proto are believed' : 'none is believed'}
+  Metrics: ${metrics ? `at /metrics, ${metricsToken === undefined ? 'open to all' : 'with SERVICE_METRICS_TOKEN'}` : 'off'}
+`;
+}
+
+function notes(config: Config): string {
+  if (config.storage === 'fs') return `plain files in ${config.dataDir}`;
+  if (config.database?.kind !== 'server') return `SQLite database ${databasePath(config)}`;
+  const [host, port, database] = databaseName(config.database.url);
+  return `PostgreSQL database ${database} on ${host} port ${port}`;
+}
+
+function caps({ maxFeeds, maxNotesPerFeed, maxImagesPerFeed }: Config): string {
+  return [
+    limit(maxFeeds, 'feeds'),
+    `in each ${limit(maxNotesPerFeed, 'texts')} and ${limit(maxImagesPerFeed, 'pictures')}`,
+  ].join(', ');
+}
+
+function limit(most: number, what: string): string {
+  return most === 0 ? `any number of ${what}` : `${most} ${what}`;
 }

@@ -18,7 +18,7 @@ interface Listed {
 const COMMANDS: Readonly<Record<string, Listed>> = {
   '--check': {
     takes: '',
-    does: 'looks at the settings, says whether they can be used, and ends',
+    does: 'looks at the settings, says whether they can be used and what they mean, and ends',
     load: async () => (await import('./check.ts')).check,
   },
   backup: {
