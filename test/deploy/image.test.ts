@@ -53,6 +53,10 @@ t.test('it is no root, and stops at the signal that the service listens to', asy
   t.equal(argumentsIn(valuesOf(image, 'ENTRYPOINT')[0]!)[0], 'node', 'and npm does not stand in between');
 });
 
+t.test('the folder of the data is its user’s alone', async (t) => {
+  t.match(valuesOf(image, 'RUN'), ['install -d -m 0700 -o node -g node /data']);
+});
+
 const isAsked = process.env.CI === 'true' || process.env.TEST_IMAGE === '1';
 const skip = isAsked ? false : 'it installs packages: only with CI=true or TEST_IMAGE=1';
 
