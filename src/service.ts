@@ -4,6 +4,7 @@ import { Passwords } from './access/passwords.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
+import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-limits.ts';
@@ -95,6 +96,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     observeErrors: config.logRequests ? undefined : requestLog(log),
     operations: table.map((operation) => admitting(operation, { access, guard })),
   });
+  checkHeaderValues(log);
   const bodyBytes = () => server.bodyBytes;
   metrics?.watch({ cache, pools, bodyBytes, linesLost: () => log.linesLost() });
   return {
@@ -106,6 +108,20 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
       await storage.close();
     },
   };
+}
+
+/** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */
+function checkHeaderValues(log: Log): void {
+  keepsHeaderValues().then(
+    (areWhole) => {
+      if (!areWhole)
+        log.warn(
+          'this build of uWebSockets.js drops letters beyond ASCII from both ends of header values; ' +
+            'install/mend-binding.cjs mends the one for Linux on x86-64',
+        );
+    },
+    (err) => log.debug('cannot tell whether header values arrive whole', { err }),
+  );
 }
 
 function createReader(

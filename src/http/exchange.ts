@@ -87,6 +87,13 @@ export class Exchange implements Preconditions {
     return this.#fields.get(name);
   }
 
+  /** As `header`, but bytes that are not UTF-8 are left out instead of refused. */
+  lenientHeader(name: string): string | undefined {
+    return this.#undecodable?.has(name)
+      ? this.#fields?.get(name)?.replaceAll('\ufffd', '')
+      : this.header(name);
+  }
+
   /** A query parameter, decoded; the first of several. An empty value is none. */
   query(name: string): string | undefined {
     this.#queryText ??= this.#req?.getQuery() ?? '';
@@ -200,7 +207,8 @@ export class Exchange implements Preconditions {
     req.forEach((name, value) => {
       const first = fields.get(name);
       fields.set(name, first === undefined ? value : `${first}, ${value}`);
-      if (value.includes('\ufffd') && !isSentReplacement(req, name)) {
+      // The binding gives the raw bytes of the first field of a name alone.
+      if (value.includes('\ufffd') && (first !== undefined || !isSentReplacement(req, name))) {
         this.#undecodable ??= new Set();
         this.#undecodable.add(name);
       }
