@@ -9,15 +9,16 @@ const FEED_PASSWORD = /^(?! )[ -~]{1,256}(?<! )$/;
 
 /**
  * A feed's password as it may be chosen (contract §3): 1 to 256 printable ASCII characters, no space at
- * either end. An empty one never stands for none: what was lost on the way would leave a new feed open.
+ * either end. An empty one never stands for none: a password that a client lost would leave a new feed open.
  *
  * `field` names it in the refusal, for example `password` in a JSON body. Throws `invalid_request`.
  */
 export function feedPassword(text: string, field = 'X-Feed-Password'): string {
   if (FEED_PASSWORD.test(text)) return text;
-  const rule = `${field} must be 1 to 256 printable ASCII characters without a space at either end.`;
-  const reason = 'It arrived empty: letters beyond ASCII at the ends of a header are lost on the way.';
-  throw new Refusal('invalid_request', text === '' ? `${rule} ${reason}` : rule);
+  throw new Refusal(
+    'invalid_request',
+    `${field} must be 1 to 256 printable ASCII characters without a space at either end.`,
+  );
 }
 
 /** How many right passwords are remembered, about 200 bytes each. */

@@ -33,10 +33,9 @@ export function decodeExtended(field: string, value: string): string {
 /**
  * A header text with its RFC 2047 encoded words decoded, for example `=?UTF-8?B?Y2Fmw6k=?=` or `=?UTF-8?Q?caf=C3=A9?=`;
  * the white space between two of them is dropped. Charsets: UTF-8, ISO-8859-1, US-ASCII. Other text is left as it is.
- *
- * Throws `invalid_request` naming `field` for a word that is malformed or of another charset.
+ * Undefined when a word is malformed or of another charset.
  */
-export function decodeWords(field: string, text: string): string {
+export function textOfWords(text: string): string | undefined {
   let decoded = '';
   let gap = '';
   let afterWord = false;
@@ -46,22 +45,29 @@ export function decodeWords(field: string, text: string): string {
       gap += token;
       continue;
     }
-    decoded += (isWord && afterWord ? '' : gap) + (isWord ? decodeWord(field, token) : token);
+    const word = isWord ? decodeWord(token) : token;
+    if (word === undefined) return undefined;
+    decoded += (isWord && afterWord ? '' : gap) + word;
     gap = '';
     afterWord = isWord;
   }
   return decoded + gap;
 }
 
-function decodeWord(field: string, word: string): string {
-  const [, charset, encoding, encoded] = ENCODED_WORD.exec(word) ?? [];
-  const bytes = encoding && encoded !== undefined ? decodeBytes(encoding.toUpperCase(), encoded) : undefined;
-  const text = charset && bytes ? decodeCharset(charset.toUpperCase(), bytes) : undefined;
-  if (text !== undefined) return text;
+/** As `textOfWords`, but throws `invalid_request` naming `field` instead. */
+export function decodeWords(field: string, text: string): string {
+  const decoded = textOfWords(text);
+  if (decoded !== undefined) return decoded;
   throw new Refusal(
     'invalid_request',
     `${field} holds a malformed encoded word (RFC 2047), or one of another charset than UTF-8 and ISO-8859-1.`,
   );
+}
+
+function decodeWord(word: string): string | undefined {
+  const [, charset, encoding, encoded] = ENCODED_WORD.exec(word) ?? [];
+  const bytes = encoding && encoded !== undefined ? decodeBytes(encoding.toUpperCase(), encoded) : undefined;
+  return charset && bytes ? decodeCharset(charset.toUpperCase(), bytes) : undefined;
 }
 
 function decodeBytes(encoding: string, encoded: string): Buffer | undefined {

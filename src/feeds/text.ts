@@ -6,6 +6,7 @@ const EVERY_FORBIDDEN = new RegExp(FORBIDDEN, 'g');
 
 /** Longest alternative text of a picture, in characters. */
 export const ALT_LENGTH = 500;
+const NOT_IN_PICTURE_NAMES = new RegExp(`[/\\\\]|${FORBIDDEN.source}`, 'g');
 const PICTURE_NAME_LENGTH = 200;
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -42,15 +43,12 @@ export function shownOneLine(text: string): string {
 }
 
 /**
- * The original name of a picture (spec.md, `X-Note-Name`): one-line text of at most 200 characters without `/` and
- * backslash. Throws `invalid_request`.
+ * The original name of a picture (contract §4), made of any text: without `/`, backslash and what no one-line text
+ * holds, trimmed, and cut at 200 characters (code points). May be empty.
  */
-export function pictureName(field: string, text: string): string {
-  const name = oneLine(field, text, PICTURE_NAME_LENGTH);
-  if (/[/\\]/.test(name)) {
-    throw new Refusal('invalid_request', `${field} must be a file name without "/" and backslash.`);
-  }
-  return name;
+export function pictureName(text: string): string {
+  const name = text.replace(NOT_IN_PICTURE_NAMES, '').trim();
+  return cutAt(name, PICTURE_NAME_LENGTH).trimEnd();
 }
 
 /**

@@ -1,4 +1,4 @@
-import { decodeExtended, decodeWords } from '../feeds/header-text.ts';
+import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { parseTags } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
@@ -11,20 +11,21 @@ export interface HeaderSource {
   header(name: string): string | undefined;
 }
 
+/** Where the headers of a note come from. */
+export interface NoteHeaderSource extends HeaderSource {
+  /** As `header`, but bytes that are not UTF-8 are left out instead of refused. */
+  lenientHeader(name: string): string | undefined;
+}
+
 /**
  * What a post's headers say of its note (spec.md, "Posting").
  * @throws Refusal `invalid_request` for a value that breaks its rule
  */
-export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
-  const alt = textHeader(source, 'X-Note-Alt');
-  const name = textHeader(source, 'X-Note-Name');
-  if (type === 'md' && (alt ?? name) !== undefined)
-    throw new Refusal('invalid_request', 'X-Note-Alt and X-Note-Name belong to pictures, not to markdown.');
-  return {
-    ...titleAndTags(source),
-    alt: orNone(alt && oneLine('X-Note-Alt', alt, ALT_LENGTH)),
-    name: orNone(name && pictureName('X-Note-Name', name)),
-  };
+export function noteHeaders(source: NoteHeaderSource, type: NoteType): NoteMeta {
+  const alt = oneLineHeader(source, 'X-Note-Alt', ALT_LENGTH);
+  if (type === 'md' && alt !== undefined)
+    throw new Refusal('invalid_request', 'X-Note-Alt belongs to pictures, not to markdown.');
+  return { ...titleAndTags(source), alt, name: type === 'md' ? undefined : nameHeader(source) };
 }
 
 /**
@@ -42,7 +43,7 @@ export function formHeaders(source: HeaderSource): Pick<NoteMeta, 'title' | 'tag
  */
 export function refusePictureHeaders(source: HeaderSource): void {
   for (const name of ['X-Note-Alt', 'X-Note-Name'])
-    if (textHeader(source, name) !== undefined)
+    if (textHeader(source, name))
       throw new Refusal(
         'invalid_request',
         `${name} belongs to a picture posted on its own; a form says it in alt.<file name> and the file name.`,
@@ -50,11 +51,15 @@ export function refusePictureHeaders(source: HeaderSource): void {
 }
 
 function titleAndTags(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
-  const title = textHeader(source, 'X-Note-Title');
   return {
-    title: orNone(title && oneLine('X-Note-Title', title, TITLE_LENGTH)),
+    title: oneLineHeader(source, 'X-Note-Title', TITLE_LENGTH),
     tags: parseTags(source.header('x-note-tags') ?? ''),
   };
+}
+
+/** An empty text is none. */
+function oneLineHeader(source: HeaderSource, name: string, maxLength: number): string | undefined {
+  return oneLine(name, textHeader(source, name) ?? '', maxLength) || undefined;
 }
 
 /** A text in one of the three forms of contract §3: as it is, RFC 2047 encoded words, or `X-…*` (RFC 8187). */
@@ -62,16 +67,12 @@ function textHeader(source: HeaderSource, name: string): string | undefined {
   const extended = source.header(`${name.toLowerCase()}*`);
   if (extended !== undefined) return decodeExtended(`${name}*`, extended);
   const plain = source.header(name.toLowerCase());
-  if (plain === undefined) return undefined;
-  if (plain === '')
-    throw new Refusal(
-      'invalid_request',
-      `${name} arrived empty. Letters beyond ASCII at its ends are lost on the way: ` +
-        `send it as ${name}*: UTF-8''... (RFC 8187), or leave it out.`,
-    );
-  return decodeWords(name, plain);
+  return plain && decodeWords(name, plain);
 }
 
-function orNone(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
+/** `X-Note-Name` in the same forms. No picture is refused for it: what cannot be decoded is taken as it is, or left out. */
+function nameHeader(source: NoteHeaderSource): string | undefined {
+  const extended = extendedText(source.lenientHeader('x-note-name*') ?? '');
+  const plain = source.lenientHeader('x-note-name') ?? '';
+  return pictureName(extended ?? textOfWords(plain) ?? plain) || undefined;
 }

@@ -8,10 +8,10 @@ import { Refusal } from '../refusals.ts';
 import type { FeedLimits, NoteMeta } from '../storage/storage.ts';
 import { isMultipart, noteTypeOf } from './content-type.ts';
 import { admitMultipart, type Multipart, type MultipartRequest, readMultipart } from './multipart.ts';
-import { formHeaders, noteHeaders, refusePictureHeaders } from './note-headers.ts';
+import { formHeaders, type NoteHeaderSource, noteHeaders, refusePictureHeaders } from './note-headers.ts';
 
 /** A request that brings notes: one as its body, or a text with its pictures as a form. */
-export interface SubmissionRequest extends MultipartRequest {
+export interface SubmissionRequest extends MultipartRequest, NoteHeaderSource {
   body(limit: number, onPiece?: (piece: Uint8Array) => void): Promise<Uint8Array>;
 }
 

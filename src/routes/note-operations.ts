@@ -108,8 +108,8 @@ const POST: OperationDocs = {
   summary: 'Post a note',
   description:
     'The body is the note, stored byte for byte: markdown in UTF-8 of at most 100 KB, or a picture of at most 5 MiB ' +
-    'unless the instance says otherwise. The first note makes the feed. `X-Note-Alt` is for pictures only; ' +
-    '`X-Note-Name` is dropped on markdown.\n\n' +
+    'unless the instance says otherwise. The first note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
+    'pictures only: on markdown the first is refused, the second ignored.\n\n' +
     'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
     'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +
     'added at its end. `X-Note-Tags` is for all of them, `X-Note-Title` for the text, or for the pictures where there is none.',

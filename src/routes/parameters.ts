@@ -6,17 +6,13 @@ interface Parameter {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-const WHY_NOT_UTF8 =
-  'Send what is beyond ASCII encoded: bytes of 0x80 and above at either end of a header value are lost on the way to ' +
-  'the service, and many clients cannot send them at all.';
-
-function textHeader(name: string, what: string, maxLength: number): Parameter {
+function textHeader(name: string, what: string): Parameter {
   return {
     name,
     in: 'header',
     description:
-      `${what}, one line of at most ${maxLength} characters. Also taken as RFC 2047 encoded words ` +
-      `(\`=?UTF-8?B?Y2Fmw6k=?=\`) and as \`${name}*\` (RFC 8187). ${WHY_NOT_UTF8} A header that arrives empty is refused.`,
+      `${what}; an empty one is none. Text beyond ASCII is UTF-8; clients that cannot send its bytes use RFC 2047 ` +
+      `encoded words (\`=?UTF-8?B?Y2Fmw6k=?=\`) or \`${name}*\` (RFC 8187).`,
     schema: { type: 'string' },
   };
 }
@@ -25,7 +21,7 @@ function extendedHeader(name: string): Parameter {
   return {
     name: `${name}*`,
     in: 'header',
-    description: `\`${name}\` in the extended form of RFC 8187; it wins over \`${name}\`. ${WHY_NOT_UTF8}`,
+    description: `\`${name}\` in the extended form of RFC 8187; it wins over \`${name}\`.`,
     schema: { type: 'string', examples: ["UTF-8''caf%C3%A9"] },
   };
 }
@@ -75,11 +71,15 @@ export const PARAMETERS = {
     description: 'Only notes with this tag.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,32}$' },
   },
-  title: textHeader('X-Note-Title', 'The title of the note', 100),
+  title: textHeader('X-Note-Title', 'The title of the note, one line of at most 100 characters'),
   extendedTitle: extendedHeader('X-Note-Title'),
-  alt: textHeader('X-Note-Alt', 'Alternative text of the picture', 500),
+  alt: textHeader('X-Note-Alt', 'Alternative text of the picture, one line of at most 500 characters'),
   extendedAlt: extendedHeader('X-Note-Alt'),
-  name: textHeader('X-Note-Name', 'The original file name of the picture, without slash and backslash', 200),
+  name: textHeader(
+    'X-Note-Name',
+    'The original file name of the picture; slashes, backslashes and control characters are dropped, and so is what is ' +
+      'beyond 200 characters',
+  ),
   extendedName: extendedHeader('X-Note-Name'),
   tags: {
     name: 'X-Note-Tags',

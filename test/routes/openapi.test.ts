@@ -128,14 +128,14 @@ t.test('errors stand under the status of their codes', async (t) => {
     }
 });
 
-t.test('texts beyond ASCII: both encodings are told, and why', async (t) => {
+t.test('texts beyond ASCII: both encodings are told', async (t) => {
   for (const [key, name] of [
     ['title', 'X-Note-Title'],
     ['alt', 'X-Note-Alt'],
     ['name', 'X-Note-Name'],
   ] as const) {
     const { description } = document.components.parameters[key];
-    for (const part of ['RFC 2047', `\`${name}*\` (RFC 8187)`, 'are lost on the way'])
+    for (const part of ['RFC 2047', `\`${name}*\` (RFC 8187)`])
       t.ok(description.includes(part), `${name}: ${part}`);
   }
 });
