@@ -84,8 +84,9 @@ t.test('what its steps make serves, on every storage', { skip, timeout: 280_000 
     };
     const service = await ServiceProcess.start(t, { main, env: { NODE_ENV: 'production', ...settings } });
     const client = new FeedClient(service.url, 'plover', { 'x-feed-password': 'hush' });
-    t.equal((await client.post('# Hello')).status, 201, storage);
-    t.match((await client.list()).json.notes, [{ content: '# Hello' }]);
+    const title = Buffer.from('café').toString('latin1');
+    t.equal((await client.post('# Hello', { 'x-note-title': title })).status, 201, storage);
+    t.match((await client.list()).json.notes, [{ content: '# Hello', title: 'café' }]);
     const asking = { ...env, ...settings, HOST: '127.0.0.1', PORT: String(service.port) };
     const answer = await execute(process.execPath, [main, command], { env: asking });
     t.equal(answer.stdout, 'The service is ready.\n');

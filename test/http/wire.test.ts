@@ -209,6 +209,9 @@ t.test('raw bytes', async (t) => {
     const connection = await open(t);
     connection.send(`POST /header/x-a HTTP/1.1\r\n${HOST}X-A: 1\r\nx-a: 2\r\n\r\n`);
     t.equal((await connection.response()).body.toString(), '"1, 2"');
+    connection.send(`POST /header/x-a HTTP/1.1\r\n${HOST}X-A: 1\r\nx-a: `);
+    connection.send(Buffer.from([0xff, 0x0d, 0x0a, 0x0d, 0x0a]));
+    t.equal((await connection.response()).status, 400, 'bytes that are not UTF-8 in the second');
     connection.send(`POST /header/x-b HTTP/1.1\r\n${HOST}X-A: 1\r\n\r\n`);
     t.equal((await connection.response()).body.toString(), 'null');
   });
