@@ -1,5 +1,6 @@
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { Ordered } from '../feeds/order.ts';
+import type { OtherMembers } from './metadata.ts';
 import type { Feed, NoteMeta } from './storage.ts';
 
 /** Everything of a feed but its notes. */
@@ -10,6 +11,8 @@ export interface ArchivedNote extends Ordered {
   /** Last change of the bytes, whole ms since the epoch. */
   readonly modifiedAt: number;
   readonly meta: NoteMeta;
+  /** What its metadata holds for other programs; undefined when that is nothing. */
+  readonly others?: OtherMembers | undefined;
   readonly bytes: Uint8Array;
 }
 

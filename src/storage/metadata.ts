@@ -2,14 +2,26 @@ import type { NoteFile } from '../feeds/names.ts';
 import { shownOneLine } from '../feeds/text.ts';
 import type { FeedSettings, NoteMeta } from './storage.ts';
 
-/** What a note's metadata file says. */
-export interface StoredMeta {
-  readonly meta: NoteMeta;
+/** The largest metadata file that is read, in bytes. */
+export const MAX_METADATA_BYTES = 256 * 1024;
+
+/** Members of a metadata file that the service does not know: they belong to other programs, so a change keeps them. */
+export type OtherMembers = Readonly<Record<string, unknown>>;
+
+/** What a metadata file holds beside what the service knows of a note. */
+export interface BesideMeta {
   /** Date of a hand-placed note, whole ms since the epoch. */
-  readonly created: number | undefined;
+  readonly created?: number | undefined;
+  /** Undefined when there are none. */
+  readonly others?: OtherMembers | undefined;
 }
 
-export const NO_META: StoredMeta = { meta: { tags: [] }, created: undefined };
+/** What a note's metadata file says. */
+export interface StoredMeta extends BesideMeta {
+  readonly meta: NoteMeta;
+}
+
+export const NO_META: StoredMeta = { meta: { tags: [] } };
 
 /** What `.feed.json` says; empty or undefined where it says nothing. */
 export type StoredSettings = Omit<FeedSettings, 'readId'>;
@@ -20,29 +32,35 @@ export const NO_SETTINGS: StoredSettings = { title: '', description: '', image: 
 export function parseMeta(json: string): StoredMeta {
   const fields = parseObject(json);
   if (!fields) return NO_META;
-  const created = typeof fields.created === 'string' ? Date.parse(fields.created) : Number.NaN;
+  const { title, alt, name, sender, tags, created, ...others } = fields;
+  const date = typeof created === 'string' ? Date.parse(created) : Number.NaN;
   return {
     meta: {
-      ...textMember('title', fields.title),
-      ...textMember('alt', fields.alt),
-      ...textMember('name', fields.name),
-      ...textMember('sender', fields.sender),
-      tags: tagsOf(fields.tags),
+      ...textMember('title', title),
+      ...textMember('alt', alt),
+      ...textMember('name', name),
+      ...textMember('sender', sender),
+      tags: tagsOf(tags),
     },
-    created: Number.isNaN(created) ? undefined : created,
+    ...(!Number.isNaN(date) && { created: date }),
+    ...(hasMembers(others) && { others }),
   };
 }
 
 /**
- * The metadata file of a note, or undefined when there is nothing to keep. `created` (ms since the epoch) is the
- * date of a note whose id says none.
+ * The metadata file of a note, or undefined when there is nothing to keep. `created` is for a note whose id says no
+ * date.
  */
-export function serializeMeta({ tags, ...texts }: NoteMeta, created?: number): string | undefined {
-  return json({
+export function serializeMeta(
+  { tags, ...texts }: NoteMeta,
+  { created, others }: BesideMeta = {},
+): string | undefined {
+  const known = {
     ...texts,
     ...(tags.length > 0 && { tags }),
     ...(created !== undefined && { created: new Date(created).toISOString() }),
-  });
+  };
+  return json(known, others);
 }
 
 /** Reads a `.feed.json`; undefined when it is not a JSON object. A member of the wrong kind counts as unset. */
@@ -53,24 +71,30 @@ export function parseSettings(json: string): StoredSettings | undefined {
       title: shownText(fields.title) ?? '',
       description: shownText(fields.description) ?? '',
       image: typeof fields.image === 'string' ? (fields.image as NoteFile) : undefined,
-      showSender: fields.show_sender !== false,
+      // Older folders spell it in the second way.
+      showSender: [fields.show_sender, fields.showSender].find((one) => typeof one === 'boolean') ?? true,
     }
   );
 }
 
+/** The members of a `.feed.json` that are not settings of the service; undefined when there are none. */
+export function otherSettings(json: string): OtherMembers | undefined {
+  const { title, description, image, show_sender, showSender, ...others } = parseObject(json) ?? {};
+  return hasMembers(others) ? others : undefined;
+}
+
 /** The `.feed.json` of a feed, or undefined when everything is as where there is none. */
-export function serializeSettings({
-  title,
-  description,
-  image,
-  showSender,
-}: StoredSettings): string | undefined {
-  return json({
+export function serializeSettings(
+  { title, description, image, showSender }: StoredSettings,
+  others?: OtherMembers,
+): string | undefined {
+  const known = {
     ...(title !== '' && { title }),
     ...(description !== '' && { description }),
     image,
     ...(!showSender && { show_sender: false }),
-  });
+  };
+  return json(known, others);
 }
 
 /** Settings as a `.feed.json` would bring them back, so that every backend shows odd characters in the same way. */
@@ -79,14 +103,32 @@ export function settingsAsStored(settings: StoredSettings): StoredSettings {
 }
 
 /** Undefined when no member has a value. */
-function json(members: Readonly<Record<string, unknown>>): string | undefined {
-  return Object.values(members).some((value) => value !== undefined) ? JSON.stringify(members) : undefined;
+function json(known: Readonly<Record<string, unknown>>, others?: OtherMembers): string | undefined {
+  const withOthers = others && jsonThatCanBeRead({ ...others, ...known });
+  if (withOthers !== undefined) return withOthers;
+  return Object.values(known).some((value) => value !== undefined) ? JSON.stringify(known) : undefined;
+}
+
+/** Undefined for what is nested too deeply for `JSON.stringify`, or would make a file that is too large to be read. */
+function jsonThatCanBeRead(members: OtherMembers): string | undefined {
+  try {
+    const text = JSON.stringify(members);
+    return Buffer.byteLength(text) <= MAX_METADATA_BYTES ? text : undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function hasMembers(members: OtherMembers): boolean {
+  return Object.keys(members).length > 0;
 }
 
 function parseObject(json: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { NoteId } from '../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
-import { parseMeta, serializeMeta } from './metadata.ts';
+import { type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
 import type { Note, NoteMeta } from './storage.ts';
 
 /** What databases read of a note; of a picture without the content. */
@@ -34,7 +34,13 @@ export function metaOf(metadata: string | null): NoteMeta {
   return parseMeta(metadata ?? '{}').meta;
 }
 
+/** As `metaOf`, with what other programs kept beside the note when it was a file. */
+export function wholeMetaOf(metadata: string | null): Pick<StoredMeta, 'meta' | 'others'> {
+  const { meta, others } = parseMeta(metadata ?? '{}');
+  return { meta, others };
+}
+
 /** The text of the metadata column: the JSON that the file backend has beside a note. */
-export function metadataOf(meta: NoteMeta): string | null {
-  return serializeMeta(meta) ?? null;
+export function metadataOf(meta: NoteMeta, others?: OtherMembers): string | null {
+  return serializeMeta(meta, { others }) ?? null;
 }

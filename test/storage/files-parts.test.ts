@@ -15,7 +15,13 @@ import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { compareStamps, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
 import { TagIndex } from '../../src/storage/files/tag-index.ts';
-import { NO_SETTINGS, parseMeta, parseSettings, serializeMeta } from '../../src/storage/metadata.ts';
+import {
+  NO_SETTINGS,
+  otherSettings,
+  parseMeta,
+  parseSettings,
+  serializeMeta,
+} from '../../src/storage/metadata.ts';
 import { Turns } from '../../src/storage/turns.ts';
 import { Round } from '../../workers/round.ts';
 import { feedName } from './contract.ts';
@@ -293,7 +299,7 @@ t.test('stamps: what counts as a change', async (t) => {
 });
 
 t.test('metadata: whatever people write is read without harm', async (t) => {
-  const none = { meta: { tags: [] }, created: undefined };
+  const none = { meta: { tags: [] } };
   for (const json of [
     '',
     '{',
@@ -309,9 +315,51 @@ t.test('metadata: whatever people write is read without harm', async (t) => {
     meta: { tags: ['a', 'b'], alt: 'x y' },
     created: Date.UTC(2020, 0, 1),
   });
-  for (const json of ['', '7', 'null']) t.equal(parseSettings(json), undefined, json);
+  for (const json of ['', '7', 'null', '[]']) t.equal(parseSettings(json), undefined, json);
   t.same(parseSettings('{"title": 5, "image": [], "show_sender": "no"}'), NO_SETTINGS);
   t.equal(serializeMeta({ tags: [] }), undefined);
   const meta = { title: 'T', alt: 'A', name: 'N', sender: 'S', tags: ['t'] };
-  t.same(parseMeta(serializeMeta(meta)!).meta, meta);
+  t.same(parseMeta(serializeMeta(meta)!), { meta });
+});
+
+t.test('metadata: the members of others are written as they were read', async (t) => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), (members, hasTitle) => {
+      const { title, alt, name, sender, tags, created, ...others } = members;
+      const meta = { tags: [], ...(hasTitle && { title: 'T' }) };
+      const text = serializeMeta(meta, { ...parseMeta(JSON.stringify(members)), created: undefined });
+      const expected = { ...others, ...(hasTitle && { title: 'T' }) };
+      return JSON.stringify(expected) === (text ?? '{}');
+    }),
+  );
+  const own = '{"__proto__":{"a":1},"constructor":2,"n":null}';
+  t.equal(serializeMeta({ tags: [] }, parseMeta(own)), own);
+  t.same(otherSettings(own), JSON.parse(own));
+  t.equal(
+    otherSettings('{"title":"a","description":"b","image":"c","show_sender":1,"showSender":1}'),
+    undefined,
+  );
+  for (const json of ['[1]', '"text"', '{'])
+    t.equal(parseMeta(json).others ?? otherSettings(json), undefined, json);
+});
+
+t.test('metadata: what others keep gives way where the file could not be read again', async (t) => {
+  const deep = `{"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  const large = JSON.stringify({ large: 'x'.repeat(256 * 1024 - 12) });
+  t.equal(Buffer.byteLength(large), 256 * 1024);
+  t.equal(serializeMeta({ tags: [] }, parseMeta(large)), large);
+  for (const json of [deep, large])
+    t.equal(serializeMeta({ title: 'T', tags: [] }, parseMeta(json)), '{"title":"T"}');
+});
+
+t.test('settings: whether the sender shows is read in both spellings', async (t) => {
+  for (const [json, shown] of [
+    ['{"showSender":false}', false],
+    ['{"showSender":true}', true],
+    ['{"showSender":0}', true],
+    ['{"show_sender":false,"showSender":true}', false],
+    ['{"show_sender":true,"showSender":false}', true],
+    ['{"show_sender":"no","showSender":false}', false],
+  ] as const)
+    t.equal(parseSettings(json)?.showSender, shown, json);
 });

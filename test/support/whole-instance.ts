@@ -38,7 +38,11 @@ export async function fillInstance(t: Test, dir: string): Promise<{ readonly rea
     ['plain/by hand.gif', picture('gif', 100), 1_000_000_000_123],
     ['plain/before 1970.md', 'old', -86_400_001],
     ['plain/dated.md', 'dated', 1_100_000_000_000],
-    ['plain/.dated.md.json', '{"title":"T","sender":"Ann","created":"1999-12-31T23:59:59.999Z"}', 0],
+    [
+      'plain/.dated.md.json',
+      '{"of others":{"a":[1]},"title":"T","sender":"Ann","created":"1999-12-31T23:59:59.999Z"}',
+      0,
+    ],
     [`plain/${ODD_ID}.md`, 'odd', 1_200_000_000_000],
     ['without-read-id/note.md', 'by hand alone', 1_300_000_000_000],
   ]);

@@ -35,7 +35,7 @@ export async function summarize(archive: Archive, read: (bytes: number) => void)
         note.type,
         note.createdAt,
         note.modifiedAt,
-        serializeMeta(note.meta),
+        serializeMeta(note.meta, { others: note.others }),
         note.bytes.byteLength,
       );
       hash.update(note.bytes);

@@ -4,8 +4,9 @@ import type { AllowedFeed, Feed, FeedSettings } from '../storage.ts';
 import type { Change } from './durable.ts';
 import { line, passwordPart, reserve } from './feed-maker.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
-import { PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
+import { PASSWORD_FILE, READ_ID_FILE } from './names.ts';
 import type { Removals } from './removals.ts';
+import { settingsChange } from './settings-change.ts';
 import { forgetGone, type WriteParts } from './write-parts.ts';
 
 /** Changes and deletes feeds. Of one feed, one change at a time. */
@@ -20,10 +21,11 @@ export class FeedEditor {
 
   /** See `Storage.configure`. A crash in the middle can leave the other settings changed and the read id not. */
   configure(allowed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<IndexedFeed | undefined> {
-    const { index } = this.#parts;
+    const { dir, index } = this.#parts;
     return this.#alone(allowed, async (feed) => {
       const { readId, ...settings } = change(feed.record());
-      const changes = settingsChanges(feed, settings);
+      const folder = join(dir, feed.name);
+      const changes = hasSettings(feed, settings) ? [] : [await settingsChange(folder, settings)];
       const files = { ...feed.files, settings: asRead(settings) };
       if (readId === feed.readId) return changes.length > 0 ? this.#write(feed, changes, files) : feed;
       reserve(this.#parts, feed.name, readId);
@@ -86,13 +88,8 @@ export class FeedEditor {
   }
 }
 
-/** What has to be written for a feed to have these settings: nothing when it has them. */
-function settingsChanges(feed: IndexedFeed, settings: StoredSettings): Change[] {
-  const before = serializeSettings(feed.files.settings);
-  const after = serializeSettings(settings);
-  return before === after
-    ? []
-    : [{ name: SETTINGS_FILE, bytes: after === undefined ? undefined : Buffer.from(after) }];
+function hasSettings({ files }: IndexedFeed, settings: StoredSettings): boolean {
+  return serializeSettings(files.settings) === serializeSettings(settings);
 }
 
 /** The settings as the file will say them, so that what the watch reads of it is no news. */

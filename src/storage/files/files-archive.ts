@@ -126,13 +126,14 @@ export class FilesArchive implements Archive {
         `The note ${JSON.stringify(file)} cannot be moved: it is gone, cannot be read or is larger than 256 MiB.`,
       );
     }
-    const { meta: texts } = (meta && (await readMetaFile(folder, file))) ?? NO_META;
+    const { meta: texts, others } = (meta && (await readMetaFile(folder, file))) ?? NO_META;
     return {
       id,
       type,
       createdAt,
       modifiedAt: dateOfFile(found.stamp),
       meta: texts,
+      others,
       bytes: found.bytes,
     };
   }
@@ -171,10 +172,10 @@ function feedParts({ readId, passwordHash, ...settings }: ArchivedFeed): Part[] 
 }
 
 /** The files of a note, metadata first: a note never shows without its metadata. */
-function noteParts({ id, type, createdAt, modifiedAt, meta, bytes }: ArchivedNote): Part[] {
+function noteParts({ id, type, createdAt, modifiedAt, meta, others, bytes }: ArchivedNote): Part[] {
   const file = noteFile(id, type);
   const created = isDatedByFile(id) && createdAt !== modifiedAt ? createdAt : undefined;
-  const json = serializeMeta(meta, created);
+  const json = serializeMeta(meta, { created, others });
   const content = { name: file, bytes, modifiedAt };
   return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
 }

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { type NoteId, noteFile } from '../../feeds/names.ts';
-import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
+import { NO_META, serializeMeta } from '../metadata.ts';
 import type { AllowedFeed, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
 import { withinCaps } from './caps.ts';
 import type { Change } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
-import { metaFile, SETTINGS_FILE } from './names.ts';
+import { metaFile } from './names.ts';
 import { entriesOf, partsOf } from './note-files.ts';
 import { statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
+import { settingsChange } from './settings-change.ts';
 import type { Stamp } from './stamp.ts';
 import { forgetGone, type WriteParts } from './write-parts.ts';
 
@@ -44,8 +45,8 @@ export class NoteEditor {
   /** See `Storage.setMeta`. */
   setMeta(allowed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
     return this.#edit(allowed, id, async (feed, entry) => {
-      const { meta, created } = await this.#readMeta(feed, entry);
-      const json = serializeMeta(change(meta), created);
+      const { meta, ...beside } = await this.#readMeta(feed, entry);
+      const json = serializeMeta(change(meta), beside);
       const bytes = json === undefined ? undefined : Buffer.from(json);
       const stamps = await this.#write(feed, entry, [{ name: metaFile(entry.file), bytes }]);
       if (!stamps) return undefined;
@@ -65,10 +66,7 @@ export class NoteEditor {
         bytes: undefined,
       }));
       const cleared = { ...settings, image: undefined };
-      if (isTitleImage) {
-        const json = serializeSettings(cleared);
-        changes.push({ name: SETTINGS_FILE, bytes: json === undefined ? undefined : Buffer.from(json) });
-      }
+      if (isTitleImage) changes.push(await settingsChange(join(this.#parts.dir, feed.name), cleared));
       if (!(await this.#write(feed, entry, changes))) return undefined;
       feed.remove(entry.file);
       reader.forget(entry);
@@ -136,8 +134,9 @@ export class NoteEditor {
   /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
   async #dating(feed: IndexedFeed, entry: Entry): Promise<Change[]> {
     if (!isDatedByFile(entry.id)) return [];
-    const { meta, created } = await this.#readMeta(feed, entry);
+    const { meta, created, others } = await this.#readMeta(feed, entry);
     if (created !== undefined) return [];
-    return [{ name: metaFile(entry.file), bytes: Buffer.from(serializeMeta(meta, entry.createdAt)!) }];
+    const json = serializeMeta(meta, { created: entry.createdAt, others })!;
+    return [{ name: metaFile(entry.file), bytes: Buffer.from(json) }];
   }
 }

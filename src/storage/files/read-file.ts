@@ -1,10 +1,9 @@
 import type { Stats } from 'node:fs';
+import { MAX_METADATA_BYTES } from '../metadata.ts';
 import { asRefusal, isAbsent } from './failures.ts';
 import type { Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
-/** Dot files are small; what is larger was not written by the service and is taken as unreadable. */
-const MAX_DOT_FILE_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 3;
 
 export interface WholeFile {
@@ -28,9 +27,9 @@ export async function readWhole(
   }
 }
 
-/** The text of a dot file; undefined when it is absent or too large to be one. */
+/** The text of a dot file; undefined when it is absent, or too large to be written by the service. */
 export async function readDotFile(path: string): Promise<{ text: string; stamp: Stamp } | undefined> {
-  const file = await readWhole(path, MAX_DOT_FILE_BYTES);
+  const file = await readWhole(path, MAX_METADATA_BYTES);
   return file && { text: new TextDecoder().decode(file.bytes), stamp: file.stamp };
 }
 

@@ -1,7 +1,7 @@
 import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, type NoteRow, noteOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
 import { type Counts, countOf, readIdTaken, refuseBeyond } from '../refused-writes.ts';
 import type {
   AllowedFeed,
@@ -103,7 +103,8 @@ export class Changes {
     const found = await this.#find(allowed, id);
     if (!found) return NOTHING;
     const { feed, note } = found;
-    const metadata = metadataOf(change(metaOf(note.metadata)));
+    const { meta, others } = wholeMetaOf(note.metadata);
+    const metadata = metadataOf(change(meta), others);
     deleteTags(this.#transaction, note);
     insertTags(this.#transaction, [{ ...note, metadata }]);
     const [row] = await this.#transaction.run(SET_METADATA, [...keyOf(note), metadata]);

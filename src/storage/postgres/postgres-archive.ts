@@ -3,7 +3,7 @@ import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
-import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { byteaArray } from './bytea-array.ts';
 import { Database } from './database.ts';
@@ -117,7 +117,7 @@ export class PostgresArchive implements Archive {
       const rows = await this.#database.read(NOTES_AFTER, [name, createdAt, id, typeNumber(type)]);
       for (const row of rows) {
         const { modified_at, metadata, content } = row;
-        yield { ...placeOf(row), modifiedAt: modified_at, meta: metaOf(metadata), bytes: content };
+        yield { ...placeOf(row), modifiedAt: modified_at, ...wholeMetaOf(metadata), bytes: content };
       }
       if (rows.length === 0) return;
       ({ createdAt, id, type } = placeOf(rows.at(-1)!));
@@ -169,7 +169,7 @@ export class PostgresArchive implements Archive {
         id: note.id,
         type: typeNumber(note.type),
         created_at: note.createdAt,
-        metadata: metadataOf(note.meta),
+        metadata: metadataOf(note.meta, note.others),
       }));
       transaction.send(ADD_NOTES, [
         feed!.id,

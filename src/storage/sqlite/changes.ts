@@ -11,7 +11,7 @@ import {
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
 import { countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type {
   AllowedFeed,
@@ -126,7 +126,7 @@ export class Changes {
   setMeta(allowed: AllowedFeed, id: NoteId, meta: NoteMeta): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || !note) return NOTHING;
-    const metadata = metadataOf(meta);
+    const metadata = metadataOf(meta, wholeMetaOf(note.metadata).others);
     this.#removeTags(feed, id, note);
     this.#sql.setMetadata.run(metadata, note.row);
     this.#addTags(feed.id, id, { ...note, metadata });

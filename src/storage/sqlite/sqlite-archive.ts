@@ -4,7 +4,7 @@ import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
-import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { Connection } from './connection.ts';
 import { readMoveMark, writeMoveMark } from './move-mark.ts';
@@ -60,7 +60,7 @@ export class SqliteArchive implements Archive {
       const row = this.#sql.noteAfter.get(name, place.createdAt, place.id, typeNumber(place.type));
       if (!row) return;
       place = placeOf(row);
-      yield { ...place, modifiedAt: row.modified_at, meta: metaOf(row.metadata), bytes: row.content };
+      yield { ...place, modifiedAt: row.modified_at, ...wholeMetaOf(row.metadata), bytes: row.content };
     }
   }
 
@@ -118,14 +118,14 @@ export class SqliteArchive implements Archive {
     this.#db.close();
   }
 
-  #addNote(feed: number, { id, type, createdAt, modifiedAt, meta, bytes }: ArchivedNote): void {
+  #addNote(feed: number, { id, type, createdAt, modifiedAt, meta, others, bytes }: ArchivedNote): void {
     const { lastInsertRowid } = this.#sql.addNote.run({
       feed,
       id,
       type: typeNumber(type),
       createdAt,
       modifiedAt,
-      metadata: metadataOf(meta),
+      metadata: metadataOf(meta, others),
       sha256: createHash('sha256').update(bytes).digest('base64url'),
       size: bytes.byteLength,
       bytes,
