@@ -1,5 +1,6 @@
 import { Access } from './access/access.ts';
 import { Guard } from './access/guard.ts';
+import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
@@ -70,7 +71,12 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const placing = new PictureTexts(texts, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
   const writing = { ...config, storage, preparation, record };
-  const guard = new Guard({ ...config, access, storage });
+  const guard = new Guard({
+    ...config,
+    access,
+    storage,
+    renewal: new PasswordRenewal({ storage, passwords, log }),
+  });
   const cache = new ReadCache(config.cacheBytes);
   const table = operations({
     posting: new Posting({ ...writing, guard, passwords }),

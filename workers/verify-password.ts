@@ -1,8 +1,9 @@
 import { parseOptions, verifySync } from '@node-rs/argon2';
+import { verifyScrypt } from './verify-scrypt.ts';
 
 /** A password and what it may be the password of. */
 export interface PasswordClaim {
-  /** The stored form, an argon2 PHC string; may be malformed. */
+  /** The stored form: an argon2 PHC string, or that of scrypt (see `verify-scrypt.ts`); may be malformed. */
   readonly passwordHash: string;
   readonly password: string;
 }
@@ -18,6 +19,7 @@ const MAX_PASSES = 10;
  * minutes.
  */
 export default function verifyPassword({ passwordHash, password }: PasswordClaim): boolean {
+  if (passwordHash.startsWith('scrypt$')) return verifyScrypt(passwordHash, password);
   return isAffordable(passwordHash) && verifySync(passwordHash, password);
 }
 

@@ -2,10 +2,12 @@ import { type FeedName, isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { Access, Caller } from './access.ts';
+import type { PasswordRenewal } from './password-renewal.ts';
 
 export interface GuardParts {
   readonly access: Access;
   readonly storage: Pick<Storage, 'feed' | 'feedToPost'>;
+  readonly renewal: Pick<PasswordRenewal, 'renew'>;
   readonly reservedFeeds: ReadonlySet<string>;
   /** Reserved feeds exist, and take posts that carry this password. */
   readonly reservedPassword: string | undefined;
@@ -55,12 +57,10 @@ export class Guard {
     const name = nameOf(text);
     const isReserved = reservedFeeds.has(name);
     if (isReserved && reservedPassword === undefined) throw reserved();
-    const feed = await storage.feedToPost(name);
-    try {
-      await access.feed(caller, feed);
-    } catch (cause) {
+    const known = await storage.feedToPost(name);
+    const feed = await this.#admitted(caller, known).catch((cause) => {
       throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reserved() : cause;
-    }
+    });
     // They are made at the start, with the password: nobody makes one with his own, or posts to one without.
     if (isReserved && feed?.passwordHash === undefined) throw reserved();
     await access.write(caller);
@@ -72,9 +72,18 @@ export class Guard {
    * @throws Refusal `auth`, `too_many_attempts`
    */
   async feed(caller: Caller, name: FeedName): Promise<Feed | undefined> {
-    const feed = await this.#parts.storage.feed(name);
-    await this.#parts.access.feed(caller, feed);
-    return feed;
+    return this.#admitted(caller, await this.#parts.storage.feed(name));
+  }
+
+  /** The feed, or, where its password has been stored anew meanwhile, as it is then. */
+  async #admitted(caller: Caller, feed: Feed | undefined): Promise<Feed | undefined> {
+    const { access, renewal, storage } = this.#parts;
+    await access.feed(caller, feed);
+    const { feedPassword } = caller;
+    if (!feed || feedPassword === undefined || !(await renewal.renew(feed, feedPassword))) return feed;
+    const renewed = await storage.feed(feed.name);
+    await access.feed(caller, renewed);
+    return renewed;
   }
 }
 

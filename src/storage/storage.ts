@@ -14,7 +14,7 @@ export interface Feed {
   readonly showSender: boolean;
   /** File of the image note chosen as title image; undefined when none is set or its file is gone. */
   readonly image: NoteFile | undefined;
-  /** The stored form of the feed's password (argon2); undefined for a feed without one. */
+  /** The stored form of the feed's password (argon2, or scrypt until it is used); undefined for a feed without one. */
   readonly passwordHash: string | undefined;
   /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
   readonly changedAt: number;
