@@ -30,7 +30,7 @@ function head(document: FeedDocument): (string | undefined)[] {
   return [
     element('title', title),
     element('link', page),
-    element('description', feed.description),
+    element('description', feed.description || title),
     emptyElement('atom:link', {
       href: rssUrl(base, readId, tag),
       rel: 'self',
