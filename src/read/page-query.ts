@@ -22,7 +22,7 @@ export interface RequestedPage {
 }
 
 /**
- * The page that `?limit=`, `?before=` and `?tag=` ask for (contract §4).
+ * The page that `?limit=`, `?before=` and `?tag=` ask for (contract §4). An empty value is none.
  * @throws Refusal `invalid_request` for a value out of range
  */
 export function pageQuery(source: QuerySource): RequestedPage {
@@ -30,12 +30,12 @@ export function pageQuery(source: QuerySource): RequestedPage {
 }
 
 /**
- * The tag that `?tag=` asks for; undefined without it.
+ * The tag that `?tag=` asks for; undefined without it, or where it is empty.
  * @throws Refusal `invalid_request` for what cannot be a tag
  */
 export function tagQuery(source: QuerySource): string | undefined {
   const text = source.query('tag');
-  if (text === undefined) return undefined;
+  if (!text) return undefined;
   // Tested before it is lowered: some letters of other scripts have a lower case in a-z.
   if (!/^[A-Za-z0-9_.:-]{1,32}$/.test(text))
     throw new Refusal('invalid_request', 'A tag is 1 to 32 characters of a-z, 0-9, "-", "_", "." and ":".');
@@ -44,7 +44,7 @@ export function tagQuery(source: QuerySource): string | undefined {
 
 function limit(source: QuerySource): number {
   const text = source.query('limit');
-  if (text === undefined) return DEFAULT_LIMIT;
+  if (!text) return DEFAULT_LIMIT;
   const value = Number(text);
   if (!/^\d{1,3}$/.test(text) || value < 1 || value > MAX_LIMIT)
     throw new Refusal('invalid_request', `limit is a number from 1 to ${MAX_LIMIT}.`);
@@ -53,7 +53,7 @@ function limit(source: QuerySource): number {
 
 function before(source: QuerySource): Position | NoteId | undefined {
   const text = source.query('before');
-  if (text === undefined) return undefined;
+  if (!text) return undefined;
   const position = decodeCursor(text);
   if (position !== undefined) return position;
   if (!isNoteId(text)) throw badBefore();

@@ -86,13 +86,19 @@ for (const [what, list, address] of ADDRESSES) {
     t.match(await ask(`${list}/a%zz`), { status: 400, json: { code: 'invalid_request' } });
   });
 
+  t.test(`an empty value is none ${what}`, async (t) => {
+    const { status, json } = await ask(`${list}?limit=&before=&tag=`);
+    t.equal(status, 200);
+    t.same(json, (await ask(list)).json);
+  });
+
   t.test(`values out of range ${what}`, async (t) => {
     const queries = [
-      ...['limit=', 'limit=0', 'limit=101', 'limit=-1', 'limit=1.5', 'limit=1e1', 'limit=x', 'limit=%2B5'],
+      ...['limit=0', 'limit=101', 'limit=-1', 'limit=1.5', 'limit=1e1', 'limit=x', 'limit=%2B5'],
       ...['limit=0x10', 'limit=%201', 'limit=1000000000000000000000', 'limit=٣'],
-      ...['before=', 'before=no-such-note', 'before=a.b', 'before=a%2Fb', 'before=%00', 'before=zz.a.txt'],
+      ...['before=no-such-note', 'before=a.b', 'before=a%2Fb', 'before=%00', 'before=zz.a.txt'],
       ...['before=1..md', `before=${'z'.repeat(12)}.a.md`, 'before=%FF', 'before=-.a.md', 'before=1.5.a.md'],
-      ...['tag=', 'tag=a%20b', 'tag=a,b', `tag=${'a'.repeat(33)}`, 'tag=%E2%84%AA', 'tag=%C3%A9', 'tag=%00'],
+      ...['tag=a%20b', 'tag=a,b', `tag=${'a'.repeat(33)}`, 'tag=%E2%84%AA', 'tag=%C3%A9', 'tag=%00'],
     ];
     for (const query of queries) {
       const reply = await ask(`${list}?${query}`);
