@@ -62,14 +62,14 @@ export const PARAMETERS = {
   before: {
     name: 'before',
     in: 'query',
-    description: 'The `next` of the page before, or the id of a note: notes older than that.',
+    description: 'The `next` of the page before, or the id of a note: notes older than that. Empty is none.',
     schema: { type: 'string' },
   },
   tag: {
     name: 'tag',
     in: 'query',
-    description: 'Only notes with this tag.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,32}$' },
+    description: 'Only notes with this tag; empty is all.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{0,32}$' },
   },
   title: textHeader('X-Note-Title', 'The title of the note, one line of at most 100 characters'),
   extendedTitle: extendedHeader('X-Note-Title'),
@@ -86,7 +86,7 @@ export const PARAMETERS = {
     in: 'header',
     description:
       'The tags of the note, separated by commas: at most 10, each 1 to 32 characters of a-z, 0-9, "-", "_", "." and ' +
-      '":". Capitals are lowered and repeats dropped.',
+      '":". Capitals are lowered, repeats and blank entries dropped.',
     schema: { type: 'string' },
   },
   chosenReadId: {
