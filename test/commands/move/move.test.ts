@@ -1,7 +1,8 @@
 /** A whole instance that is moved from one backend to another, as its users see it. */
-import { existsSync, mkdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { FeedClient } from '../../support/feed-client.ts';
 import { answersTo, filesIn, placeFiles, retiredIn, runMove } from '../../support/moving.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { start, tempDir } from '../../support/service.ts';
@@ -58,6 +59,35 @@ t.test('an instance is the same on every backend, by way of every other', async 
   const readIdFile = 'without-read-id/.readid';
   t.same(filesIn(inDir('after')), { ...files, [readIdFile]: filesIn(inDir('after'))[readIdFile] });
   t.same(retiredIn(inDir('after')), retiredIn(inDir('before')));
+});
+
+t.test('what other programs keep beside a note is still there after a change in a database', async (t) => {
+  const server = await PostgresServer.start(t);
+  const dir = await tempDir(t);
+  placeFiles(dir, [
+    ['before/feed/.readid', 'read-feed\n', 0],
+    ['before/feed/note.md', 'text', 1_000_000_000_000],
+    ['before/feed/.note.md.json', '{"of others":{"a":[1]},"title":"T"}', 0],
+  ]);
+  mkdirSync(join(dir, 'data'));
+  const url = await server.database();
+  const databases: readonly (readonly [settings: Record<string, string>, place: string])[] = [
+    [{ SERVICE_STORAGE: 'sqlite' }, `sqlite:${join(dir, 'data/notefeed.db')}`],
+    [{ SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url }, url],
+  ];
+  for (const [settings, place] of databases) {
+    t.match(await runMove(`fs:${join(dir, 'before')}`, place), { code: 0, stderr: '' });
+    const service = await start(t, { SERVICE_SECRET, ...settings }, join(dir, 'data'));
+    const feed = new FeedClient(service.url, 'feed');
+    t.match(await feed.send('PATCH', '/notes/note', '{"title":""}'), {
+      status: 200,
+      json: { title: 'text' },
+    });
+    await service.stop();
+    const after = join(dir, `after-${settings.SERVICE_STORAGE}`);
+    t.match(await runMove(place, `fs:${after}`), { code: 0, stderr: '' });
+    t.equal(readFileSync(join(after, 'feed/.note.md.json'), 'utf8'), '{"of others":{"a":[1]}}');
+  }
 });
 
 t.test('files on which a service was killed', async (t) => {
