@@ -38,7 +38,3 @@ function parseTag(field: string, tag: string): string {
   }
   return tag.toLowerCase();
 }
-
-export function tagsOf(_field: string, list: readonly string[]): string[] {
-  return parseTags(list.join(','));
-}
