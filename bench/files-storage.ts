@@ -34,8 +34,9 @@ function folder(): string {
   return dir;
 }
 
-const NO_CAPS = { feeds: 0, notes: 0, images: 0 };
-const open = (dir: string) => openFiles({ dir, secret: Buffer.alloc(32), caps: NO_CAPS, log });
+const OPEN = { kind: 'existing', passwordHash: undefined } as const;
+const NO_LIMITS = { notes: 0, images: 0 };
+const open = (dir: string) => openFiles({ dir, secret: Buffer.alloc(32), maxFeeds: 0, log });
 
 async function timed<T>(label: string, work: () => Promise<T> | T): Promise<T> {
   const cpu = process.cpuUsage();
@@ -98,10 +99,12 @@ async function posts(label: string, storage: Storage, names: FeedName[], count: 
   let left = count;
   const client = async (i: number) => {
     while (left-- > 0)
-      await storage.post(names[i % names.length]!, [{ ...note(KILOBYTE), meta: { tags: [] } }], {
-        kind: 'existing',
-        passwordHash: undefined,
-      });
+      await storage.post(
+        names[i % names.length]!,
+        [{ ...note(KILOBYTE), meta: { tags: [] } }],
+        OPEN,
+        NO_LIMITS,
+      );
   };
   const start = performance.now();
   await timed(label, () => Promise.all(Array.from({ length: 64 }, (_, i) => client(i))));

@@ -5,6 +5,7 @@
 import { readConfig } from '../src/config.ts';
 import { NoteIds } from '../src/feeds/ids.ts';
 import type { FeedName } from '../src/feeds/names.ts';
+import { feedLimits } from '../src/ingest/feed-limits.ts';
 import { openStorage } from '../src/storage/open-storage.ts';
 import type { NewNote } from '../src/storage/storage.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -25,6 +26,7 @@ const log = createLog({ level: 'error' });
 const { storage } = await openStorage(config, log, { owner: undefined, commits: undefined });
 const name = 'bench' as FeedName;
 await storage.create(name, { readId: undefined, passwordHash: undefined });
+const open = { kind: 'existing', passwordHash: undefined } as const;
 const ids = new NoteIds();
 const bytes = Buffer.alloc(1024, 'x');
 const begun = performance.now();
@@ -38,7 +40,7 @@ async function write(): Promise<number> {
   let written = 0;
   for (; performance.now() - begun < seconds * 1000; written += 1) {
     const note: NewNote = { id: ids.next(), type: 'md', meta: { tags: [] }, bytes };
-    if (!(await storage.post(name, [note], { kind: 'existing', passwordHash: undefined })))
+    if (!(await storage.post(name, [note], open, feedLimits(config))))
       throw new Error('a post was not stored');
   }
   return written;

@@ -6,14 +6,14 @@ import { readMoveMark } from '../src/storage/sqlite/move-mark.ts';
 import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
 import { migrate } from '../src/storage/sqlite/schema.ts';
 import { isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
-import type { Caps } from '../src/storage/storage.ts';
 import { unfinishedMove } from '../src/storage/unfinished-move.ts';
 import { serve, tell } from './serve-orders.ts';
 
 /** What the thread is started with. */
 export interface SqliteWriterData {
   readonly path: string;
-  readonly caps: Caps;
+  /** 0 is no limit. */
+  readonly maxFeeds: number;
 }
 
 /** The most that one commit is for: what comes later must not wait for ever, nor the log grow without end. */
@@ -23,11 +23,11 @@ const COMMIT_BYTES = 8 * 1024 * 1024;
 const CLEAR_AGAIN_MS = 10_000;
 
 serve(() => {
-  const { path, caps } = workerData as SqliteWriterData;
+  const { path, maxFeeds } = workerData as SqliteWriterData;
   const connection = Connection.forWriting(path);
   migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
-  const changes = new Changes(connection.db, caps);
+  const changes = new Changes(connection.db, maxFeeds);
   const log = new WriteLog(connection.db);
   const commit = new GroupCommit(connection, changes, log);
   let isClearing = false;

@@ -1,23 +1,18 @@
-import { Refusal } from '../refusals.ts';
+import type { Config } from '../config.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 
-export interface FeedLimitSettings {
-  readonly maxNotesPerFeed: number;
-  readonly maxImagesPerFeed: number;
-  readonly imageUploads: boolean;
-}
+/** The settings that limit what a feed may hold. */
+export type FeedLimitSettings = Pick<Config, 'maxNotesPerFeed' | 'maxImagesPerFeed' | 'imageUploads'>;
 
-/** What a feed may hold on an instance with these settings. */
-export function feedLimits(settings: FeedLimitSettings): FeedLimits {
-  const { maxNotesPerFeed, maxImagesPerFeed, imageUploads } = settings;
+/** What a feed may hold by the settings. */
+export function feedLimits({
+  maxNotesPerFeed,
+  maxImagesPerFeed,
+  imageUploads,
+}: FeedLimitSettings): FeedLimits {
   return {
     notes: maxNotesPerFeed,
     images: maxImagesPerFeed,
     picturesRefused: imageUploads ? undefined : 'images_off',
   };
-}
-
-/** The refusal of a picture where none may be added or replaced. */
-export function picturesRefusal(code: NonNullable<FeedLimits['picturesRefused']>): Refusal {
-  return new Refusal(code, 'This instance takes no pictures.');
 }

@@ -3,9 +3,9 @@ import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../c
 import { fileNameFault, shownFileName } from '../feeds/file-names.ts';
 import type { PictureType } from '../feeds/note-types.ts';
 import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
-import { picturesRefusal } from '../ingest/feed-limits.ts';
 import { attachment, attachmentRefusal, blaming } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
+import { pictureRefusal } from '../storage/refused-writes.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import { ArrivingBody } from './arriving-body.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
@@ -129,7 +129,8 @@ class Form {
 
   #beginFile({ fileName: name = '', type: contentType }: PartHeader): OpenPart {
     const { limits, maxImageBytes } = this.#rules;
-    if (limits.picturesRefused !== undefined) throw blaming(name, picturesRefusal(limits.picturesRefused));
+    const refusal = pictureRefusal(limits);
+    if (refusal) throw blaming(name, refusal);
     if (this.#files.size === MAX_FILES_PER_REQUEST) throw tooMany('files');
     refuseName(name);
     if (this.#files.has(name)) throw attachmentRefusal(name, 'there are two files of this name');

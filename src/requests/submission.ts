@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { parseTags } from '../feeds/tags.ts';
-import { picturesRefusal } from '../ingest/feed-limits.ts';
 import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
+import { refusePicture } from '../storage/refused-writes.ts';
 import type { FeedLimits, NoteMeta } from '../storage/storage.ts';
 import { isMultipart, noteTypeOf } from './content-type.ts';
 import { admitMultipart, type Multipart, type MultipartRequest, readMultipart } from './multipart.ts';
@@ -68,8 +68,7 @@ export function admitReplacement(request: SubmissionRequest, rules: SubmissionRu
 /** The type of the note that is the body, once all that can be said without the body has been checked. */
 function admitNote(request: SubmissionRequest, rules: SubmissionRules): NoteType {
   const type = noteTypeOf(request.header('content-type'));
-  const { picturesRefused } = rules.limits;
-  if (type !== 'md' && picturesRefused !== undefined) throw picturesRefusal(picturesRefused);
+  refusePicture(type, rules.limits);
   const limit = limitOf(type, rules);
   if ((request.contentLength ?? 0) > limit) {
     const what = type === 'md' ? 'A text' : 'A picture';

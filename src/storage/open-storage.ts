@@ -12,17 +12,7 @@ import { databasePath } from './sqlite/database-path.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import type { Storage } from './storage.ts';
 
-type StorageSettings = Pick<
-  Config,
-  | 'rateLimit'
-  | 'storage'
-  | 'dataDir'
-  | 'database'
-  | 'secret'
-  | 'maxFeeds'
-  | 'maxNotesPerFeed'
-  | 'maxImagesPerFeed'
->;
+type StorageSettings = Pick<Config, 'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds'>;
 
 export interface OpenedStorage {
   readonly storage: Storage;
@@ -41,9 +31,8 @@ export async function openStorage(
   log: Log,
   { owner, commits }: { readonly owner: Owner | undefined; readonly commits: CommitObserver | undefined },
 ): Promise<OpenedStorage> {
-  const { storage, dataDir, database, secret, maxFeeds, maxNotesPerFeed, maxImagesPerFeed } = settings;
-  const caps = { feeds: maxFeeds, notes: maxNotesPerFeed, images: maxImagesPerFeed };
-  const parts = { owner, caps, log, commits };
+  const { storage, dataDir, database, secret, maxFeeds } = settings;
+  const parts = { owner, maxFeeds, log, commits };
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
     return inDataDir(dataDir, async () => {

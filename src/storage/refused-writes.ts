@@ -1,5 +1,6 @@
+import type { NoteType } from '../feeds/note-types.ts';
 import { Refusal } from '../refusals.ts';
-import type { Caps, NewNote } from './storage.ts';
+import type { FeedLimits, NewNote } from './storage.ts';
 
 /** Numbers of markdown notes and of pictures. */
 export interface Counts {
@@ -7,31 +8,73 @@ export interface Counts {
   images: number;
 }
 
+/** What the row of a feed counts. */
+export function countedIn(row: { readonly note_count: number; readonly image_count: number }): Counts {
+  return { notes: row.note_count - row.image_count, images: row.image_count };
+}
+
+/** Notes that a feed must have room for, and what it may hold. */
+export interface Room<Note = Pick<NewNote, 'type'>> {
+  readonly notes: readonly Note[];
+  readonly limits: FeedLimits;
+}
+
 /** The two kinds of notes that are counted. */
 export const KINDS = ['notes', 'images'] as const;
+export const NO_NOTES: Readonly<Counts> = { notes: 0, images: 0 };
 
 export function countOf(notes: readonly Pick<NewNote, 'type'>[]): Counts {
-  const counts = { notes: 0, images: 0 };
-  for (const { type } of notes) counts[type === 'md' ? 'notes' : 'images'] += 1;
+  const counts = { ...NO_NOTES };
+  for (const { type } of notes) counts[kindOf(type)] += 1;
   return counts;
 }
 
 /**
- * Refuses notes that a feed has no place for. One that is full of one kind, or over a cap that was lowered, still
- * takes the other.
- * @throws Refusal `note_limit`, `image_limit`
+ * Refuses notes that a feed has no room for. A feed that is full of one kind, or beyond a limit that was lowered,
+ * still takes the other kind.
+ * @throws Refusal `images_off`, `license_required`, `note_limit`, `image_limit` with the position of the first note
+ * that does not fit
  */
-export function refuseBeyond(caps: Caps, wanted: Readonly<Counts>, taken: Readonly<Counts>): void {
-  for (const kind of KINDS) {
-    const isFull = caps[kind] > 0 && wanted[kind] > 0 && taken[kind] + wanted[kind] > caps[kind];
-    if (isFull) throw fullFeed(kind);
+export function refuseBeyond({ notes, limits }: Room, taken: Readonly<Counts>): void {
+  for (const [position, { type }] of notes.entries()) refusePicture(type, limits, position);
+  const counts = { ...taken };
+  for (const [position, { type }] of notes.entries()) {
+    const kind = kindOf(type);
+    counts[kind] += 1;
+    if (limits[kind] > 0 && counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
   }
 }
 
-function fullFeed(kind: 'notes' | 'images'): Refusal {
-  return kind === 'notes'
-    ? new Refusal('note_limit', 'This feed has as many text notes as it may have.')
-    : new Refusal('image_limit', 'This feed has as many pictures as it may have.');
+/**
+ * Refuses a note that is a picture, new or replaced, of a feed that takes none.
+ * @throws Refusal `images_off`, `license_required`
+ */
+export function refusePicture(type: NoteType, limits: FeedLimits, position?: number): void {
+  const refusal = type === 'md' ? undefined : pictureRefusal(limits, position);
+  if (refusal) throw refusal;
+}
+
+/** The refusal of a picture, if the feed takes none. */
+export function pictureRefusal({ picturesRefused }: FeedLimits, position?: number): Refusal | undefined {
+  if (picturesRefused === undefined) return undefined;
+  const sentence =
+    picturesRefused === 'images_off'
+      ? 'This instance takes no pictures.'
+      : 'This feed takes no pictures without a license.';
+  return new Refusal(picturesRefused, sentence, { position });
+}
+
+function kindOf(type: NoteType): keyof Counts {
+  return type === 'md' ? 'notes' : 'images';
+}
+
+function fullFeed(kind: keyof Counts, { picturesRefused }: FeedLimits, position: number): Refusal {
+  if (kind === 'images')
+    return new Refusal('image_limit', 'This feed has as many pictures as it may have.', { position });
+  const without = picturesRefused === 'license_required' ? ' without a license' : '';
+  return new Refusal('note_limit', `This feed has as many text notes as it may have${without}.`, {
+    position,
+  });
 }
 
 /** The refusal of one feed more than there may be. */

@@ -99,22 +99,13 @@ export interface FeedSettings {
   readonly readId: ReadId;
 }
 
-/** The most that may be stored; 0 is no limit. */
-export interface Caps {
-  readonly feeds: number;
-  /** Markdown notes of one feed. */
-  readonly notes: number;
-  /** Pictures of one feed. */
-  readonly images: number;
-}
-
-/** What one feed may hold when a write to it is decided. */
+/** What a feed may hold at the moment when a write to it is decided. */
 export interface FeedLimits {
   /** Markdown notes; 0 is no limit. */
   readonly notes: number;
   /** Picture notes; 0 is no limit. */
   readonly images: number;
-  /** Why no picture may be added or replaced; undefined where pictures may be. */
+  /** Why no picture may be added or replaced; undefined if pictures may be. */
   readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
 }
 
@@ -189,27 +180,30 @@ export interface Storage {
   /**
    * Stores notes, at least one, in a new feed where the target says so: all of them or, after a failure or a crash
    * at any moment, none; nobody ever sees a part. Undefined, and none is stored, when the feed is not what the
-   * target says: look again. Caps hold exactly under any concurrency. A new feed is made with its one note; for
-   * several it is made first, and stays, without notes, when they cannot be stored.
+   * target says: look again. Limits hold exactly under any concurrency: each write is checked against its own, and
+   * what is stored already stays. A new feed is made with its one note; for several it is made first, and stays,
+   * without notes, when they cannot be stored.
    * @param notes in the order in which they are written: pictures, then the text that shows them
    * @throws Refusal `taken` when the chosen read id belongs to another feed, or ever did to a deleted one;
-   * `feed_limit`, `note_limit`, `image_limit`
+   * `feed_limit`; `images_off`, `license_required`, `note_limit`, `image_limit` with the `position` of the first note
+   * that does not fit
    */
   post(
     name: FeedName,
     notes: readonly NewNote[],
     target: Target,
-    limits?: FeedLimits,
+    limits: FeedLimits,
   ): Promise<Feed | undefined>;
   /**
    * Gives a note other bytes; everything else of it stays. Undefined when there is no such note.
-   * @throws Refusal `note_limit`, `image_limit` for notes that come with it
+   * @throws Refusal `images_off`, `license_required` for a picture; as `post` for notes that come with it, with the
+   * `position` in `added`
    */
   replace(
     feed: AllowedFeed,
     id: NoteId,
     replacement: Replacement,
-    limits?: FeedLimits,
+    limits: FeedLimits,
   ): Promise<Note | undefined>;
   /** Changes what is kept beside a note's bytes. Undefined when there is no such note. */
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined>;

@@ -1,6 +1,6 @@
 import { type NoteId, noteFile } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
-import { edits, OPEN, post } from '../support/storing.ts';
+import { edits, NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import {
   bytesIn,
@@ -46,7 +46,7 @@ export function testEdits(backend: Backend): void {
     t.equal(await edits(storage).replace(other, text.id, Buffer.from('x')), undefined);
     const feed = await storage.feed(name);
     t.equal(
-      await storage.replace(feed!, picture.id, { type: 'md', bytes: Buffer.from('x') }),
+      await storage.replace(feed!, picture.id, { type: 'md', bytes: Buffer.from('x') }, NO_LIMITS),
       undefined,
       'the id means a note of another type by now',
     );
@@ -147,7 +147,7 @@ export function testEdits(backend: Backend): void {
     const works = Array.from({ length: 20 }, (_, i) => [
       add(),
       tell(),
-      storage.post(name, [newNote(`${i}`)], OPEN),
+      storage.post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
     ]);
     await Promise.all(works.flat());
     const again = await reopened(t, storage, place);
@@ -160,7 +160,7 @@ export function testEdits(backend: Backend): void {
       const first = newNote('first');
       const { readId: old } = await post(storage, name, first);
       const works = Array.from({ length: 10 }, (_, i) => [
-        storage.post(name, [newNote(`${i}`)], OPEN),
+        storage.post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
         edits(storage).replace(name, first.id, Buffer.from('edit')),
         i === round ? edits(storage).deleteFeed(name) : edits(storage).setPassword(name, undefined),
       ]);

@@ -1,5 +1,5 @@
 import type { Target } from '../../src/storage/storage.ts';
-import { edits, NEW, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { type Backend, feedName, newNote, runner } from './contract.ts';
 import {
   configure,
@@ -18,20 +18,22 @@ export function testFeeds(backend: Backend): void {
   const test = runner(backend);
 
   test('a post is only stored in the feed it is meant for', async (t, storage) => {
-    t.equal(await storage.post(name, [newNote('1')], OPEN), undefined, 'no such feed');
+    t.equal(await storage.post(name, [newNote('1')], OPEN, NO_LIMITS), undefined, 'no such feed');
     t.equal(await storage.feed(name), undefined);
-    const made = await storage.post(name, [newNote('1')], { ...NEW, passwordHash: 'hash' });
+    const made = await storage.post(name, [newNote('1')], { ...NEW, passwordHash: 'hash' }, NO_LIMITS);
     t.equal(made?.passwordHash, 'hash');
     const wrong: Target[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
-    for (const target of wrong) t.equal(await storage.post(name, [newNote('2')], target), undefined);
+    for (const target of wrong)
+      t.equal(await storage.post(name, [newNote('2')], target, NO_LIMITS), undefined);
     t.equal((await storage.feed(name))?.noteCount, 1);
-    const right = await storage.post(name, [newNote('2')], { kind: 'existing', passwordHash: 'hash' });
+    const target: Target = { kind: 'existing', passwordHash: 'hash' };
+    const right = await storage.post(name, [newNote('2')], target, NO_LIMITS);
     t.equal(right?.noteCount, 2);
   });
 
   test('of many that make a feed at once one does, and the others store nothing', async (t, storage, place) => {
     const posts = Array.from({ length: 30 }, (_, i) =>
-      storage.post(name, [newNote(`${i}`)], { ...NEW, passwordHash: `hash-${i}` }),
+      storage.post(name, [newNote(`${i}`)], { ...NEW, passwordHash: `hash-${i}` }, NO_LIMITS),
     );
     const made = (await Promise.all(posts)).filter((feed) => feed !== undefined);
     t.equal(made.length, 1);
@@ -73,7 +75,7 @@ export function testFeeds(backend: Backend): void {
       'new metadata': () => edits(storage).setMeta(name, text.id, (meta) => ({ ...meta, title: 'T' })),
       settings: () => configure(storage, name, { title: 'T', readId: readId('chosen') }),
       'a password': () => edits(storage).setPassword(name, 'hash'),
-      'a refused post': () => storage.post(name, [newNote('n')], OPEN),
+      'a refused post': () => storage.post(name, [newNote('n')], OPEN, NO_LIMITS),
       'no password': () => edits(storage).setPassword(name, undefined),
       'a removal': () => edits(storage).remove(name, picture.id),
       deletion: () => edits(storage).deleteFeed(name),
@@ -85,31 +87,31 @@ export function testFeeds(backend: Backend): void {
     }
   });
 
-  test(
-    'caps of a feed hold exactly, whatever comes at once',
-    async (t, storage, place) => {
-      await storage.create(name, NEW);
-      const mixed = Array.from({ length: 100 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
-      const all = await Promise.allSettled(mixed.map((note) => storage.post(name, [note], OPEN)));
-      t.same(tally(all), { object: 12, note_limit: 45, image_limit: 43 });
-      const { notes } = await storage.page(name, { limit: 100 });
-      t.equal(notes.length, 12);
-      t.equal(await edits(storage).remove(name, notes.find((note) => note.type === 'png')!.id), true);
-      await t.rejects(storage.post(name, [newNote('x')], OPEN), { code: 'note_limit', status: 507 });
-      await storage.post(name, [newNote('x', 'gif')], OPEN);
-      const again = await reopened(t, storage, place);
-      await t.rejects(again.post(name, [newNote('x', 'gif')], OPEN), { code: 'image_limit', status: 507 });
-      await edits(again).replace(name, notes[0]!.id, Buffer.from('an edit needs no place'));
-    },
-    { feeds: 0, notes: 5, images: 7 },
-  );
+  test('limits of a feed hold exactly, whatever comes at once', async (t, storage, place) => {
+    const limits = { notes: 5, images: 7 };
+    await storage.create(name, NEW);
+    const mixed = Array.from({ length: 100 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
+    const all = await Promise.allSettled(mixed.map((note) => storage.post(name, [note], OPEN, limits)));
+    t.same(tally(all), { object: 12, note_limit: 45, image_limit: 43 });
+    const { notes } = await storage.page(name, { limit: 100 });
+    t.equal(notes.length, 12);
+    t.equal(await edits(storage).remove(name, notes.find((note) => note.type === 'png')!.id), true);
+    await t.rejects(storage.post(name, [newNote('x')], OPEN, limits), { code: 'note_limit', status: 507 });
+    await storage.post(name, [newNote('x', 'gif')], OPEN, limits);
+    const again = await reopened(t, storage, place);
+    await t.rejects(again.post(name, [newNote('x', 'gif')], OPEN, limits), {
+      code: 'image_limit',
+      status: 507,
+    });
+    await edits(again).replace(name, notes[0]!.id, Buffer.from('an edit needs no place'), {}, limits);
+  });
 
   test(
     'the cap of feeds holds exactly, and a deleted feed makes room',
     async (t, storage) => {
       const names = Array.from({ length: 100 }, (_, i) => feedName(`feed-${i}`));
       const makes = names.map((one, i) =>
-        i % 2 ? storage.create(one, NEW) : storage.post(one, [newNote('x')], NEW),
+        i % 2 ? storage.create(one, NEW) : storage.post(one, [newNote('x')], NEW, NO_LIMITS),
       );
       t.same(tally(await Promise.allSettled(makes)), { object: 9, feed_limit: 91 });
       const found = await Promise.all(names.map((one) => storage.feed(one)));
@@ -119,7 +121,7 @@ export function testFeeds(backend: Backend): void {
       await t.resolves(storage.create(other, NEW));
       await t.rejects(storage.create(name, NEW), { code: 'feed_limit', status: 507 });
     },
-    { feeds: 9, notes: 0, images: 0 },
+    9,
   );
 
   test('a read id wanted by many at once goes to one', async (t, storage, place) => {
@@ -129,7 +131,7 @@ export function testFeeds(backend: Backend): void {
     const wants = names.map((one, i) =>
       i < 5
         ? configure(storage, one, { title: 'mine', readId: wanted })
-        : storage.post(one, [newNote('x')], { ...NEW, readId: wanted }),
+        : storage.post(one, [newNote('x')], { ...NEW, readId: wanted }, NO_LIMITS),
     );
     t.same(tally(await Promise.allSettled(wants)), { object: 1, taken: 9 });
     const holder = (await storage.feedByReadId(wanted))?.name;
@@ -144,13 +146,17 @@ export function testFeeds(backend: Backend): void {
     const changes = heard(storage);
     t.equal(await edits(storage).setPassword(name, 'one'), true);
     t.equal((await storage.feed(name))?.passwordHash, 'one');
-    t.equal(await storage.post(name, [newNote('2')], OPEN), undefined, 'who knew it open finds it shut');
+    t.equal(
+      await storage.post(name, [newNote('2')], OPEN, NO_LIMITS),
+      undefined,
+      'who knew it open finds it shut',
+    );
     t.equal(await edits(storage).setPassword(name, 'two'), true);
     t.same(changes, [{ readIds: [readId] }, { readIds: [readId] }]);
     const again = await reopened(t, storage, place);
     t.equal((await again.feed(name))?.passwordHash, 'two');
     t.equal(await edits(again).setPassword(name, undefined), true);
-    t.equal((await again.post(name, [newNote('2')], OPEN))?.noteCount, 2);
+    t.equal((await again.post(name, [newNote('2')], OPEN, NO_LIMITS))?.noteCount, 2);
     t.equal(await edits(again).setPassword(other, 'x'), false);
     t.equal((await (await reopened(t, again, place)).feed(name))?.passwordHash, undefined);
   });
@@ -162,7 +168,7 @@ export function testFeeds(backend: Backend): void {
     const before = await shown(storage, name);
     const changes = heard(storage);
     const all = [
-      storage.replace(allowed, note.id, { type: 'md', bytes: Buffer.from('y') }),
+      storage.replace(allowed, note.id, { type: 'md', bytes: Buffer.from('y') }, NO_LIMITS),
       storage.setMeta(allowed, note.id, () => ({ tags: [] })),
       storage.remove(allowed, note.id),
       storage.configure(allowed, (feed) => settingsOf(feed, { title: 'U' })),
@@ -185,7 +191,11 @@ export function testFeeds(backend: Backend): void {
     t.same(await storage.page(name, { limit: 9 }), { notes: [], next: undefined });
     t.equal(await edits(storage).deleteFeed(name), false);
     const stale: Target = { kind: 'existing', passwordHash: 'hash' };
-    t.equal(await storage.post(name, [newNote('2')], stale), undefined, 'what was in flight looks again');
+    t.equal(
+      await storage.post(name, [newNote('2')], stale, NO_LIMITS),
+      undefined,
+      'what was in flight looks again',
+    );
     const made = await post(storage, name, newNote('2'));
     t.match(made, { title: '', passwordHash: undefined, noteCount: 1 });
     t.notOk(['once-mine', old.readId].includes(made.readId));

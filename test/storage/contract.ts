@@ -4,7 +4,6 @@ import { NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import type { NoteType } from '../../src/feeds/note-types.ts';
 import type {
-  Caps,
   FeedChange,
   NewNote,
   Note,
@@ -13,12 +12,12 @@ import type {
   Storage,
   StoredFile,
 } from '../../src/storage/storage.ts';
-import { NO_CAPS, OPEN, post } from '../support/storing.ts';
+import { NO_LIMITS, OPEN, post } from '../support/storing.ts';
 
 /** A backend under test. Each `create` gives an empty place of its own, removed when the test ends. */
 export interface Backend {
   readonly name: string;
-  create(test: Test, caps: Caps): Promise<Place>;
+  create(test: Test, maxFeeds: number): Promise<Place>;
 }
 
 /** Where a storage keeps its things: it can be opened, closed and opened again. */
@@ -52,9 +51,9 @@ export const textOf = (note: Note | undefined) => note?.content && Buffer.from(n
 
 /** Runs a test on an opened storage of its own. */
 export function runner(backend: Backend) {
-  return (name: string, body: (t: Test, storage: Storage, place: Place) => Promise<void>, caps = NO_CAPS) =>
+  return (name: string, body: (t: Test, storage: Storage, place: Place) => Promise<void>, maxFeeds = 0) =>
     t.test(`${backend.name}: ${name}`, async (t) => {
-      const place = await backend.create(t, caps);
+      const place = await backend.create(t, maxFeeds);
       const storage = await place.open();
       t.teardown(() => storage.close());
       await body(t, storage, place);
@@ -256,7 +255,7 @@ export function testContract(backend: Backend): void {
   test('closing lets running posts finish, and then nothing more is stored', async (t, storage, place) => {
     const name = feedName('closing');
     await post(storage, name, newNote('first'));
-    const posts = Array.from({ length: 8 }, (_, i) => storage.post(name, [newNote(`${i}`)], OPEN));
+    const posts = Array.from({ length: 8 }, (_, i) => storage.post(name, [newNote(`${i}`)], OPEN, NO_LIMITS));
     let stored = 0;
     for (const posting of posts) posting.then(() => (stored += 1));
     await storage.close();

@@ -14,7 +14,7 @@ import { scanAll } from '../../src/storage/files/scan.ts';
 import type { WriteParts } from '../../src/storage/files/write-parts.ts';
 import { Turns } from '../../src/storage/turns.ts';
 import { type MadeCall, withFailingCalls } from '../support/failing-calls.ts';
-import { NO_CAPS, OPEN } from '../support/storing.ts';
+import { NO_LIMITS, OPEN } from '../support/storing.ts';
 import { UnsureDisk } from '../support/unsure-disk.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, SECRET } from './files-support.ts';
@@ -62,18 +62,15 @@ async function storing(dir: string, sync: Sync = syncFolder) {
     writer,
     turns: new Turns(),
     retired: new RetiredReadIds(dir, writer, ''),
-    caps: NO_CAPS,
     log,
   };
   const feed = index.get(name)!;
+  const bytes = Buffer.from('the text with its pictures');
+  const replacement = { type: 'md', bytes, added: notes.slice(0, 2) } as const;
   return {
-    post: () => new NoteWriter(parts).post(name, notes, OPEN),
+    post: () => new NoteWriter(parts).post(name, notes, OPEN, NO_LIMITS),
     replace: (file: NoteFile) =>
-      new NoteEditor(parts).replace(feed.record(), feed.entry(file)!.id, {
-        type: 'md',
-        bytes: Buffer.from('the text with its pictures'),
-        added: notes.slice(0, 2),
-      }),
+      new NoteEditor(parts).replace(feed.record(), feed.entry(file)!.id, replacement, NO_LIMITS),
   };
 }
 

@@ -7,7 +7,7 @@ import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 import { derivedReadId } from '../../src/feeds/read-ids.ts';
 import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { edits, NEW, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';
 import { dataFolder, opened, SECRET } from './files-support.ts';
 
@@ -113,7 +113,7 @@ withFiles('a feed whose folder was taken away by hand just now is no feed', asyn
     () => configure(storage, { title: 'x' }),
     () => edits(storage).setPassword(name, 'x'),
     () => edits(storage).deleteFeed(name),
-    () => storage.post(name, [newNote('x')], OPEN),
+    () => storage.post(name, [newNote('x')], OPEN, NO_LIMITS),
   ];
   for (const work of works) {
     await post(storage, name, newNote('x'));
@@ -134,10 +134,8 @@ for (const events of [true, false]) {
       await post(storage, name, text);
       for (let i = 0; i < 20; i += 1) {
         await edits(storage).replace(name, text.id, Buffer.from(`edit ${i}`));
-        await storage.post(name, [newNote('p', 'gif', { tags: ['g'] }), newNote('t')], {
-          ...OPEN,
-          passwordHash: i % 2 ? 'hash' : undefined,
-        });
+        const target = { ...OPEN, passwordHash: i % 2 ? 'hash' : undefined };
+        await storage.post(name, [newNote('p', 'gif', { tags: ['g'] }), newNote('t')], target, NO_LIMITS);
         await edits(storage).replace(name, text.id, Buffer.from('with'), { added: [newNote('p', 'png')] });
         await edits(storage).setMeta(name, text.id, () =>
           i % 2 ? { tags: [] } : { title: 'T', tags: [`t${i}`] },

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { NoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
-import { edits, OPEN, post } from '../support/storing.ts';
+import { edits, NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { bytesOf, feedName, newNote, textOf } from './contract.ts';
 import { dataFolder, opened } from './files-support.ts';
 
@@ -126,7 +126,7 @@ t.test('no edit on a read-only disk changes anything', needsMount, async (t) => 
   const works: (() => Promise<unknown>)[] = [
     () => edits(storage).replace(name, picture.id, Buffer.from('x')),
     () => edits(storage).replace(name, picture.id, Buffer.from('y'), { added: [newNote('2')] }),
-    () => storage.post(name, [newNote('3'), newNote('4')], OPEN),
+    () => storage.post(name, [newNote('3'), newNote('4')], OPEN, NO_LIMITS),
     () => edits(storage).setMeta(name, picture.id, () => ({ tags: [] })),
     () => edits(storage).remove(name, picture.id),
     () => configure({ title: 'U' }),

@@ -10,7 +10,7 @@ import { openFiles } from '../../src/storage/files/files.ts';
 import { loadSecret } from '../../src/storage/files/secret.ts';
 import { eventually } from '../support/eventually.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
-import { NO_CAPS, post } from '../support/storing.ts';
+import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, opened, SECRET } from './files-support.ts';
 
@@ -133,7 +133,7 @@ t.test('one process per folder, and the lock dies with its process', async (t) =
   t.teardown(() => child.kill('SIGKILL'));
   const [line] = await once(child.stdout, 'data');
   t.match(String(line), /^open/);
-  const open = () => openFiles({ dir, secret: SECRET, caps: NO_CAPS, log: keptLog() });
+  const open = () => openFiles({ dir, secret: SECRET, maxFeeds: 0, log: keptLog() });
   await t.rejects(open(), { message: /in use by another process/ });
   child.kill('SIGKILL');
   await once(child, 'close');

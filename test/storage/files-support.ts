@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { NO_CAPS } from '../support/storing.ts';
 import type { Backend } from './contract.ts';
 
 export const SECRET = Buffer.from('a secret of tests that is long enough');
@@ -31,7 +30,7 @@ export async function opened(
   dir: string,
   options: Partial<FilesOptions> = {},
 ): Promise<Storage> {
-  const storage = await openFiles({ dir, secret: SECRET, caps: NO_CAPS, log: keptLog(), ...options });
+  const storage = await openFiles({ dir, secret: SECRET, maxFeeds: 0, log: keptLog(), ...options });
   t.teardown(() => storage.close());
   return storage;
 }
@@ -39,8 +38,8 @@ export async function opened(
 /** The storage on plain files, for the contract suite. */
 export const filesBackend: Backend = {
   name: 'files',
-  create: async (t, caps) => {
+  create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
-    return { open: () => openFiles({ dir, secret: SECRET, caps, log: keptLog() }) };
+    return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, log: keptLog() }) };
   },
 };

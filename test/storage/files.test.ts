@@ -1,8 +1,10 @@
 import { testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testFeeds } from './contract-feeds.ts';
+import { testLimits } from './contract-limits.ts';
 import { filesBackend } from './files-support.ts';
 
 testContract(filesBackend);
 testFeeds(filesBackend);
+testLimits(filesBackend);
 testEdits(filesBackend);

@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { NEW } from '../support/storing.ts';
+import { NEW, NO_LIMITS } from '../support/storing.ts';
 import { bytesOf, feedName, newNote } from './contract.ts';
 
 const PICTURE = '20261102T080000Z-019a4382-0000-7000-8000-000000000002' as NoteId;
@@ -61,11 +61,11 @@ export async function checkKept(
 
   t.equal(await storage.feed(feedName('gone')), undefined);
   const taken = { ...NEW, readId: 'once-taken' as ReadId };
-  await t.rejects(storage.post(feedName('gone'), [newNote('x')], taken), { code: 'taken' });
+  await t.rejects(storage.post(feedName('gone'), [newNote('x')], taken, NO_LIMITS), { code: 'taken' });
   t.ok(
     await eventually(async () => (await countNotes()) === 2),
     'what the deleted feed has left is cleared away',
   );
   const target = { kind: 'existing', passwordHash: diary?.passwordHash } as const;
-  t.match(await storage.post(name, [newNote('new')], target), { noteCount: 3 });
+  t.match(await storage.post(name, [newNote('new')], target, NO_LIMITS), { noteCount: 3 });
 }

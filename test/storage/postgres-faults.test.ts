@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask, post as postTo, start } from '../support/service.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
-import { edits, NEW, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { opened } from './postgres-support.ts';
@@ -86,7 +86,7 @@ t.test('a connection that hangs fails in time, and is used no more', async (t) =
   t.teardown(goOn);
   const begun = performance.now();
   const all = await Promise.allSettled([
-    storage.post(name, [newNote('lost')], OPEN),
+    storage.post(name, [newNote('lost')], OPEN, NO_LIMITS),
     storage.feed(name),
     storage.page(name, { limit: 9 }),
   ]);
@@ -175,7 +175,7 @@ t.test('a write that cannot be made fails alone', async (t) => {
   await post(storage, name, first);
   const notes = Array.from({ length: 20 }, (_, i) => (i % 5 === 0 ? first : newNote(`${i}`)));
   const all = await Promise.allSettled(
-    notes.map((note) => storage.post(name, [newNote('x', 'png'), note], OPEN)),
+    notes.map((note) => storage.post(name, [newNote('x', 'png'), note], OPEN, NO_LIMITS)),
   );
   t.same(
     all.map(({ status }) => status),
@@ -196,10 +196,17 @@ t.test(
     const kept = newNote('kept');
     await post(storage, name, kept);
     const large = newNote(Buffer.alloc(16 * MIB), 'png');
-    await t.rejects(storage.post(name, [large], OPEN), { code: 'storage_full', status: 507, cause: Error });
-    await t.rejects(storage.post(feedName('new'), [large], NEW), { code: 'storage_full' });
+    await t.rejects(storage.post(name, [large], OPEN, NO_LIMITS), {
+      code: 'storage_full',
+      status: 507,
+      cause: Error,
+    });
+    await t.rejects(storage.post(feedName('new'), [large], NEW, NO_LIMITS), { code: 'storage_full' });
     t.equal(await storage.feed(feedName('new')), undefined);
-    const both = [storage.post(name, [newNote('small')], OPEN), storage.post(name, [large], OPEN)];
+    const both = [
+      storage.post(name, [newNote('small')], OPEN, NO_LIMITS),
+      storage.post(name, [large], OPEN, NO_LIMITS),
+    ];
     t.same(
       tally(await Promise.allSettled(both)),
       { object: 1, storage_full: 1 },

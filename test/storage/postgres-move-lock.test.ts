@@ -6,7 +6,7 @@ import { MOVE_LOCK, MoveLock } from '../../src/storage/postgres/move-lock.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
-import { NO_CAPS, OPEN, post } from '../support/storing.ts';
+import { NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
@@ -32,7 +32,7 @@ t.test('neither a service nor a move starts beside a move', async (t) => {
   const url = await server.database();
   const lock = await MoveLock.take(url);
   t.teardown(() => lock.release());
-  await t.rejects(openPostgres({ url, caps: NO_CAPS, log: keptLog() }), BEING_MOVED);
+  await t.rejects(openPostgres({ url, maxFeeds: 0, log: keptLog() }), BEING_MOVED);
   await t.rejects(MoveLock.take(url), { message: /being moved from or into already/ });
 });
 
@@ -67,11 +67,11 @@ t.test('a move that began while a service had lost its connections keeps it from
     return rows[0].is_ours as boolean;
   };
   t.ok(await eventually(lock));
-  await t.rejects(storage.post(name, [newNote('meanwhile')], OPEN), { code: 'store_unavailable' });
+  await t.rejects(storage.post(name, [newNote('meanwhile')], OPEN, NO_LIMITS), { code: 'store_unavailable' });
   await release();
   t.ok(
     await eventually(() =>
-      storage.post(name, [newNote('after')], OPEN).then(
+      storage.post(name, [newNote('after')], OPEN, NO_LIMITS).then(
         () => true,
         () => false,
       ),

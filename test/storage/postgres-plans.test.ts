@@ -5,14 +5,13 @@ import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import '../../src/storage/postgres/postgres-archive.ts';
 import { STATEMENTS } from '../../src/storage/postgres/statement.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { NO_CAPS } from '../support/storing.ts';
 import { keptLog } from './files-support.ts';
 
 t.setTimeout(120_000);
 
 const server = await PostgresServer.start(t);
 const url = await server.database();
-await (await openPostgres({ url, caps: NO_CAPS, log: keptLog() })).close();
+await (await openPostgres({ url, maxFeeds: 0, log: keptLog() })).close();
 
 /** 200 feeds of 100 notes, and one of 20,000, each with a tag: one feed is far larger than most. */
 async function fill(): Promise<void> {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ServiceProcess } from '../support/service-process.ts';
-import { edits, NEW, NO_CAPS, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, post } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
@@ -15,7 +15,7 @@ t.setTimeout(120_000);
 const server = await PostgresServer.start(t);
 const name = feedName('feed');
 const SETTINGS = { SERVICE_STORAGE: 'postgres', SERVICE_SECRET: 'a secret of tests that is long enough' };
-const refused = (url: string) => openPostgres({ url, caps: NO_CAPS, log: keptLog() });
+const refused = (url: string) => openPostgres({ url, maxFeeds: 0, log: keptLog() });
 
 t.test(
   'a database that cannot be used is refused with a sentence that holds nothing of its address',
@@ -84,7 +84,7 @@ t.test('several may start on a new database at the same instant, and make the sa
   for (let round = 0; round < 5; round += 1) {
     const one = feedName(`feed-${round}`);
     const makes = storages.flatMap((storage, n) => [
-      storage.post(one, [newNote(`${n}`)], { ...NEW, passwordHash: `${n}` }),
+      storage.post(one, [newNote(`${n}`)], { ...NEW, passwordHash: `${n}` }, NO_LIMITS),
       storage.create(one, NEW),
     ]);
     const made = (await Promise.all(makes)).filter((feed) => feed !== undefined);
@@ -94,10 +94,10 @@ t.test('several may start on a new database at the same instant, and make the sa
   t.same(await server.sql(url, 'SELECT feeds::int FROM feed_count'), [{ feeds: 5 }]);
 });
 
-t.test('caps hold exactly across all that use the database', async (t) => {
+t.test('limits hold exactly across all that use the database', async (t) => {
   const url = await server.database();
-  const caps = { feeds: 5, notes: 7, images: 3 };
-  const storages = await Promise.all([opened(t, url, { caps }), opened(t, url, { caps })]);
+  const [maxFeeds, limits] = [5, { notes: 7, images: 3 }];
+  const storages = await Promise.all([opened(t, url, { maxFeeds }), opened(t, url, { maxFeeds })]);
   const makes = Array.from({ length: 40 }, (_, i) =>
     storages[i % 2]!.create(feedName(`feed-${i % 20}`), NEW),
   );
@@ -108,7 +108,7 @@ t.test('caps hold exactly across all that use the database', async (t) => {
   await t.rejects(storages[0]!.create(feedName('one-more'), NEW), { code: 'feed_limit' });
   const open = { kind: 'existing', passwordHash: undefined } as const;
   const notes = Array.from({ length: 60 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
-  const posts = notes.map((note, i) => storages[(i >> 1) % 2]!.post(name, [note], open));
+  const posts = notes.map((note, i) => storages[(i >> 1) % 2]!.post(name, [note], open, limits));
   t.same(tally(await Promise.allSettled(posts)), { object: 10, note_limit: 23, image_limit: 27 });
   t.match(await storages[1]!.feed(name), { noteCount: 10, imageCount: 3 });
 });

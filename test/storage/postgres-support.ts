@@ -1,6 +1,5 @@
 import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { NO_CAPS } from '../support/storing.ts';
 import { keptLog } from './files-support.ts';
 
 interface Teardown {
@@ -13,7 +12,7 @@ export async function opened(
   url: string,
   options: Partial<PostgresOptions> = {},
 ): Promise<Storage> {
-  const storage = await openPostgres({ url, caps: NO_CAPS, log: keptLog(), ...options });
+  const storage = await openPostgres({ url, maxFeeds: 0, log: keptLog(), ...options });
   t.teardown(() => storage.close());
   return storage;
 }

@@ -8,7 +8,6 @@ import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { missing } from '../support/installed.ts';
 import { NOBODY, PostgresServer } from '../support/postgres.ts';
 import { post, start, tempDir } from '../support/service.ts';
-import { NO_CAPS } from '../support/storing.ts';
 import { keptLog } from './files-support.ts';
 
 const skip = missing('openssl');
@@ -37,7 +36,7 @@ async function serverFor(host: string): Promise<{ url: string; server: PostgresS
 }
 
 async function refusal(url: string): Promise<unknown> {
-  const opening = openPostgres({ url, caps: NO_CAPS, log: keptLog() });
+  const opening = openPostgres({ url, maxFeeds: 0, log: keptLog() });
   return opening.then(
     (storage) => storage.close(),
     ({ message }) => message,

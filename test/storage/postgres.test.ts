@@ -4,6 +4,7 @@ import { PostgresServer } from '../support/postgres.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testFeeds } from './contract-feeds.ts';
+import { testLimits } from './contract-limits.ts';
 import { testManyNotes } from './contract-many.ts';
 import { keptLog } from './files-support.ts';
 
@@ -13,13 +14,14 @@ const server = await PostgresServer.start(t);
 
 const backend: Backend = {
   name: 'postgres',
-  create: async (_, caps) => {
+  create: async (_, maxFeeds) => {
     const url = await server.database();
-    return { open: () => openPostgres({ url, caps, log: keptLog() }) };
+    return { open: () => openPostgres({ url, maxFeeds, log: keptLog() }) };
   },
 };
 
 testContract(backend);
 testFeeds(backend);
+testLimits(backend);
 testEdits(backend);
 testManyNotes(backend);

@@ -4,7 +4,6 @@ import { Changes } from '../../src/storage/sqlite/changes.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { Reads } from '../../src/storage/sqlite/reads.ts';
 import { databaseIn } from '../support/open-backend.ts';
-import { NO_CAPS } from '../support/storing.ts';
 import { dataFolder } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
 
@@ -38,7 +37,7 @@ function planOf(sql: string): string {
 }
 
 const reads = preparedBy(() => new Reads(connection));
-const changes = preparedBy((db) => new Changes(db, NO_CAPS));
+const changes = preparedBy((db) => new Changes(db, 0));
 
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {
   t.ok(reads.length >= 5 && changes.length > 15);

@@ -7,7 +7,7 @@ import t from 'tap';
 import { DatabaseFile } from '../../src/storage/sqlite/database-file.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import { databaseIn } from '../support/open-backend.ts';
-import { NO_CAPS, post } from '../support/storing.ts';
+import { post } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { dataFolder, keptLog } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
@@ -15,7 +15,7 @@ import { opened } from './sqlite-support.ts';
 t.setTimeout(120_000);
 
 const name = feedName('feed');
-const open = (file: string) => openSqlite({ file, caps: NO_CAPS, log: keptLog() });
+const open = (file: string) => openSqlite({ file, maxFeeds: 0, log: keptLog() });
 
 /** A process that holds the database of a folder, or what it says when it cannot. */
 async function holder(t: { teardown(work: () => unknown): void }, dir: string) {

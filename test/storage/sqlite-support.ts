@@ -1,7 +1,6 @@
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { databaseIn } from '../support/open-backend.ts';
-import { NO_CAPS } from '../support/storing.ts';
 import type { Backend } from './contract.ts';
 import { dataFolder, keptLog } from './files-support.ts';
 
@@ -15,7 +14,7 @@ export async function opened(
   dir: string,
   options: Partial<SqliteOptions> = {},
 ): Promise<Storage> {
-  const storage = await openSqlite({ file: databaseIn(dir), caps: NO_CAPS, log: keptLog(), ...options });
+  const storage = await openSqlite({ file: databaseIn(dir), maxFeeds: 0, log: keptLog(), ...options });
   t.teardown(() => storage.close());
   return storage;
 }
@@ -23,8 +22,8 @@ export async function opened(
 /** The storage on SQLite, for the contract suite. */
 export const sqliteBackend: Backend = {
   name: 'sqlite',
-  create: async (t, caps) => {
+  create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
-    return { open: () => openSqlite({ file: databaseIn(dir), caps, log: keptLog() }) };
+    return { open: () => openSqlite({ file: databaseIn(dir), maxFeeds, log: keptLog() }) };
   },
 };

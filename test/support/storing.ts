@@ -1,6 +1,5 @@
 import type { FeedName, NoteId } from '../../src/feeds/names.ts';
 import type {
-  Caps,
   Feed,
   FeedCreation,
   FeedLimits,
@@ -13,8 +12,6 @@ import type {
 } from '../../src/storage/storage.ts';
 
 export const NO_LIMITS: FeedLimits = { notes: 0, images: 0 };
-/** No limits. */
-export const NO_CAPS: Caps = { feeds: 0, notes: 0, images: 0 };
 /** A feed that exists and has no password. */
 export const OPEN = { kind: 'existing', passwordHash: undefined } satisfies Target;
 /** A feed to be made, without a password and with a random read id. */
@@ -37,7 +34,7 @@ export async function post(
     const target: Target = feed
       ? { kind: 'existing', passwordHash: feed.passwordHash }
       : { kind: 'new', readId: undefined, passwordHash: undefined, ...creation };
-    const stored = await storage.post(name, all, target);
+    const stored = await storage.post(name, all, target, NO_LIMITS);
     if (stored) return stored;
   }
 }
@@ -50,10 +47,11 @@ export function edits(storage: Storage) {
       id: NoteId,
       bytes: Uint8Array,
       more: Omit<Replacement, 'bytes' | 'type'> = {},
+      limits = NO_LIMITS,
     ) => {
       const feed = await storage.feed(name);
       const note = await storage.note(name, id);
-      return feed && storage.replace(feed, id, { type: note?.type ?? 'md', bytes, ...more });
+      return feed && storage.replace(feed, id, { type: note?.type ?? 'md', bytes, ...more }, limits);
     },
     setMeta: async (name: FeedName, id: NoteId, change: (meta: NoteMeta) => NoteMeta) => {
       const feed = await storage.feed(name);

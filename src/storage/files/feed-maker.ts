@@ -2,9 +2,8 @@ import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS } from '../metadata.ts';
-import { readIdTaken, tooManyFeeds } from '../refused-writes.ts';
+import { NO_NOTES, type Room, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
 import type { FeedCreation, NewNote } from '../storage.ts';
-import { fitIntoNewFeed } from './caps.ts';
 import type { Part } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
@@ -16,12 +15,15 @@ import type { WriteParts } from './write-parts.ts';
 /** Makes feeds, with their first note or without one. */
 export class FeedMaker {
   readonly #parts: WriteParts;
+  readonly #maxFeeds: number;
   readonly #onMade: (name: FeedName) => void;
   /** Feeds being made: they count against the cap. */
   #making = 0;
 
-  constructor(parts: WriteParts, onMade: (name: FeedName) => void) {
+  /** @param maxFeeds 0 is no limit */
+  constructor(parts: WriteParts, maxFeeds: number, onMade: (name: FeedName) => void) {
     this.#parts = parts;
+    this.#maxFeeds = maxFeeds;
     this.#onMade = onMade;
   }
 
@@ -29,34 +31,28 @@ export class FeedMaker {
    * See `Storage.create` and, with notes, `Storage.post` with a target that is new. The feed has the note in it if it
    * is one; several are only looked at for whether the feed may hold them.
    */
-  make(
-    name: FeedName,
-    creation: FeedCreation,
-    notes: readonly NewNote[] = [],
-  ): Promise<IndexedFeed | undefined> {
+  make(name: FeedName, creation: FeedCreation, room?: Room<NewNote>): Promise<IndexedFeed | undefined> {
     const { index, turns } = this.#parts;
     return turns.alone(name, async () =>
-      index.get(name) ? undefined : this.#makeWithReadId(name, creation, notes),
+      index.get(name) ? undefined : this.#makeWithReadId(name, creation, room),
     );
   }
 
   async #makeWithReadId(
     name: FeedName,
     { readId = randomReadId(), passwordHash }: FeedCreation,
-    notes: readonly NewNote[],
+    room: Room<NewNote> | undefined,
   ): Promise<IndexedFeed | undefined> {
-    const { index, caps } = this.#parts;
+    const { index } = this.#parts;
     reserve(this.#parts, name, readId);
     try {
-      if (caps.feeds > 0 && index.size + this.#making >= caps.feeds) throw tooManyFeeds();
-      fitIntoNewFeed(caps, notes);
+      if (this.#maxFeeds > 0 && index.size + this.#making >= this.#maxFeeds) throw tooManyFeeds();
+      if (room) refuseBeyond(room, NO_NOTES);
       this.#making += 1;
       try {
-        return await this.#makeFolder(
-          name,
-          { readId, passwordHash },
-          notes.length === 1 ? notes[0] : undefined,
-        );
+        const [note, ...more] = room?.notes ?? [];
+        const first = more.length === 0 ? note : undefined;
+        return await this.#makeFolder(name, { readId, passwordHash }, first);
       } finally {
         this.#making -= 1;
       }

@@ -6,10 +6,10 @@ import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import type {
   AllowedFeed,
-  Caps,
   Feed,
   FeedChange,
   FeedCreation,
+  FeedLimits,
   FeedSettings,
   NewNote,
   Note,
@@ -54,7 +54,8 @@ export interface FilesOptions {
   readonly secret: Uint8Array;
   /** Who owns the files and folders made; the process's own user when absent. */
   readonly owner?: Owner | undefined;
-  readonly caps: Caps;
+  /** The most feeds there may be; 0 is no limit. */
+  readonly maxFeeds: number;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Told of every write and of every sync of a folder; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -103,7 +104,11 @@ class FilesStorage implements Storage {
   #isLocked = true;
   #isClosed = false;
 
-  constructor({ dir, secret, owner, caps, log, commits }: FilesOptions, lock: FolderLock, retired: string) {
+  constructor(
+    { dir, secret, owner, maxFeeds, log, commits }: FilesOptions,
+    lock: FolderLock,
+    retired: string,
+  ) {
     this.#dir = dir;
     this.#log = log;
     this.#lock = lock;
@@ -117,7 +122,6 @@ class FilesStorage implements Storage {
       writer: thread,
       turns: new Turns(),
       retired: new RetiredReadIds(dir, thread, retired),
-      caps,
       log,
     };
     this.#index = index;
@@ -126,7 +130,7 @@ class FilesStorage implements Storage {
     this.#removals = new Removals(log);
     this.#writer = new NoteWriter(parts);
     this.#noteEditor = new NoteEditor(parts);
-    this.#maker = new FeedMaker(parts, (name) => this.#watch?.expect([name]));
+    this.#maker = new FeedMaker(parts, maxFeeds, (name) => this.#watch?.expect([name]));
     this.#feedEditor = new FeedEditor(parts, this.#removals);
     this.#reconciler = new Reconciler(parts, (name) => this.#watch?.lookAnew(name));
   }
@@ -194,17 +198,27 @@ class FilesStorage implements Storage {
     return new OpenedFile(opened.fd, opened.stats, isAsPosted ? entry.sha256 : undefined);
   }
 
-  async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+  async post(
+    name: FeedName,
+    notes: readonly NewNote[],
+    target: Target,
+    limits: FeedLimits,
+  ): Promise<Feed | undefined> {
     const feed = await this.#write(() =>
       target.kind === 'existing'
-        ? this.#writer.post(name, notes, target)
-        : this.#postIntoNew(name, notes, target),
+        ? this.#writer.post(name, notes, target, limits)
+        : this.#postIntoNew(name, notes, target, limits),
     );
     return feed?.record();
   }
 
-  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.replace(feed, id, replacement));
+  replace(
+    feed: AllowedFeed,
+    id: NoteId,
+    replacement: Replacement,
+    limits: FeedLimits,
+  ): Promise<Note | undefined> {
+    return this.#write(() => this.#noteEditor.replace(feed, id, replacement, limits));
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
@@ -259,9 +273,10 @@ class FilesStorage implements Storage {
     name: FeedName,
     notes: readonly NewNote[],
     creation: FeedCreation,
+    limits: FeedLimits,
   ): Promise<IndexedFeed | undefined> {
-    const made = await this.#maker.make(name, creation, notes);
-    return made && notes.length > 1 ? this.#writer.post(name, notes, creation) : made;
+    const made = await this.#maker.make(name, creation, { notes, limits });
+    return made && notes.length > 1 ? this.#writer.post(name, notes, creation, limits) : made;
   }
 
   /** A write that the closing waits for. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type NoteId, noteFile } from '../../feeds/names.ts';
 import { NO_META, serializeMeta } from '../metadata.ts';
-import type { AllowedFeed, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
-import { withinCaps } from './caps.ts';
+import { refuseBeyond, refusePicture } from '../refused-writes.ts';
+import type { AllowedFeed, FeedLimits, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
 import type { Change } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
@@ -27,18 +27,21 @@ export class NoteEditor {
     allowed: AllowedFeed,
     id: NoteId,
     { type, bytes, sha256, added = [] }: Replacement,
+    limits: FeedLimits,
   ): Promise<Note | undefined> {
     return this.#edit(allowed, id, async (feed, entry) => {
       if (entry.type !== type) return undefined;
-      return withinCaps(this.#parts.caps, feed, added, async () => {
-        const dating = await this.#dating(feed, entry);
-        const stamps = await this.#write(feed, entry, [...dating, { name: entry.file, bytes }], added);
-        if (!stamps) return undefined;
-        entry.stamp = stamps.at(-1)!;
-        entry.sha256 = sha256;
-        if (dating.length > 0) entry.meta = stamps[0];
-        return this.#loadChanged(feed, entry);
-      });
+      refusePicture(type, limits);
+      // No post is under way: the change is alone with the feed.
+      refuseBeyond({ notes: added, limits }, feed.stored);
+      const dating = await this.#dating(feed, entry);
+      const changes = [...dating, { name: entry.file, bytes }];
+      const stamps = await this.#write(feed, entry, changes, added);
+      if (!stamps) return undefined;
+      entry.stamp = stamps.at(-1)!;
+      entry.sha256 = sha256;
+      if (dating.length > 0) entry.meta = stamps[0];
+      return this.#loadChanged(feed, entry);
     });
   }
 

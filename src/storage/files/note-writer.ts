@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type FeedName, noteFile } from '../../feeds/names.ts';
-import type { NewNote } from '../storage.ts';
-import { withinCaps } from './caps.ts';
+import { countOf, KINDS, type Room, refuseBeyond } from '../refused-writes.ts';
+import type { FeedLimits, NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { entriesOf, partsOf } from './note-files.ts';
@@ -10,9 +10,9 @@ import { forgetGone, type WriteParts } from './write-parts.ts';
 
 /** Stores new notes in feeds that exist. */
 export class NoteWriter {
-  readonly #parts: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns' | 'caps'>;
+  readonly #parts: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns'>;
 
-  constructor(parts: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns' | 'caps'>) {
+  constructor(parts: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns'>) {
     this.#parts = parts;
   }
 
@@ -21,30 +21,37 @@ export class NoteWriter {
     name: FeedName,
     notes: readonly NewNote[],
     { passwordHash }: { readonly passwordHash: string | undefined },
+    limits: FeedLimits,
   ): Promise<IndexedFeed | undefined> {
-    const { index, turns, caps } = this.#parts;
+    const { index, turns } = this.#parts;
     return turns.shared(name, async () => {
       const feed = index.get(name);
       if (!feed || feed.files.passwordHash !== passwordHash) return undefined;
-      return withinCaps(caps, feed, notes, () => this.#add(feed, notes));
+      return this.#add(feed, notes, limits);
     });
   }
 
-  async #add(feed: IndexedFeed, notes: readonly NewNote[]): Promise<IndexedFeed | undefined> {
+  async #add(
+    feed: IndexedFeed,
+    notes: readonly NewNote[],
+    limits: FeedLimits,
+  ): Promise<IndexedFeed | undefined> {
     const { dir, index } = this.#parts;
+    const giveRoomBack = keepRoom(feed, { notes, limits });
     const files = notes.map(({ id, type }) => noteFile(id, type));
     const parts = notes.map(partsOf);
     const work = this.#write(join(dir, feed.name), parts);
     for (const file of files) feed.pending.set(file, work);
     try {
       for (const entry of entriesOf(notes, parts, await work)) feed.put(entry);
-      index.touch(feed);
-      return feed;
     } catch (error) {
-      return forgetGone(this.#parts, feed, error);
+      return await forgetGone(this.#parts, feed, error);
     } finally {
+      giveRoomBack();
       for (const file of files) feed.pending.delete(file);
     }
+    index.touch(feed);
+    return feed;
   }
 
   /** One note stands with its content alone, so it needs no intent. */
@@ -55,4 +62,19 @@ export class NoteWriter {
       ? writer.place(folder, parts)
       : writer.change(folder, parts.slice(-1), parts.slice(0, -1));
   }
+}
+
+/**
+ * Keeps room in a feed for notes that are about to be stored: what is stored and what is being stored never pass the
+ * limits, however many posts come at once. Returns what gives the room back, to be called in the turn in which the
+ * notes come into the index: else they would count twice meanwhile.
+ * @throws Refusal as `refuseBeyond`
+ */
+function keepRoom({ stored, posting }: IndexedFeed, room: Room): () => void {
+  refuseBeyond(room, { notes: stored.notes + posting.notes, images: stored.images + posting.images });
+  const kept = countOf(room.notes);
+  for (const kind of KINDS) posting[kind] += kept[kind];
+  return () => {
+    for (const kind of KINDS) posting[kind] -= kept[kind];
+  };
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { FeedName } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Caps } from '../storage.ts';
 import type { Turns } from '../turns.ts';
 import type { FileWriter } from './durable.ts';
 import { asRefusal, isGone, unavailable } from './failures.ts';
@@ -20,7 +19,6 @@ export interface WriteParts {
   /** Posts share the feed of a name; whatever else changes it, or makes it, or reads it anew, is alone with it. */
   readonly turns: Turns<FeedName>;
   readonly retired: RetiredReadIds;
-  readonly caps: Caps;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 

@@ -2,11 +2,19 @@ import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
 import { metadataOf, type NoteRow, noteOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
-import { type Counts, countOf, readIdTaken, refuseBeyond } from '../refused-writes.ts';
+import {
+  type Counts,
+  countedIn,
+  countOf,
+  NO_NOTES,
+  readIdTaken,
+  refuseBeyond,
+  refusePicture,
+} from '../refused-writes.ts';
 import type {
   AllowedFeed,
-  Caps,
   Feed,
+  FeedLimits,
   FeedSettings,
   NewNote,
   Note,
@@ -34,7 +42,6 @@ interface Found {
 }
 
 const NOTHING = { value: undefined };
-const NO_NOTES: Readonly<Counts> = { notes: 0, images: 0 };
 
 const FIND = statement<TaggedNote>(
   'find_note',
@@ -71,24 +78,23 @@ const DELETE_FEED = statement(
  */
 export class Changes {
   readonly #transaction: Transaction;
-  readonly #caps: Caps;
 
-  constructor(transaction: Transaction, caps: Caps) {
+  constructor(transaction: Transaction) {
     this.#transaction = transaction;
-    this.#caps = caps;
   }
 
   async replace(
     allowed: AllowedFeed,
     id: NoteId,
     replacement: Replacement,
+    limits: FeedLimits,
   ): Promise<Changed<Note | undefined>> {
     const { type, bytes, sha256, added = [] } = replacement;
     const found = await this.#find(allowed, id);
     if (found?.note.type !== typeNumber(type)) return NOTHING;
     const { feed, note } = found;
-    const taken = { notes: feed.note_count - feed.image_count, images: feed.image_count };
-    refuseBeyond(this.#caps, countOf(added), taken);
+    refusePicture(type, limits);
+    refuseBeyond({ notes: added, limits }, countedIn(feed));
     const now = Date.now();
     const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now]);
     await this.#insert(feed, added, now);

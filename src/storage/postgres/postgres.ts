@@ -2,13 +2,13 @@ import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { LoadedFile } from '../loaded-file.ts';
-import { countOf, storeUnavailable } from '../refused-writes.ts';
+import { storeUnavailable } from '../refused-writes.ts';
 import type {
   AllowedFeed,
-  Caps,
   Feed,
   FeedChange,
   FeedCreation,
+  FeedLimits,
   FeedSettings,
   NewNote,
   Note,
@@ -38,7 +38,8 @@ import type { Transaction } from './transaction.ts';
 export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
   readonly url: string;
-  readonly caps: Caps;
+  /** The most feeds there may be; 0 is no limit. */
+  readonly maxFeeds: number;
   readonly log: Pick<Log, 'warn'>;
   /** Told of every write and of every commit; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -61,7 +62,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 /** A storage that several processes may use. */
 export class PostgresStorage implements Storage {
   readonly #database: Database;
-  readonly #caps: Caps;
+  readonly #maxFeeds: number;
   readonly #commits: CommitObserver | undefined;
   readonly #reads: Reads;
   readonly #posts: GroupCommit<Post, Feed | undefined>;
@@ -74,9 +75,9 @@ export class PostgresStorage implements Storage {
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  private constructor({ url, caps, commits }: PostgresOptions) {
+  private constructor({ url, maxFeeds, commits }: PostgresOptions) {
     this.#database = new Database(url, { onWriter: keepMovesOut });
-    this.#caps = caps;
+    this.#maxFeeds = maxFeeds;
     this.#commits = commits;
     this.#reads = new Reads(this.#database);
     this.#posts = new GroupCommit<Post, Feed | undefined>({
@@ -127,18 +128,28 @@ export class PostgresStorage implements Storage {
     return loaded && new LoadedFile(loaded);
   }
 
-  async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
-    const room = countOf(notes);
+  async post(
+    name: FeedName,
+    notes: readonly NewNote[],
+    target: Target,
+    limits: FeedLimits,
+  ): Promise<Feed | undefined> {
+    const room = { notes, limits };
     // The feed of several notes stays when they cannot be stored, so it is made by itself.
     if (target.kind === 'new' && notes.length > 1) {
       if (!(await this.#post({ name, notes: [], room, target }))) return undefined;
-      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
+      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash }, limits);
     }
     return this.#post({ name, notes, room, target });
   }
 
-  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
-    return this.#change((changes) => changes.replace(feed, id, replacement));
+  replace(
+    feed: AllowedFeed,
+    id: NoteId,
+    replacement: Replacement,
+    limits: FeedLimits,
+  ): Promise<Note | undefined> {
+    return this.#change((changes) => changes.replace(feed, id, replacement, limits));
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
@@ -158,7 +169,7 @@ export class PostgresStorage implements Storage {
   }
 
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
-    return this.#post({ name, notes: [], room: countOf([]), target: { kind: 'new', ...creation } });
+    return this.#post({ name, notes: [], target: { kind: 'new', ...creation } });
   }
 
   async deleteFeed(feed: AllowedFeed): Promise<boolean> {
@@ -199,14 +210,16 @@ export class PostgresStorage implements Storage {
   }
 
   async #store(posts: readonly Post[]): Promise<PostsDone['answers']> {
-    const { answers } = await this.#transaction((transaction) => Posts.store(transaction, posts, this.#caps));
+    const { answers } = await this.#transaction((transaction) =>
+      Posts.store(transaction, posts, this.#maxFeeds),
+    );
     this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
     return answers;
   }
 
   #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
     return this.#write(async () => {
-      const { value } = await this.#transaction((transaction) => work(new Changes(transaction, this.#caps)));
+      const { value } = await this.#transaction((transaction) => work(new Changes(transaction)));
       this.#commits?.committed(1);
       return value;
     });

@@ -1,8 +1,17 @@
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
-import { type Counts, countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
-import type { Caps, Feed, FeedCreation, NewNote, Target } from '../storage.ts';
+import {
+  type Counts,
+  countedIn,
+  countOf,
+  NO_NOTES,
+  type Room,
+  readIdTaken,
+  refuseBeyond,
+  tooManyFeeds,
+} from '../refused-writes.ts';
+import type { Feed, FeedCreation, NewNote, Target } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
 import { counted, countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
 import { insertNotes, type NoteOfFeed } from './note-rows.ts';
@@ -14,8 +23,8 @@ import type { Transaction } from './transaction.ts';
 export interface Post {
   readonly name: FeedName;
   readonly notes: readonly NewNote[];
-  /** How many notes the feed must have room for: these, or those that come once it is made. */
-  readonly room: Counts;
+  /** Of these notes, or of those that come once the feed is made; undefined for a feed without notes. */
+  readonly room?: Room;
   readonly target: Target;
 }
 
@@ -30,8 +39,6 @@ interface NewFeed extends FeedCreation {
   readonly name: FeedName;
   readonly readId: ReadId;
 }
-
-const NO_NOTES: Readonly<Counts> = { notes: 0, images: 0 };
 
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>(
   'holders',
@@ -49,7 +56,7 @@ const MAKE = statement<FeedRow>(
 /** Stores many posts in one transaction, deciding on each in their order. */
 export class Posts {
   readonly #transaction: Transaction;
-  readonly #caps: Caps;
+  readonly #maxFeeds: number;
   readonly #now = Date.now();
   /** As they were when they were locked, or made. */
   readonly #feeds = new Map<FeedName, FeedRow>();
@@ -59,13 +66,14 @@ export class Posts {
   readonly #refusals = new Map<Post, Refusal>();
   readonly #stored = new Set<Post>();
 
-  private constructor(transaction: Transaction, caps: Caps) {
+  private constructor(transaction: Transaction, maxFeeds: number) {
     this.#transaction = transaction;
-    this.#caps = caps;
+    this.#maxFeeds = maxFeeds;
   }
 
-  static store(transaction: Transaction, posts: readonly Post[], caps: Caps): Promise<PostsDone> {
-    return new Posts(transaction, caps).#store(posts);
+  /** @param maxFeeds the most feeds there may be; 0 is no limit */
+  static store(transaction: Transaction, posts: readonly Post[], maxFeeds: number): Promise<PostsDone> {
+    return new Posts(transaction, maxFeeds).#store(posts);
   }
 
   async #store(posts: readonly Post[]): Promise<PostsDone> {
@@ -105,8 +113,8 @@ export class Posts {
       const post = makers.get(feed.name)!;
       const isAllowed = this.#allows(post, () => {
         if (taken.has(feed.readId)) throw readIdTaken();
-        if (this.#caps.feeds > 0 && count + feeds.length >= this.#caps.feeds) throw tooManyFeeds();
-        refuseBeyond(this.#caps, post.room, NO_NOTES);
+        if (this.#maxFeeds > 0 && count + feeds.length >= this.#maxFeeds) throw tooManyFeeds();
+        if (post.room) refuseBeyond(post.room, NO_NOTES);
       });
       if (!isAllowed) continue;
       taken.add(feed.readId);
@@ -136,9 +144,9 @@ export class Posts {
     const feed = this.#feeds.get(name);
     if (!feed || target.kind !== 'existing' || feed.password_hash !== (target.passwordHash ?? null))
       return false;
-    const { notes: texts, images } = this.#counts.get(name) ?? NO_NOTES;
-    const taken = { notes: feed.note_count - feed.image_count + texts, images: feed.image_count + images };
-    return this.#allows(post, () => refuseBeyond(this.#caps, room, taken));
+    const [stored, coming] = [countedIn(feed), this.#counts.get(name) ?? NO_NOTES];
+    const taken = { notes: stored.notes + coming.notes, images: stored.images + coming.images };
+    return this.#allows(post, () => room && refuseBeyond(room, taken));
   }
 
   /** Runs checks that throw a refusal. */

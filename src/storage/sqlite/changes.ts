@@ -12,12 +12,21 @@ import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { settingsAsStored } from '../metadata.ts';
 import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
-import { countOf, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
+import {
+  countedIn,
+  countOf,
+  NO_NOTES,
+  type Room,
+  readIdTaken,
+  refuseBeyond,
+  refusePicture,
+  tooManyFeeds,
+} from '../refused-writes.ts';
 import type {
   AllowedFeed,
-  Caps,
   Feed,
   FeedCreation,
+  FeedLimits,
   FeedSettings,
   NewNote,
   Note,
@@ -51,7 +60,7 @@ const CLEARED_TAGS = 1_000;
  * they do. A `Refusal` is thrown before anything is changed.
  */
 export class Changes {
-  readonly #caps: Caps;
+  readonly #maxFeeds: number;
   readonly #sql: ReturnType<typeof statements>;
   #feeds = 0;
   /** Feeds as the transaction has them so far: each is read once. */
@@ -62,8 +71,9 @@ export class Changes {
    */
   readonly #left = new Map<FeedRow, Changed<Feed>>();
 
-  constructor(db: Database, caps: Caps) {
-    this.#caps = caps;
+  /** @param maxFeeds 0 is no limit */
+  constructor(db: Database, maxFeeds: number) {
+    this.#maxFeeds = maxFeeds;
     this.#sql = statements(db);
     this.recount();
   }
@@ -87,32 +97,36 @@ export class Changes {
     this.#feeds = this.#sql.countFeeds.get()!.count;
   }
 
-  post(name: FeedName, notes: readonly NewNote[], target: Target): Changed<Feed | undefined> {
+  post(
+    name: FeedName,
+    notes: readonly NewNote[],
+    target: Target,
+    limits: FeedLimits,
+  ): Changed<Feed | undefined> {
     const found = this.#byName(name);
-    if (target.kind === 'new') return found ? NOTHING : this.#add(this.#make(name, target, notes), notes);
+    const room = { notes, limits };
+    if (target.kind === 'new') return found ? NOTHING : this.#add(this.#make(name, target, room), notes);
     if (!found || found.password_hash !== (target.passwordHash ?? null)) return NOTHING;
-    this.#refuseBeyond(found, notes);
+    refuseBeyond(room, countedIn(found));
     return this.#add(found, notes);
   }
 
-  /** @param notes looked at only for whether the feed may hold them */
-  create(
-    name: FeedName,
-    creation: FeedCreation,
-    notes: readonly Pick<NewNote, 'type'>[] = [],
-  ): Changed<Feed | undefined> {
+  /** @param room of notes that are to come */
+  create(name: FeedName, creation: FeedCreation, room?: Room): Changed<Feed | undefined> {
     if (this.#byName(name)) return NOTHING;
-    return this.#changed(this.#make(name, creation, notes));
+    return this.#changed(this.#make(name, creation, room));
   }
 
   replace(
     allowed: AllowedFeed,
     id: NoteId,
     { type, bytes, sha256, added = [] }: Replacement,
+    limits: FeedLimits,
   ): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || note?.type !== typeNumber(type)) return NOTHING;
-    this.#refuseBeyond(feed, added);
+    refusePicture(type, limits);
+    refuseBeyond({ notes: added, limits }, countedIn(feed));
     this.#sql.replace.run({
       row: note.row,
       bytes,
@@ -194,15 +208,15 @@ export class Changes {
     return true;
   }
 
-  /** @throws Refusal `taken`, `feed_limit`, `note_limit`, `image_limit` */
+  /** @throws Refusal `taken`, `feed_limit`, as `refuseBeyond` */
   #make(
     name: FeedName,
     { readId = randomReadId(), passwordHash }: FeedCreation,
-    notes: readonly Pick<NewNote, 'type'>[],
+    room: Room | undefined,
   ): FeedRow {
     if (this.#sql.readIdHolder.get(readId)) throw readIdTaken();
-    if (this.#caps.feeds > 0 && this.#feeds >= this.#caps.feeds) throw tooManyFeeds();
-    refuseBeyond(this.#caps, countOf(notes), { notes: 0, images: 0 });
+    if (this.#maxFeeds > 0 && this.#feeds >= this.#maxFeeds) throw tooManyFeeds();
+    if (room) refuseBeyond(room, NO_NOTES);
     this.#feeds += 1;
     const made = this.#sql.makeFeed.get({
       name,
@@ -237,11 +251,6 @@ export class Changes {
     const named = parseNoteFile(file);
     const isPicture = named !== undefined && named.type !== 'md';
     return isPicture && this.#sql.noteOfType.get(feed.id, named.id, typeNumber(named.type)) !== undefined;
-  }
-
-  #refuseBeyond(feed: FeedRow, notes: readonly NewNote[]): void {
-    const taken = { notes: feed.note_count - feed.image_count, images: feed.image_count };
-    refuseBeyond(this.#caps, countOf(notes), taken);
   }
 
   #add(feed: FeedRow, notes: readonly NewNote[]): Changed<Feed> {

@@ -6,6 +6,8 @@ export interface Failure {
   /** Of a refusal; undefined for what should not happen. */
   readonly refusal: RefusalCode | undefined;
   readonly message: string;
+  /** See `RefusalOptions`. */
+  readonly position: number | undefined;
   readonly cause: { readonly message: string; readonly code: string | undefined } | undefined;
 }
 
@@ -27,13 +29,16 @@ export function toFailure(error: unknown): Failure {
   return {
     refusal: meant instanceof Refusal ? meant.code : undefined,
     message: `${message}`,
+    position: meant instanceof Refusal ? meant.position : undefined,
     cause: cause && { message: withoutPath(cause), code: codeOf(cause) },
   };
 }
 
-export function fromFailure({ refusal, message, cause }: Failure): Error {
+export function fromFailure({ refusal, message, position, cause }: Failure): Error {
   const reason = cause && Object.assign(new Error(cause.message), { code: cause.code });
-  return refusal ? new Refusal(refusal, message, { cause: reason }) : new Error(message, { cause: reason });
+  return refusal
+    ? new Refusal(refusal, message, { cause: reason, position })
+    : new Error(message, { cause: reason });
 }
 
 function codeOf(error: unknown): string | undefined {

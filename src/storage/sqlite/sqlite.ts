@@ -11,10 +11,10 @@ import { storeUnavailable } from '../refused-writes.ts';
 import { sendable } from '../sendable.ts';
 import type {
   AllowedFeed,
-  Caps,
   Feed,
   FeedChange,
   FeedCreation,
+  FeedLimits,
   FeedSettings,
   NewNote,
   Note,
@@ -39,7 +39,8 @@ export interface SqliteOptions {
   readonly file: string;
   /** Who owns the files made; the process's own user when absent. */
   readonly owner?: Owner | undefined;
-  readonly caps: Caps;
+  /** The most feeds there may be; 0 is no limit. */
+  readonly maxFeeds: number;
   readonly log: Pick<Log, 'error'>;
   /** Told of every write and of every commit; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -102,7 +103,7 @@ class SqliteStorage implements Storage {
     this.#commits = commits;
   }
 
-  static async start({ caps, log, commits }: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
+  static async start({ maxFeeds, log, commits }: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
     const { path } = file;
     const ofOthers: SqliteReaderData & SqliteCheckpointData = { path };
     const checkpoints = new OrderThread<Checkpoints>(script('checkpoint-sqlite'), ofOthers);
@@ -120,7 +121,7 @@ class SqliteStorage implements Storage {
     };
     let storage: SqliteStorage | undefined;
     // First: it makes the tables, and says what is wrong with the file.
-    const ofWriter: SqliteWriterData = { path, caps };
+    const ofWriter: SqliteWriterData = { path, maxFeeds };
     const writer = new OrderThread<Pick<Changes, Write>>(script('write-sqlite'), ofWriter, {
       onNews,
       onDeath: (ended) => {
@@ -159,22 +160,30 @@ class SqliteStorage implements Storage {
     return loaded && new LoadedFile(loaded);
   }
 
-  async post(name: FeedName, notes: readonly NewNote[], target: Target): Promise<Feed | undefined> {
+  async post(
+    name: FeedName,
+    notes: readonly NewNote[],
+    target: Target,
+    limits: FeedLimits,
+  ): Promise<Feed | undefined> {
     // The feed of several notes stays when they cannot be stored, so it is made by itself.
     if (target.kind === 'new' && notes.length > 1) {
-      const kinds = notes.map(({ type }) => ({ type }));
-      if (!(await this.#write(name, 'create', name, target, kinds))) return undefined;
-      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash });
+      const room = { notes: notes.map(({ type }) => ({ type })), limits };
+      if (!(await this.#write(name, 'create', name, target, room))) return undefined;
+      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash }, limits);
     }
-    return this.#write(name, 'post', name, notes.map(sendable), target);
+    return this.#write(name, 'post', name, notes.map(sendable), target, limits);
   }
 
-  replace(feed: AllowedFeed, id: NoteId, replacement: Replacement): Promise<Note | undefined> {
+  replace(
+    feed: AllowedFeed,
+    id: NoteId,
+    replacement: Replacement,
+    limits: FeedLimits,
+  ): Promise<Note | undefined> {
     const { added = [] } = replacement;
-    return this.#write(feed.name, 'replace', keyOf(feed), id, {
-      ...sendable(replacement),
-      added: added.map(sendable),
-    });
+    const sent = { ...sendable(replacement), added: added.map(sendable) };
+    return this.#write(feed.name, 'replace', keyOf(feed), id, sent, limits);
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
