@@ -1,3 +1,4 @@
+import type { Caller } from '../access/access.ts';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteIds } from '../feeds/ids.ts';
 import { noteFile } from '../feeds/names.ts';
@@ -25,6 +26,9 @@ export interface PreparationParts {
   readonly ids: NoteIds;
 }
 
+/** Who sends what is prepared. */
+export type PreparingCaller = TextSender & Pick<Caller, 'sender'>;
+
 /** A submission that obeys all rules, ready to be stored. */
 export interface Prepared {
   readonly text: NewNote | undefined;
@@ -45,19 +49,26 @@ export class Preparation {
   }
 
   /**
-   * The notes of a submission, with new ids.
+   * The notes of a submission, with new ids and the name of who sends them.
    * @throws Refusal `empty_note`, `unsupported_type` for a picture of another type than announced, `invalid_body` for a
    * text that takes too much to read, `too_large` for one that is too long, `busy`
    */
-  async prepare(submission: Submission, sender: TextSender): Promise<Prepared> {
+  async prepare(submission: Submission, caller: PreparingCaller): Promise<Prepared> {
     const { text: draft, pictures: drafts, isForm } = submission;
     if (draft !== undefined && drafts.length === 0) checkText(draft.bytes);
     const hashes = drafts.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
-    const pictures = drafts.map((picture, i) => ({ ...picture, id: this.#nextId(), sha256: hashes[i] }));
+    const { sender } = caller;
+    const pictures = drafts.map(({ type, meta, bytes }, i) => ({
+      type,
+      meta: { ...meta, sender },
+      bytes,
+      id: this.#nextId(),
+      sha256: hashes[i],
+    }));
     if (draft === undefined) return { text: undefined, pictures, notes: pictures, isForm };
     // Its hash is left to the first reader of the file: most texts are only read in feeds and lists.
-    const bytes = pictures.length > 0 ? await this.#place(draft, pictures, sender) : draft.bytes;
-    const text = { ...draft, id: this.#nextId(), bytes };
+    const bytes = pictures.length > 0 ? await this.#place(draft, pictures, caller) : draft.bytes;
+    const text = { type: draft.type, meta: { ...draft.meta, sender }, id: this.#nextId(), bytes };
     return { text, pictures, notes: [...pictures, text], isForm };
   }
 

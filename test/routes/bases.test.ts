@@ -101,7 +101,7 @@ t.test('a Host that is none', async (t) => {
   );
   t.equal((await posted.response()).status, 400);
   posted.close();
-  t.equal((await ask(`${url}/api/v1/feeds/bad-host/notes`)).status, 404, 'a refused post stores nothing');
+  t.equal((await ask(`${url}/api/v1/feeds/bad-host`)).status, 404, 'a refused post stores nothing');
 });
 
 t.test('forwarded names are believed of a trusted proxy only', async (t) => {

@@ -53,7 +53,7 @@ for (const { kind, feed, path } of PATHS) {
     }
   });
 
-  t.test(`PATCH by ${kind} sets and removes titles and alts`, async (t) => {
+  t.test(`PATCH by ${kind} sets and removes titles, alts and tags`, async (t) => {
     const patch = async (id: string, change: unknown) => {
       const reply = await ask(at(id), { method: 'PATCH', headers: JSON_TYPE, body: JSON.stringify(change) });
       t.equal(reply.status, 200, reply.text);
@@ -66,6 +66,15 @@ for (const { kind, feed, path } of PATHS) {
     t.match(await patch(image, { alt: 'New', other: 1 }), { title: 'Größe 😀', alt: 'New', tags: ['kept'] });
     t.match(await patch(image, { title: '' }), { title: 'New', alt: 'New', name: 'n.png' });
     t.notOk('alt' in (await patch(image, { alt: '' })));
+
+    t.same((await patch(image, { tags: [' Z2 ', 'z1', '', 'z2'] })).tags, ['z2', 'z1']);
+    t.same((await patch(image, { title: 'T' })).tags, ['z2', 'z1'], 'what is left out stays');
+    t.same(
+      (await client.list('?tag=z1')).json.notes.map((note: { id: string }) => note.id),
+      [image],
+    );
+    t.same((await patch(image, { tags: [] })).tags, []);
+    t.same((await client.list('?tag=z1')).json.notes, []);
 
     const text = (await client.post('# Heading')).json.id;
     t.match(await patch(text, { title: 'Set' }), { title: 'Set', content: '# Heading' });
@@ -166,8 +175,20 @@ for (const { kind, feed, path } of PATHS) {
         word: 'title',
       },
       { ...patch('null as alt', image.id, '{"alt":null}'), status: 400, code: 'invalid_body', word: 'alt' },
+      {
+        ...patch('a bad tag', text.id, '{"tags":["a b"]}'),
+        status: 400,
+        code: 'invalid_request',
+        word: 'a b',
+      },
+      {
+        ...patch('tags that are no array', text.id, '{"tags":"a"}'),
+        status: 400,
+        code: 'invalid_body',
+        word: 'array',
+      },
       { ...patch('nothing to change', text.id, '{}'), status: 400, code: 'invalid_request' },
-      { ...patch('only what is not known', text.id, '{"tags":["a"]}'), status: 400, code: 'invalid_request' },
+      { ...patch('only what is not known', text.id, '{"sender":"a"}'), status: 400, code: 'invalid_request' },
       {
         ...patch('an alt for a text', text.id, '{"title":"a","alt":"b"}'),
         status: 400,

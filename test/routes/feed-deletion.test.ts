@@ -33,7 +33,7 @@ t.test('deletion is for good', async (t) => {
   t.equal(reply.status, 204);
   t.equal(reply.text, '');
   t.match(await client.get(), { status: 404, json: { code: 'not_found' } });
-  t.match(await client.list(), { status: 404, json: { code: 'not_found' } });
+  t.match(await client.list(), { status: 200, json: { notes: [], next: null } });
   t.match(await client.delete(), { status: 404, json: { code: 'not_found' } });
 
   const isEmpty = async (at: string) => {

@@ -224,7 +224,7 @@ t.test('what is wrong changes nothing', async (t) => {
       const request = { method, headers, ...body };
       return [
         { ...request, what: 'an absent feed', path: '/api/v1/feeds/absent', status: 404, code: 'not_found' },
-        { ...request, what: 'a route name', path: '/api/v1/feeds/login', status: 404, code: 'not_found' },
+        { ...request, what: 'a route name', path: '/api/v1/feeds/login', status: 400, code: 'reserved_feed' },
         { ...request, what: 'no feed name', path: '/api/v1/feeds/A.b', status: 400, code: 'invalid_feed' },
       ];
     }),

@@ -40,12 +40,9 @@ for (const { kind, feed, at } of PATHS) {
       png('2.png', 2),
       field('alt.2.png', 'Two'),
     ];
-    const headers = {
-      'x-note-title': 'Other',
-      'x-note-tags': 'c',
-      'x-note-alt': 'ignored',
-      'x-note-name': '/',
-    };
+    const headers = { 'x-note-title': 'Other', 'x-note-tags': 'c' };
+    for (const header of ['x-note-alt', 'x-note-name'])
+      t.match(await put(id, parts, { [header]: 'a' }), { status: 400, json: { code: 'invalid_request' } });
     const reply = await put(id, parts, headers);
     t.equal(reply.status, 200, reply.text);
     const { attachments, ...note } = reply.json;

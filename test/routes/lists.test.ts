@@ -142,14 +142,21 @@ t.test("nothing under the read id holds the feed's name", async (t) => {
 
 t.test('names that are none', async (t) => {
   for (const [path, status, code] of [
-    ['/api/v1/feeds/none/notes', 404, 'not_found'],
+    ['/api/v1/feeds/none', 404, 'not_found'],
+    ['/api/v1/feeds/login/notes', 400, 'reserved_feed'],
     ['/api/v1/feeds/none/notes/x', 404, 'not_found'],
     ['/api/v1/feeds/Capital/notes', 400, 'invalid_feed'],
     [`/api/v1/feeds/${'a'.repeat(65)}/notes`, 400, 'invalid_feed'],
     ['/api/v1/feeds/a.b/notes/x', 400, 'invalid_feed'],
-    [`/api/v1/feeds/${readId.toLowerCase()}/notes`, 404, 'not_found'],
+    [`/api/v1/feeds/${readId.toLowerCase()}`, 404, 'not_found'],
   ] as const)
     t.match(await ask(url + path), { status, json: { code } }, path);
+});
+
+t.test('the list of a feed that does not exist is empty', async (t) => {
+  const { status, json } = await ask(`${url}/api/v1/feeds/none/notes`);
+  t.equal(status, 200);
+  t.strictSame(json, { notes: [], next: null });
 });
 
 /** Follows `next` to the end and gives the ids of each page. */

@@ -18,7 +18,7 @@ t.test('on, it counts what happened and names nobody', async (t) => {
   const { status, headers, text } = await ask(`${url}/metrics`);
   t.equal(status, 200);
   t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
-  t.match(text, /operation="postNote"/);
+  t.match(text, /operation="postNoteByUrl"/);
   t.match(text, /operation="rss"/);
   t.match(text, /task="inspect-picture"/);
   t.match(text, /service_storage_commit_duration_seconds_count [1-9]/);

@@ -149,8 +149,8 @@ export const BAD_PARTS: readonly Row[] = [
   [
     'a text of another type',
     [file('text', 'a.html', 'text/html', 'a'), png('a.png')],
-    400,
-    'invalid_body',
+    415,
+    'unsupported_type',
     'text',
   ],
   ['a blank text', [field('text', '\ufeff \n')], 400, 'empty_note'],

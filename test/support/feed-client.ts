@@ -32,6 +32,12 @@ export class FeedClient {
     return this.post(formBody(parts), { 'content-type': FORM_TYPE, ...headers });
   }
 
+  /** Replaces a note by a form. */
+  putForm(id: string, parts: readonly SentPart[]): Promise<Reply> {
+    const headers = { ...this.#headers, 'content-type': FORM_TYPE };
+    return ask(`${this.record}/notes/${id}`, { method: 'PUT', headers, body: formBody(parts) });
+  }
+
   get(path = ''): Promise<Reply> {
     return ask(this.record + path, { headers: this.#headers });
   }

@@ -1,0 +1,107 @@
+/** A request to the API, a form and a tool make the same call: `Posting.post` with the same values. */
+import t from 'tap';
+import { Access, type Caller } from '../../src/access/access.ts';
+import { Guard } from '../../src/access/guard.ts';
+import { Passwords } from '../../src/access/passwords.ts';
+import { NoteIds } from '../../src/feeds/ids.ts';
+import { PictureTexts, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
+import { Posting } from '../../src/ingest/post.ts';
+import { Preparation } from '../../src/ingest/preparation.ts';
+import type { Submission } from '../../src/ingest/submission.ts';
+import { admitPost, type SubmissionRequest } from '../../src/requests/submission.ts';
+import { WorkerPool } from '../../src/worker-pool.ts';
+import { FORM_TYPE, field, formBody } from '../support/multipart.ts';
+import { openBackend } from '../support/open-backend.ts';
+import { tempDir } from '../support/service.ts';
+import { NO_LIMITS } from '../support/storing.ts';
+
+const TEXT = '# Same\n\nnote';
+const RULES = { maxImageBytes: 1000, limits: NO_LIMITS };
+
+function request(body: Uint8Array, fields: Record<string, string>): SubmissionRequest {
+  const header = (name: string) => fields[name];
+  return {
+    contentLength: body.length,
+    header,
+    lenientHeader: header,
+    body: async (_, onPiece) => {
+      const shared = new Uint8Array(new SharedArrayBuffer(body.length));
+      shared.set(body);
+      onPiece?.(shared);
+      return shared;
+    },
+  };
+}
+
+/** The ways in which one note may come, as the values that they make of it. */
+const WAYS: Record<string, () => Promise<Submission>> = {
+  'the API': admitPost(
+    request(Buffer.from(TEXT), {
+      'content-type': 'text/markdown',
+      'x-note-title': 'T',
+      'x-note-tags': 'b,a',
+    }),
+    RULES,
+  ),
+  'a form': async () => {
+    const fields = { 'content-type': FORM_TYPE, 'x-note-tags': 'b,a', 'x-note-title': 'T' };
+    return admitPost(request(formBody([field('text', TEXT)]), fields), RULES)();
+  },
+  'a tool': async () => ({
+    text: { type: 'md', meta: { title: 'T', tags: ['b', 'a'] }, bytes: Buffer.from(TEXT) },
+    pictures: [],
+    isForm: true,
+  }),
+};
+
+const storage = await openBackend(await tempDir(t));
+t.teardown(() => storage.close());
+const pool = new WorkerPool({ threads: 1, maxQueue: 10 });
+t.teardown(() => pool.drain());
+const passwords = new Passwords(pool, Buffer.alloc(32));
+const access = new Access({ password: undefined, rateLimit: 0, passwords });
+const guard = new Guard({
+  access,
+  storage,
+  renewal: { renew: async () => false },
+  reservedFeeds: new Set(),
+  reservedPassword: undefined,
+});
+const texts = new PictureTexts(new WorkerPool({ threads: TEXT_THREADS, maxQueue: 10 }), 1000);
+const posting = new Posting({
+  storage,
+  guard,
+  passwords,
+  preparation: new Preparation({ checks: pool, texts, ids: new NoteIds() }),
+  record: () => {},
+  allowCustomIds: true,
+  reservedFeeds: new Set(),
+});
+const caller: Caller = {
+  client: '192.0.2.1',
+  requestId: 'a request',
+  bearer: undefined,
+  feedPassword: undefined,
+  sender: undefined,
+  isAborted: false,
+};
+
+t.test('each way ends in the same call, and stores the same note', async (t) => {
+  for (const [way, read] of Object.entries(WAYS)) {
+    const submission = await read();
+    const named = await guard.poster(caller, 'stoat');
+    const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, caller);
+    const stored = await storage.note(feed.name, note.id);
+    t.match(stored, { type: 'md', size: TEXT.length, meta: { title: 'T', tags: ['b', 'a'] } }, way);
+    t.equal(Buffer.from(stored!.content!).toString(), TEXT, way);
+  }
+  t.equal((await storage.feed((await guard.reader(caller, 'stoat')).name))?.noteCount, 3);
+});
+
+t.test('a signed-in person is the sender, whatever the way', async (t) => {
+  const named = await guard.poster(caller, 'stoat');
+  const submission = await WAYS['a tool']!();
+  const signedIn = { ...caller, sender: 'Ada' };
+  const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, signedIn);
+  t.equal((await storage.note(feed.name, note.id))?.meta.sender, 'Ada');
+});
