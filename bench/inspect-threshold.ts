@@ -5,7 +5,7 @@ import inspect, { type PictureBytes } from '../workers/inspect-picture.ts';
 /**
  * Prints what the inspection of a picture costs the event loop, in CPU microseconds per picture (median of the rounds):
  * done on the loop, and through the pool with 1 and with 8 tasks per thread, from a SharedArrayBuffer and from a
- * buffer that has to be copied. `INLINE_MAX_BYTES` in `src/ingest/inspect.ts` comes from here.
+ * buffer that has to be copied. `INLINE_MAX_BYTES` in `src/ingest/preparation.ts` comes from here.
  *
  *     node bench/inspect-threshold.ts
  */

@@ -6,12 +6,13 @@ import { parseParameters } from './header-parameters.ts';
 const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
 
 /**
- * The kind of note a `Content-Type` announces: `text/markdown` in UTF-8, or one of the four picture types.
+ * What the `Content-Type` of a post announces: `text/markdown` in UTF-8, one of the four picture types, or a form.
  * @throws Refusal `unsupported_type` for any other, and for none
  */
-export function noteTypeOf(contentType: string | undefined): NoteType {
+export function postedType(contentType: string | undefined): NoteType | 'form' {
   const { media, isUtf8 } = parse(contentType);
   if (media === 'text/markdown' && isUtf8) return 'md';
+  if (media === 'multipart/form-data') return 'form';
   const picture = pictureType(media);
   if (picture !== undefined) return picture;
   throw new Refusal(
@@ -34,11 +35,6 @@ export function isTextPartType(contentType: string | undefined, isFile: boolean)
   const { media, isUtf8 } = parse(contentType);
   if (media === '' || media === 'application/octet-stream') return true;
   return isUtf8 && (media === 'text/markdown' || (media === 'text/plain' && !isFile));
-}
-
-/** Whether a `Content-Type` announces a multipart request. */
-export function isMultipart(contentType: string | undefined): boolean {
-  return parse(contentType).media === 'multipart/form-data';
 }
 
 /**

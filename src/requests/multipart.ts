@@ -10,12 +10,16 @@ import type { FeedLimits } from '../storage/storage.ts';
 import { ArrivingBody } from './arriving-body.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
 import { MultipartParser, type OpenPart } from './multipart-parser.ts';
-import type { HeaderSource } from './note-headers.ts';
 import type { PartHeader } from './part-header.ts';
 
 /** The most bytes of an alternative text that are read; what of them is too long is found afterwards. */
 const MAX_ALT_BYTES = 8 * 1024;
 const ALT = 'alt.';
+
+/** Where headers come from, by lower-case name. */
+export interface HeaderSource {
+  header(name: string): string | undefined;
+}
 
 /** A request that brings a multipart body. */
 export interface MultipartRequest extends HeaderSource {

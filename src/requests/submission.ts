@@ -1,14 +1,28 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TEXT_BYTES } from '../config.ts';
+import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { parseTags } from '../feeds/tags.ts';
+import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
+import { TITLE_LENGTH } from '../feeds/title.ts';
 import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { FeedLimits, NoteMeta } from '../storage/storage.ts';
-import { isMultipart, noteTypeOf } from './content-type.ts';
-import { admitMultipart, type Multipart, type MultipartRequest, readMultipart } from './multipart.ts';
-import { formHeaders, type NoteHeaderSource, noteHeaders, refusePictureHeaders } from './note-headers.ts';
+import { postedType } from './content-type.ts';
+import {
+  admitMultipart,
+  type HeaderSource,
+  type Multipart,
+  type MultipartRequest,
+  readMultipart,
+} from './multipart.ts';
+
+/** Where the headers of a note come from. */
+export interface NoteHeaderSource extends HeaderSource {
+  /** As `header`, but bytes that are not UTF-8 are left out instead of refused. */
+  lenientHeader(name: string): string | undefined;
+}
 
 /** A request that brings notes: one as its body, or a text with its pictures as a form. */
 export interface SubmissionRequest extends MultipartRequest, NoteHeaderSource {
@@ -33,8 +47,9 @@ export type ReadSubmission = () => Promise<Submission>;
  * @throws Refusal `unsupported_type`, `images_off`, `license_required`, `too_large`, `invalid_request`
  */
 export function admitPost(request: SubmissionRequest, rules: SubmissionRules): ReadSubmission {
-  if (!isMultipart(request.header('content-type'))) {
-    const type = admitNote(request, rules);
+  const type = postedType(request.header('content-type'));
+  if (type !== 'form') {
+    admitNote(request, type, rules);
     const meta = noteHeaders(request, type);
     return () => readNote(request, type, meta, rules);
   }
@@ -51,8 +66,9 @@ export function admitPost(request: SubmissionRequest, rules: SubmissionRules): R
  * tags of new pictures. A form must have a text.
  */
 export function admitReplacement(request: SubmissionRequest, rules: SubmissionRules): ReadSubmission {
-  if (!isMultipart(request.header('content-type'))) {
-    const type = admitNote(request, rules);
+  const type = postedType(request.header('content-type'));
+  if (type !== 'form') {
+    admitNote(request, type, rules);
     return () => readNote(request, type, NO_META, rules);
   }
   admitMultipart(request, rules);
@@ -65,16 +81,14 @@ export function admitReplacement(request: SubmissionRequest, rules: SubmissionRu
   };
 }
 
-/** The type of the note that is the body, once all that can be said without the body has been checked. */
-function admitNote(request: SubmissionRequest, rules: SubmissionRules): NoteType {
-  const type = noteTypeOf(request.header('content-type'));
+/** Checks all that can be said of a note without its bytes. */
+function admitNote(request: SubmissionRequest, type: NoteType, rules: SubmissionRules): void {
   refusePicture(type, rules.limits);
   const limit = limitOf(type, rules);
   if ((request.contentLength ?? 0) > limit) {
     const what = type === 'md' ? 'A text' : 'A picture';
     throw new Refusal('too_large', `${what} may have at most ${limit} bytes.`);
   }
-  return type;
 }
 
 async function readNote(
@@ -103,4 +117,68 @@ function submitted({ text, pictures }: Multipart, ofText: NoteMeta, ofPictures: 
     })),
     isForm: true,
   };
+}
+
+/**
+ * What a post's headers say of its note (spec.md, "Posting").
+ * @throws Refusal `invalid_request` for a value that breaks its rule
+ */
+export function noteHeaders(source: NoteHeaderSource, type: NoteType): NoteMeta {
+  const alt = oneLineHeader(source, 'X-Note-Alt', ALT_LENGTH);
+  if (type === 'md' && alt !== undefined)
+    throw new Refusal('invalid_request', 'X-Note-Alt belongs to pictures, not to markdown.');
+  return { ...titleAndTags(source), alt, name: type === 'md' ? undefined : nameHeader(source) };
+}
+
+/**
+ * What a post's headers say of the notes of its form: their title and tags.
+ * @throws Refusal `invalid_request` for a value that breaks its rule, and for what parts of the form say
+ */
+function formHeaders(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
+  refusePictureHeaders(source);
+  return titleAndTags(source);
+}
+
+/**
+ * Refuses the headers that speak of the one picture that is the body, in a request with a form.
+ * @throws Refusal `invalid_request`
+ */
+function refusePictureHeaders(source: HeaderSource): void {
+  for (const name of ['X-Note-Alt', 'X-Note-Name'])
+    if (textHeader(source, name))
+      throw new Refusal(
+        'invalid_request',
+        `${name} belongs to a picture posted on its own; a form says it in alt.<file name> and the file name.`,
+      );
+}
+
+function titleAndTags(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
+  const tags = source.header('x-note-tags');
+  return {
+    title: oneLineHeader(source, 'X-Note-Title', TITLE_LENGTH),
+    tags: tags === undefined ? [] : parseTags(tags),
+  };
+}
+
+/** An empty text is none. */
+function oneLineHeader(source: HeaderSource, name: string, maxLength: number): string | undefined {
+  const text = textHeader(source, name);
+  return text === undefined ? undefined : oneLine(name, text, maxLength) || undefined;
+}
+
+/** A text in one of the three forms of contract §3: as it is, RFC 2047 encoded words, or `X-…*` (RFC 8187). */
+function textHeader(source: HeaderSource, name: string): string | undefined {
+  const extended = source.header(`${name.toLowerCase()}*`);
+  if (extended !== undefined) return decodeExtended(`${name}*`, extended);
+  const plain = source.header(name.toLowerCase());
+  return plain && decodeWords(name, plain);
+}
+
+/** `X-Note-Name` in the same forms. No picture is refused for it: what cannot be decoded is taken as it is, or left out. */
+function nameHeader(source: NoteHeaderSource): string | undefined {
+  const extended = source.lenientHeader('x-note-name*');
+  const plain = source.lenientHeader('x-note-name');
+  if (extended === undefined && plain === undefined) return undefined;
+  const name = extendedText(extended ?? '') ?? textOfWords(plain ?? '') ?? plain ?? '';
+  return pictureName(name) || undefined;
 }

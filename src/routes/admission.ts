@@ -1,10 +1,9 @@
-import type { Access } from '../access/access.ts';
+import type { Access, Caller } from '../access/access.ts';
 import type { Guard } from '../access/guard.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { Refusal } from '../refusals.ts';
-import { RequestCaller } from '../requests/caller.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { DescribedOperation } from './operation.ts';
 
@@ -35,7 +34,7 @@ function handlerOf(operation: DescribedOperation, { access, guard }: AdmissionPa
       return (exchange) => (access.isOpen() ? operation.handle(exchange) : toLogin(exchange));
     case 'metrics':
       return (exchange) => {
-        access.metrics(new RequestCaller(exchange));
+        access.metrics(callerOf(exchange));
         return operation.handle(exchange);
       };
     case 'reader':
@@ -63,7 +62,24 @@ function handlerOf(operation: DescribedOperation, { access, guard }: AdmissionPa
 
 /** A request whose Host gives no base for links is refused before anything is changed. */
 function admittedBy(exchange: Exchange) {
-  return { caller: new RequestCaller(exchange), base: exchange.base };
+  return { caller: callerOf(exchange), base: exchange.base };
+}
+
+/** Who sends a request. */
+export function callerOf(exchange: Exchange): Caller {
+  return {
+    client: exchange.client,
+    get requestId() {
+      return exchange.requestId;
+    },
+    // RFC 6750 §2.1; undefined for any other scheme.
+    bearer: /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1],
+    feedPassword: exchange.header('x-feed-password'),
+    sender: undefined,
+    get isAborted() {
+      return exchange.isAborted;
+    },
+  };
 }
 
 /** Another site's page must not write to an instance in its visitor's network. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { INLINE_MAX_BYTES, inspectPicture } from '../../src/ingest/inspect.ts';
+import { INLINE_MAX_BYTES, inspectPicture } from '../../src/ingest/preparation.ts';
 import { WorkerPool } from '../../src/worker-pool.ts';
 
 /** A picture of `size` bytes that starts like a GIF, in shared memory as bodies are. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { boundaryOf, isMultipart, isTextPartType, noteTypeOf } from '../../src/requests/content-type.ts';
+import { boundaryOf, isTextPartType, postedType } from '../../src/requests/content-type.ts';
 
 const taken: [contentType: string, type: string][] = [
   ['text/markdown', 'md'],
@@ -17,7 +17,7 @@ const taken: [contentType: string, type: string][] = [
   ['image/webp; quality=high', 'webp'],
 ];
 for (const [contentType, type] of taken) {
-  t.test(`"${contentType}" is ${type}`, async (t) => t.equal(noteTypeOf(contentType), type));
+  t.test(`"${contentType}" is ${type}`, async (t) => t.equal(postedType(contentType), type));
 }
 
 const refused = [
@@ -41,7 +41,7 @@ const refused = [
 ];
 for (const contentType of refused) {
   t.test(`"${contentType}" is 415, and the answer lists what is taken`, async (t) => {
-    t.throws(() => noteTypeOf(contentType), {
+    t.throws(() => postedType(contentType), {
       name: 'Refusal',
       code: 'unsupported_type',
       message: /text\/markdown.*image\/png, image\/jpeg, image\/gif or image\/webp/,
@@ -69,11 +69,11 @@ for (const [contentType, asField, asFile] of textTypes) {
   });
 }
 
-t.test('multipart is told by its media type alone', async (t) => {
-  t.ok(isMultipart('Multipart/Form-Data; boundary=a'));
-  t.ok(isMultipart('multipart/form-data'));
-  for (const other of [undefined, '', 'multipart/mixed; boundary=a', 'text/markdown; a=multipart/form-data'])
-    t.notOk(isMultipart(other), `${other}`);
+t.test('a form is told by its media type alone', async (t) => {
+  t.equal(postedType('Multipart/Form-Data; boundary=a'), 'form');
+  t.equal(postedType('multipart/form-data'), 'form');
+  t.throws(() => postedType('multipart/mixed; boundary=a'), { code: 'unsupported_type' });
+  t.equal(postedType('text/markdown; a=multipart/form-data'), 'md');
 });
 
 const boundaries: [contentType: string, boundary: string][] = [

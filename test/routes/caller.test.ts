@@ -1,11 +1,10 @@
 import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { RequestCaller } from '../../src/requests/caller.ts';
+import { callerOf } from '../../src/routes/admission.ts';
 
 const bearerOf = (authorization: string | undefined) =>
-  new RequestCaller({
-    header: (name: string) => (name === 'authorization' ? authorization : undefined),
-  } as Exchange).bearer;
+  callerOf({ header: (name: string) => (name === 'authorization' ? authorization : undefined) } as Exchange)
+    .bearer;
 
 for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
   t.test(`${scheme} brings a token`, async (t) => {
