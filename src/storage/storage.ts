@@ -226,6 +226,7 @@ export interface Storage {
   /**
    * Deletes a feed for good: its name is free at once, its read id is never given again. False when there is
    * no such feed.
+   * @throws Refusal `store_unavailable` also when the feed is deleted, but files of it are left; those are removed later
    */
   deleteFeed(feed: AllowedFeed): Promise<boolean>;
 

@@ -33,13 +33,14 @@ export async function smallDisk(t: Scope, size: string): Promise<string> {
 /**
  * Covers a folder with a read-only view of itself until the returned function is called: a disk itself cannot be
  * made read-only while files on it are open for writing.
+ * @param now where the folder is when it is uncovered
  */
-export function makeReadOnly(t: Scope, dir: string): () => void {
+export function makeReadOnly(t: Scope, dir: string, now = () => dir): () => void {
   execFileSync('mount', ['--bind', dir, dir]);
   execFileSync('mount', ['-o', 'remount,ro,bind', dir]);
   let isCovered = true;
   const uncover = () => {
-    if (isCovered) execFileSync('umount', ['--lazy', dir]);
+    if (isCovered) execFileSync('umount', ['--lazy', now()]);
     isCovered = false;
   };
   t.teardown(uncover);

@@ -48,7 +48,7 @@ export function asRefusal(error: unknown): unknown {
 }
 
 /** System errors name the path, and with it the feed, which no log line may hold. */
-function withoutPath(error: unknown): unknown {
+export function withoutPath(error: unknown): unknown {
   const code = errorCode(error);
   if (code === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
   return Object.assign(new Error(`${code} from ${error.syscall}`), { code, syscall: error.syscall });

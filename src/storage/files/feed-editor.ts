@@ -12,9 +12,9 @@ import { forgetGone, type WriteParts } from './write-parts.ts';
 /** Changes and deletes feeds. Of one feed, one change at a time. */
 export class FeedEditor {
   readonly #parts: WriteParts;
-  readonly #removals: Pick<Removals, 'add'>;
+  readonly #removals: Pick<Removals, 'remove'>;
 
-  constructor(parts: WriteParts, removals: Pick<Removals, 'add'>) {
+  constructor(parts: WriteParts, removals: Pick<Removals, 'remove'>) {
     this.#parts = parts;
     this.#removals = removals;
   }
@@ -50,25 +50,26 @@ export class FeedEditor {
 
   /**
    * See `Storage.deleteFeed`. A crash in the middle leaves the feed as it was, though nobody else can choose its
-   * read id any more.
+   * read id any more. The feed is gone, and its name free, once its folder has another name; then its files go.
    */
   async deleteFeed(allowed: AllowedFeed): Promise<boolean> {
     const { dir, index, retired, writer } = this.#parts;
-    const deleted = await this.#alone(allowed, async (feed) => {
+    const moved = await this.#alone(allowed, async (feed) => {
       await retired.add(feed.readId);
-      const moved = await writer.moveAway(dir, feed.name);
+      const temp = await writer.moveAway(dir, feed.name);
       index.drop(feed);
-      this.#removals.add(join(dir, moved));
-      return feed;
+      return temp;
     });
-    return deleted !== undefined;
+    if (moved === undefined) return false;
+    await this.#removals.remove(join(dir, moved));
+    return true;
   }
 
   /** Undefined when there is no such feed, or its folder was taken away by hand. */
-  #alone(
+  #alone<T>(
     allowed: AllowedFeed,
-    work: (feed: IndexedFeed) => Promise<IndexedFeed | undefined>,
-  ): Promise<IndexedFeed | undefined> {
+    work: (feed: IndexedFeed) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     const { index, turns } = this.#parts;
     return turns.alone(allowed.name, async () => {
       const feed = index.find(allowed);

@@ -260,11 +260,12 @@ class FilesStorage implements Storage {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#watch?.close();
+    // Before the writes that run: a deletion that waits for the files of a large feed must not keep the service from stopping.
+    await this.#removals.close();
     await Promise.allSettled(this.#running);
     this.#reconciler.stopTrying();
     await this.#reconciler.settled();
     clearTimeout(this.#lockTimer);
-    await this.#removals.close();
     await this.#thread.close();
     await this.#lock.release();
   }

@@ -1,45 +1,111 @@
-import { opendir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Gate } from '../../gate.ts';
+import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { errorCode } from './failures.ts';
+import { errorCode, isGone, withoutPath } from './failures.ts';
 import * as sys from './syscalls.ts';
 
+/** After this many ms what could not be removed is tried again. */
+const AGAIN_MS = 60_000;
+
 /**
- * Removes folders that are in nobody's way any more, in the background: one file after the other, so that a feed
- * of 100,000 notes takes no more than one thread of the pool from those who wait.
+ * Removes folders that are in nobody's way any more. All removals make one call at a time together: so a feed of
+ * 100,000 notes takes no more than one thread of the pool from those who wait, and a small feed does not wait for it.
  */
 export class Removals {
   readonly #log: Pick<Log, 'warn'>;
-  #closed = false;
-  #last: Promise<void> = Promise.resolve();
+  readonly #againMs: number;
+  readonly #calls = new Gate(1);
+  readonly #running = new Set<Promise<void>>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #isClosed = false;
 
-  constructor(log: Pick<Log, 'warn'>) {
+  constructor(log: Pick<Log, 'warn'>, againMs = AGAIN_MS) {
     this.#log = log;
+    this.#againMs = againMs;
   }
 
-  /** Removes a folder with all its content, or a file. What cannot be removed is left to the next start. */
+  /** As `remove`, for whoever does not wait for it. */
   add(path: string): void {
-    this.#last = this.#last
-      .then(() => this.#remove(path))
-      .catch((error) => {
-        this.#log.warn('what is left of a deleted feed cannot be removed', { code: errorCode(error) });
-      });
+    this.remove(path).catch(() => {});
+  }
+
+  /**
+   * Removes a folder with all its content, or a file; settles when nothing of it is left. After a failure it tries again
+   * in the background, and the next start does.
+   * @throws Refusal `store_unavailable` when something is left
+   */
+  async remove(path: string): Promise<void> {
+    try {
+      await this.#run(path);
+    } catch (error) {
+      if (!this.#isClosed)
+        this.#log.warn('what is left of a deleted feed cannot be removed yet', { code: errorCode(error) });
+      this.#tryLater(path);
+      throw new Refusal(
+        'store_unavailable',
+        'The feed is deleted, but not all of its files are removed yet. The service will try again.',
+        { cause: withoutPath(error) },
+      );
+    }
   }
 
   /** Stops in the middle of a folder too: the next start goes on. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#last;
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await Promise.allSettled(this.#running);
   }
 
-  /** Never follows a link: a link itself is removed. */
-  async #remove(path: string): Promise<void> {
-    if (this.#closed) return;
-    if (!(await sys.lstat(path)).isDirectory()) return sys.unlink(path);
-    for await (const { name } of await opendir(path)) {
-      if (this.#closed) return;
-      await this.#remove(join(path, name));
+  #tryLater(path: string): void {
+    if (this.#isClosed) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#run(path).catch(() => this.#tryLater(path));
+    }, this.#againMs);
+    this.#timers.add(timer);
+  }
+
+  async #run(path: string): Promise<void> {
+    const work = this.#removeAll(path);
+    this.#running.add(work);
+    try {
+      await work;
+    } finally {
+      this.#running.delete(work);
     }
-    await sys.rmdir(path);
+  }
+
+  async #removeAll(path: string): Promise<void> {
+    try {
+      const stats = await this.#call(() => sys.lstat(path));
+      await this.#remove(path, stats.isDirectory());
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  /** Removes all that can be removed before it fails. Never follows a link: a link itself is removed. */
+  async #remove(path: string, isFolder: boolean): Promise<void> {
+    if (!isFolder) return this.#call(() => sys.unlink(path));
+    let failure: unknown;
+    for (const entry of await this.#call(() => readdir(path, { withFileTypes: true }))) {
+      try {
+        await this.#remove(join(path, entry.name), entry.isDirectory());
+      } catch (error) {
+        if (this.#isClosed) throw error;
+        if (!isGone(error)) failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    await this.#call(() => sys.rmdir(path));
+  }
+
+  #call<T>(work: () => Promise<T>): Promise<T> {
+    return this.#calls.run(() => {
+      if (this.#isClosed) throw new Error('the storage is closed');
+      return work();
+    });
   }
 }
