@@ -8,6 +8,8 @@ const REMEMBERED = 100_000;
 interface Changes {
   readonly latest: number;
   readonly before: number;
+  /** The latest date that the feed was shown with since, where that is still to come. */
+  ahead: number;
 }
 
 /**
@@ -21,8 +23,9 @@ export class ChangeSeconds {
 
   /** Notes a change of the feed, when it is visible. */
   note(readId: ReadId, now = Date.now()): void {
-    const before = this.#changes.get(readId)?.latest ?? this.#since;
-    this.#changes.set(readId, { latest: now, before });
+    const known = this.#changes.get(readId);
+    const before = known === undefined ? this.#since : Math.max(known.latest, known.ahead);
+    this.#changes.set(readId, { latest: now, before, ahead: Number.NEGATIVE_INFINITY });
   }
 
   /** To be called when changes may have been missed. */
@@ -37,7 +40,10 @@ export class ChangeSeconds {
     // Its last changes may have been two, before the start of the process, with readers between them.
     if (changes === undefined) return true;
     const second = Math.floor(changedAt / 1000) * 1000;
-    // A date later than its notice comes from another clock, or this one went back: it may not move on.
-    return changes.before >= second || changedAt > changes.latest;
+    // A date later than its notice comes from another clock, or this one went back, or there were many changes at once: the
+    // next change may have the same second.
+    const isAhead = changedAt > changes.latest;
+    if (isAhead) changes.ahead = Math.max(changes.ahead, changedAt);
+    return changes.before >= second || isAhead;
   }
 }

@@ -4,7 +4,7 @@ import type { OtherMembers } from './metadata.ts';
 import type { Feed, NoteMeta } from './storage.ts';
 
 /** Everything of a feed but its notes. */
-export type ArchivedFeed = Omit<Feed, 'key'>;
+export type ArchivedFeed = Omit<Feed, 'key' | 'version'>;
 
 /** A note with its bytes. */
 export interface ArchivedNote extends Ordered {

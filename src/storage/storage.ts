@@ -18,6 +18,11 @@ export interface Feed {
   readonly passwordHash: string | undefined;
   /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
   readonly changedAt: number;
+  /**
+   * Another one after every change, opaque, and the same in all processes that use the storage; on files also another one
+   * after every start, because nobody knows what was done by hand before it.
+   */
+  readonly version: string;
   /** All notes, pictures included. */
   readonly noteCount: number;
   /** Picture notes. */

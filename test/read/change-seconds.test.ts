@@ -27,3 +27,14 @@ t.test('where changes may have been missed, a second counts as shared', async (t
   changes.note(FEED, SECOND + 1000);
   t.equal(changes.isShared(FEED, SECOND + 1000), false, 'one in the next');
 });
+
+t.test('a date that was still to come when it was shown is known when it has come', async (t) => {
+  const changes = new ChangeSeconds();
+  changes.note(FEED, SECOND - 5_000);
+  changes.note(FEED, SECOND - 1);
+  t.equal(changes.isShared(FEED, SECOND), true, 'shown with the date of the next second');
+  changes.note(FEED, SECOND + 500);
+  t.equal(changes.isShared(FEED, SECOND + 500), true, 'another version has that second');
+  changes.note(FEED, SECOND + 1000);
+  t.equal(changes.isShared(FEED, SECOND + 1000), false, 'one in the next');
+});

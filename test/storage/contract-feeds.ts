@@ -55,6 +55,42 @@ export function testFeeds(backend: Backend): void {
     t.match(await again.feed(name), { readId: 'reserved', passwordHash: 'hash', noteCount: 0 });
   });
 
+  test('every change makes another version, also of many at once', async (t, storage, place) => {
+    const seen = new Set<string>();
+    const isNew = async (what: string) => {
+      const { version } = (await storage.feed(name))!;
+      t.notOk(seen.has(version), what);
+      seen.add(version);
+    };
+    const changing = edits(storage);
+    await post(storage, name, newNote('first'));
+    await isNew('the feed is made');
+    const { id } = (await storage.page(name, { limit: 1 })).notes[0]!;
+    const changes: [string, () => Promise<unknown>][] = [
+      ['a post', () => post(storage, name, newNote('second'))],
+      ['a replacement', () => changing.replace(name, id, Buffer.from('new'))],
+      ['metadata', () => changing.setMeta(name, id, () => ({ title: 'Title', tags: [] }))],
+      ['settings', () => configure(storage, name, { title: 'Title' })],
+      ['a read id', () => configure(storage, name, { readId: readId('versioned') })],
+      ['a password', () => changing.setPassword(name, 'hash')],
+      ['a removal', () => changing.remove(name, id)],
+    ];
+    for (let round = 0; round < 5; round += 1)
+      await post(storage, name, newNote('x')).then(() => isNew('a post'));
+    for (const [what, change] of changes) {
+      t.ok(await change(), what);
+      await isNew(what);
+    }
+    const { version } = (await storage.feed(name))!;
+    t.equal((await storage.feedByReadId(readId('versioned')))?.version, version, 'the same by either key');
+    await Promise.all(Array.from({ length: 20 }, (_, i) => post(storage, name, newNote(`${i}`))));
+    await isNew('many posts at once');
+    const { changedAt } = (await storage.feed(name))!;
+    t.ok(changedAt <= Date.now() + 100, 'they do not date the feed ahead of the clock');
+    const again = await reopened(t, storage, place);
+    t.equal((await again.feed(name))?.noteCount, 26);
+  });
+
   test('posts are let in by the feed as settled changes have made it', async (t, storage) => {
     const agrees = async (after: string) =>
       t.same(await storage.feedToPost(name), await storage.feed(name), `after ${after}`);

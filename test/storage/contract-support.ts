@@ -32,7 +32,7 @@ export async function reopened(t: Test, storage: Storage, place: Place): Promise
 export async function shown(storage: Storage, feed: FeedName) {
   const record = await storage.feed(feed);
   const { notes } = await storage.page(feed, { limit: 100 });
-  return { feed: record && { ...record, key: '', changedAt: 0 }, notes };
+  return { feed: record && { ...record, key: '', changedAt: 0, version: '' }, notes };
 }
 
 /** Runs a change that is refused, and checks that it has changed nothing. */

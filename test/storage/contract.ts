@@ -236,7 +236,7 @@ export function testContract(backend: Backend): void {
     await storage.close();
     const reopened = await place.open();
     t.teardown(() => reopened.close());
-    t.match(await reopened.feed(name), { ...feed, key: String, changedAt: Number });
+    t.match(await reopened.feed(name), { ...feed, key: String, changedAt: Number, version: String });
     t.same(await reopened.page(name, { limit: 10 }), page);
     t.same(idsOf(await reopened.page(name, { limit: 10, tag: 'x' })), [notes[0]!.id]);
     t.equal((await reopened.feedByReadId(feed!.readId))?.name, name);

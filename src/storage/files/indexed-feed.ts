@@ -15,6 +15,10 @@ export interface FeedFiles {
 }
 
 let count = 0;
+/** Part of every version of this process. */
+const STARTED_AT = Date.now().toString(36);
+/** All changes of all feeds: a feed whose folder comes back is not what it was. */
+let changes = 0;
 
 /** A feed as the index holds it: what its folder says, without the bytes of its notes. */
 export class IndexedFeed {
@@ -36,6 +40,7 @@ export class IndexedFeed {
   #files: FeedFiles;
   #readId: ReadId | undefined;
   #changedAt: number;
+  #change = nextChange();
   #record: Feed | undefined;
 
   /** `changedAt` in ms since the epoch. */
@@ -130,6 +135,7 @@ export class IndexedFeed {
   /** Sets the time of the last change to now; it never goes back with the clock. */
   markChanged(): void {
     this.#changedAt = Math.max(this.#changedAt, Date.now());
+    this.#change = nextChange();
     this.#record = undefined;
   }
 
@@ -145,6 +151,7 @@ export class IndexedFeed {
       image: this.#titleImage(),
       passwordHash: this.#files.passwordHash,
       changedAt: this.#changedAt,
+      version: `${STARTED_AT}.${this.#change.toString(36)}`,
       noteCount: this.#byFile.size,
       imageCount: this.#images,
     };
@@ -156,4 +163,9 @@ export class IndexedFeed {
     const entry = image === undefined ? undefined : this.#byFile.get(image);
     return entry && entry.type !== 'md' ? entry.file : undefined;
   }
+}
+
+function nextChange(): number {
+  changes += 1;
+  return changes;
 }

@@ -30,13 +30,16 @@ export function lockFeeds(transaction: Transaction, names: readonly FeedName[]):
   return transaction.run(LOCK, [names]);
 }
 
-/** A feed with notes that come (or go, where they are less than none), and with that the time of the change. */
+/**
+ * A feed with notes that come (or go, where they are less than none), and with that the time of the change. To be called
+ * once in a transaction: a feed is never dated twice the same, and many changes at once would date it ahead of the clock.
+ */
 export function counted(feed: FeedRow, { notes, images }: Readonly<Counts>, now: number): FeedRow {
   return {
     ...feed,
     note_count: feed.note_count + notes + images,
     image_count: feed.image_count + images,
-    changed_at: Math.max(feed.changed_at, now),
+    changed_at: Math.max(feed.changed_at + 1, now),
   };
 }
 

@@ -106,7 +106,7 @@ export class PostgresArchive implements Archive {
   async *feeds(): AsyncIterable<ArchivedFeed> {
     for (let after = ''; ; ) {
       const rows = await this.#database.read(FEEDS_AFTER, [after]);
-      for (const { key: _, ...feed } of rows.map(feedOf)) yield feed;
+      for (const { key: _key, version: _version, ...feed } of rows.map(feedOf)) yield feed;
       if (rows.length === 0) return;
       after = rows.at(-1)!.name;
     }

@@ -48,8 +48,8 @@ const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>(
 const MAKE = statement<FeedRow>(
   'make_feeds',
   `INSERT INTO feeds (name, read_id, password_hash, changed_at)
-   SELECT name, read_id, password_hash, $1
-   FROM unnest($2::text[], $3::text[], $4::text[]) AS new (name, read_id, password_hash)
+   SELECT name, read_id, password_hash, 0
+   FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
    ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`,
 );
 
@@ -131,7 +131,6 @@ export class Posts {
   /** A feed whose read id another one is given at this very moment is left out: look again. */
   #insertFeeds(feeds: readonly NewFeed[]): Promise<FeedRow[]> {
     return this.#transaction.run(MAKE, [
-      this.#now,
       feeds.map(({ name }) => name),
       feeds.map(({ readId }) => readId),
       feeds.map(({ passwordHash }) => passwordHash),

@@ -35,6 +35,7 @@ export function feedOf(row: FeedRow): Feed {
     image: row.image ?? undefined,
     passwordHash: row.password_hash ?? undefined,
     changedAt: row.changed_at,
+    version: row.changed_at.toString(36),
     noteCount: row.note_count,
     imageCount: row.image_count,
   };

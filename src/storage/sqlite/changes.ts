@@ -114,7 +114,7 @@ export class Changes {
   /** @param room of notes that are to come */
   create(name: FeedName, creation: FeedCreation, room?: Room): Changed<Feed | undefined> {
     if (this.#byName(name)) return NOTHING;
-    return this.#changed(this.#make(name, creation, room));
+    return this.#count(this.#make(name, creation, room), 0, 0);
   }
 
   replace(
@@ -222,7 +222,6 @@ export class Changes {
       name,
       readId,
       passwordHash: passwordHash ?? null,
-      now: Date.now(),
     })!;
     this.#open.set(name, made);
     return made;
@@ -293,11 +292,14 @@ export class Changes {
     return { ...this.#count(feed, 0, 0), readIds: [...new Set(readIds)] };
   }
 
-  /** Counts notes that came or went, and with that the change itself. */
+  /**
+   * Counts notes that came or went, and with that the change itself. A feed is never dated twice the same; what a
+   * transaction makes of it is one change, or many at once would date it ahead of the clock.
+   */
   #count(feed: FeedRow, texts: number, images: number): Changed<Feed> {
     feed.note_count += texts + images;
     feed.image_count += images;
-    feed.changed_at = Math.max(feed.changed_at, Date.now());
+    if (!this.#left.has(feed)) feed.changed_at = Math.max(feed.changed_at + 1, Date.now());
     return this.#changed(feed);
   }
 
@@ -330,7 +332,7 @@ function statements(db: Database) {
     feedByName: prepare<[FeedName], FeedRow>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`),
     readIdHolder: prepare<[ReadId], object>('SELECT 1 FROM feeds WHERE read_id = ?'),
     makeFeed: prepare<object, FeedRow>(
-      `INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, $now)
+      `INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, 0)
        RETURNING ${FEED_COLUMNS}`,
     ),
     count: prepare<[number, number, number, number]>(

@@ -50,7 +50,7 @@ export class SqliteArchive implements Archive {
 
   async *feeds(): AsyncIterable<ArchivedFeed> {
     for (let row = this.#sql.feedAfter.get(''); row; row = this.#sql.feedAfter.get(row.name)) {
-      const { key: _, ...feed } = feedOf(row);
+      const { key: _key, version: _version, ...feed } = feedOf(row);
       yield feed;
     }
   }
