@@ -14,6 +14,7 @@ import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
+import { FeedEvents } from './live/feed-events.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { ChangeSeconds } from './read/change-seconds.ts';
@@ -83,6 +84,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
     reader: createReader(config, storage, cache, pools),
+    events: new FeedEvents(storage),
     limits: feedLimits(config),
     maxImageBytes: config.maxImageBytes,
     metrics,
@@ -104,7 +106,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   });
   checkHeaderValues(log);
   const bodyBytes = () => server.bodyBytes;
-  metrics?.watch({ cache, pools, bodyBytes, linesLost: () => log.linesLost() });
+  const streams = () => server.openStreams;
+  metrics?.watch({ cache, pools, bodyBytes, streams, linesLost: () => log.linesLost() });
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     async stop() {

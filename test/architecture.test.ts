@@ -16,8 +16,20 @@ const ALLOWED: Record<string, readonly string[]> = {
   storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
+  live: ['feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'read', 'feeds'],
-  routes: ['access', 'config.ts', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'requests', 'web'],
+  routes: [
+    'access',
+    'config.ts',
+    'feeds',
+    'http',
+    'ingest',
+    'live',
+    'read',
+    'refusals.ts',
+    'requests',
+    'web',
+  ],
   workers: ['background.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],
 };
 

@@ -1,5 +1,6 @@
 import type { Refusal } from '../refusals.ts';
 import { type Headers, headers } from './headers.ts';
+import type { LiveBody } from './live.ts';
 
 /** A body that is produced while it is sent. */
 export interface BodyStream {
@@ -12,7 +13,7 @@ export interface BodyStream {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body?: Uint8Array | BodyStream | undefined;
+  readonly body?: Uint8Array | BodyStream | LiveBody | undefined;
   /** The refusal's code, for the log. */
   readonly code?: string;
 }

@@ -4,6 +4,7 @@ import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
 import { Exchange, type ExchangeContext, type Operation } from './exchange.ts';
 import { headers } from './headers.ts';
+import type { LiveStream } from './live.ts';
 import { Router } from './router.ts';
 import { type Outcome, Transaction, type TransactionHost } from './transaction.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';
@@ -16,6 +17,8 @@ export interface Limits {
   readonly paceWindow: number;
   /** How long a reader may take nothing of its answer. */
   readonly stalledReader: number;
+  /** After how long without an event a live answer gets a heartbeat. */
+  readonly heartbeat: number;
   /** How long running requests may take once the server stops. */
   readonly stop: number;
   /** How often the limits above are looked at. */
@@ -26,6 +29,7 @@ const DEFAULT_LIMITS: Limits = {
   admission: 10_000,
   paceWindow: 30_000,
   stalledReader: 60_000,
+  heartbeat: 15_000,
   stop: 30_000,
   tick: 1_000,
 };
@@ -62,6 +66,7 @@ export class ListenError extends Error {
 /** The front end: turns requests into exchanges, hands them to operations and writes their answers. */
 export class HttpServer implements TransactionHost {
   readonly stalledReader: number;
+  readonly heartbeat: number;
   readonly observe: ((outcome: Outcome) => void) | undefined;
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
   isStopping = false;
@@ -70,6 +75,7 @@ export class HttpServer implements TransactionHost {
   readonly #context: ExchangeContext;
   readonly #app: TemplatedApp;
   readonly #running = new Set<Transaction>();
+  readonly #streams = new Set<LiveStream>();
   readonly #timer: NodeJS.Timeout;
   #socket: ListenSocket | undefined;
   #whenIdle: (() => void) | undefined;
@@ -77,6 +83,8 @@ export class HttpServer implements TransactionHost {
   private constructor(options: ServerOptions) {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.stalledReader = this.#limits.stalledReader;
+    // It is looked at once in a tick, and must not come a tick late.
+    this.heartbeat = this.#limits.heartbeat - this.#limits.tick;
     this.observe = options.observe;
     this.observeErrors = options.observeErrors;
     this.#router = new Router(options.operations);
@@ -120,11 +128,17 @@ export class HttpServer implements TransactionHost {
     return this.#context.memory.used;
   }
 
-  /** Takes no new connections, lets running requests finish within the limit, then closes everything. */
+  /** Live answers that are open now. */
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+
+  /** Takes no new connections, ends live answers, lets running requests finish within the limit, then closes everything. */
   async stop(): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
     if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
+    for (const stream of this.#streams) stream.end();
     if (this.#running.size > 0) await this.#idle();
     clearInterval(this.#timer);
     this.#app.close();
@@ -137,6 +151,14 @@ export class HttpServer implements TransactionHost {
   over(transaction: Transaction): void {
     this.#running.delete(transaction);
     if (this.#running.size === 0) this.#whenIdle?.();
+  }
+
+  opened(stream: LiveStream): void {
+    this.#streams.add(stream);
+  }
+
+  closed(stream: LiveStream): void {
+    this.#streams.delete(stream);
   }
 
   #idle(): Promise<void> {
@@ -153,6 +175,7 @@ export class HttpServer implements TransactionHost {
   #tick(): void {
     const now = performance.now();
     for (const transaction of this.#running) transaction.tick(now);
+    for (const stream of this.#streams) stream.tick(now);
   }
 
   /** Whatever happens in here must not throw: that would end the process. */

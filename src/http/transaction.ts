@@ -1,6 +1,7 @@
 import { Refusal } from '../refusals.ts';
 import { type Answer, refusalAnswer } from './answer.ts';
 import { BadFraming, type Exchange, type Operation } from './exchange.ts';
+import { type LiveBody, type LiveHost, LiveStream } from './live.ts';
 import { BytesSending, type Sending, StreamSending } from './sending.ts';
 import { statusLine } from './status.ts';
 import { ClientGone, type Patience, type Upload } from './upload.ts';
@@ -37,15 +38,12 @@ export interface Outcome {
   readonly code: string | undefined;
   /** Why the answer is an internal error, or was cut off. */
   readonly error: unknown;
+  /** It was an answer that stays open as long as somebody listens. */
+  readonly isLive: boolean;
 }
 
 /** What transactions need of their server. */
-export interface TransactionHost {
-  /** How long a reader may take nothing of its answer, in ms. */
-  readonly stalledReader: number;
-  /** The server is going down: connections are not kept. */
-  readonly isStopping: boolean;
-  readonly observe: ((outcome: Outcome) => void) | undefined;
+export interface TransactionHost extends LiveHost {
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
   begun(transaction: Transaction): void;
   over(transaction: Transaction): void;
@@ -65,6 +63,8 @@ export class Transaction {
   #isAborted = false;
   #sending: Sending | undefined;
   #keptAliveAt = 0;
+  /** The connection was paused, and since then the binding counts its time. */
+  #isTimed = false;
   #answer: Answer | undefined;
   #error: unknown;
 
@@ -113,6 +113,7 @@ export class Transaction {
     const upload = this.#exchange.upload;
     if (upload !== undefined && !upload.ended) upload.keepAlive();
     else {
+      this.#isTimed = true;
       this.#res.pause();
       this.#res.resume();
     }
@@ -207,9 +208,9 @@ export class Transaction {
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
     if (body === undefined) this.#sendNothing(close);
-    else if (this.#exchange.isHead)
-      this.#sendLength(body instanceof Uint8Array ? body.length : body.size, close);
+    else if (this.#exchange.isHead) this.#sendLength(lengthOf(body), close);
     else if (body instanceof Uint8Array) this.#sendBytes(body, close);
+    else if ('open' in body) this.#open(body);
     else this.#sendStream(new StreamSending(res, body), body.chunks);
   }
 
@@ -260,6 +261,20 @@ export class Transaction {
     this.#over();
   }
 
+  /** The stream goes on alone: nothing of the request is kept for hours. */
+  #open(body: LiveBody): void {
+    const { requestId, upload } = this.#exchange;
+    upload?.release();
+    if (this.#isRunning) this.#host.over(this);
+    const request = {
+      requestId,
+      operation: this.#operation,
+      startedAt: this.#startedAt,
+      isTimed: this.#isTimed || upload !== undefined,
+    };
+    new LiveStream(this.#host, this.#res, request, body).open(body);
+  }
+
   #abort(): void {
     this.#isAborted = true;
     this.#exchange.abort();
@@ -284,11 +299,18 @@ export class Transaction {
       status: this.#isAborted ? CLIENT_CLOSED_REQUEST : this.#answer!.status,
       ms: performance.now() - this.#startedAt,
       received: this.#exchange.upload?.received ?? 0,
-      bytes: (body instanceof Uint8Array ? body.length : body?.size) ?? 0,
+      bytes: (body && lengthOf(body)) ?? 0,
       code: this.#answer?.code,
       error: this.#error,
+      isLive: false,
     };
     observe?.(outcome);
     observeErrors?.(outcome);
   }
+}
+
+/** The length of a body in bytes where it is known beforehand. */
+function lengthOf(body: NonNullable<Answer['body']>): number | undefined {
+  if (body instanceof Uint8Array) return body.length;
+  return 'open' in body ? undefined : body.size;
 }

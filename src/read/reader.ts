@@ -251,7 +251,7 @@ export class Reader {
  * The read id in the path. One that nobody has is as good as any other: it reads as an empty feed.
  * @throws Refusal `not_found` for what can never be one
  */
-function readIdOf(exchange: Exchange): ReadId {
+export function readIdOf(exchange: Exchange): ReadId {
   const text = exchange.parameter(0);
   if (!isReadId(text)) throw notFound();
   return text;

@@ -1,8 +1,10 @@
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
+import type { FeedEvents } from '../live/feed-events.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
+import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
@@ -22,6 +24,7 @@ export interface OperationParts {
   readonly limits: FeedLimits;
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
+  readonly events: FeedEvents;
   readonly serviceTitle: string;
   /** The instance has a password. */
   readonly isLocked: boolean;
@@ -40,6 +43,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),
+    ...eventOperations(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

@@ -109,6 +109,18 @@ export const PARAMETERS = {
     description: 'The Last-Modified of what the client has. `If-None-Match` wins over it.',
     schema: { type: 'string' },
   },
+  lastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'The version that the client has: where it is another one now, it is told at once.',
+    schema: { type: 'string' },
+  },
+  since: {
+    name: 'since',
+    in: 'query',
+    description: '`Last-Event-ID` for a first request, in which browsers cannot send it.',
+    schema: { type: 'string' },
+  },
   range: {
     name: 'Range',
     in: 'header',

@@ -11,6 +11,7 @@ export const RESPONSE_HEADERS = {
   'Retry-After': 'How many seconds to wait before trying again.',
   Vary: 'The answer depends on these request headers.',
   'WWW-Authenticate': 'How to send the password of the instance: `Bearer`.',
+  'X-Accel-Buffering': '`no`: a proxy in front hands on what it gets at once.',
   'X-Content-Type-Options': '`nosniff`: the body is what Content-Type says.',
   'X-Request-Id': 'Names the request in the log of the service.',
 } as const;

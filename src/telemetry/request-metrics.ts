@@ -6,7 +6,8 @@ const REQUEST_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 
 /**
  * Counts requests. All labels are of our own making (operation ids of the route table, status classes, codes of
- * refusals), so no client decides how many there are.
+ * refusals), so no client decides how many there are. A live answer, which takes hours, is counted by the gauge of those that
+ * are open.
  */
 export function requestMetrics(registry: Registry): (outcome: Outcome) => void {
   const registers = [registry];
@@ -38,6 +39,7 @@ export function requestMetrics(registry: Registry): (outcome: Outcome) => void {
   // Alerts on these need a zero to rise from.
   for (const code of ['rate_limited', 'too_many_attempts', 'busy', 'internal']) refusals.inc({ code }, 0);
   return (outcome) => {
+    if (outcome.isLive) return;
     const operation = outcome.operation?.id ?? 'none';
     const status = `${Math.trunc(outcome.status / 100)}xx`;
     durations.observe({ operation, status }, outcome.ms / 1000);

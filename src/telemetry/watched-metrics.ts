@@ -8,11 +8,14 @@ export interface WatchedParts {
   readonly pools: Readonly<Record<string, { readonly waiting: number; readonly running: number }>>;
   /** Bytes of request bodies in memory now. */
   readonly bodyBytes: () => number;
+  /** Event streams that are open now. */
+  readonly streams: () => number;
   readonly linesLost: () => number;
 }
 
 /** Makes the metrics that read these parts at every scrape; between scrapes they cost nothing. */
-export function watchParts(registry: Registry, { cache, pools, bodyBytes, linesLost }: WatchedParts): void {
+export function watchParts(registry: Registry, parts: WatchedParts): void {
+  const { cache, pools, bodyBytes, streams, linesLost } = parts;
   const { gauge, counter } = readers(registry);
   counter('service_cache_hits_total', 'Answers from the read cache', () => cache.counts.hits);
   counter('service_cache_misses_total', 'Answers the read cache did not have', () => cache.counts.misses);
@@ -24,6 +27,7 @@ export function watchParts(registry: Registry, { cache, pools, bodyBytes, linesL
   gauge('service_cache_entries', 'Answers in the read cache', () => cache.counts.entries);
   gauge('service_cache_bytes', 'Bytes in the read cache', () => cache.counts.bytes);
   gauge('service_request_body_bytes', 'Bytes of request bodies in memory', bodyBytes);
+  gauge('service_event_streams', 'Event streams that are open', streams);
   counter('service_log_lines_lost_total', 'Log lines dropped because nobody read them', linesLost);
   watchPools(registry, pools);
 }

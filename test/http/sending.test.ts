@@ -39,11 +39,14 @@ for (const [kind, body] of [
       const over = Promise.withResolvers<void>();
       const host: TransactionHost = {
         stalledReader: 60_000,
+        heartbeat: 15_000,
         isStopping: false,
         observe: undefined,
         observeErrors: undefined,
         begun: () => {},
         over: () => over.resolve(),
+        opened: () => {},
+        closed: () => {},
       };
       const exchange = { isHead: false, method: 'GET', detach: () => {} } as unknown as Exchange;
       const transaction = new Transaction(host, response(), exchange, undefined, 0);

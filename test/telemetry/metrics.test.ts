@@ -14,6 +14,7 @@ const READ: Outcome = {
   bytes: 10,
   code: undefined,
   error: undefined,
+  isLive: false,
 };
 
 /** The samples of a scrape: the value of each metric with its labels. */
@@ -42,6 +43,12 @@ t.test('requests are counted by operation and class of status', async (t) => {
   t.equal(samples.get(`${durations}_count{operation="file",status="4xx"}`), 1);
   t.equal(samples.get(`${durations}_count{operation="none",status="4xx"}`), 1);
   t.equal(samples.get('service_refusals_total{code="not_found"}'), 2);
+});
+
+t.test('a live answer, which lasts for hours, is in no histogram', async (t) => {
+  const metrics = createMetrics();
+  metrics.request({ ...READ, ms: 3_600_000, isLive: true });
+  t.notMatch(await metrics.metricsAnswer(), /duration_seconds_count\{operation/);
 });
 
 t.test('bytes in and out, by operation', async (t) => {
@@ -85,7 +92,7 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
     },
   };
   const checks = { waiting: 3, running: 2 };
-  metrics.watch({ cache, pools: { checks }, bodyBytes: () => 77, linesLost: () => 9 });
+  metrics.watch({ cache, pools: { checks }, bodyBytes: () => 77, streams: () => 6, linesLost: () => 9 });
   const first = await scrape(metrics);
   const expected = {
     service_cache_hits_total: 5,
@@ -94,6 +101,7 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
     service_cache_entries: 4,
     service_cache_bytes: 1000,
     service_request_body_bytes: 77,
+    service_event_streams: 6,
     service_log_lines_lost_total: 9,
     'service_pool_waiting{pool="checks"}': 3,
     'service_pool_running{pool="checks"}': 2,

@@ -14,6 +14,7 @@ const READ: Outcome = {
   bytes: 10,
   code: undefined,
   error: undefined,
+  isLive: false,
 };
 
 t.test('a request is one line, with its id and the pattern of its route', async (t) => {

@@ -1,0 +1,107 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Feed } from '../storage/storage.ts';
+import type { Listener } from './listener.ts';
+
+/** So many listeners are told in one turn of the event loop. */
+const TOLD_AT_ONCE = 250;
+
+/** A version, and the event that tells it, made once for all. */
+interface Told {
+  readonly version: string;
+  readonly event: Uint8Array;
+}
+
+/** What a topic is about, and who is to know when it was looked up. */
+export interface TopicParts {
+  /** Tells it from all others. */
+  readonly key: string;
+  look(): Promise<Feed | undefined>;
+  versionOf(feed: Feed | undefined): string;
+  /** Called after every look-up, before anybody is told. `feed` is an error where it failed. */
+  looked(topic: Topic, feed: Feed | undefined | Error): void;
+}
+
+const GONE = changed('0');
+
+/** A feed that somebody listens to, by its read id or its name. */
+export class Topic {
+  readonly key: string;
+  readonly listeners = new Set<Listener>();
+  readonly #parts: TopicParts;
+  #told: Told | undefined;
+  #isDue = false;
+  #isLooking = false;
+  #hasNewcomers = false;
+
+  constructor(parts: TopicParts) {
+    this.key = parts.key;
+    this.#parts = parts;
+  }
+
+  /** Looks the feed up for a listener, unless it is known that it has nothing to be told. */
+  add(listener: Listener, mustLook: boolean): void {
+    this.listeners.add(listener);
+    const { version } = this.#told ?? {};
+    const isKnown = version !== undefined && !this.#isLooking;
+    if (isKnown && !mustLook && (listener.seen ?? version) === version) listener.seen = version;
+    else {
+      this.#hasNewcomers ||= listener.seen === undefined;
+      this.look();
+    }
+  }
+
+  /** The feed has changed: whoever does not know which version there was is to hear of it. */
+  changed(): void {
+    if (this.#hasNewcomers) for (const listener of this.listeners) listener.seen ??= '';
+    this.#hasNewcomers = false;
+    this.look();
+  }
+
+  /** Looks the feed up and tells who has another version: one look-up at a time, and one more for all that came meanwhile. */
+  look(): void {
+    this.#isDue = true;
+    if (!this.#isLooking) void this.#lookWhileDue();
+  }
+
+  async #lookWhileDue(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#isDue && this.listeners.size > 0) {
+      this.#isDue = false;
+      const feed = await this.#parts.look().catch((error: Error) => error);
+      if (this.listeners.size === 0) break;
+      this.#parts.looked(this, feed);
+      if (!(feed instanceof Error)) await this.#tell(feed);
+    }
+    this.#isLooking = false;
+  }
+
+  async #tell(feed: Feed | undefined): Promise<void> {
+    const version = this.#parts.versionOf(feed);
+    if (version !== this.#told?.version) this.#told = { version, event: changed(version) };
+    const { event } = this.#told;
+    let count = 0;
+    for (const listener of this.listeners) {
+      tell(listener, feed, version, event);
+      count += 1;
+      if (count % TOLD_AT_ONCE === 0) await nextTurn();
+    }
+  }
+}
+
+function tell(listener: Listener, feed: Feed | undefined, version: string, event: Uint8Array): void {
+  const { stream } = listener;
+  const fate = listener.fate(feed);
+  if (fate === 'stays') {
+    if (listener.seen !== undefined && listener.seen !== version) stream.send(event);
+    // Not what the client sent, even if it is the same: that may be a part of a long text.
+    listener.seen = version;
+    return;
+  }
+  if (fate === 'deleted') stream.send(GONE);
+  stream.end();
+}
+
+/** An event without data is not dispatched, so the version is there, too. */
+function changed(version: string): Uint8Array {
+  return Buffer.from(`event: changed\nid: ${version}\ndata: ${version}\n\n`);
+}

@@ -1,0 +1,64 @@
+import type { Exchange } from '../http/exchange.ts';
+import type { Listening } from '../live/listener.ts';
+import { readIdOf } from '../read/reader.ts';
+import type { DescribedOperation } from './operation.ts';
+import { NAMED, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
+import type { OperationParts } from './operations.ts';
+
+/** What tells of changes while they happen. */
+export function eventOperations({ events }: OperationParts): DescribedOperation[] {
+  return [
+    {
+      id: 'readEvents',
+      method: 'GET',
+      path: '/r/{readId}/events',
+      access: 'public',
+      cors: true,
+      docs: PUBLIC,
+      handle: (exchange) => events.byReadId(readIdOf(exchange), listening(exchange)),
+    },
+    {
+      id: 'feedEvents',
+      method: 'GET',
+      path: '/api/v1/feeds/{feed}/events',
+      access: 'reader',
+      docs: BY_NAME,
+      handle: (exchange, { name, feed }) => events.byName(name, feed, listening(exchange)),
+    },
+  ];
+}
+
+/** Browsers send the version of the last event when they connect again; a page that connects first says what it shows. */
+function listening(exchange: Exchange): Listening {
+  const since = exchange.header('last-event-id') || exchange.query('since') || undefined;
+  return { client: exchange.client, since };
+}
+
+const EVENTS = {
+  summary: 'Hear of changes as they happen',
+  description:
+    'The stream is for `EventSource` (https://html.spec.whatwg.org/multipage/server-sent-events.html). `event: changed` ' +
+    'says that the feed has changed, not what: ask for it again. Its `id`, which is also its `data`, is the version of ' +
+    'the feed, opaque and another one after every change. Changes that follow each other closely may be one event. The ' +
+    'first event comes at once if the version that the client has is not the one of the feed. A comment comes where ' +
+    'nothing else does for 15 seconds. One client may have 20 streams open.',
+  parameters: ['lastEventId', 'since'],
+  answers: {
+    200: {
+      description: 'The stream, which stays open.',
+      headers: ['Cache-Control', 'X-Accel-Buffering'],
+      content: { 'text/event-stream': 'text' },
+    },
+  },
+} as const satisfies Partial<OperationDocs>;
+
+const PUBLIC: OperationDocs = { ...EVENTS, tag: 'Reading', refusals: PUBLIC_READ };
+
+const BY_NAME: OperationDocs = {
+  ...EVENTS,
+  tag: 'Feeds',
+  description:
+    `${EVENTS.description}\n\nThe feed need not exist: the stream tells when it is made. The stream ends when the feed is ` +
+    'deleted, and when its password is changed, set or removed.',
+  refusals: NAMED.filter((code) => code !== 'not_found'),
+};
