@@ -216,6 +216,16 @@ t.test('deletions', async (t) => {
   await answered(t, { id: 'deleteFeed', status: 204, ...KEY });
 });
 
+t.test('event streams', async (t) => {
+  for (const [id, path] of [
+    ['readEvents', { read_id: readId }],
+    ['feedEvents', { feed: 'key' }],
+  ] as const)
+    await answered(t, { id, path, method: 'HEAD', status: 200, query: '?since=0' });
+  await answered(t, { id: 'readEvents', status: 404, path: { read_id: 'x' } }, 'not_found');
+  await answered(t, { id: 'feedEvents', status: 400, path: { feed: 'Key' } }, 'invalid_feed');
+});
+
 t.test('every operation was asked for each thing it can answer with when it goes well', async (t) => {
   for (const [id, { method, path }] of service.operations)
     for (const status of Object.keys(service.document.paths[path][method].responses))

@@ -11,6 +11,8 @@ export interface DescribedRequest {
   query?: string;
   headers?: Record<string, string>;
   body?: RequestInit['body'];
+  /** For an answer that does not end. */
+  method?: 'HEAD';
   /** The status it must be answered with. */
   status: number;
 }
@@ -56,7 +58,7 @@ export class DescribedService {
     const { method, path } = this.operations.get(request.id)!;
     const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(request.path?.[name] ?? name));
     const reply = await ask(this.#url + filled + (request.query ?? ''), {
-      method: method.toUpperCase(),
+      method: request.method ?? method.toUpperCase(),
       ...(request.headers && { headers: request.headers }),
       ...(request.body !== undefined && { body: request.body }),
     });
