@@ -47,21 +47,22 @@ export class FeedEvents implements ListenerHome {
   constructor(storage: Pick<Storage, 'feed' | 'feedByReadId' | 'onChange' | 'onHearing'>) {
     this.#storage = storage;
     storage.onChange(({ readIds }) => {
-      for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.changed();
+      for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.look();
     });
     storage.onHearing?.((hears) => {
       this.#hears = hears;
-      if (hears) for (const topic of this.#topics.values()) topic.changed();
+      if (hears) for (const topic of this.#topics.values()) topic.look();
     });
   }
 
   /**
    * `GET /r/{read_id}/events`
-   * @param listening `since` is the version that the client says it has, undefined where it does not say
+   * @param since the version that the client has; undefined where it does not say, which means the one of now
    * @throws Refusal `busy`
    */
-  byReadId(readId: ReadId, listening: Listening): Answer {
-    return this.#answer(PUBLIC, listening, (stream, listening) => {
+  async byReadId(readId: ReadId, client: string, since: string | undefined): Promise<Answer> {
+    const seen = since ?? publicFeedVersion(await this.#storage.feedByReadId(readId));
+    return this.#answer(PUBLIC, { client, since: seen }, (stream, listening) => {
       const topic = this.#publicTopic(readId);
       const listener = new Listener(this, topic, stream, listening);
       topic.add(listener, false);
@@ -72,15 +73,14 @@ export class FeedEvents implements ListenerHome {
   /**
    * `GET /api/v1/feeds/{feed}/events` for somebody who may read the feed.
    * @param feed what that was decided by; undefined where nobody has the name yet
-   * @param listening as for `byReadId`
+   * @param since as for `byReadId`
    * @throws Refusal `busy`
    */
-  byName(name: FeedName, feed: Feed | undefined, listening: Listening): Answer {
-    // The feed may have changed since it was looked at.
-    const since = listening.since ?? feedVersion(feed);
-    return this.#answer(PRIVATE, { ...listening, since }, (stream, listening) => {
+  byName(name: FeedName, feed: Feed | undefined, client: string, since: string | undefined): Answer {
+    return this.#answer(PRIVATE, { client, since: since ?? feedVersion(feed) }, (stream, listening) => {
       const topic = this.#namedTopic(name, feed?.readId);
       const listener = new NamedListener(this, topic, stream, listening, feed);
+      // Since it was decided the password may have changed.
       topic.add(listener, true);
       return listener;
     });

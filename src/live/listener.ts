@@ -7,10 +7,10 @@ export interface ListenerHome {
   left(listener: Listener): void;
 }
 
-/** A client, and the version that it has; see `Listener.seen`. */
+/** A client, and the version that it has. */
 export interface Listening {
   readonly client: string;
-  readonly since: string | undefined;
+  readonly since: string;
 }
 
 /** What becomes of a listener when its feed was looked up. */
@@ -20,11 +20,8 @@ export type Fate = 'stays' | 'deleted' | 'ends';
 export class Listener implements LiveSource {
   readonly stream: LiveStream;
   readonly client: string;
-  /**
-   * The version that the client has; undefined for one that has whatever the next look at the feed finds, empty for one
-   * that has none that can be right.
-   */
-  seen: string | undefined;
+  /** The version that the client has. */
+  seen: string;
   readonly topic: Topic;
   readonly #home: ListenerHome;
 

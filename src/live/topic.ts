@@ -31,30 +31,21 @@ export class Topic {
   #told: Told | undefined;
   #isDue = false;
   #isLooking = false;
-  #hasNewcomers = false;
+  /** Listeners that came after the look-up that runs had begun: they were let in by what may be newer. */
+  readonly #late = new Set<Listener>();
 
   constructor(parts: TopicParts) {
     this.key = parts.key;
     this.#parts = parts;
   }
 
-  /** Looks the feed up for a listener, unless it is known that it has nothing to be told. */
+  /** Looks the feed up for a listener, unless it is known that it has the newest version, and that is all to be known. */
   add(listener: Listener, mustLook: boolean): void {
     this.listeners.add(listener);
+    if (this.#isLooking) this.#late.add(listener);
     const { version } = this.#told ?? {};
-    const isKnown = version !== undefined && !this.#isLooking;
-    if (isKnown && !mustLook && (listener.seen ?? version) === version) listener.seen = version;
-    else {
-      this.#hasNewcomers ||= listener.seen === undefined;
-      this.look();
-    }
-  }
-
-  /** The feed has changed: whoever does not know which version there was is to hear of it. */
-  changed(): void {
-    if (this.#hasNewcomers) for (const listener of this.listeners) listener.seen ??= '';
-    this.#hasNewcomers = false;
-    this.look();
+    if (!mustLook && !this.#isLooking && listener.seen === version) listener.seen = version;
+    else this.look();
   }
 
   /** Looks the feed up and tells who has another version: one look-up at a time, and one more for all that came meanwhile. */
@@ -67,6 +58,7 @@ export class Topic {
     this.#isLooking = true;
     while (this.#isDue && this.listeners.size > 0) {
       this.#isDue = false;
+      this.#late.clear();
       const feed = await this.#parts.look().catch((error: Error) => error);
       if (this.listeners.size === 0) break;
       this.#parts.looked(this, feed);
@@ -81,7 +73,7 @@ export class Topic {
     const { event } = this.#told;
     let count = 0;
     for (const listener of this.listeners) {
-      tell(listener, feed, version, event);
+      if (!this.#late.has(listener)) tell(listener, feed, version, event);
       count += 1;
       if (count % TOLD_AT_ONCE === 0) await nextTurn();
     }
@@ -92,8 +84,8 @@ function tell(listener: Listener, feed: Feed | undefined, version: string, event
   const { stream } = listener;
   const fate = listener.fate(feed);
   if (fate === 'stays') {
-    if (listener.seen !== undefined && listener.seen !== version) stream.send(event);
-    // Not what the client sent, even if it is the same: that may be a part of a long text.
+    if (listener.seen !== version) stream.send(event);
+    // Also where it is the same: what a client sent may be a part of a long text.
     listener.seen = version;
     return;
   }

@@ -1,5 +1,4 @@
 import type { Exchange } from '../http/exchange.ts';
-import type { Listening } from '../live/listener.ts';
 import { readIdOf } from '../read/reader.ts';
 import type { DescribedOperation } from './operation.ts';
 import { NAMED, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
@@ -15,7 +14,7 @@ export function eventOperations({ events }: OperationParts): DescribedOperation[
       access: 'public',
       cors: true,
       docs: PUBLIC,
-      handle: (exchange) => events.byReadId(readIdOf(exchange), listening(exchange)),
+      handle: (exchange) => events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
     },
     {
       id: 'feedEvents',
@@ -23,15 +22,15 @@ export function eventOperations({ events }: OperationParts): DescribedOperation[
       path: '/api/v1/feeds/{feed}/events',
       access: 'reader',
       docs: BY_NAME,
-      handle: (exchange, { name, feed }) => events.byName(name, feed, listening(exchange)),
+      handle: (exchange, { name, feed, caller }) =>
+        events.byName(name, feed, caller.client, sinceOf(exchange)),
     },
   ];
 }
 
 /** Browsers send the version of the last event when they connect again; a page that connects first says what it shows. */
-function listening(exchange: Exchange): Listening {
-  const since = exchange.header('last-event-id') || exchange.query('since') || undefined;
-  return { client: exchange.client, since };
+function sinceOf(exchange: Exchange): string | undefined {
+  return exchange.header('last-event-id') || exchange.query('since') || undefined;
 }
 
 const EVENTS = {

@@ -5,6 +5,7 @@ process.env.SERVICE_STORAGE = 'sqlite';
 
 await import('./order-of-checks.test.ts');
 await import('./caps.test.ts');
+await import('./events.test.ts');
 await import('./in-flight.test.ts');
 await import('./openapi-answers.test.ts');
 await import('./public-access.test.ts');

@@ -1,0 +1,223 @@
+/** When a feed is looked up for its listeners, and what they are told. */
+import t, { type Test } from 'tap';
+import type { FeedName, ReadId } from '../../src/feeds/names.ts';
+import type { LiveBody, LiveSource, LiveStream } from '../../src/http/live.ts';
+import { FeedEvents } from '../../src/live/feed-events.ts';
+import type { Feed, FeedChange } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
+
+const READ_ID = 'read-id' as ReadId;
+const NAME = 'key' as FeedName;
+
+/** A storage of one feed whose look-ups end when the test says so. */
+class HeldStorage {
+  version = 1;
+  looked = 0;
+  readonly waiting: ((error?: Error) => void)[] = [];
+  #onChange: (change: FeedChange) => void = () => {};
+  #onHearing: (hears: boolean) => void = () => {};
+
+  get record(): Feed {
+    return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: READ_ID } as Feed;
+  }
+
+  feedByReadId(): Promise<Feed> {
+    return this.feed();
+  }
+
+  /** What was stored when it is answered, not when it was asked. */
+  feed(): Promise<Feed> {
+    this.looked += 1;
+    return new Promise((resolve, reject) => {
+      this.waiting.push((error) => (error ? reject(error) : resolve(this.record)));
+    });
+  }
+
+  onChange(listener: (change: FeedChange) => void): void {
+    this.#onChange = listener;
+  }
+
+  onHearing(listener: (hears: boolean) => void): void {
+    this.#onHearing = listener;
+  }
+
+  change(): void {
+    this.version += 1;
+    this.#onChange({ readIds: [READ_ID] });
+  }
+
+  hears(hears: boolean): void {
+    this.#onHearing(hears);
+  }
+
+  /** Answers all look-ups that wait, and lets what follows happen. */
+  async answer(error?: Error): Promise<void> {
+    for (const settle of this.waiting.splice(0)) settle(error);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** What a stream was sent, as the front end would see it. */
+class Sent {
+  text = '';
+  isEnded = false;
+  readonly source: LiveSource;
+
+  constructor(answer: { body?: unknown }) {
+    this.source = (answer.body as LiveBody).open(this as unknown as LiveStream);
+  }
+
+  send(bytes: Uint8Array): void {
+    this.text += Buffer.from(bytes).toString();
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.source?.closed();
+  }
+
+  get versions(): string[] {
+    return [...this.text.matchAll(/^id: (.*)$/gm)].map(([, version]) => version!);
+  }
+}
+
+let clients = 0;
+
+function setUp() {
+  const storage = new HeldStorage();
+  const events = new FeedEvents(storage);
+  const client = () => {
+    clients += 1;
+    return `client-${clients}`;
+  };
+  return {
+    storage,
+    events,
+    open: async (since: string) => new Sent(await events.byReadId(READ_ID, client(), since)),
+    named: (feed: Feed | undefined, since?: string) => new Sent(events.byName(NAME, feed, client(), since)),
+  };
+}
+
+t.test('of changes that come while a feed is looked up, one more look-up tells', async (t) => {
+  const { storage, open } = setUp();
+  const streams = [await open('v1'), await open('v1'), await open('v1')];
+  await storage.answer();
+  await storage.answer();
+  const before = storage.looked;
+  for (let i = 0; i < 5; i += 1) storage.change();
+  t.equal(storage.looked, before + 1);
+  for (let i = 0; i < 5; i += 1) storage.change();
+  t.equal(storage.looked, before + 1);
+  await storage.answer();
+  t.equal(storage.looked, before + 2);
+  await storage.answer();
+  t.equal(storage.looked, before + 2);
+  for (const { versions } of streams) t.same(versions, ['v11']);
+});
+
+t.test('who has the version of now costs no look-up once it is known', async (t) => {
+  const { storage, open } = setUp();
+  await open('v1');
+  t.equal(storage.looked, 1);
+  await storage.answer();
+  const known = [await open('v1'), await open('v1')];
+  t.equal(storage.looked, 1);
+  storage.change();
+  await storage.answer();
+  for (const { versions } of known) t.same(versions, ['v2']);
+});
+
+t.test('who does not say what it has, has what there is when it is answered', async (t) => {
+  const { storage, events } = setUp();
+  const answer = events.byReadId(READ_ID, 'client', undefined);
+  await storage.answer();
+  storage.change();
+  const stream = new Sent(await answer);
+  await storage.answer();
+  t.same(stream.versions, ['v2'], 'the change came before the stream was opened, and after the look-up');
+});
+
+t.test('when changes are heard of again, every feed is looked up', async (t) => {
+  const { storage, open, named } = setUp();
+  const streams = [await open('v1'), named(storage.record), await open('v1')];
+  await storage.answer();
+  await storage.answer();
+  storage.hears(false);
+  storage.version = 2;
+  storage.hears(true);
+  await storage.answer();
+  for (const { versions } of streams) t.same(versions, ['v2']);
+  storage.hears(false);
+  storage.hears(true);
+  await storage.answer();
+  for (const { versions } of streams) t.same(versions, ['v2'], 'nothing has changed');
+});
+
+t.test('a look-up that fails is made again', async (t) => {
+  const { storage, open } = setUp();
+  const stream = await open('v1');
+  storage.change();
+  await storage.answer(new Error('the storage is away'));
+  t.same(stream.versions, []);
+  t.ok(await eventually(() => storage.waiting.length > 0));
+  await storage.answer();
+  t.same(stream.versions, ['v2']);
+  stream.source.closed();
+});
+
+t.test('a feed that is made anew between two look-ups ends the streams of the old one', async (t) => {
+  const { storage, named } = setUp();
+  const stream = named({ ...storage.record, key: '0' });
+  await storage.answer();
+  t.ok(stream.isEnded);
+  t.same(stream.versions, ['0']);
+});
+
+t.test('a look-up that began before a stream was opened says nothing to it', async (t) => {
+  const { storage, named } = setUp();
+  named(storage.record);
+  const looked = storage.waiting.length;
+  // It was let in by a password that is newer than what the look-up that runs will find.
+  const stream = named({ ...storage.record, passwordHash: 'new' });
+  t.equal(storage.waiting.length, looked);
+  await storage.answer();
+  t.notOk(stream.isEnded);
+  await storage.answer();
+  t.ok(stream.isEnded, 'the next one says that it has another password');
+});
+
+t.test('nothing is looked up for nobody', async (t) => {
+  const { storage, open } = setUp();
+  const stream = await open('v0');
+  stream.source.closed();
+  storage.change();
+  await storage.answer();
+  storage.change();
+  t.equal(storage.looked, 1);
+  t.same(stream.versions, []);
+});
+
+t.test('many listeners are not told in one turn of the event loop', async (t) => {
+  const { storage, open } = setUp();
+  const streams: Sent[] = [];
+  for (let i = 0; i < 2_000; i += 1) streams.push(await open('v1'));
+  storage.change();
+  const told = () => streams.filter(({ versions }) => versions.length === 1).length;
+  while (told() === 0) await storage.answer();
+  t.ok(told() < 2_000);
+  while (told() < 2_000) await storage.answer();
+});
+
+t.test('there is room for 20,000 streams, and a bound that holds', async (t: Test) => {
+  const { events } = setUp();
+  const answer = (client: string) => events.byReadId(READ_ID, client, 'v1');
+  const streams: Sent[] = [];
+  for (let n = 0; n < 19_999; n += 1) streams.push(new Sent(await answer(String(n))));
+  const answers = [await answer('last'), await answer('late')];
+  const [last, late] = answers.map((answer) => new Sent(answer)) as [Sent, Sent];
+  t.notOk(last.isEnded);
+  t.ok(late.isEnded, 'when it was answered there was room, when it was sent there was none');
+  await t.rejects(answer('another'), { code: 'busy', headers: { 'Retry-After': '15' } });
+  streams[0]!.source.closed();
+  await t.resolves(answer('another'));
+});
