@@ -255,7 +255,7 @@ t.test('a stream is in the log when it has ended, and in no histogram', async (t
     const { text } = await ask(`${url}/metrics`);
     return text.split('\n').filter((line) => /_count\{operation="\w+Events",status="2xx"/.test(line));
   };
-  const logged = () => service.lines.filter(({ fields }) => fields.route === '/r/{read_id}/events').length;
+  const logged = () => service.lines.filter(({ fields }) => fields.route === '/r/{readId}/events').length;
   const [before, lines] = [await timed(), logged()];
   for (const stream of streams) stream.close();
   t.ok(await eventually(() => logged() === lines + 1));
