@@ -60,9 +60,16 @@ export class FeedEvents implements ListenerHome {
    * @param since the version that the client has; undefined where it does not say, which means the one of now
    * @throws Refusal `busy`
    */
-  async byReadId(readId: ReadId, client: string, since: string | undefined): Promise<Answer> {
-    const seen = since ?? publicFeedVersion(await this.#storage.feedByReadId(readId));
-    return this.#answer(PUBLIC, { client, since: seen }, (stream, listening) => {
+  byReadId(readId: ReadId, client: string, since: string | undefined): Answer | Promise<Answer> {
+    const seen = since ?? this.#topics.get(keyOf(readId))?.version;
+    if (seen !== undefined) return this.#publicAnswer(readId, { client, since: seen });
+    return this.#storage
+      .feedByReadId(readId)
+      .then((feed) => this.#publicAnswer(readId, { client, since: publicFeedVersion(feed) }));
+  }
+
+  #publicAnswer(readId: ReadId, listening: Listening): Answer {
+    return this.#answer(PUBLIC, listening, (stream, listening) => {
       const topic = this.#publicTopic(readId);
       const listener = new Listener(this, topic, stream, listening);
       topic.add(listener, false);
@@ -130,7 +137,7 @@ export class FeedEvents implements ListenerHome {
 
   #publicTopic(readId: ReadId): Topic {
     return this.#topic(readId, {
-      key: `read id ${readId}`,
+      key: keyOf(readId),
       look: () => this.#storage.feedByReadId(readId),
       versionOf: publicFeedVersion,
       looked: (topic, feed) => this.#lookFor(topic, feed instanceof Error),
@@ -193,4 +200,9 @@ export class FeedEvents implements ListenerHome {
   #look(): void {
     if (this.#hears) for (const topic of this.#unheard) topic.look();
   }
+}
+
+/** Names have keys of another form. */
+function keyOf(readId: ReadId): string {
+  return `read id ${readId}`;
 }

@@ -39,12 +39,17 @@ export class Topic {
     this.#parts = parts;
   }
 
+  /** The version of the feed, where it is known; a change that it does not show yet is told to listeners later. */
+  get version(): string | undefined {
+    return this.#isLooking ? undefined : this.#told?.version;
+  }
+
   /** Looks the feed up for a listener, unless it is known that it has the newest version, and that is all to be known. */
   add(listener: Listener, mustLook: boolean): void {
     this.listeners.add(listener);
     if (this.#isLooking) this.#late.add(listener);
-    const { version } = this.#told ?? {};
-    if (!mustLook && !this.#isLooking && listener.seen === version) listener.seen = version;
+    const { version } = this;
+    if (!mustLook && listener.seen === version) listener.seen = version;
     else this.look();
   }
 

@@ -217,7 +217,7 @@ t.test('there is room for 20,000 streams, and a bound that holds', async (t: Tes
   const [last, late] = answers.map((answer) => new Sent(answer)) as [Sent, Sent];
   t.notOk(last.isEnded);
   t.ok(late.isEnded, 'when it was answered there was room, when it was sent there was none');
-  await t.rejects(answer('another'), { code: 'busy', headers: { 'Retry-After': '15' } });
+  await t.rejects(async () => answer('another'), { code: 'busy', headers: { 'Retry-After': '15' } });
   streams[0]!.source.closed();
-  await t.resolves(answer('another'));
+  await t.resolves(async () => answer('another'));
 });
