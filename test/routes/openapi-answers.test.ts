@@ -218,11 +218,11 @@ t.test('deletions', async (t) => {
 
 t.test('event streams', async (t) => {
   for (const [id, path] of [
-    ['readEvents', { read_id: readId }],
+    ['readEvents', { readId }],
     ['feedEvents', { feed: 'key' }],
   ] as const)
     await answered(t, { id, path, method: 'HEAD', status: 200, query: '?since=0' });
-  await answered(t, { id: 'readEvents', status: 404, path: { read_id: 'x' } }, 'not_found');
+  await answered(t, { id: 'readEvents', status: 404, path: { readId: 'x' } }, 'not_found');
   await answered(t, { id: 'feedEvents', status: 400, path: { feed: 'Key' } }, 'invalid_feed');
 });
 
