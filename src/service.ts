@@ -1,5 +1,4 @@
 import { Access } from './access/access.ts';
-import { Guard } from './access/guard.ts';
 import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
 import { TEXT_NICE } from './background.ts';
@@ -67,20 +66,15 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const pools = { checks, parsing, texts, hashing };
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
-  const access = new Access({ ...config, passwords, counts });
+  const renewal = new PasswordRenewal({ storage, passwords, log });
+  const access = new Access({ ...config, storage, passwords, renewal, counts });
   const record = eventLog(log);
   const placing = new PictureTexts(texts, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
   const writing = { ...config, storage, preparation, record };
-  const guard = new Guard({
-    ...config,
-    access,
-    storage,
-    renewal: new PasswordRenewal({ storage, passwords, log }),
-  });
   const cache = new ReadCache(config.cacheBytes);
   const table = operations({
-    posting: new Posting({ ...writing, guard, passwords }),
+    posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
     reader: createReader(config, storage, cache, pools),
@@ -102,7 +96,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),
-    operations: table.map((operation) => admitting(operation, { access, guard })),
+    operations: table.map((operation) => admitting(operation, access)),
   });
   checkHeaderValues(log);
   const bodyBytes = () => server.bodyBytes;

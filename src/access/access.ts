@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { type FeedName, isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
-import type { Feed } from '../storage/storage.ts';
+import type { Feed, Storage } from '../storage/storage.ts';
+import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
@@ -21,6 +23,12 @@ export interface Caller {
   readonly isAborted: boolean;
 }
 
+/** A name that a caller may use, and its feed where it exists. */
+export interface NamedFeed {
+  readonly name: FeedName;
+  readonly feed: Feed | undefined;
+}
+
 export interface AccessParts {
   /** The instance password; undefined on an open instance. */
   readonly password: string | undefined;
@@ -29,6 +37,11 @@ export interface AccessParts {
   /** Writes per client per minute, and separately wrong passwords; 0 turns both limits off. */
   readonly rateLimit: number;
   readonly passwords: Pick<Passwords, 'verify'>;
+  readonly renewal: Pick<PasswordRenewal, 'renew'>;
+  readonly storage: Pick<Storage, 'feed' | 'feedToPost'>;
+  readonly reservedFeeds: ReadonlySet<string>;
+  /** Reserved feeds exist, and take posts that carry this password. */
+  readonly reservedPassword: string | undefined;
   /** Where other containers count the same clients; without it there are none. */
   readonly counts?: SharedCounts | undefined;
   /** A clock in ms that never goes back. */
@@ -36,29 +49,78 @@ export interface AccessParts {
 }
 
 /**
- * Who may: the instance password, feed passwords, and how often. Wrong passwords count per client, whatever
- * they are for, and over the limit the right one waits as well; a missing one is refused but not counted.
+ * Who may: the instance password, feed passwords, and how often, in the order of checks of contract §5. Wrong passwords
+ * count per client, whatever they are for, and over the limit the right one waits as well; a missing one is refused but
+ * not counted.
  */
 export class Access {
   /** Digest of the instance password, so that comparing takes the same time whatever is sent. */
   readonly #expected: Buffer | undefined;
-  readonly #passwords: Pick<Passwords, 'verify'>;
+  readonly #parts: AccessParts;
   /** Digest of the token for the metrics. */
   readonly #metricsToken: Buffer | undefined;
   readonly #writes: RateLimit | SharedRateLimit;
   readonly #wrongPasswords: RateLimit | SharedRateLimit;
 
   constructor(parts: AccessParts) {
-    const { password, metricsToken, rateLimit, passwords, counts, now = () => performance.now() } = parts;
+    const { password, metricsToken, rateLimit, counts, now = () => performance.now() } = parts;
     this.#expected = password === undefined ? undefined : digest(password);
     this.#metricsToken = metricsToken === undefined ? undefined : digest(metricsToken);
-    this.#passwords = passwords;
+    this.#parts = parts;
     const limit = (kind: string) =>
       counts
         ? new SharedRateLimit({ perMinute: rateLimit, now, counts, kind })
         : new RateLimit({ perMinute: rateLimit, now });
     this.#writes = limit('write');
     this.#wrongPasswords = limit('wrong password');
+  }
+
+  /**
+   * For whoever may read the feed of that name.
+   * @throws Refusal `auth`, `too_many_attempts`, `invalid_feed`, `reserved_feed`
+   */
+  async reader(caller: Caller, text: string): Promise<NamedFeed> {
+    await this.instance(caller);
+    const name = nameOf(text);
+    return { name, feed: await this.namedFeed(caller, name) };
+  }
+
+  /**
+   * For whoever may change the feed of that name, which must exist; counts toward the client's limit.
+   * @throws Refusal as `reader`; `rate_limited`, `not_found`
+   */
+  async writer(caller: Caller, text: string): Promise<Feed> {
+    const { feed } = await this.reader(caller, text);
+    await this.write(caller);
+    return existing(feed);
+  }
+
+  /**
+   * For whoever may post to that name; counts toward the client's limit.
+   * @throws Refusal as `writer`, but not `not_found`
+   */
+  async poster(caller: Caller, text: string): Promise<NamedFeed> {
+    const { storage, reservedFeeds, reservedPassword } = this.#parts;
+    await this.instance(caller);
+    const name = nameOf(text);
+    const isReserved = reservedFeeds.has(name);
+    if (isReserved && reservedPassword === undefined) throw reserved();
+    const known = await storage.feedToPost(name);
+    const feed = await this.#admitted(caller, known).catch((cause) => {
+      throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reserved() : cause;
+    });
+    // They are made at the start, with the password: nobody makes one with his own, or posts to one without.
+    if (isReserved && feed?.passwordHash === undefined) throw reserved();
+    await this.write(caller);
+    return { name, feed };
+  }
+
+  /**
+   * The feed of that name as it is now, if the caller has its password; undefined if there is none.
+   * @throws Refusal `auth`, `too_many_attempts`
+   */
+  async namedFeed(caller: Caller, name: FeedName): Promise<Feed | undefined> {
+    return this.#admitted(caller, await this.#parts.storage.feed(name));
   }
 
   /**
@@ -86,7 +148,7 @@ export class Access {
     if (password === undefined)
       throw new Refusal('auth', 'This feed has a password: send it as X-Feed-Password.');
     await this.#refuseGuesser(caller);
-    const isRight = await this.#passwords.verify(feed.passwordHash, password);
+    const isRight = await this.#parts.passwords.verify(feed.passwordHash, password);
     await this.#settle(caller, isRight, 'That is not the password of this feed.');
   }
 
@@ -112,6 +174,17 @@ export class Access {
     return whenKnown(this.#writes.take(client), (seconds) => {
       if (seconds !== undefined) throw tooMuch('rate_limited', 'Too many changes', seconds);
     });
+  }
+
+  /** The feed, or, where its password has been stored anew meanwhile, as it is then. */
+  async #admitted(caller: Caller, feed: Feed | undefined): Promise<Feed | undefined> {
+    const { renewal, storage } = this.#parts;
+    await this.feed(caller, feed);
+    const { feedPassword } = caller;
+    if (!feed || feedPassword === undefined || !(await renewal.renew(feed, feedPassword))) return feed;
+    const renewed = await storage.feed(feed.name);
+    await this.feed(caller, renewed);
+    return renewed;
   }
 
   /** Turns away a client over the limit before its password costs anything. */
@@ -150,4 +223,24 @@ function tooMuch(code: RefusalCode, what: string, seconds: number): Refusal {
   return new Refusal(code, `${what}: please wait ${seconds} ${unit}.`, {
     headers: { 'Retry-After': String(seconds) },
   });
+}
+
+/**
+ * The feed, if there is one.
+ * @throws Refusal `not_found`
+ */
+export function existing(feed: Feed | undefined): Feed {
+  if (feed === undefined) throw new Refusal('not_found', 'There is no such feed.');
+  return feed;
+}
+
+function nameOf(text: string): FeedName {
+  if (!isFeedName(text))
+    throw new Refusal('invalid_feed', 'A feed name is 1 to 64 characters of a-z, 0-9, "-" and "_".');
+  if (ROUTE_NAMES.has(text)) throw reserved();
+  return text;
+}
+
+function reserved(): Refusal {
+  return new Refusal('reserved_feed', 'That feed name is reserved.');
 }

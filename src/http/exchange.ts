@@ -1,6 +1,5 @@
 import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
-import { baseUrl } from './base-url.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import type { Preconditions } from './representation.ts';
 import { newRequestId } from './request-id.ts';
@@ -41,6 +40,8 @@ export class Exchange implements Preconditions {
   /** The raw path, without the query. */
   readonly path: string;
   readonly isHead: boolean;
+  /** The values of the path's parameters in order, decoded. */
+  parameters: readonly string[] = [];
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
   /** The binding's request, which is only valid until the handler first gives way. */
@@ -51,7 +52,6 @@ export class Exchange implements Preconditions {
   #query: URLSearchParams | undefined;
   #client: string | undefined;
   #requestId: string | undefined;
-  #parameters: readonly string[] = [];
   #upload: Upload | undefined;
   #isAborted = false;
 
@@ -71,27 +71,17 @@ export class Exchange implements Preconditions {
       this.#readFields(req);
   }
 
-  /** The value of a path parameter by its place in the path, decoded. */
-  parameter(index: number): string {
-    return this.#parameters[index] ?? '';
-  }
-
   /**
    * A header field by its lower-case name; several of one name are joined by a comma.
-   * @throws Refusal `invalid_request` when its bytes are not UTF-8
+   * @param isLenient leaves out bytes that are not UTF-8
+   * @throws Refusal `invalid_request` for such bytes otherwise
    */
-  header(name: string): string | undefined {
+  header(name: string, isLenient = false): string | undefined {
     if (this.#fields === undefined) return this.#req!.getHeader(name) || undefined;
-    if (this.#undecodable?.has(name))
-      throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
-    return this.#fields.get(name);
-  }
-
-  /** As `header`, but bytes that are not UTF-8 are left out instead of refused. */
-  lenientHeader(name: string): string | undefined {
-    return this.#undecodable?.has(name)
-      ? this.#fields?.get(name)?.replaceAll('\ufffd', '')
-      : this.header(name);
+    const value = this.#fields.get(name);
+    if (!this.#undecodable?.has(name)) return value;
+    if (isLenient) return value?.replaceAll('\ufffd', '');
+    throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
   }
 
   /** A query parameter, decoded; the first of several. An empty value is none. */
@@ -145,11 +135,6 @@ export class Exchange implements Preconditions {
    */
   async body(limit: number, onPiece?: Sink): Promise<Uint8Array> {
     return this.#upload === undefined ? new Uint8Array(0) : this.#upload.collect(limit, onPiece);
-  }
-
-  /** @internal For the front end: what the router found. */
-  set parameters(parameters: readonly string[]) {
-    this.#parameters = parameters;
   }
 
   /** @internal */
@@ -239,4 +224,22 @@ function isSentReplacement(req: HttpRequest, name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A host name, an IPv4 address or a bracketed IPv6 address, with or without a port (RFC 9110 §7.2). */
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+
+/** Nearly all requests name the same host. */
+let last = { host: '', scheme: '', base: '' };
+
+/**
+ * The absolute base of links from a host and a scheme, without a trailing slash.
+ * @throws Refusal `invalid_request` for what is not a host
+ */
+export function baseUrl(host: string, scheme: 'http' | 'https'): string {
+  if (host !== last.host || scheme !== last.scheme) {
+    if (!HOST.test(host)) throw new Refusal('invalid_request', 'The Host header does not name a host.');
+    last = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };
+  }
+  return last.base;
 }

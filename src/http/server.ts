@@ -70,11 +70,11 @@ export class HttpServer implements TransactionHost {
   readonly observe: ((outcome: Outcome) => void) | undefined;
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
   isStopping = false;
+  readonly running = new Set<Transaction>();
   readonly #limits: Limits;
   readonly #router: Router<Operation>;
   readonly #context: ExchangeContext;
   readonly #app: TemplatedApp;
-  readonly #running = new Set<Transaction>();
   readonly #streams = new Set<LiveStream>();
   readonly #timer: NodeJS.Timeout;
   #socket: ListenSocket | undefined;
@@ -139,18 +139,14 @@ export class HttpServer implements TransactionHost {
     this.isStopping = true;
     if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
     for (const stream of this.#streams) stream.end();
-    if (this.#running.size > 0) await this.#idle();
+    if (this.running.size > 0) await this.#idle();
     clearInterval(this.#timer);
     this.#app.close();
   }
 
-  begun(transaction: Transaction): void {
-    this.#running.add(transaction);
-  }
-
   over(transaction: Transaction): void {
-    this.#running.delete(transaction);
-    if (this.#running.size === 0) this.#whenIdle?.();
+    this.running.delete(transaction);
+    if (this.running.size === 0) this.#whenIdle?.();
   }
 
   opened(stream: LiveStream): void {
@@ -174,7 +170,7 @@ export class HttpServer implements TransactionHost {
 
   #tick(): void {
     const now = performance.now();
-    for (const transaction of this.#running) transaction.tick(now);
+    for (const transaction of this.running) transaction.tick(now);
     for (const stream of this.#streams) stream.tick(now);
   }
 

@@ -45,7 +45,8 @@ export interface Outcome {
 /** What transactions need of their server. */
 export interface TransactionHost extends LiveHost {
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
-  begun(transaction: Transaction): void;
+  /** Those that outlive the call of the binding's request handler. */
+  readonly running: Set<Transaction>;
   over(transaction: Transaction): void;
 }
 
@@ -125,7 +126,7 @@ export class Transaction {
     this.#isRunning = true;
     this.#keptAliveAt = performance.now();
     this.#res.onAborted(() => this.#abort());
-    this.#host.begun(this);
+    this.#host.running.add(this);
   }
 
   async #await(promise: Promise<Answer>): Promise<void> {

@@ -52,7 +52,8 @@ export class Upload {
   #ended = false;
   #paused = false;
   #received = 0;
-  readonly #early: EarlyBytes;
+  /** What came before the body was asked for, if anything did. */
+  #early: EarlyBytes | undefined;
   #reservation: Reservation | undefined;
   #buffer: SharedArrayBuffer | undefined;
   #sink: Sink = () => {};
@@ -68,7 +69,6 @@ export class Upload {
     this.#res = res;
     this.#client = client;
     this.#context = context;
-    this.#early = new EarlyBytes(context.memory, client);
     res.onData((chunk, isLast) => this.#onData(chunk, isLast));
   }
 
@@ -111,7 +111,7 @@ export class Upload {
 
   /** Lets what is left of the body, if anything, pass unread. Without it a paused socket stays so. */
   discard(): void {
-    this.#early.release();
+    this.#early?.release();
     if (this.#state !== 'complete') this.#state = 'discarding';
     this.#resume();
   }
@@ -175,7 +175,7 @@ export class Upload {
 
   /** The request is over: its memory may serve the next one. */
   release(): void {
-    this.#early.release();
+    this.#early?.release();
     this.#reservation?.release();
     this.#reservation = undefined;
     if (this.#buffer !== undefined) this.#context.buffers.give(this.#buffer);
@@ -227,9 +227,8 @@ export class Upload {
       this.#state = 'receiving';
       this.#windowStart = performance.now();
       this.#windowBytes = 0;
-      const early = this.#early.bytes;
-      if (early.length > 0) this.#feed(early);
-      this.#early.release();
+      if (this.#early !== undefined) this.#feed(this.#early.bytes);
+      this.#early?.release();
       if (this.#ended) this.#complete();
       else this.#resume();
     });
@@ -249,6 +248,7 @@ export class Upload {
 
   #keepEarly(chunk: ArrayBuffer): void {
     try {
+      this.#early ??= new EarlyBytes(this.#context.memory, this.#client);
       this.#early.add(chunk);
     } catch (refusal) {
       this.#fail(refusal);
@@ -275,7 +275,7 @@ export class Upload {
     this.#state = 'discarding';
     this.#failure = cause;
     this.#settle?.reject(cause);
-    this.#early.release();
+    this.#early?.release();
   }
 
   #resume(): void {

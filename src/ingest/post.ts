@@ -1,5 +1,4 @@
-import type { Caller } from '../access/access.ts';
-import type { Guard, NamedFeed } from '../access/guard.ts';
+import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import type { FeedName } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
@@ -11,7 +10,7 @@ import type { Submission } from './submission.ts';
 
 export interface PostingParts extends ReadIdRules {
   readonly storage: Storage;
-  readonly guard: Pick<Guard, 'feed'>;
+  readonly access: Pick<Access, 'namedFeed'>;
   readonly passwords: Passwords;
   readonly preparation: Preparation;
   readonly record: RecordEvent;
@@ -76,7 +75,7 @@ export class Posting {
     post: Post,
     caller: Caller,
   ): Promise<Feed> {
-    const { storage, guard, record } = this.#parts;
+    const { storage, access, record } = this.#parts;
     let current = target;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const stored = await storage.post(name, notes, current, post.limits);
@@ -84,7 +83,7 @@ export class Posting {
         if (current.kind === 'new') record({ name: 'feed created' }, caller);
         return stored;
       }
-      current = await this.#target(name, await guard.feed(caller, name), post, caller);
+      current = await this.#target(name, await access.namedFeed(caller, name), post, caller);
     }
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.', {
       headers: { 'Retry-After': '1' },

@@ -62,7 +62,7 @@ export class Reader {
   /** `GET /r/{read_id}/{file}` */
   file(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
-    const named = parseNoteFile(exchange.parameter(1));
+    const named = parseNoteFile(exchange.parameters[1]!);
     if (named === undefined) throw notFound();
     return this.#answer(exchange, readId, `file ${readId} ${named.file}`, async () => {
       const feed = await this.#parts.storage.feedByReadId(readId);
@@ -101,7 +101,7 @@ export class Reader {
   /** `GET /api/v1/read/{read_id}/notes/{id}` */
   publicNote(exchange: Exchange): Answer | Promise<Answer> {
     const place = this.#placeOf(exchange);
-    const id = exchange.parameter(1);
+    const id = exchange.parameters[1]!;
     const key = `note ${place.base} ${place.readId} ${id}`;
     return this.#answer(exchange, place.readId, key, async () => {
       const feed = await this.#parts.storage.feedByReadId(place.readId);
@@ -252,7 +252,7 @@ export class Reader {
  * @throws Refusal `not_found` for what can never be one
  */
 export function readIdOf(exchange: Exchange): ReadId {
-  const text = exchange.parameter(0);
+  const text = exchange.parameters[0]!;
   if (!isReadId(text)) throw notFound();
   return text;
 }

@@ -18,7 +18,8 @@ const ALT = 'alt.';
 
 /** Where headers come from, by lower-case name. */
 export interface HeaderSource {
-  header(name: string): string | undefined;
+  /** @param isLenient leaves out bytes that are not UTF-8, which are refused otherwise */
+  header(name: string, isLenient?: boolean): string | undefined;
 }
 
 /** A request that brings a multipart body. */

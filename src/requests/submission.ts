@@ -18,14 +18,8 @@ import {
   readMultipart,
 } from './multipart.ts';
 
-/** Where the headers of a note come from. */
-export interface NoteHeaderSource extends HeaderSource {
-  /** As `header`, but bytes that are not UTF-8 are left out instead of refused. */
-  lenientHeader(name: string): string | undefined;
-}
-
 /** A request that brings notes: one as its body, or a text with its pictures as a form. */
-export interface SubmissionRequest extends MultipartRequest, NoteHeaderSource {
+export interface SubmissionRequest extends MultipartRequest {
   body(limit: number, onPiece?: (piece: Uint8Array) => void): Promise<Uint8Array>;
 }
 
@@ -37,16 +31,27 @@ export interface SubmissionRules {
 
 const NO_META: NoteMeta = { tags: [] };
 
-/** Reads the body of a request whose headers are all right. */
-export type ReadSubmission = () => Promise<Submission>;
+/** A post whose headers are all right. */
+export interface AdmittedPost {
+  /** The read id chosen for a feed that the post makes, not checked; empty for a random one. */
+  readonly readId: string;
+  /**
+   * Reads the notes and checks all but what they hold.
+   * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`
+   */
+  read(): Promise<Submission>;
+}
 
 /**
  * Checks all that the headers of a post say.
- * @returns reads the notes and checks them, all but what they hold; throws a Refusal `invalid_body`, `images_off`,
- * `license_required`, `too_large`, `unsupported_type`
  * @throws Refusal `unsupported_type`, `images_off`, `license_required`, `too_large`, `invalid_request`
  */
-export function admitPost(request: SubmissionRequest, rules: SubmissionRules): ReadSubmission {
+export function admitPost(request: SubmissionRequest, rules: SubmissionRules): AdmittedPost {
+  const read = admitNotes(request, rules);
+  return { readId: request.header('x-read-id') ?? '', read };
+}
+
+function admitNotes(request: SubmissionRequest, rules: SubmissionRules): AdmittedPost['read'] {
   const type = postedType(request.header('content-type'));
   if (type !== 'form') {
     admitNote(request, type, rules);
@@ -65,7 +70,7 @@ export function admitPost(request: SubmissionRequest, rules: SubmissionRules): R
  * As `admitPost`, of a request to replace a note: what the note is called stays, so its headers say nothing but the
  * tags of new pictures. A form must have a text.
  */
-export function admitReplacement(request: SubmissionRequest, rules: SubmissionRules): ReadSubmission {
+export function admitReplacement(request: SubmissionRequest, rules: SubmissionRules): AdmittedPost['read'] {
   const type = postedType(request.header('content-type'));
   if (type !== 'form') {
     admitNote(request, type, rules);
@@ -123,7 +128,7 @@ function submitted({ text, pictures }: Multipart, ofText: NoteMeta, ofPictures: 
  * What a post's headers say of its note (spec.md, "Posting").
  * @throws Refusal `invalid_request` for a value that breaks its rule
  */
-export function noteHeaders(source: NoteHeaderSource, type: NoteType): NoteMeta {
+export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
   const alt = oneLineHeader(source, 'X-Note-Alt', ALT_LENGTH);
   if (type === 'md' && alt !== undefined)
     throw new Refusal('invalid_request', 'X-Note-Alt belongs to pictures, not to markdown.');
@@ -175,9 +180,9 @@ function textHeader(source: HeaderSource, name: string): string | undefined {
 }
 
 /** `X-Note-Name` in the same forms. No picture is refused for it: what cannot be decoded is taken as it is, or left out. */
-function nameHeader(source: NoteHeaderSource): string | undefined {
-  const extended = source.lenientHeader('x-note-name*');
-  const plain = source.lenientHeader('x-note-name');
+function nameHeader(source: HeaderSource): string | undefined {
+  const extended = source.header('x-note-name*', true);
+  const plain = source.header('x-note-name', true);
   if (extended === undefined && plain === undefined) return undefined;
   const name = extendedText(extended ?? '') ?? textOfWords(plain ?? '') ?? plain ?? '';
   return pictureName(name) || undefined;

@@ -1,5 +1,4 @@
 import type { Access, Caller } from '../access/access.ts';
-import type { Guard } from '../access/guard.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
@@ -7,13 +6,8 @@ import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { DescribedOperation } from './operation.ts';
 
-export interface AdmissionParts {
-  readonly access: Access;
-  readonly guard: Guard;
-}
-
 /** The operation as the front end runs it: it lets in only who may, and renders refusals in its own way. */
-export function admitting(operation: DescribedOperation, parts: AdmissionParts): Operation {
+export function admitting(operation: DescribedOperation, access: Access): Operation {
   const { id, method, path, accepts, cors } = operation;
   return {
     id,
@@ -22,11 +16,11 @@ export function admitting(operation: DescribedOperation, parts: AdmissionParts):
     ...(accepts && { accepts }),
     ...(cors && { cors }),
     ...(operation.access === 'page' && { refuse: errorPage }),
-    handle: handlerOf(operation, parts),
+    handle: handlerOf(operation, access),
   };
 }
 
-function handlerOf(operation: DescribedOperation, { access, guard }: AdmissionParts): Operation['handle'] {
+function handlerOf(operation: DescribedOperation, access: Access): Operation['handle'] {
   switch (operation.access) {
     case 'public':
       return (exchange) => operation.handle(exchange);
@@ -40,21 +34,21 @@ function handlerOf(operation: DescribedOperation, { access, guard }: AdmissionPa
     case 'reader':
       return async (exchange) => {
         const admitted = admittedBy(exchange);
-        const named = await guard.reader(admitted.caller, exchange.parameter(0));
+        const named = await access.reader(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'poster':
       return async (exchange) => {
         const admitted = admittedBy(exchange);
         refuseForeign(exchange);
-        const named = await guard.poster(admitted.caller, exchange.parameter(0));
+        const named = await access.poster(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'writer':
       return async (exchange) => {
         const admitted = admittedBy(exchange);
         refuseForeign(exchange);
-        const feed = await guard.writer(admitted.caller, exchange.parameter(0));
+        const feed = await access.writer(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { feed, ...admitted });
       };
   }

@@ -1,4 +1,4 @@
-import { existing } from '../access/guard.ts';
+import { existing } from '../access/access.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { FEED_CHANGES } from '../ingest/feed-settings.ts';
 import { feedJson } from '../read/views/feed-json.ts';

@@ -1,4 +1,4 @@
-import { existing } from '../access/guard.ts';
+import { existing } from '../access/access.ts';
 import { ROUTE_NAMES } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { NOTE_CHANGES } from '../ingest/edit.ts';
@@ -26,8 +26,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const post: Admission = {
     access: 'poster',
     async handle(exchange, { name, feed, caller, base }) {
-      const read = admitPost(exchange, { maxImageBytes, limits });
-      const readId = exchange.header('x-read-id') ?? '';
+      const { readId, read } = admitPost(exchange, { maxImageBytes, limits });
       if (feed === undefined) posting.admitReadId(name, readId);
       const submission = await read();
       const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
@@ -40,7 +39,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
     access: 'writer',
     async handle(exchange, { feed, caller, base }) {
       const submission = await admitReplacement(exchange, { maxImageBytes, limits })();
-      const id = exchange.parameter(1);
+      const id = exchange.parameters[1]!;
       const replaced = await editing.replace(feed, id, { submission, limits }, caller);
       const place = { base, readId: feed.readId, name: feed.name };
       return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
@@ -50,14 +49,14 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
     access: 'writer',
     async handle(exchange, { feed, caller, base }) {
       const changes = await jsonBody(exchange, NOTE_CHANGES);
-      const note = await editing.change(feed, exchange.parameter(1), changes, caller);
+      const note = await editing.change(feed, exchange.parameters[1]!, changes, caller);
       return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
     },
   };
   const remove: Admission = {
     access: 'writer',
     async handle(exchange, { feed, caller }) {
-      await editing.remove(feed, exchange.parameter(1), caller);
+      await editing.remove(feed, exchange.parameters[1]!, caller);
       return NO_CONTENT;
     },
   };
@@ -82,7 +81,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
       path: note,
       docs: GET,
       access: 'reader',
-      handle: (exchange, { feed }) => reader.namedNote(exchange, existing(feed), exchange.parameter(1)),
+      handle: (exchange, { feed }) => reader.namedNote(exchange, existing(feed), exchange.parameters[1]!),
     },
     { id: 'editNoteByUrl', method: 'PUT', ...byUrl, docs: EDIT, ...replace },
     { id: 'editNote', method: 'PUT', path: note, docs: EDIT, ...replace },

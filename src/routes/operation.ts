@@ -1,5 +1,4 @@
-import type { Caller } from '../access/access.ts';
-import type { NamedFeed } from '../access/guard.ts';
+import type { Caller, NamedFeed } from '../access/access.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Route } from '../http/router.ts';

@@ -34,15 +34,17 @@ export function countOf(notes: readonly Pick<NewNote, 'type'>[]): Counts {
  * still takes the other kind.
  * @throws Refusal `images_off`, `license_required`, `note_limit`, `image_limit` with the position of the first note
  * that does not fit
+ * @returns the numbers of the notes
  */
-export function refuseBeyond({ notes, limits }: Room, taken: Readonly<Counts>): void {
+export function refuseBeyond({ notes, limits }: Room, taken: Readonly<Counts>): Counts {
   for (const [position, { type }] of notes.entries()) refusePicture(type, limits, position);
-  const counts = { ...taken };
+  const counts = { ...NO_NOTES };
   for (const [position, { type }] of notes.entries()) {
     const kind = kindOf(type);
     counts[kind] += 1;
-    if (limits[kind] > 0 && counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
+    if (limits[kind] > 0 && taken[kind] + counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
   }
+  return counts;
 }
 
 /**

@@ -18,6 +18,14 @@ interface Options {
   rateLimit?: number;
 }
 
+/** What is asked of feeds in hand looks up no names. */
+const NO_NAMES = {
+  storage: { feed: async () => undefined, feedToPost: async () => undefined },
+  renewal: { renew: async () => false },
+  reservedFeeds: new Set<string>(),
+  reservedPassword: undefined,
+};
+
 /** Access with a clock that stands still until it is moved, and passwords that are told apart at once. */
 function create({ password, rateLimit = 3 }: Options = {}) {
   let time = 0;
@@ -29,7 +37,7 @@ function create({ password, rateLimit = 3 }: Options = {}) {
     },
   };
   return {
-    access: new Access({ password, rateLimit, passwords, now: () => time }),
+    access: new Access({ ...NO_NAMES, password, rateLimit, passwords, now: () => time }),
     verified,
     pass(ms: number): void {
       time += ms;
@@ -185,7 +193,13 @@ t.test('what fails while a password is checked is passed on and not counted', as
       throw new Error('busy');
     },
   };
-  const access = new Access({ password: 'instance word', rateLimit: 1, passwords, now: () => 0 });
+  const access = new Access({
+    ...NO_NAMES,
+    password: 'instance word',
+    rateLimit: 1,
+    passwords,
+    now: () => 0,
+  });
   await t.rejects(access.feed(caller({ feed: 'wrong' }), PROTECTED), { message: 'busy' });
   t.doesNotThrow(() => access.instance(bearer('instance word')));
 });

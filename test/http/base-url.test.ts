@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { baseUrl } from '../../src/http/base-url.ts';
+import { baseUrl } from '../../src/http/exchange.ts';
 
 const hosts: [host: string, base: string][] = [
   ['example.org', 'http://example.org'],

@@ -37,7 +37,7 @@ const operations: Operation[] = [
     method: 'POST',
     path: '/after/{ms}',
     handle: async (exchange) => {
-      await delay(Number(exchange.parameter(0)), undefined, { ref: false });
+      await delay(Number(exchange.parameters[0]!), undefined, { ref: false });
       return text(200, String((await exchange.body(MIB)).length));
     },
   },

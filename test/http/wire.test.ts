@@ -18,7 +18,7 @@ const operations: Operation[] = [
     method: 'GET',
     path: '/throw/{how}',
     handle: (exchange) => {
-      if (exchange.parameter(0) === 'sync') throw new Error('on purpose');
+      if (exchange.parameters[0]! === 'sync') throw new Error('on purpose');
       return Promise.reject(new Error('on purpose'));
     },
   },
@@ -32,19 +32,19 @@ const operations: Operation[] = [
     id: 'header',
     method: 'POST',
     path: '/header/{name}',
-    handle: (exchange) => text(200, JSON.stringify(exchange.header(exchange.parameter(0)) ?? null)),
+    handle: (exchange) => text(200, JSON.stringify(exchange.header(exchange.parameters[0]!) ?? null)),
   },
   {
     id: 'header-get',
     method: 'GET',
     path: '/header/{name}',
-    handle: (exchange) => text(200, JSON.stringify(exchange.header(exchange.parameter(0)) ?? null)),
+    handle: (exchange) => text(200, JSON.stringify(exchange.header(exchange.parameters[0]!) ?? null)),
   },
   {
     id: 'segment',
     method: 'GET',
     path: '/segment/{value}',
-    handle: async (exchange) => text(200, exchange.parameter(0)),
+    handle: async (exchange) => text(200, exchange.parameters[0]!),
   },
   {
     id: 'size',
@@ -77,7 +77,7 @@ const operations: Operation[] = [
     id: 'status',
     method: 'GET',
     path: '/status/{status}',
-    handle: (exchange) => ({ status: Number(exchange.parameter(0)), headers: headers({ ETag: '"x"' }) }),
+    handle: (exchange) => ({ status: Number(exchange.parameters[0]!), headers: headers({ ETag: '"x"' }) }),
   },
   { id: 'refuse', method: 'POST', path: '/refuse', handle: () => text(415, 'no') },
   {

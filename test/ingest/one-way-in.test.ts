@@ -1,7 +1,6 @@
 /** A request to the API, a form and a tool make the same call: `Posting.post` with the same values. */
 import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
-import { Guard } from '../../src/access/guard.ts';
 import { Passwords } from '../../src/access/passwords.ts';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { PictureTexts, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
@@ -23,7 +22,6 @@ function request(body: Uint8Array, fields: Record<string, string>): SubmissionRe
   return {
     contentLength: body.length,
     header,
-    lenientHeader: header,
     body: async (_, onPiece) => {
       const shared = new Uint8Array(new SharedArrayBuffer(body.length));
       shared.set(body);
@@ -42,10 +40,10 @@ const WAYS: Record<string, () => Promise<Submission>> = {
       'x-note-tags': 'b,a',
     }),
     RULES,
-  ),
+  ).read,
   'a form': async () => {
     const fields = { 'content-type': FORM_TYPE, 'x-note-tags': 'b,a', 'x-note-title': 'T' };
-    return admitPost(request(formBody([field('text', TEXT)]), fields), RULES)();
+    return admitPost(request(formBody([field('text', TEXT)]), fields), RULES).read();
   },
   'a tool': async () => ({
     text: { type: 'md', meta: { title: 'T', tags: ['b', 'a'] }, bytes: Buffer.from(TEXT) },
@@ -59,9 +57,10 @@ t.teardown(() => storage.close());
 const pool = new WorkerPool({ threads: 1, maxQueue: 10 });
 t.teardown(() => pool.drain());
 const passwords = new Passwords(pool, Buffer.alloc(32));
-const access = new Access({ password: undefined, rateLimit: 0, passwords });
-const guard = new Guard({
-  access,
+const access = new Access({
+  password: undefined,
+  rateLimit: 0,
+  passwords,
   storage,
   renewal: { renew: async () => false },
   reservedFeeds: new Set(),
@@ -70,7 +69,7 @@ const guard = new Guard({
 const texts = new PictureTexts(new WorkerPool({ threads: TEXT_THREADS, maxQueue: 10 }), 1000);
 const posting = new Posting({
   storage,
-  guard,
+  access,
   passwords,
   preparation: new Preparation({ checks: pool, texts, ids: new NoteIds() }),
   record: () => {},
@@ -89,17 +88,17 @@ const caller: Caller = {
 t.test('each way ends in the same call, and stores the same note', async (t) => {
   for (const [way, read] of Object.entries(WAYS)) {
     const submission = await read();
-    const named = await guard.poster(caller, 'stoat');
+    const named = await access.poster(caller, 'stoat');
     const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, caller);
     const stored = await storage.note(feed.name, note.id);
     t.match(stored, { type: 'md', size: TEXT.length, meta: { title: 'T', tags: ['b', 'a'] } }, way);
     t.equal(Buffer.from(stored!.content!).toString(), TEXT, way);
   }
-  t.equal((await storage.feed((await guard.reader(caller, 'stoat')).name))?.noteCount, 3);
+  t.equal((await storage.feed((await access.reader(caller, 'stoat')).name))?.noteCount, 3);
 });
 
 t.test('a signed-in person is the sender, whatever the way', async (t) => {
-  const named = await guard.poster(caller, 'stoat');
+  const named = await access.poster(caller, 'stoat');
   const submission = await WAYS['a tool']!();
   const signedIn = { ...caller, sender: 'Ada' };
   const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, signedIn);

@@ -75,7 +75,7 @@ function request(base: string, readId: string = READ_ID, query: Record<string, s
   return {
     base,
     isHead: false,
-    parameter: () => readId,
+    parameters: [readId],
     query: (name: string) => query[name],
     header: () => undefined,
   } as unknown as Exchange;

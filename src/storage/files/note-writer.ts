@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type FeedName, noteFile } from '../../feeds/names.ts';
-import { countOf, KINDS, type Room, refuseBeyond } from '../refused-writes.ts';
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
+import { KINDS, type Room, refuseBeyond } from '../refused-writes.ts';
 import type { FeedLimits, NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
@@ -38,8 +38,8 @@ export class NoteWriter {
   ): Promise<IndexedFeed | undefined> {
     const { dir, index } = this.#parts;
     const giveRoomBack = keepRoom(feed, { notes, limits });
-    const files = notes.map(({ id, type }) => noteFile(id, type));
     const parts = notes.map(partsOf);
+    const files = parts.map((ofNote) => ofNote.at(-1)!.name as NoteFile);
     const work = this.#write(join(dir, feed.name), parts);
     for (const file of files) feed.pending.set(file, work);
     try {
@@ -71,8 +71,8 @@ export class NoteWriter {
  * @throws Refusal as `refuseBeyond`
  */
 function keepRoom({ stored, posting }: IndexedFeed, room: Room): () => void {
-  refuseBeyond(room, { notes: stored.notes + posting.notes, images: stored.images + posting.images });
-  const kept = countOf(room.notes);
+  const taken = { notes: stored.notes + posting.notes, images: stored.images + posting.images };
+  const kept = refuseBeyond(room, taken);
   for (const kind of KINDS) posting[kind] += kept[kind];
   return () => {
     for (const kind of KINDS) posting[kind] -= kept[kind];
