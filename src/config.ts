@@ -163,7 +163,7 @@ export function readPlace(env: Environment): Pick<Config, 'storage' | 'database'
   return usable(values, [...problems, ...databaseProblems(env, values)]);
 }
 
-/** The largest body a request may have: a multipart post with a text and ten pictures (spec.md, "Limits"). */
+/** The largest body a request may have: a multipart post with a text and ten pictures (docs/specification.md, "Limits"). */
 export function largestRequestBytes(maxImageBytes: number): number {
   return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
 }

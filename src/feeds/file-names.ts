@@ -10,7 +10,7 @@ const EVERY_FORBIDDEN = new RegExp(FORBIDDEN_IN_NAME, 'g');
 const FORM_ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0A': '\n', '%0D': '\r' };
 
 /**
- * What is wrong with the name of a picture in a multipart request (spec.md, "Multipart parts"), as a clause that
+ * What is wrong with the name of a picture in a multipart request (docs/specification.md, "Multipart parts"), as a clause that
  * follows `attachment "<name>":`. Undefined for a name that obeys all rules; that it is the only one of its request
  * is not looked at.
  */

@@ -12,7 +12,7 @@ export type NoteId = Branded<'NoteId'>;
 /** The file of a note: `<id>.<ext>`. */
 export type NoteFile = Branded<'NoteFile'>;
 
-/** Names that are routes, and so never feeds (spec.md, "Name rules"). */
+/** Names that are routes, and so never feeds (docs/specification.md, "Name rules"). */
 export const ROUTE_NAMES: ReadonlySet<string> = new Set([
   'r',
   'api',

@@ -14,7 +14,7 @@ const LINE_END = /\r\n|[\r\n]/;
 const BLANK = /^[ \t]*$/;
 
 /**
- * The text with the pictures in it under the names they are stored under (spec.md, "Multipart parts"): the
+ * The text with the pictures in it under the names they are stored under (docs/specification.md, "Multipart parts"): the
  * destinations of images and of the first definition of each label change, plain links and all else stay as written.
  * A picture that no image shows, and no link by a definition leads to, is added at the end. Takes minutes on hostile
  * texts (run it with a time limit) and throws a `RangeError` on some that are nested too deep.

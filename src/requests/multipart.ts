@@ -66,7 +66,7 @@ export function admitMultipart(request: MultipartRequest, { maxImageBytes }: Mul
 }
 
 /**
- * Reads a multipart request (spec.md, "Multipart parts"). What is wrong is refused as soon as it has arrived; nothing
+ * Reads a multipart request (docs/specification.md, "Multipart parts"). What is wrong is refused as soon as it has arrived; nothing
  * after it is looked at.
  * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`; what `body` throws
  */

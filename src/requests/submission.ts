@@ -125,7 +125,7 @@ function submitted({ text, pictures }: Multipart, ofText: NoteMeta, ofPictures: 
 }
 
 /**
- * What a post's headers say of its note (spec.md, "Posting").
+ * What a post's headers say of its note (docs/specification.md, "Posting").
  * @throws Refusal `invalid_request` for a value that breaks its rule
  */
 export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {

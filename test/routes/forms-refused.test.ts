@@ -1,4 +1,4 @@
-/** Every refusal of a form that spec.md names ("Errors"), through HTTP: what is said, and that nothing is left of it. */
+/** Every refusal of a form that docs/specification.md names ("Errors"), through HTTP: what is said, and that nothing is left of it. */
 import t, { type Test } from 'tap';
 import { largestRequestBytes } from '../../src/config.ts';
 import { BAD_BODIES, BAD_PARTS, GOOD_PARTS as good, MAX_PICTURE, png } from '../support/bad-forms.ts';

@@ -1,4 +1,4 @@
-/** Forms that break the rules of spec.md ("Multipart parts"), and how each must be refused. */
+/** Forms that break the rules of docs/specification.md ("Multipart parts"), and how each must be refused. */
 import { largestRequestBytes } from '../../src/config.ts';
 import { BOUNDARY, field, file, formBody, type SentPart } from './multipart.ts';
 import { picture } from './pictures.ts';

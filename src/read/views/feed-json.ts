@@ -2,7 +2,7 @@ import type { FeedName } from '../../feeds/names.ts';
 import type { Feed } from '../../storage/storage.ts';
 import { fileUrl, rssUrl } from '../urls.ts';
 
-/** The feed record of spec.md, "Feed". */
+/** The feed record of docs/specification.md, "Feed". */
 export interface FeedJson {
   name: FeedName;
   title: string;

@@ -68,7 +68,7 @@ const LOCK_RETRY_MS = 1_000;
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
- * Opens the storage on plain files (spec.md, "Storage on the file backend"). Throws an error with a sentence for
+ * Opens the storage on plain files (docs/specification.md, "Storage on the file backend"). Throws an error with a sentence for
  * the operator when another process uses the folder.
  */
 export async function openFiles(options: FilesOptions): Promise<Storage> {

@@ -46,7 +46,7 @@ export interface PostgresOptions {
 }
 
 /**
- * Opens the storage in a PostgreSQL database (spec.md, "Storage on the database backends"), which several processes
+ * Opens the storage in a PostgreSQL database (docs/specification.md, "Storage on the database backends"), which several processes
  * may use. Throws an error with a sentence for the operator when it cannot be used.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {

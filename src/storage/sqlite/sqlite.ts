@@ -64,7 +64,7 @@ interface Threads {
 const script = (name: string) => new URL(`../../../workers/${name}.ts`, import.meta.url);
 
 /**
- * Opens the storage in one SQLite file (spec.md, "Storage on the database backends"). Throws an error with a sentence
+ * Opens the storage in one SQLite file (docs/specification.md, "Storage on the database backends"). Throws an error with a sentence
  * for the operator when another process uses the file, or when it cannot be used.
  */
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
