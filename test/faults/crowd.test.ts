@@ -106,7 +106,7 @@ t.test('a crowd is served, its noise is refused, and nothing of it stays', onLin
     [],
     'and has nothing to complain of',
   );
-  t.equal((await ask(`${service.url}/api/v1/feeds/noise/notes`)).status, 404, 'no noise became a note');
+  t.equal((await ask(`${service.url}/api/v1/feeds/noise`)).status, 404, 'no noise became a note');
   let notes = 0;
   for (let number = 0; number < FEEDS; number++)
     notes += (await ask(`${service.url}/api/v1/feeds/feed-${number}/notes?limit=100`)).json.notes.length;

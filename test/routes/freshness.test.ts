@@ -166,7 +166,7 @@ t.test('a feed removed and one brought by hand', async (t) => {
     async () =>
       !(await exactly(json.read_url)).text.includes('<item>') &&
       (await exactly(json.file_url)).status === 404 &&
-      (await exactly(`${url}/api/v1/feeds/gone/notes`)).status === 404,
+      (await exactly(`${url}/api/v1/feeds/gone`)).status === 404,
   );
   await shows(
     t,
