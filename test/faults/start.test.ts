@@ -230,11 +230,7 @@ t.test('a second signal ends it at once', async (t) => {
   service.signal('SIGINT');
   t.same(await service.exit, { code: 1, signal: null });
   const next = await ServiceProcess.start(t, { dir: service.dir });
-  t.equal(
-    (await ask(`${next.url}/api/v1/feeds/feed`)).status,
-    404,
-    'what was half uploaded is not there',
-  );
+  t.equal((await ask(`${next.url}/api/v1/feeds/feed`)).status, 404, 'what was half uploaded is not there');
 });
 
 t.test('a log that nobody reads', async (t) => {
