@@ -1,0 +1,109 @@
+/**
+ * Measures what a view costs that nothing is kept for: CPU time of the service per RSS, JSON Feed and JSON list of 50
+ * notes of 1 KB, of 30 feeds in turn, with a cache that holds few of them. Prints medians in ms.
+ *
+ * `node bench/cold-views.ts --rounds 5 --against ../other-checkout`: the number of rounds, and another checkout of this
+ * project (with its modules installed) whose service is measured in turn with this one. Needs Linux (/proc).
+ */
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { program } from './child.ts';
+import { ServerProcess } from './server-process.ts';
+import { median } from './statistics.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const FEEDS = 30;
+const NOTES_PER_FEED = 50;
+const NOTE_BYTES = 1024;
+const VIEWS = ['RSS', 'JSON Feed', 'JSON list'] as const;
+
+type View = (typeof VIEWS)[number];
+
+const { values: options } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, against: { type: 'string' } },
+});
+
+const dir = temporaryFolder('cold-views');
+const mains = { 'this checkout': program('../src/main.cjs') };
+if (options.against !== undefined)
+  Object.assign(mains, { [options.against]: resolve(options.against, 'src/main.cjs') });
+const services = await Promise.all(Object.entries(mains).map(([name, main], n) => start(name, main, n)));
+for (let round = 0; round < Number(options.rounds); round++)
+  for (const service of services) await readAll(service);
+for (const { name, costs, server } of services) {
+  const columns = VIEWS.map((view) => `${view} ${median(costs[view]).toFixed(2)} ms`);
+  console.log(`${name}: ${columns.join(', ')}`);
+  await server.stop();
+}
+
+interface Measured {
+  readonly name: string;
+  readonly server: ServerProcess;
+  readonly readIds: readonly string[];
+  /** CPU ms for each answer, by round. */
+  readonly costs: Record<View, number[]>;
+}
+
+async function start(name: string, main: string, index: number): Promise<Measured> {
+  const server = await ServerProcess.start([main], {
+    DATA_DIR: join(dir, String(index)),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    PUID: '0',
+    SERVICE_RATE_LIMIT: '0',
+    SERVICE_LOG_REQUESTS: '0',
+    SERVICE_CACHE_BYTES: String(1024 * 1024),
+  });
+  const readIds: string[] = [];
+  for (let feed = 0; feed < FEEDS; feed++) readIds.push(await seed(`${server.url}/cold-${feed}`));
+  const measured = { name, server, readIds, costs: { RSS: [], 'JSON Feed': [], 'JSON list': [] } };
+  await readAll(measured);
+  for (const view of VIEWS) measured.costs[view].length = 0;
+  return measured;
+}
+
+/** Reads each view of each feed once. */
+async function readAll({ server, readIds, costs }: Measured): Promise<void> {
+  const paths: Record<View, (readId: string) => string> = {
+    RSS: (readId) => `/r/${readId}/feed.xml`,
+    'JSON Feed': (readId) => `/r/${readId}/feed.json`,
+    'JSON list': (readId) => `/api/v1/read/${readId}/notes`,
+  };
+  for (const view of VIEWS) {
+    const before = server.cpuMicros();
+    for (const readId of readIds) {
+      const response = await fetch(server.url + paths[view](readId), {
+        headers: { 'accept-encoding': 'identity' },
+      });
+      if (response.status !== 200) throw new Error(`${view} was answered ${response.status}`);
+      await response.arrayBuffer();
+    }
+    costs[view].push((server.cpuMicros() - before) / 1000 / readIds.length);
+  }
+}
+
+/** Posts the notes of a feed, all different, and says its read id. */
+async function seed(feed: string): Promise<string> {
+  let readUrl = '';
+  for (let n = 0; n < NOTES_PER_FEED; n++) {
+    const response = await fetch(feed, {
+      method: 'POST',
+      headers: { 'content-type': 'text/markdown' },
+      body: note(`${feed} ${n}`),
+    });
+    if (response.status !== 201) throw new Error(`a post was answered ${response.status}`);
+    readUrl = ((await response.json()) as { read_url: string }).read_url;
+  }
+  return readUrl.split('/').at(-2)!;
+}
+
+/** A note as people write them: a heading, a list, a quote, code, a link, and paragraphs up to its length. */
+function note(name: string): string {
+  const head =
+    `# Notes on **${name}**\n\nSee [the page](https://example.com/page?a=1&b=2) for *more* & others.\n\n` +
+    '- one\n- two with `code`\n- three\n\n> A quote\n\n```sh\necho "a < b"\n```\n\n';
+  return (head + 'The quick brown fox *jumps* over the lazy dog, again and again.\n\n'.repeat(20)).slice(
+    0,
+    NOTE_BYTES,
+  );
+}
