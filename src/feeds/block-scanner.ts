@@ -9,6 +9,9 @@ const FENCE = /^(?:`{3,}(?=[^`]*$)|~{3,})/;
 const INDENTED = /^(?: {4}| {0,3}\t)/;
 /** The marks of quotes, list items and task boxes. */
 const CONTAINER_MARKS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?(?=[ \t]|$)))+/;
+/** A definition of a link on one line. */
+const DEFINITION =
+  /^ {0,3}\[((?:\\.|[^\\[\]])+)\]:[ \t]*(?:<(?:\\.|[^\\<>])*>|[^\s<]\S*)(?:[ \t]+(?:"(?:\\.|[^\\"])*"|'(?:\\.|[^\\'])*'|\((?:\\.|[^\\()])*\)))?[ \t]*$/;
 
 /** What a line of markdown means to somebody who looks for headings. */
 export interface Line {
@@ -78,6 +81,7 @@ export class BlockScanner {
 
   #plain(line: string): Line {
     if (this.#paragraph) this.#paragraph.push(line.trim());
+    else if (definedLabel(line) !== undefined) return OTHER;
     else if (!INDENTED.test(line)) this.#paragraph = [line.trim()];
     return { kind: 'text', text: line };
   }
@@ -100,6 +104,11 @@ export class BlockScanner {
     if (leftContainer || closes) this.#fence = undefined;
     return !leftContainer;
   }
+}
+
+/** The label that a line defines; undefined for any other line. */
+export function definedLabel(line: string): string | undefined {
+  return line.includes(']:') ? DEFINITION.exec(line)?.[1] : undefined;
 }
 
 /** The text of an ATX heading, or undefined for any other line. */

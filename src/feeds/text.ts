@@ -57,21 +57,30 @@ export function pictureName(text: string): string {
  */
 export function cutAt(text: string, max: number): string {
   if (!isLongerThan(text, max)) return text;
-  let end = 0;
-  let left = max;
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    left -= [...segment].length;
-    if (left < 0) break;
-    end += segment.length;
-  }
-  return end > 0 ? text.slice(0, end) : [...text].slice(0, max).join('');
+  const end = endOf(text, max);
+  // To look for a cluster takes 0.1 ms; two letters of ASCII are never one.
+  if (/^[ -~]{2}/.test(text.slice(end - 1, end + 1))) return text.slice(0, end);
+  return text.slice(0, GRAPHEMES.segment(text).containing(end)!.index || end);
+}
+
+/** The text, or if it is longer than `max` characters, its beginning up to a word's end with `…`: `max` with it. */
+export function cutAtWord(text: string, max: number): string {
+  if (!isLongerThan(text, max)) return text;
+  const cut = cutAt(text, max - 1);
+  const words = /\s/.test(text.charAt(cut.length)) ? cut : cut.replace(/\s\S*$/, '');
+  return `${words.trimEnd()}…`;
 }
 
 /** Whether a text has more than `max` characters (code points). */
 export function isLongerThan(text: string, max: number): boolean {
-  if (text.length <= max) return false;
   if (text.length > 2 * max) return true;
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count > max;
+  return text.length > max && endOf(text, max) < text.length;
+}
+
+/** Where the first `max` characters end. */
+function endOf(text: string, max: number): number {
+  let end = 0;
+  for (let left = max; left > 0 && end < text.length; left -= 1)
+    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  return end;
 }

@@ -1,6 +1,7 @@
-import { BlockScanner } from './block-scanner.ts';
-import { withoutEmphasis } from './emphasis.ts';
-import { cutAt, shownOneLine } from './text.ts';
+import { normalizeIdentifier } from 'micromark-util-normalize-identifier';
+import { BlockScanner, definedLabel } from './block-scanner.ts';
+import { inlineText } from './inline-text.ts';
+import { cutAtWord, shownOneLine } from './text.ts';
 
 /** Longest title of a feed or note, in characters. */
 export const TITLE_LENGTH = 100;
@@ -9,23 +10,39 @@ const LOOK_LENGTH = 4096;
 
 /**
  * The title that a markdown note has of itself (contract §3): its first ATX or setext heading, else its first line
- * that is not empty without list, quote and emphasis marks. Headings in quotes and lists do not count as such, lines
- * in code fences not at all. At most 100 characters, cut between grapheme clusters; empty when there is nothing to
- * show. Linear in the length of the note.
+ * that shows something, in plain text. Headings in quotes and lists do not count as such, lines in code fences not at
+ * all. At most 100 characters; empty when there is nothing to show. Linear in the length of the note.
  */
 export function markdownTitle(content: Uint8Array | string): string {
+  const markdown = decode(content);
   const scanner = new BlockScanner();
+  let labels: ReadonlySet<string> | undefined;
+  const isDefined = (label: string) => {
+    labels ??= definedLabels(markdown);
+    return labels.has(label);
+  };
+  const shown = (text: string) => cutTitle(inlineText(text.trimStart().slice(0, LOOK_LENGTH), isDefined));
   let firstLine = '';
-  for (const line of lines(decode(content))) {
+  for (const line of lines(markdown)) {
     const { kind, text } = scanner.next(line);
     if (kind === 'heading') {
-      const heading = shownTitle(text);
+      const heading = shown(text);
       if (heading !== '') return heading;
     } else if (kind === 'text' && firstLine === '') {
-      firstLine = shownTitle(text);
+      firstLine = shown(text);
     }
   }
   return firstLine;
+}
+
+/** The labels of all definitions that stand on lines of their own. */
+function definedLabels(markdown: string): ReadonlySet<string> {
+  const labels = new Set<string>();
+  for (const line of lines(markdown)) {
+    const label = definedLabel(line);
+    if (label !== undefined) labels.add(normalizeIdentifier(label));
+  }
+  return labels;
 }
 
 function decode(content: Uint8Array | string): string {
@@ -44,12 +61,7 @@ function* lines(text: string): Generator<string> {
   }
 }
 
-/** A text that serves as a title, on one line and cut at 100 characters between grapheme clusters. */
+/** A text that serves as a title, on one line; over 100 characters it ends with its last whole word and `…`. */
 export function cutTitle(text: string): string {
-  return cutAt(shownOneLine(text).trim(), TITLE_LENGTH).trimEnd();
-}
-
-function shownTitle(markdown: string): string {
-  const start = markdown.trimStart();
-  return start === '' ? '' : cutTitle(withoutEmphasis(start.slice(0, LOOK_LENGTH)));
+  return cutAtWord(shownOneLine(text).trim(), TITLE_LENGTH);
 }

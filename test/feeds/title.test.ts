@@ -68,11 +68,23 @@ const titles: [what: string, markdown: string, title: string][] = [
   ['controls and direction overrides', 'a\0b\u202ec\u2028d', 'a b c d'],
   ['only controls', '\x01\x02\n\ntext', 'text'],
   ['exactly 100 characters', 'é'.repeat(100), 'é'.repeat(100)],
-  ['more than 100 characters', '\u{1f600}'.repeat(101), '\u{1f600}'.repeat(100)],
-  ['a cut at a space', `${'a'.repeat(99)} b`, 'a'.repeat(99)],
-  ['a cut in a grapheme cluster', `${'a'.repeat(98)}👍🏽👍🏽`, `${'a'.repeat(98)}👍🏽`],
-  ['a cut in a family', `${'a'.repeat(99)}👨‍👩‍👧‍👦`, 'a'.repeat(99)],
-  ['a cluster of more than 100 characters', `a${'\u0301'.repeat(200)}`, `a${'\u0301'.repeat(99)}`],
+  ['one long word', '\u{1f600}'.repeat(101), `${'\u{1f600}'.repeat(99)}…`],
+  ['more words than fit', `${'a'.repeat(60)} ${'b'.repeat(60)}`, `${'a'.repeat(60)}…`],
+  ['a word that ends where it is cut', `${'a '.repeat(49)}a b`, `${'a '.repeat(49)}a…`],
+  ['a last word that just fits', `${'a'.repeat(95)} bcd ef`, `${'a'.repeat(95)} bcd…`],
+  ['a last word that does not fit', `${'a'.repeat(95)} bcde f`, `${'a'.repeat(95)}…`],
+  ['a cut in a grapheme cluster', `${'a'.repeat(97)}👍🏽👍🏽`, `${'a'.repeat(97)}👍🏽…`],
+  ['a cut in a family', `${'a'.repeat(98)}👨‍👩‍👧‍👦`, `${'a'.repeat(98)}…`],
+  ['a cluster of more than 100 characters', `a${'\u0301'.repeat(200)}`, `a${'\u0301'.repeat(98)}…`],
+  ['a link', '# [The *page*](https://a.example/) and `code`', 'The page and code'],
+  ['a link by reference', '[The page][p] & [p]\n\n[p]: https://a.example/', 'The page & p'],
+  ['a definition is not shown', '[p]: https://a.example/ "t"\n[q]: <b c>\ntext', 'text'],
+  ['what only looks like a definition is', '[p]: some text', '[p]: some text'],
+  ['escapes and references', '# 1 \\* 2 &lt; 3 &copy;', '1 * 2 < 3 ©'],
+  ['a picture with a text', '![A cat](cat.png)\n\ntext', 'A cat'],
+  ['a picture without a text', '![](cat.png)\n\ntext', 'text'],
+  ['a heading that is a picture without a text', '# ![](cat.png)\n\ntext\n\n## Cats', 'Cats'],
+  ['only a picture without a text', '![](cat.png)', ''],
   ['a lone surrogate', 'a\ud800', 'a\ud800'],
 ];
 for (const [what, markdown, title] of titles) {
@@ -88,7 +100,7 @@ t.test('bytes that are not UTF-8, and a view into a larger buffer', async (t) =>
 });
 
 t.test('a text that serves as a title is cut alike', async (t) => {
-  t.equal(cutTitle(` a\nb${'c'.repeat(100)}`), `a b${'c'.repeat(97)}`);
+  t.equal(cutTitle(` a\nb ${'c'.repeat(100)}`), 'a b…');
   t.equal(cutTitle('*not* markdown'), '*not* markdown');
 });
 
@@ -162,6 +174,11 @@ const hostile = [
   '```\n~~~\n',
   '\u0301',
   '👨‍👩‍👧‍👦',
+  '[',
+  '[a]: ',
+  '[a]: b\n',
+  '[a][b]\n',
+  '](',
 ];
 t.test('100 KB of what makes parsers slow', async (t) => {
   for (const piece of hostile) {
