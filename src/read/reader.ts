@@ -13,9 +13,8 @@ import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
 import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
 import type { Renderer } from './renderer.ts';
-import { filesUrl } from './urls.ts';
 import type { Dated, ViewMaker } from './view-maker.ts';
-import { type ReadPlace, UNKNOWN_FEED, type ViewFeed, type ViewNote } from './views/document.ts';
+import { type ReadPlace, UNKNOWN_FEED, type ViewFeed } from './views/document.ts';
 import { readFeed } from './views/note-json.ts';
 
 /** The most notes in RSS and JSON Feed. */
@@ -156,45 +155,23 @@ export class Reader {
     const { base, readId } = this.#placeOf(exchange);
     const tag = tagQuery(exchange);
     return this.#answer(exchange, readId, `${view} ${base} ${readId} ${tag ?? ''}`, async () => {
-      const { storage, serviceTitle, views } = this.#parts;
+      const { storage, serviceTitle, renderer, views } = this.#parts;
       const feed = await storage.feedByReadId(readId);
       const { notes } = await this.#page(feed, { limit: FEED_LENGTH, tag, before: undefined });
       const keep = notes.length > 0 && this.#bases.admit(base);
-      const rendered = await this.#rendered(notes, filesUrl(base, readId), keep);
       const document = {
         base,
         readId,
         serviceTitle,
         feed: feed === undefined ? UNKNOWN_FEED : viewFeed(feed),
         tag,
-        notes: rendered.notes,
+        notes,
       };
-      const representation = await views.composed({ view, document }, this.#dated(feed));
-      return { representation, keep: keep && rendered.isComplete };
+      const until = performance.now() + RENDER_BUDGET;
+      const { task, composed, isComplete } = await renderer.render({ view, document }, { until, keep });
+      const representation = await views.composed(task, this.#dated(feed), composed);
+      return { representation, keep: keep && isComplete };
     });
-  }
-
-  /** One text after the other: a feed of slow texts holds one thread, not all of them. */
-  async #rendered(
-    notes: readonly Note[],
-    base: string,
-    keep: boolean,
-  ): Promise<{ notes: ViewNote[]; isComplete: boolean }> {
-    const { renderer } = this.#parts;
-    const until = performance.now() + RENDER_BUDGET;
-    const rendered: ViewNote[] = [];
-    let isComplete = true;
-    for (const note of notes) {
-      const { content } = note;
-      if (content === undefined) {
-        rendered.push(note);
-        continue;
-      }
-      const html = await renderer.html(content, base, { until, keep });
-      if (html === undefined) isComplete = false;
-      rendered.push({ ...note, html });
-    }
-    return { notes: rendered, isComplete };
   }
 
   /** Must stay free of work: on a hit this is all that happens between request and answer. */

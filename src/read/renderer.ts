@@ -1,110 +1,159 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { ComposedFeed, UnrenderedFeed } from '../../workers/compose-feed.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
-import { escapedText } from './html.ts';
+import { type Rendered, unrendered } from './unrendered.ts';
+import { filesUrl } from './urls.ts';
+import { type Composed, type FeedTask, sendable } from './views/compose.ts';
+import type { FeedDocument, ViewNote } from './views/document.ts';
 
-/** The most a text may take to render, however busy the machine is; beyond it readers get it as plain text. */
+/** The most a note may take to render, however busy the machine is; beyond it readers get it as plain text. */
 const LIMIT: TaskLimit = { ms: 2_000, counts: 'cpu time' };
-/** How many texts that took too much are remembered, so that no reader waits for them again. */
+/** How many notes that took too much are remembered, so that no reader waits for them again. */
 const REMEMBERED_SLOW = 10_000;
 
-/** How a text is asked for. */
+/** How notes are asked for. */
 export interface RenderOptions {
-  /** Nobody waits for it any more from then on, a time of `performance.now()`. */
+  /** Nobody waits for them any more from then on, a time of `performance.now()`. */
   readonly until: number;
   /** False for HTML that must not take room. */
   readonly keep: boolean;
 }
 
-/** Markdown to HTML on worker threads, once for each text. */
+/** A feed with all its notes rendered, or shown as their text. */
+export interface RenderedFeed {
+  readonly task: FeedTask;
+  /** Undefined if it is still to be composed. */
+  readonly composed: Composed | undefined;
+  /** Nothing is shown as text only because it took too long this time. */
+  readonly isComplete: boolean;
+}
+
+/** A feed that is being rendered. */
+interface Making {
+  readonly view: FeedTask['view'];
+  readonly document: FeedDocument & { readonly notes: ViewNote[] };
+  /** Of each note's text. */
+  readonly hashes: readonly string[];
+  composed: Composed | undefined;
+}
+
+/** Renders markdown on worker threads, each note once. */
 export class Renderer {
   readonly #pool: WorkerPool;
-  readonly #rendered: LRUCache<string, string>;
+  readonly #rendered: LRUCache<string, Rendered>;
   readonly #slow = new LRUCache<string, true>({ max: REMEMBERED_SLOW });
-  /** The last rendering asked for of a text, by the text's hash. */
-  readonly #lastOf = new Map<string, Promise<string | undefined>>();
+  /** The last rendering asked for of a note, by the note's hash. */
+  readonly #lastOf = new Map<string, Promise<void>>();
 
   /** @param keepBytes how much rendered HTML is kept, in bytes */
   constructor(pool: WorkerPool, keepBytes: number) {
     this.#pool = pool;
     this.#rendered = new LRUCache({
       maxSize: Math.max(1, keepBytes),
-      sizeCalculation: (html, key) => 2 * (html.length + key.length) + 100,
+      sizeCalculation: ({ html, excerpt, text = '' }, key) =>
+        2 * (html.length + excerpt.length + text.length + key.length) + 200,
     });
   }
 
   /**
-   * The HTML of a note; its text in a `<pre>` when rendering takes too much CPU time or memory. Undefined when it is not
-   * known by `until`, after which nothing is begun, or when its thread died.
-   * @param base what relative references are relative to
-   * @throws Refusal `busy` when too many texts wait
+   * The feed with its notes rendered, in one task that also composes it if none is slow. The text of a note is in a
+   * `<pre>` when rendering it takes too much CPU time or memory, when it is not known by `until`, after which nothing is
+   * begun, and when its thread died.
+   * @throws Refusal `busy` when too many tasks wait
    */
-  async html(
-    markdown: Uint8Array,
-    base: string,
-    { until, keep }: RenderOptions,
-  ): Promise<string | undefined> {
-    const hash = hashOf(markdown);
-    const ready = this.#ready(hash, markdown, base);
+  async render({ view, document }: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
+    const hashes = document.notes.map(({ content }) => (content ? hash('sha256', content, 'base64url') : ''));
+    const making: Making = {
+      view,
+      document: { ...document, notes: [...document.notes] },
+      hashes,
+      composed: undefined,
+    };
+    const missing = this.#missing(making);
     const left = until - performance.now();
-    if (ready !== undefined || left <= 0) return ready;
-    let isAwaited = true;
-    const rendering = this.#inTurn(hash, async () => {
-      const made = this.#ready(hash, markdown, base);
-      return made ?? (isAwaited ? this.#render(hash, markdown, base, keep) : undefined);
-    });
-    const end = Promise.withResolvers<undefined>();
-    const timer = setTimeout(end.resolve, left, undefined);
-    try {
-      return await Promise.race([rendering, end.promise]);
-    } finally {
-      isAwaited = false;
-      clearTimeout(timer);
+    if (missing.length > 0 && left > 0) {
+      let isAwaited = true;
+      const rendering = this.#inTurn(new Set(missing.map((index) => hashes[index]!)), async () => {
+        while (isAwaited && (await this.#renderSome(making, keep)));
+      });
+      const end = Promise.withResolvers<void>();
+      const timer = setTimeout(end.resolve, left);
+      try {
+        await Promise.race([rendering, end.promise]);
+      } finally {
+        isAwaited = false;
+        clearTimeout(timer);
+      }
     }
+    const isComplete = making.composed !== undefined || this.#missing(making).length === 0;
+    const notes = making.document.notes.map((note) =>
+      note.content && !note.rendered ? { ...note, rendered: unrendered(note.content) } : note,
+    );
+    return { task: { view, document: { ...document, notes } }, composed: making.composed, isComplete };
   }
 
-  /** One rendering of a text at a time: a slow one, asked for in many views at once, would hold every thread. */
-  #inTurn(hash: string, render: () => Promise<string | undefined>): Promise<string | undefined> {
-    const before = this.#lastOf.get(hash);
-    const rendering = before === undefined ? render() : before.then(render, render);
-    this.#lastOf.set(hash, rendering);
+  /** Looks up what is known, and says which notes are not. */
+  #missing({ document, hashes }: Making): number[] {
+    const { notes } = document;
+    return [...notes.keys()].filter((index) => {
+      const note = notes[index]!;
+      if (note.content === undefined || note.rendered !== undefined) return false;
+      const hash = hashes[index]!;
+      const rendered = this.#slow.has(hash)
+        ? unrendered(note.content)
+        : this.#rendered.get(keyOf(hash, document));
+      if (rendered !== undefined) notes[index] = { ...note, rendered };
+      return rendered === undefined;
+    });
+  }
+
+  /** One rendering of a note at a time: a slow one, asked for in many views at once, would hold every thread. */
+  #inTurn(hashes: ReadonlySet<string>, render: () => Promise<void>): Promise<void> {
+    const before = new Set([...hashes].flatMap((hash) => this.#lastOf.get(hash) ?? []));
+    const rendering = before.size === 0 ? render() : Promise.allSettled(before).then(render);
+    for (const hash of hashes) this.#lastOf.set(hash, rendering);
     const forget = () => {
-      if (this.#lastOf.get(hash) === rendering) this.#lastOf.delete(hash);
+      for (const hash of hashes) if (this.#lastOf.get(hash) === rendering) this.#lastOf.delete(hash);
     };
     rendering.then(forget, forget);
     return rendering;
   }
 
-  #ready(hash: string, markdown: Uint8Array, base: string): string | undefined {
-    return this.#slow.has(hash) ? escapedText(markdown) : this.#rendered.get(`${hash} ${base}`);
-  }
-
-  async #render(
-    hash: string,
-    markdown: Uint8Array,
-    base: string,
-    keep: boolean,
-  ): Promise<string | undefined> {
+  /** Renders some of the notes, or finds out which one is slow. False if nothing is left to do, or cannot be done. */
+  async #renderSome(making: Making, keep: boolean): Promise<boolean> {
+    const { view, document, hashes } = making;
+    const missing = this.#missing(making);
+    if (missing.length === 0) return false;
+    const at = new Int32Array(new SharedArrayBuffer(4));
+    const feed: UnrenderedFeed = { task: sendable({ view, document }), at };
     try {
-      const task = { markdown, base };
-      const html = (await this.#pool.run('render-markdown', task, { limit: LIMIT })) as string;
-      if (keep) this.#rendered.set(`${hash} ${base}`, html);
-      return html;
+      const { rendered, composed } = (await this.#pool.run('compose-feed', feed, {
+        limit: LIMIT,
+      })) as ComposedFeed;
+      for (const [nth, result] of rendered.entries()) {
+        const index = missing[nth]!;
+        document.notes[index] = { ...document.notes[index]!, rendered: result };
+        if (keep) this.#rendered.set(keyOf(hashes[index]!, document), result);
+      }
+      making.composed = composed;
+      return composed === undefined;
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
       if (!(cause instanceof TaskTimeout || ranOutOfMemory(cause))) {
-        process.emitWarning(`A text was not rendered: ${cause}`);
-        return undefined;
+        process.emitWarning(`A feed was not rendered: ${cause}`);
+        return false;
       }
       // It would again.
-      this.#slow.set(hash, true);
-      return escapedText(markdown);
+      this.#slow.set(hashes[Atomics.load(at, 0)]!, true);
+      return true;
     }
   }
 }
 
-function hashOf(markdown: Uint8Array): string {
-  return createHash('sha256').update(markdown).digest('base64url');
+/** Relative references make the HTML of a text another one at each address. */
+function keyOf(hash: string, { base, readId }: FeedDocument): string {
+  return `${hash} ${filesUrl(base, readId)}`;
 }

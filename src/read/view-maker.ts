@@ -3,7 +3,7 @@ import type { Coding } from '../http/accept-encoding.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
 import type { WorkerPool } from '../worker-pool.ts';
-import { type Composed, type ComposeTask, compose } from './views/compose.ts';
+import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
 import type { ViewNote } from './views/document.ts';
 
 /** Up to this much text a view is made on the event loop: that takes less than the trip to a worker. */
@@ -36,9 +36,9 @@ export class ViewMaker {
     this.#pool = pool;
   }
 
-  /** A view over notes. */
-  async composed(task: ComposeTask, dated: Dated | undefined): Promise<Representation> {
-    const { bytes, sha256 } = await this.#compose(task);
+  /** A view over notes, which may have been composed already. */
+  async composed(task: ComposeTask, dated: Dated | undefined, ready?: Composed): Promise<Representation> {
+    const { bytes, sha256 } = ready ?? (await this.#compose(task));
     return this.#represent(bytes, sha256, FIELDS[task.view], dated);
   }
 
@@ -66,7 +66,7 @@ export class ViewMaker {
 
   async #compose(task: ComposeTask): Promise<Composed> {
     if (textSize(task.document.notes) <= INLINE_MAX_BYTES) return compose(task);
-    return (await this.#pool.run('compose', withOwnBuffers(task))) as Composed;
+    return (await this.#pool.run('compose', sendable(task))) as Composed;
   }
 
   async #compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
@@ -76,16 +76,6 @@ export class ViewMaker {
 
 function textSize(notes: readonly ViewNote[]): number {
   let size = 0;
-  for (const { content, html } of notes) size += (content?.length ?? 0) + (html?.length ?? 0);
+  for (const { content, rendered } of notes) size += (content?.length ?? 0) + (rendered?.html.length ?? 0);
   return size;
-}
-
-/** A part of a buffer would take the whole buffer along to the worker. */
-function withOwnBuffers(task: ComposeTask): ComposeTask {
-  const notes = task.document.notes.map((note) => {
-    const { content } = note;
-    const isPart = content !== undefined && content.byteLength !== content.buffer.byteLength;
-    return isPart ? { ...note, content: new Uint8Array(content) } : note;
-  });
-  return { ...task, document: { ...task.document, notes } } as ComposeTask;
 }

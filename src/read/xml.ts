@@ -5,22 +5,6 @@ export type Attributes = Readonly<Record<string, string>>;
 // XML 1.0 §2.2 "Char". With the u flag a pair of surrogates is one character, so only lone ones match.
 const LONE_SURROGATES = /[\ud800-\udfff]/gu;
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
-// A carriage return written as such would be read as a line feed (XML 1.0 §2.11).
-const IN_TEXT = /[&<>\0-\x08\x0b-\x1f\ufffe\uffff]/g;
-// Tab and line feed would be read as spaces in an attribute (XML 1.0 §3.3.3).
-const IN_ATTRIBUTE = /[&<>"\0-\x1f\ufffe\uffff]/g;
-
-/** What is written for a character; nothing for one that is forbidden. */
-const WRITTEN: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  '\t': '&#9;',
-  '\n': '&#10;',
-  '\r': '&#13;',
-};
-
 /** The text without the characters that XML 1.0 forbids, lone surrogates included. */
 export function withoutForbidden(text: string): string {
   return wellFormed(text).replace(FORBIDDEN, '');
@@ -28,12 +12,18 @@ export function withoutForbidden(text: string): string {
 
 /** Character data: markup escaped (`]]>` included), forbidden characters removed. */
 export function escapeText(text: string): string {
-  return wellFormed(text).replace(IN_TEXT, written);
+  const escaped = withoutForbidden(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+  // A carriage return written as such would be read as a line feed (XML 1.0 §2.11).
+  return escaped.replaceAll('\r', '&#13;');
 }
 
 /** An attribute's value for double quotes: markup escaped, forbidden characters removed. */
 export function escapeAttribute(text: string): string {
-  return wellFormed(text).replace(IN_ATTRIBUTE, written);
+  // Tab and line feed would be read as spaces (XML 1.0 §3.3.3).
+  return escapeText(text).replaceAll('"', '&quot;').replaceAll('\t', '&#9;').replaceAll('\n', '&#10;');
 }
 
 /** An element that holds text. */
@@ -64,10 +54,6 @@ function list(attributes: Attributes): string {
   let text = '';
   for (const [name, value] of Object.entries(attributes)) text += ` ${name}="${escapeAttribute(value)}"`;
   return text;
-}
-
-function written(character: string): string {
-  return WRITTEN[character] ?? '';
 }
 
 // The look for lone surrogates is slow, and hardly any text holds one.

@@ -37,8 +37,8 @@ const note = z.object({
   file_url: url('The file for everybody who may read, byte for byte.'),
   size: z.int().nonnegative().describe('Size of the file in bytes.'),
   title: text(
-    'The title set; else the first heading or line of a markdown text, or the alternative text of a picture; ' +
-      'else empty.',
+    'The title set; else the first heading or line of a markdown text, in plain text, or the alternative text or name ' +
+      'of a picture; else empty. At most 100 characters.',
   ),
   content: text('The markdown exactly as posted. Only for markdown.').optional(),
   alt: text('Alternative text of a picture, where it has one.').optional(),
@@ -102,7 +102,9 @@ const jsonFeed = z.object({
       url: z.url(),
       title: z.string().optional(),
       content_html: text('Safe HTML; addresses are absolute.'),
-      content_text: text('The markdown, with the addresses of pictures absolute.').optional(),
+      content_text: text(
+        'The markdown as posted, with references to pictures of the feed absolute.',
+      ).optional(),
       image: z.url().optional(),
       date_published: z.string().meta({ format: 'date-time' }),
       authors: z.array(z.object({ name: z.string() })).optional(),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type Placed, placePictures } from '../../src/feeds/references.ts';
-import renderMarkdown from '../../workers/render-markdown.ts';
+import { renderNote } from '../../src/read/note-html.ts';
 import { outlineOf, shownFiles, withFiles } from '../support/markdown-outline.ts';
 import { DEFINED_NAMES, INLINE_NAMES, markdownTexts } from '../support/markdown-texts.ts';
 
@@ -248,7 +248,7 @@ table('what is open at the end is closed first', [
 
 t.test('pages show what is placed, whatever the text ends with', async (t) => {
   const base = 'https://notes.example/r/abc/';
-  const picture = `<p><img alt="" src="${base}1.png" /></p>`;
+  const picture = `<p><img src="${base}1.png" alt="" /></p>`;
   const endings = [
     ...[
       '',
@@ -294,7 +294,7 @@ t.test('pages show what is placed, whatever the text ends with', async (t) => {
   ];
   for (const text of endings) {
     const placed = placePictures(text, stored(['a.png']));
-    const html = renderMarkdown({ markdown: new TextEncoder().encode(placed), base });
+    const html = renderNote(new TextEncoder().encode(placed), base).html;
     t.ok(html.trimEnd().endsWith(picture), `${JSON.stringify(text)}: ${html}`);
   }
 });

@@ -6,9 +6,9 @@ import type { Exchange } from '../../src/http/exchange.ts';
 import { ReadCache } from '../../src/read/cache.ts';
 import { ChangeSeconds } from '../../src/read/change-seconds.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
-import { escapedText } from '../../src/read/html.ts';
 import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
+import { unrendered } from '../../src/read/unrendered.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
 import { type ComposeTask, compose } from '../../src/read/views/compose.ts';
 import type { Feed, Note, Storage } from '../../src/storage/storage.ts';
@@ -38,15 +38,23 @@ const NOTE: Note = {
   content: Buffer.from('text'),
 };
 
+/** Shows all notes as their text. */
+const rendering =
+  (isComplete: boolean): Renderer['render'] =>
+  async (task) => {
+    const notes = task.document.notes.map((note) => ({ ...note, rendered: unrendered(note.content!) }));
+    return { task: { ...task, document: { ...task.document, notes } }, composed: undefined, isComplete };
+  };
+
 /** A reader of one feed, and how often it asked the storage for notes. */
 function counted({
   notes = [NOTE],
   cacheBytes = 1024 * 1024,
-  html = async (text) => escapedText(text),
+  render = rendering(true),
 }: {
   notes?: readonly Note[];
   cacheBytes?: number;
-  html?: Renderer['html'];
+  render?: Renderer['render'];
 } = {}) {
   const counts = { pages: 0 };
   const storage = {
@@ -61,7 +69,7 @@ function counted({
     storage,
     cache,
     changes: new ChangeSeconds(),
-    renderer: { html } as Partial<Renderer> as Renderer,
+    renderer: { render } as Partial<Renderer> as Renderer,
     views: new ViewMaker({
       run: async (_, task) => compose(task as ComposeTask),
     } as Partial<WorkerPool> as WorkerPool),
@@ -100,18 +108,18 @@ t.test('200 made-up Hosts push nothing out of the cache and fill it with little'
 
 t.test('HTML is kept for a Host only where its views are', async (t) => {
   const kept = new Map<string, boolean>();
-  const html: Renderer['html'] = async (_text, base, { keep }) => {
-    kept.set(base, keep);
-    return '<p>text</p>';
+  const render: Renderer['render'] = (task, options) => {
+    if (task.document.notes.length > 0) kept.set(task.document.base, options.keep);
+    return rendering(true)(task, options);
   };
-  const { reader, counts } = counted({ html });
+  const { reader, counts } = counted({ render });
   await reader.rss(request('http://unknown.example', 'unknown'));
   for (let i = 0; i < 20; i += 1) {
     const mine = request(`http://host-${i}.example`);
     await reader.rss(mine);
     const { pages } = counts;
     await reader.rss(mine);
-    t.equal(kept.get(`http://host-${i}.example/r/${READ_ID}/`), counts.pages === pages, `Host ${i}`);
+    t.equal(kept.get(`http://host-${i}.example`), counts.pages === pages, `Host ${i}`);
   }
   t.strictSame(new Set(kept.values()), new Set([true, false]));
 });
@@ -161,22 +169,26 @@ t.test('a feed is kept by the default cache, however much its texts grow in it',
 });
 
 t.test('a view of texts that were not rendered in time shows them as text, and is not kept', async (t) => {
-  const { reader, cache } = counted({ html: async () => undefined });
+  const { reader, cache } = counted({ render: rendering(false) });
   const mine = request('http://notes.example');
   t.match(text(await reader.rss(mine)), '<content:encoded>&lt;pre&gt;text&lt;/pre&gt;</content:encoded>');
   t.equal(cache.size, 0);
 });
 
-t.test('the texts of a view have one time together', async (t) => {
-  const times: number[] = [];
-  const html: Renderer['html'] = async (_text, _base, { until }) => {
-    times.push(until);
-    return '<p>text</p>';
+t.test('the texts of a view have a time', async (t) => {
+  let until = 0;
+  const render: Renderer['render'] = (task, options) => {
+    ({ until } = options);
+    return rendering(true)(task, options);
   };
-  await counted({ notes: [NOTE, NOTE, NOTE], html }).reader.rss(request('http://notes.example'));
-  t.equal(times.length, 3);
-  t.equal(new Set(times).size, 1);
-  t.ok(Number.isFinite(times[0]));
+  await counted({ notes: [NOTE, NOTE, NOTE], render }).reader.rss(request('http://notes.example'));
+  t.ok(until > 0 && Number.isFinite(until));
+});
+
+t.test('a view that was composed where it was rendered is not composed again', async (t) => {
+  const composed = { bytes: new TextEncoder().encode('<rss/>'), sha256: 'hash' };
+  const render: Renderer['render'] = async (task) => ({ task, composed, isComplete: true });
+  t.equal(text(await counted({ render }).reader.rss(request('http://notes.example'))), '<rss/>');
 });
 
 t.test('read ids that nobody has fill nothing', async (t) => {

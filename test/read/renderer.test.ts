@@ -1,30 +1,59 @@
 import t, { type Test } from 'tap';
-import { Renderer } from '../../src/read/renderer.ts';
+import { type RenderedFeed, Renderer, type RenderOptions } from '../../src/read/renderer.ts';
+import type { Composed, FeedTask } from '../../src/read/views/compose.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
+import type { ComposedFeed, UnrenderedFeed } from '../../workers/compose-feed.ts';
+import { feedDocument, markdownNote } from '../support/view-notes.ts';
 
 /** A time that no test sees. */
 const LATER = 1e9;
 
 /** A pool whose tasks end when the test says so. */
 class HeldPool {
-  readonly tasks: PromiseWithResolvers<unknown>[] = [];
+  readonly tasks: (UnrenderedFeed & {
+    /** Ends with the notes that were to be rendered, as this HTML. */
+    render: (...html: string[]) => void;
+    reject: (cause: unknown) => void;
+  })[] = [];
 
-  run(): Promise<unknown> {
-    const task = Promise.withResolvers<unknown>();
-    this.tasks.push(task);
-    return task.promise;
+  run(_work: string, task: UnrenderedFeed): Promise<ComposedFeed> {
+    const { promise, resolve, reject } = Promise.withResolvers<ComposedFeed>();
+    const { notes } = task.task.document;
+    const missing = notes.filter(({ rendered }) => rendered === undefined).length;
+    const render = (...html: string[]) =>
+      resolve({
+        rendered: html.map((one) => ({ html: one, excerpt: '' })),
+        composed: html.length < missing ? undefined : COMPOSED,
+      });
+    this.tasks.push({ ...task, render, reject });
+    return promise;
   }
 }
 
+const COMPOSED: Composed = { bytes: new Uint8Array(), sha256: '' };
+
+/** A feed of these texts at an address. */
+const feedOf = (texts: readonly string[], base: string): FeedTask => ({
+  view: 'rss',
+  document: { ...feedDocument(texts.map((text) => ({ ...markdownNote(text), rendered: undefined }))), base },
+});
+
+const htmlOf = ({ task }: RenderedFeed) => task.document.notes.map(({ rendered }) => rendered?.html);
+
 function renderer(keepBytes = 100_000): {
+  feed: (texts: readonly string[], options?: Partial<RenderOptions>) => Promise<RenderedFeed>;
   html: (text: string, base: string, until?: number, keep?: boolean) => Promise<string | undefined>;
   pool: HeldPool;
 } {
   const pool = new HeldPool();
   const real = new Renderer(pool as unknown as WorkerPool, keepBytes);
   return {
-    html: (text, base, until = LATER, keep = true) => real.html(Buffer.from(text), base, { until, keep }),
+    feed: (texts, options) => real.render(feedOf(texts, 'base'), { until: LATER, keep: true, ...options }),
+    html: async (text, base, until = LATER, keep = true) => {
+      const rendered = await real.render(feedOf([text], base), { until, keep });
+      return rendered.isComplete ? htmlOf(rendered)[0] : undefined;
+    },
     pool,
   };
 }
@@ -37,7 +66,7 @@ t.test('a text is rendered once for all who ask', async (t) => {
   const asked = Array.from({ length: 5 }, () => html('a', 'base'));
   await settle();
   t.equal(pool.tasks.length, 1);
-  pool.tasks[0]!.resolve('<p>a</p>');
+  pool.tasks[0]!.render('<p>a</p>');
   t.strictSame(new Set(await Promise.all(asked)), new Set(['<p>a</p>']));
   t.equal(await html('a', 'base'), '<p>a</p>');
   t.equal(pool.tasks.length, 1, 'and kept');
@@ -48,7 +77,7 @@ t.test('what must take no room is not kept', async (t) => {
   for (const keep of [false, true, false]) {
     const asked = html('a', 'base', LATER, keep);
     await settle();
-    pool.tasks.at(-1)!.resolve('<p>a</p>');
+    pool.tasks.at(-1)!.render('<p>a</p>');
     t.equal(await asked, '<p>a</p>');
   }
   t.equal(pool.tasks.length, 2, 'what another has kept is used');
@@ -59,7 +88,7 @@ t.test('different texts do not wait for each other', async (t) => {
   const asked = [html('a', 'base'), html('b', 'base')];
   await settle();
   t.equal(pool.tasks.length, 2);
-  for (const task of pool.tasks) task.resolve('<p></p>');
+  for (const task of pool.tasks) task.render('<p></p>');
   await Promise.all(asked);
 });
 
@@ -69,7 +98,7 @@ t.test('a text holds one thread, whatever addresses it is rendered for', async (
   for (const [index, base] of ['one', 'two', 'three'].entries()) {
     await settle();
     t.equal(pool.tasks.length, index + 1);
-    pool.tasks[index]!.resolve(`<p>${base}</p>`);
+    pool.tasks[index]!.render(`<p>${base}</p>`);
   }
   t.strictSame(await Promise.all(asked), ['<p>one</p>', '<p>two</p>', '<p>three</p>']);
 });
@@ -99,7 +128,7 @@ t.test(
     t.equal(await first, undefined);
     t.match(warnings(), [{ args: [/The thread died\./] }], 'the reason is told');
     await settle();
-    pool.tasks[1]!.resolve('<p>a</p>');
+    pool.tasks[1]!.render('<p>a</p>');
     t.equal(await second, '<p>a</p>');
   },
 );
@@ -111,7 +140,7 @@ t.test('a refusal is told to who met it; the next tries again', async (t) => {
   pool.tasks[0]!.reject(new Refusal('busy', 'Busy.'));
   await t.rejects(first, { code: 'busy' });
   await settle();
-  pool.tasks[1]!.resolve('<p>a</p>');
+  pool.tasks[1]!.render('<p>a</p>');
   t.equal(await second, '<p>a</p>');
 });
 
@@ -127,7 +156,7 @@ t.test('who asked is told in time that a text is not rendered yet; it is, later'
   const { html, pool } = renderer();
   t.equal(await html('a', 'base', SOON), undefined);
   t.equal(pool.tasks.length, 1);
-  pool.tasks[0]!.resolve('<p>a</p>');
+  pool.tasks[0]!.render('<p>a</p>');
   await settle();
   t.equal(await html('a', 'base', 0), '<p>a</p>', 'known at once, however late it is');
   t.equal(pool.tasks.length, 1);
@@ -140,12 +169,12 @@ t.test('what nobody waits for any more is not begun', async (t) => {
   t.equal(pool.tasks.length, 0);
   const asked = ['one', 'two', 'three'].map((base) => html('a', base, SOON));
   t.strictSame(await Promise.all(asked), [undefined, undefined, undefined]);
-  pool.tasks[0]!.resolve('<p>one</p>');
+  pool.tasks[0]!.render('<p>one</p>');
   await settle();
   t.equal(pool.tasks.length, 1);
   const last = html('a', 'four');
   await settle();
-  pool.tasks[1]!.resolve('<p>four</p>');
+  pool.tasks[1]!.render('<p>four</p>');
   t.equal(await last, '<p>four</p>', 'and stands in the way of nobody');
 });
 
@@ -155,11 +184,68 @@ t.test('waiting leaves no timer behind, and a late failure harms nobody', async 
   const before = timers();
   const asked = html('a', 'base');
   t.equal(timers(), before + 1);
-  pool.tasks[0]!.resolve('<p>a</p>');
+  pool.tasks[0]!.render('<p>a</p>');
   await asked;
   t.equal(timers(), before);
   t.equal(await html('b', 'base', SOON), undefined);
   pool.tasks[1]!.reject(new Refusal('busy', 'Busy.'));
   await settle();
   t.equal(timers(), before);
+});
+
+t.test('the notes of a feed are one task, which composes it', async (t) => {
+  const { feed, pool } = renderer();
+  const asked = feed(['a', 'b', 'c']);
+  pool.tasks[0]!.render('<p>a</p>', '<p>b</p>', '<p>c</p>');
+  const first = await asked;
+  t.strictSame(htmlOf(first), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
+  t.equal(first.composed, COMPOSED);
+  const again = await feed(['c', 'b', 'a']);
+  t.strictSame(htmlOf(again), ['<p>c</p>', '<p>b</p>', '<p>a</p>']);
+  t.equal(again.composed, undefined, 'with all notes known it is composed elsewhere');
+  t.equal(pool.tasks.length, 1);
+});
+
+t.test('what a task leaves is done by the next', async (t) => {
+  const { feed, pool } = renderer();
+  const asked = feed(['a', 'b', 'c'], { keep: false });
+  pool.tasks[0]!.render('<p>a</p>');
+  await settle();
+  t.equal(pool.tasks.length, 2);
+  pool.tasks[1]!.render('<p>b</p>', '<p>c</p>');
+  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
+});
+
+t.test('of a task that took too long the note it was at is to blame', async (t) => {
+  const { feed, pool } = renderer();
+  const asked = feed(['a', '<b>', 'c']);
+  pool.tasks[0]!.at[0] = 1;
+  pool.tasks[0]!.reject(new TaskTimeout({ ms: 1, counts: 'cpu time' }));
+  await settle();
+  pool.tasks[1]!.render('<p>a</p>', '<p>c</p>');
+  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<pre>&lt;b&gt;</pre>', '<p>c</p>']);
+  t.strictSame(htmlOf(await feed(['<b>'])), ['<pre>&lt;b&gt;</pre>']);
+  t.equal(pool.tasks.length, 2);
+});
+
+t.test('feeds that share a text wait for each other', async (t) => {
+  const { feed, pool } = renderer();
+  const asked = [feed(['a', 'b']), feed(['b', 'c']), feed(['d'])];
+  t.equal(pool.tasks.length, 2, 'but not those that share none');
+  pool.tasks[0]!.render('<p>a</p>', '<p>b</p>');
+  pool.tasks[1]!.render('<p>d</p>');
+  await settle();
+  t.equal(pool.tasks.length, 3);
+  pool.tasks[2]!.render('<p>c</p>');
+  t.strictSame(htmlOf((await Promise.all(asked))[1]!), ['<p>b</p>', '<p>c</p>']);
+});
+
+t.test('what is not known in time is shown as its text', async (t) => {
+  stopClock(t);
+  const { feed, pool } = renderer();
+  const asked = feed(['a', 'b'], { until: SOON });
+  pool.tasks[0]!.render('<p>a</p>');
+  const { isComplete, ...rendered } = await asked;
+  t.strictSame(htmlOf({ isComplete, ...rendered }), ['<p>a</p>', '<pre>b</pre>']);
+  t.equal(isComplete, false);
 });

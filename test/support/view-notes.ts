@@ -1,8 +1,8 @@
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { PictureType } from '../../src/feeds/note-types.ts';
+import { renderNote } from '../../src/read/note-html.ts';
 import type { FeedDocument, ViewNote } from '../../src/read/views/document.ts';
 import type { NoteMeta } from '../../src/storage/storage.ts';
-import renderMarkdown from '../../workers/render-markdown.ts';
 
 /** Notes and feeds as the views get them. */
 
@@ -16,7 +16,6 @@ export const ID = `20260102T030405Z-${UUID}` as NoteId;
 /** A markdown note, rendered. */
 export function markdownNote(markdown: string, meta: Partial<NoteMeta> = {}, id = ID): ViewNote {
   const content = new TextEncoder().encode(markdown);
-  const html = renderMarkdown({ markdown: content, base: `${BASE}/r/${READ_ID}/` });
   return {
     id,
     type: 'md',
@@ -24,7 +23,7 @@ export function markdownNote(markdown: string, meta: Partial<NoteMeta> = {}, id 
     createdAt: CREATED_AT,
     meta: { tags: [], ...meta },
     content,
-    html,
+    rendered: renderNote(content, `${BASE}/r/${READ_ID}/`),
   };
 }
 

@@ -15,11 +15,17 @@ import { rss } from './rss.ts';
 
 /** A view and the plain data it is made of; can be sent to a worker. */
 export type ComposeTask =
-  | { readonly view: 'rss' | 'json-feed'; readonly document: FeedDocument }
+  | FeedTask
   | { readonly view: 'named-note-list'; readonly document: NamedPlace & NotePage }
   | { readonly view: 'public-note-list'; readonly document: PublicPlace & NotePage }
   | { readonly view: 'named-note'; readonly document: NamedPlace & OneNote }
   | { readonly view: 'public-note'; readonly document: PublicPlace & OneNote };
+
+/** A view that shows notes rendered. */
+export interface FeedTask {
+  readonly view: 'rss' | 'json-feed';
+  readonly document: FeedDocument;
+}
 
 /** The only note of a view, in the place where the others have many. */
 interface OneNote {
@@ -38,6 +44,16 @@ export interface Composed {
 export function compose(task: ComposeTask): Composed {
   const bytes = new TextEncoder().encode(text(task));
   return { bytes, sha256: createHash('sha256').update(bytes).digest('base64url') };
+}
+
+/** The task with each content in a buffer of its own: of a part of one the whole would go along to a thread. */
+export function sendable<T extends ComposeTask>(task: T): T {
+  const notes = task.document.notes.map((note) => {
+    const { content } = note;
+    const isPart = content !== undefined && content.byteLength !== content.buffer.byteLength;
+    return isPart ? { ...note, content: new Uint8Array(content) } : note;
+  });
+  return { ...task, document: { ...task.document, notes } };
 }
 
 function text(task: ComposeTask): string {

@@ -1,5 +1,6 @@
 import type { ReadId } from '../../feeds/names.ts';
 import type { Feed, Note } from '../../storage/storage.ts';
+import type { Rendered } from '../unrendered.ts';
 
 /** What the public views show of a feed. */
 export type ViewFeed = Pick<Feed, 'title' | 'description' | 'image' | 'showSender' | 'changedAt'>;
@@ -13,8 +14,8 @@ export interface ReadPlace {
 
 /** A note to be shown. */
 export interface ViewNote extends Note {
-  /** The rendered markdown; undefined for a picture, and for a text that could not be rendered. */
-  readonly html?: string | undefined;
+  /** Undefined for a picture. */
+  readonly rendered?: Rendered | undefined;
 }
 
 /** What RSS and JSON Feed are made of: plain data, so that it can go to a worker. */

@@ -59,7 +59,7 @@ function item(note: ViewNote, document: FeedDocument): JsonFeedItem {
     url: noteUrl(base, readId, note.id),
     title: noteTitle(note) || undefined,
     content_html: noteHtml(note, document),
-    content_text: noteText(note, document) || undefined,
+    content_text: noteText(note) || undefined,
     image: file?.url,
     date_published: new Date(note.createdAt).toISOString(),
     authors: sender && feed.showSender ? [{ name: sender }] : undefined,

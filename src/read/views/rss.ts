@@ -1,8 +1,9 @@
 import { noteGuid } from '../../feeds/guid.ts';
+import { escapeHtml } from '../html.ts';
 import { fileUrl, noteUrl, readPageUrl, rssUrl } from '../urls.ts';
 import { element, emptyElement, group } from '../xml.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
-import { noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
+import { noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
 
 /** Minutes for which a reader may keep the feed before it asks again. An unchanged feed costs a 304. */
 const TIME_TO_LIVE = 5;
@@ -59,7 +60,8 @@ function item(note: ViewNote, document: FeedDocument): string {
     element('pubDate', rfc822(note.createdAt)),
     ...tags.map((tag) => element('category', tag)),
     sender && feed.showSender ? element('dc:creator', sender) : undefined,
-    element('description', noteText(note, document)),
+    // Readers take it for HTML, so what it shows is escaped as HTML, too.
+    element('description', escapeHtml(noteExcerpt(note))),
     element('content:encoded', noteHtml(note, document)),
     note.content === undefined ? enclosure(note, document) : undefined,
   ]);

@@ -35,7 +35,7 @@ t.test('the whole document', async (t) => {
           id: `urn:uuid:${UUID.slice(0, -2)}01`,
           url: `${page}/${id}`,
           title: 'Title',
-          content_html: `<h1>Title</h1>\n<p>Text with <img alt="alt" src="${page}/x.png" /></p>\n`,
+          content_html: `<h1>Title</h1>\n<p>Text with <img src="${page}/x.png" alt="alt" /></p>\n`,
           content_text: `# Title\n\nText with ![alt](${page}/x.png)`,
           date_published: '2026-01-02T03:04:05.678Z',
           authors: [{ name: 'Ada' }],

@@ -1,13 +1,16 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { escapedText } from '../../src/read/html.ts';
-import renderMarkdown from '../../workers/render-markdown.ts';
+import { renderNote } from '../../src/read/note-html.ts';
 import { HOSTILE_NOTES, hostileText } from '../support/hostile-notes.ts';
+import { markdownTexts } from '../support/markdown-texts.ts';
+import { sanitized } from '../support/sanitizer.ts';
 import { plainText, violations } from '../support/strict-html.ts';
 
 const base = 'https://notes.example/r/abc/';
 const bytes = (text: string) => new TextEncoder().encode(text);
-const render = (text: string) => renderMarkdown({ markdown: bytes(text), base }).trim();
+const rendered = (text: string) => renderNote(bytes(text), base);
+const render = (text: string) => rendered(text).html.trim();
 
 t.test('the usual markdown', async (t) => {
   const cases: Record<string, string> = {
@@ -71,10 +74,10 @@ t.test('a link that may not be one keeps its text', async (t) => {
 t.test('what would grow or nest without end is shown as its text', async (t) => {
   for (const name of ['wideTable', 'longAddress', 'deepQuotes', 'deepLists']) {
     const note = bytes(HOSTILE_NOTES[name]!);
-    t.ok(renderMarkdown({ markdown: note, base }) === escapedText(note), name);
+    t.ok(renderNote(note, base).html === escapedText(note), name);
   }
   const manyRelative = bytes('[](a) '.repeat(16_000));
-  t.ok(renderMarkdown({ markdown: manyRelative, base }) === escapedText(manyRelative), 'many relative links');
+  t.ok(renderNote(manyRelative, base).html === escapedText(manyRelative), 'many relative links');
   t.match(render(`${'>'.repeat(50)}a`), '<blockquote>');
 });
 
@@ -97,11 +100,14 @@ t.test('hostile notes leave nothing but what is allowed', async (t) => {
   }
 });
 
-t.test('so does any text', async () => {
+t.test('so does any text, and a sanitizer finds nothing to change', async () => {
   fc.assert(
-    fc.property(hostileText(), (text) => {
-      const wrong = violations(render(text));
+    fc.property(fc.oneof(hostileText(), markdownTexts), (text) => {
+      const html = renderNote(bytes(text), base).html;
+      const wrong = violations(html.trim());
       if (wrong.length > 0) throw new Error(wrong.join('\n'));
+      const clean = sanitized(html);
+      if (clean !== html) throw new Error(`${html}\nsanitized is\n${clean}`);
     }),
     { numRuns: 3000 },
   );
@@ -110,10 +116,39 @@ t.test('so does any text', async () => {
 t.test('and any bytes', async () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (markdown) => {
-      return violations(renderMarkdown({ markdown, base })).length === 0;
+      return violations(renderNote(markdown, base).html.trim()).length === 0;
     }),
     { numRuns: 500 },
   );
+});
+
+t.test('character references are what they stand for, in code they are text', async (t) => {
+  t.equal(
+    render('&copy; &#65; &#x1F600; &lt;b&gt; &unknown; &amp;amp;'),
+    '<p>© A 😀 &lt;b&gt; &amp;unknown; &amp;amp;</p>',
+  );
+  t.equal(render('`&copy;` \\&copy;'), '<p><code>&amp;copy;</code> &amp;copy;</p>');
+  t.equal(render('[a](x&period;y "&quot;")'), `<p><a href="${base}x.y" title="&quot;">a</a></p>`);
+  t.equal(
+    render('![*a* & &copy; `&copy;`](/b)'),
+    '<p><img src="https://notes.example/b" alt="a &amp; © &amp;copy;" /></p>',
+  );
+});
+
+t.test('the excerpt is the text without marks on one line', async (t) => {
+  const cases: Record<string, string> = {
+    '# A *title*\n\n- one\n- [two](x "t")\n\n> three\\\nfour': 'A title one two three four',
+    'a ![cat](x.png) b': 'a cat b',
+    '|a|b|\n|-|-|\n|1|2|': 'a b 1 2',
+    '```\nlet x;\n```': 'let x;',
+    '<script>alert(1)</script>': '<script>alert(1)</script>',
+    '&lt;b&gt; \\* &copy;': '<b> * ©',
+    'a\0b\ufffe': 'ab',
+  };
+  for (const [markdown, excerpt] of Object.entries(cases)) t.equal(rendered(markdown).excerpt, excerpt);
+  t.equal(rendered('word '.repeat(200)).excerpt, `${'word '.repeat(99)}word…`);
+  t.equal(rendered('x'.repeat(600)).excerpt, `${'x'.repeat(499)}…`);
+  t.match(renderNote(bytes(HOSTILE_NOTES.deepQuotes!), base).excerpt, /^>+a$/, 'not rendered');
 });
 
 t.test('a note that is not rendered shows all its text', async (t) => {
