@@ -96,6 +96,20 @@ t.test('every text is in the lists and in JSON Feed as it was posted', async (t)
   t.strictSame(items.map(({ title }: { title: string }) => title).sort(), [...titles].sort());
 });
 
+t.test('a description shows its text to whoever reads it as HTML', async (t) => {
+  const shown = '&amp;lt;script&amp;gt;alert(1)&amp;lt;/script&amp;gt; &amp;lt;SCRIPT';
+  t.match((await exactly(readUrl)).text, `<description>${shown}`);
+});
+
+t.test('a picture is absolute in the markdown wherever it is in the HTML', async (t) => {
+  const { json } = await post(`${url}/pictures`, '- item\n\n    ![x](cat.png)\n\n`![x](cat.png)`\n');
+  const [item] = (await ask(json.read_url.replace('feed.xml', 'feed.json'))).json.items;
+  const folder = json.read_url.replace('feed.xml', '');
+  t.equal(item.content_text, `- item\n\n    ![x](${folder}cat.png)\n\n\`![x](cat.png)\`\n`);
+  t.match(item.content_html, `<img src="${folder}cat.png" alt="x" />`);
+  t.equal(item.title, 'item');
+});
+
 t.test('xmllint finds it well-formed', { skip: missing('xmllint') }, async (t) => {
   // xmllint itself speaks HTTP/1.0 only, which the front end does not.
   const file = join(await tempDir(t), 'feed.xml');
