@@ -246,7 +246,7 @@ t.test('the folder of a feed that cannot be read', async (t) => {
   t.ok(await eventually(isTold), 'the log says why');
 
   await chmod(folder, 0o755);
-  t.ok(await eventually(async () => (await listOf(service)).status === 200), 'it is there again');
+  t.ok(await eventually(async () => (await recordOf(service)).status === 200), 'it is there again');
   t.same(await contentsOf(service), ['first']);
   t.equal((await postTo(service)).status, 201);
   isWellBehaved(t, service);

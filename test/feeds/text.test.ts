@@ -88,7 +88,7 @@ const PICTURE_NAMES: [text: string, name: string][] = [
   [`${'a'.repeat(199)}e\u0301`, 'a'.repeat(199)],
 ];
 for (const [text, name] of PICTURE_NAMES)
-  t.test(`the name of a picture: ${JSON.stringify(text.slice(0, 30))}`, async (t) => {
+  t.test(`the name of a picture: ${encodeURIComponent(text.slice(0, 30))}`, async (t) => {
     t.equal(pictureName(text), name);
   });
 

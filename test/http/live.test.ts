@@ -135,8 +135,8 @@ t.test('a stop ends streams at once, also one that was about to begin', async (t
   await reader.has('start');
   await delay(100);
   await Promise.all([live.server.stop(), late.server.stop()]);
-  t.ok(reader.text.endsWith('\r\n0\r\n\r\n'));
   await Promise.all([reader.connection.closed, waiting.connection.closed]);
+  t.ok(reader.text.endsWith('\r\n0\r\n\r\n'));
   t.ok(waiting.text.endsWith('\r\n0\r\n\r\n'));
   t.equal(live.closed + late.closed, 2);
 });

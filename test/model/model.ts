@@ -96,7 +96,7 @@ export function shown(note: ModelNote): Record<string, unknown> {
     type: MEDIA[type],
     file: fileOf(note),
     size: bytes.length,
-    title: meta.title || (type === 'md' ? headingOf(text) : meta.alt),
+    title: meta.title || (type === 'md' ? headingOf(text) : meta.alt || meta.name),
     ...(type === 'md' && { content: text }),
     ...(meta.alt !== '' && { alt: meta.alt }),
     ...(meta.name !== '' && { name: meta.name }),

@@ -62,7 +62,7 @@ for (const { kind, feed, at } of PATHS) {
     const { notes } = (await client.list()).json;
     t.match(notes, [
       { id: second.id, alt: 'Two', title: 'Two', name: '2.png', tags: ['c'] },
-      { id: first.id, title: '', name: '1.png', tags: ['c'] },
+      { id: first.id, title: '1.png', name: '1.png', tags: ['c'] },
       { id, title: 'Title', tags: ['a', 'b'] },
     ]);
     t.ok((await ask(readUrl)).text.includes(`length="64" type="image/png"`), 'readers see the pictures');

@@ -61,7 +61,7 @@ t.test('a database of a newer version, or of something else, is refused and left
   await t.rejects(open(join(dir, 'text')), { message: /cannot be opened \(SQLITE_NOTADB\)\.$/ });
   await t.rejects(open(join(dir, 'no such folder', 'x.db')), {
     message:
-      /^The database file \(SERVICE_DATABASE_URL\) cannot be used by user \d+ \(ENOENT: no such folder\)\.$/,
+      /^The database file \/.* \(SERVICE_DATABASE_URL\) cannot be used by user \d+ \(ENOENT: no such folder\)\.$/,
   });
   const reopened = new Database(databaseIn(dir), { readonly: true });
   t.equal(reopened.pragma('user_version', { simple: true }), 999);
