@@ -83,7 +83,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     maxImageBytes: config.maxImageBytes,
     metrics,
     serviceTitle: config.title,
-    isLocked: config.password !== undefined,
+    isLocked: access.isLocked,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });

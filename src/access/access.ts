@@ -152,9 +152,9 @@ export class Access {
     await this.#settle(caller, isRight, 'That is not the password of this feed.');
   }
 
-  /** Whether the caller may see the pages: on a locked instance they lead to the login page otherwise. */
-  isOpen(): boolean {
-    return this.#expected === undefined;
+  /** The instance has a password. */
+  get isLocked(): boolean {
+    return this.#expected !== undefined;
   }
 
   /**

@@ -21,8 +21,8 @@ export class PasswordRenewal {
   }
 
   /**
-   * Stores a feed's password in the form of today if it is in another one and this is the right password. True when
-   * the feed in hand may be out of date then, and a change that was allowed for it would find no feed: look it up and
+   * Stores a feed's password as argon2id if it is stored in another form and this is the right password. Returns true if
+   * the caller's feed may be out of date afterwards: a change allowed for it would find no feed, so look the feed up and
    * check the password again.
    *
    * Where storing fails, the form stays until the next start: a request that has the feed as it was may take long.

@@ -25,7 +25,7 @@ function handlerOf(operation: DescribedOperation, access: Access): Operation['ha
     case 'public':
       return (exchange) => operation.handle(exchange);
     case 'page':
-      return (exchange) => (access.isOpen() ? operation.handle(exchange) : toLogin(exchange));
+      return (exchange) => (!access.isLocked ? operation.handle(exchange) : toLogin(exchange));
     case 'metrics':
       return (exchange) => {
         access.metrics(callerOf(exchange));
@@ -59,7 +59,7 @@ function admittedBy(exchange: Exchange) {
   return { caller: callerOf(exchange), base: exchange.base };
 }
 
-/** Who sends a request. */
+/** Who sends a request. A header is read when it is asked for: one that is not UTF-8 must not be refused before that. */
 export function callerOf(exchange: Exchange): Caller {
   return {
     client: exchange.client,
@@ -67,8 +67,12 @@ export function callerOf(exchange: Exchange): Caller {
       return exchange.requestId;
     },
     // RFC 6750 §2.1; undefined for any other scheme.
-    bearer: /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1],
-    feedPassword: exchange.header('x-feed-password'),
+    get bearer() {
+      return /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1];
+    },
+    get feedPassword() {
+      return exchange.header('x-feed-password');
+    },
     sender: undefined,
     get isAborted() {
       return exchange.isAborted;
