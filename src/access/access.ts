@@ -13,7 +13,7 @@ export interface Caller {
   readonly client: string;
   /** The id of the request in the log. */
   readonly requestId: string;
-  /** The Bearer token: the instance password, or a token of its own. */
+  /** The Bearer token: the instance password, or the token for the metrics. */
   readonly bearer: string | undefined;
   /** The feed's password, not checked for its form. */
   readonly feedPassword: string | undefined;

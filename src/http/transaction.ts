@@ -262,7 +262,7 @@ export class Transaction {
     this.#over();
   }
 
-  /** The stream goes on alone: nothing of the request is kept for hours. */
+  /** The stream stays open for hours, so it keeps nothing of the request. */
   #open(body: LiveBody): void {
     const { requestId, upload } = this.#exchange;
     upload?.release();

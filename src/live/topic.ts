@@ -5,7 +5,7 @@ import type { Listener } from './listener.ts';
 /** So many listeners are told in one turn of the event loop. */
 const TOLD_AT_ONCE = 250;
 
-/** A version, and the event that tells it, made once for all. */
+/** A version and its event, encoded once for all listeners. */
 interface Told {
   readonly version: string;
   readonly event: Uint8Array;

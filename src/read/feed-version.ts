@@ -3,7 +3,7 @@ import type { Feed } from '../storage/storage.ts';
 /** The version of whatever has no notes, for those who must not find out whether it exists. */
 const NONE = '0';
 
-/** The version of a feed for those who know its name: opaque, the same in every container, another after every change. */
+/** Version of a feed for its owner: opaque, the same in every container, different after every change. */
 export function feedVersion(feed: Pick<Feed, 'version'> | undefined): string {
   return feed?.version ?? NONE;
 }

@@ -183,7 +183,7 @@ class NoteHtml {
   }
 }
 
-/** The text of tokens without their marks. */
+/** Plain text of tokens: what they show, without markup. */
 function textOf(tokens: readonly Token[]): string {
   let text = '';
   for (const token of tokens as readonly MarkedToken[]) {

@@ -177,7 +177,7 @@ t.test('a look-up that began before a stream was opened says nothing to it', asy
   const { storage, named } = setUp();
   named(storage.record);
   const looked = storage.waiting.length;
-  // It was let in by a password that is newer than what the look-up that runs will find.
+  // The running look-up may return an older password than the one that let this listener in.
   const stream = named({ ...storage.record, passwordHash: 'new' });
   t.equal(storage.waiting.length, looked);
   await storage.answer();

@@ -12,7 +12,7 @@ const LATER = 1e9;
 /** A pool whose tasks end when the test says so. */
 class HeldPool {
   readonly tasks: (UnrenderedFeed & {
-    /** Ends with the notes that were to be rendered, as this HTML. */
+    /** Resolves the task with this HTML for each note that was to be rendered. */
     render: (...html: string[]) => void;
     reject: (cause: unknown) => void;
   })[] = [];
