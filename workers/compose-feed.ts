@@ -1,7 +1,7 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { filesUrl } from '../src/feeds/urls.ts';
 import { renderNote } from '../src/read/note-html.ts';
 import type { Rendered } from '../src/read/unrendered.ts';
-import { filesUrl } from '../src/read/urls.ts';
 import { type Composed, compose, type FeedTask } from '../src/read/views/compose.ts';
 
 /** A feed some of whose notes are not rendered yet. */

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ComposedFeed, UnrenderedFeed } from '../../workers/compose-feed.ts';
+import { filesUrl } from '../feeds/urls.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { type Rendered, unrendered } from './unrendered.ts';
-import { filesUrl } from './urls.ts';
 import { type Composed, type FeedTask, sendable } from './views/compose.ts';
 import type { FeedDocument, ViewNote } from './views/document.ts';
 

@@ -1,6 +1,6 @@
 import type { FeedName } from '../../feeds/names.ts';
+import { fileUrl, rssUrl } from '../../feeds/urls.ts';
 import type { Feed } from '../../storage/storage.ts';
-import { fileUrl, rssUrl } from '../urls.ts';
 
 /** The feed record of docs/specification.md, "Feed". */
 export interface FeedJson {

@@ -1,5 +1,5 @@
 import { noteGuid } from '../../feeds/guid.ts';
-import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../urls.ts';
+import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../../feeds/urls.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
 

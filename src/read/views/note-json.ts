@@ -1,8 +1,8 @@
 import { type FeedName, type NoteFile, type NoteId, noteFile } from '../../feeds/names.ts';
 import { mediaType } from '../../feeds/note-types.ts';
+import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
 import type { Note } from '../../storage/storage.ts';
 import { exactText } from '../text.ts';
-import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../urls.ts';
 import type { ReadPlace, ViewFeed } from './document.ts';
 import { noteTitle } from './shown-note.ts';
 

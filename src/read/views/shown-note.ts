@@ -1,10 +1,10 @@
 import { noteFile } from '../../feeds/names.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { cutTitle, markdownTitle } from '../../feeds/title.ts';
+import { fileUrl } from '../../feeds/urls.ts';
 import type { Note } from '../../storage/storage.ts';
 import { escapeHtml } from '../html.ts';
 import { exactText } from '../text.ts';
-import { fileUrl } from '../urls.ts';
 import type { ReadPlace, ViewNote } from './document.ts';
 
 /** The title of a note in JSON, pages and feeds (contract §3 "Title of a note"); empty when it has none. */

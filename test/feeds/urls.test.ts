@@ -9,7 +9,7 @@ import {
   noteUrlByName,
   readPageUrl,
   rssUrl,
-} from '../../src/read/urls.ts';
+} from '../../src/feeds/urls.ts';
 
 const base = 'https://notes.example';
 const name = 'my-feed' as FeedName;

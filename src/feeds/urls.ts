@@ -1,4 +1,4 @@
-import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import type { FeedName, NoteFile, NoteId, ReadId } from './names.ts';
 
 /**
  * The absolute addresses of contract §4 and §6. `base` is the service's own address without a slash at its
