@@ -29,6 +29,8 @@ import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { requestLog } from './telemetry/request-log.ts';
+import { Assets } from './web/assets.ts';
+import { siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 /** Rendered HTML gets this part of the read cache's size on top of it. */
@@ -73,6 +75,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
   const writing = { ...config, storage, preparation, record };
   const cache = new ReadCache(config.cacheBytes);
+  const assets = new Assets();
+  const site = siteOf(config, assets.paths);
   const table = operations({
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
@@ -82,8 +86,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     limits: feedLimits(config),
     maxImageBytes: config.maxImageBytes,
     metrics,
-    serviceTitle: config.title,
-    isLocked: access.isLocked,
+    site,
+    assets,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });
@@ -96,7 +100,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),
-    operations: table.map((operation) => admitting(operation, access)),
+    operations: table.map((operation) => admitting(operation, access, site)),
   });
   checkHeaderValues(log);
   const bodyBytes = () => server.bodyBytes;

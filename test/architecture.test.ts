@@ -15,9 +15,9 @@ const ALLOWED: Record<string, readonly string[]> = {
   commands: ['cannot-be-used.ts', 'config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
   storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
-  read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
+  read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
   live: ['feeds', 'http', 'read', 'refusals.ts'],
-  web: ['http', 'read', 'feeds'],
+  web: ['http', 'feeds'],
   routes: [
     'access',
     'config.ts',

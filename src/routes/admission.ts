@@ -4,10 +4,11 @@ import type { Exchange, Operation } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
+import type { Site } from '../web/site.ts';
 import type { DescribedOperation } from './operation.ts';
 
 /** The operation as the front end runs it: it lets in only who may, and renders refusals in its own way. */
-export function admitting(operation: DescribedOperation, access: Access): Operation {
+export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
   const { id, method, path, accepts, cors } = operation;
   return {
     id,
@@ -15,7 +16,9 @@ export function admitting(operation: DescribedOperation, access: Access): Operat
     path,
     ...(accepts && { accepts }),
     ...(cors && { cors }),
-    ...(operation.access === 'page' && { refuse: errorPage }),
+    ...(operation.access === 'page' && {
+      refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
+    }),
     handle: handlerOf(operation, access),
   };
 }

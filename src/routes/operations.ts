@@ -4,6 +4,8 @@ import type { Posting } from '../ingest/post.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
+import type { Assets } from '../web/assets.ts';
+import type { Site } from '../web/site.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
 import type { MetricsSource } from './metrics-operation.ts';
@@ -11,6 +13,7 @@ import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
+import { pageOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 
@@ -25,9 +28,8 @@ export interface OperationParts {
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
-  readonly serviceTitle: string;
-  /** The instance has a password. */
-  readonly isLocked: boolean;
+  readonly site: Site;
+  readonly assets: Assets;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
   /** What Prometheus may ask for; undefined where metrics are off. */
@@ -40,6 +42,7 @@ export interface OperationParts {
 export function operations(parts: OperationParts): DescribedOperation[] {
   const table = [
     ...serviceOperations(parts),
+    ...pageOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),

@@ -1,26 +1,74 @@
 import { NOSNIFF } from '../http/answer.ts';
-import { escapeHtml } from '../read/html.ts';
+import { type Child, type Html, html } from './html.ts';
+import type { LegalPage, Site } from './site.ts';
 
-/** The header fields of every page. */
+/**
+ * The header fields of every page. Pages load nothing from elsewhere but the pictures that a note shows, and a form of
+ * theirs goes nowhere else. A Referer names this instance at most: the path of a page may hold a feed's name.
+ */
 export const PAGE_FIELDS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy':
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'same-origin',
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src * data: blob:; connect-src 'self'; " +
+    "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'strict-origin',
   'X-Frame-Options': 'DENY',
   ...NOSNIFF,
 };
 
-/** A whole page. `content` is HTML. */
-export function page(title: string, content: string): Buffer {
-  const shown = escapeHtml(title);
-  return Buffer.from(`<!doctype html>
+const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
+  imprint: 'Imprint',
+  privacy: 'Privacy',
+  terms: 'Terms',
+};
+
+/** One page, inside what all pages have in common. */
+export interface Page {
+  readonly title: string;
+  /** What `<head>` holds beside title, style and icons. */
+  readonly head?: Child;
+  /** What stands in the header beside the instance's title. */
+  readonly navigation?: Child;
+  readonly main: Html;
+  /** Search engines may list it. */
+  readonly isListed?: boolean;
+}
+
+/** The whole document of a page, UTF-8. */
+export function page(site: Site, { title, head, navigation, main, isListed = false }: Page): Buffer {
+  const { assets } = site;
+  const shown = title === site.title ? title : `${title} · ${site.title}`;
+  return Buffer.from(
+    String(html`<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${!isListed && html`<meta name="robots" content="noindex">`}
 <title>${shown}</title>
-<h1>${shown}</h1>
-${content}
+<link rel="stylesheet" href="${assets.style}">
+<link rel="icon" href="${assets.icon}" type="image/svg+xml">
+${head}
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header class="site">
+<a class="brand" href="/">${site.title}</a>
+${navigation}
+</header>
+<main id="main" tabindex="-1">
+${main}
+</main>
+${footer(site)}
+</body>
 </html>
-`);
+`),
+  );
+}
+
+function footer({ legalPages }: Site): Child {
+  if (legalPages.length === 0) return undefined;
+  const links = legalPages.map((name) => html`<a href="/${name}">${LEGAL_TITLES[name]}</a>\n`);
+  return html`<footer class="site"><nav aria-label="About this instance">${links}</nav></footer>`;
 }

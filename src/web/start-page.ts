@@ -1,25 +1,26 @@
-import { createHash } from 'node:crypto';
-import { Representation } from '../http/representation.ts';
-import { PAGE_FIELDS, page } from './page.ts';
+import { html } from './html.ts';
+import { page } from './page.ts';
+import type { Site } from './site.ts';
 
-const START = `<p>Post a note to a feed of your own. Its name is the key to write to it, so choose one that nobody guesses:</p>
-<pre>curl --data-binary @note.md -H 'Content-Type: text/markdown' THIS-ADDRESS/my-secret-feed</pre>
-<p>The answer holds the <code>read_url</code>: an RSS feed for everybody else.</p>`;
-const LOGIN = `<p>This instance has a password. Send it with each request:</p>
-<pre>curl --data-binary @note.md -H 'Content-Type: text/markdown' -H 'Authorization: Bearer PASSWORD' THIS-ADDRESS/my-secret-feed</pre>
-<p>Read links need no password.</p>`;
-
-/** The page at `/`: what this is, and how to post a first note. */
-export function startPage(title: string): Representation {
-  return representation(page(title, START));
+/** The page at `/`: what this is, and how to post a first note. `base` is the instance's address. */
+export function startPage(site: Site, base: string): Buffer {
+  return page(site, {
+    title: site.title,
+    isListed: true,
+    main: html`<h1>${site.title}</h1>
+<p>Post a note to a feed of your own. Its name is the key to write to it, so choose one that nobody guesses:</p>
+<pre><code>curl --data-binary @note.md -H 'Content-Type: text/markdown' ${base}/my-secret-feed</code></pre>
+<p>The answer holds the <code>read_url</code>: an RSS feed for everybody else.</p>`,
+  });
 }
 
 /** The page at `/login` of a locked instance. */
-export function loginPage(title: string): Representation {
-  return representation(page(title, LOGIN));
-}
-
-function representation(body: Buffer): Representation {
-  const etag = createHash('sha256').update(body).digest('base64url');
-  return new Representation({ body, etag, fields: { ...PAGE_FIELDS, 'Cache-Control': 'no-cache' } });
+export function loginPage(site: Site, base: string): Buffer {
+  return page(site, {
+    title: 'Log in',
+    main: html`<h1>Log in</h1>
+<p>This instance has a password. Send it with each request:</p>
+<pre><code>curl --data-binary @note.md -H 'Content-Type: text/markdown' -H 'Authorization: Bearer PASSWORD' ${base}/my-secret-feed</code></pre>
+<p>Read links need no password.</p>`,
+  });
 }

@@ -53,7 +53,7 @@ type Field = readonly [name: string, value: string];
  * The table itself, without anything behind it: what is added to it is fuzzed too. But for event streams: an answer that
  * does not end is none that a connection has a next request after.
  */
-export const TABLE = operations({ serviceTitle: 'Fuzz' } as OperationParts).filter(
+export const TABLE = operations({ publicUrl: undefined } as OperationParts).filter(
   ({ id }) => !id.endsWith('Events'),
 );
 

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import { NOSNIFF } from '../http/answer.ts';
+import { Representation } from '../http/representation.ts';
+
+const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
+
+const TYPES = {
+  css: 'text/css; charset=utf-8',
+  ts: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+} as const;
+
+/** What pages load, by the names that templates use. Scripts are TypeScript, stripped of its types at the start. */
+const FILES = {
+  style: 'style.css',
+  icon: 'icon.svg',
+} as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
+
+export type AssetName = keyof typeof FILES;
+
+/** The files that pages load, under names that change with their content, so that browsers keep them for good. */
+export class Assets {
+  /** The path of each. */
+  readonly paths: Readonly<Record<AssetName, string>>;
+  readonly #byFile = new Map<string, Representation>();
+
+  constructor() {
+    const paths = Object.entries(FILES).map(([name, file]) => [name, this.#add(file)]);
+    this.paths = Object.fromEntries(paths);
+  }
+
+  /** The asset of that file name, such as `style-1a2b3c.css`. */
+  get(file: string): Representation | undefined {
+    return this.#byFile.get(file);
+  }
+
+  #add(file: string): string {
+    const [name, extension] = file.split('.') as [string, keyof typeof TYPES];
+    const source = readFileSync(new URL(`assets/${file}`, import.meta.url));
+    const body = extension === 'ts' ? Buffer.from(stripTypeScriptTypes(source.toString())) : source;
+    const etag = createHash('sha256').update(body).digest('base64url');
+    const hashed = `${name}-${etag.slice(0, 10)}.${extension === 'ts' ? 'js' : extension}`;
+    const fields = {
+      'Content-Type': TYPES[extension],
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      ...NOSNIFF,
+    };
+    const compress = (bytes: Uint8Array, coding: 'gzip' | 'br') => COMPRESS[coding](bytes);
+    this.#byFile.set(hashed, new Representation({ body, etag, fields, compress }));
+    return `/static/${hashed}`;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Config } from '../config.ts';
+import type { AssetName } from './assets.ts';
+
+/** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
+export interface Site {
+  readonly title: string;
+  /** Zone of the times shown, by its IANA name. */
+  readonly timeZone: string;
+  /** The legal pages that the instance has, by their addresses. */
+  readonly legalPages: readonly LegalPage[];
+  /** Where readers report a note: a URL with `{read_id}`, `{note_id}`, `{file}`. */
+  readonly reportUrl: string | undefined;
+  /** Somebody has to log in. */
+  readonly isLocked: boolean;
+  /** Pictures may be posted. */
+  readonly takesPictures: boolean;
+  /** Largest picture, bytes. */
+  readonly maxImageBytes: number;
+  /** A picture larger than this is shrunk in the browser, bytes. */
+  readonly shrinkImageBytes: number;
+  /** Read ids may be chosen. */
+  readonly allowsCustomIds: boolean;
+  /** The address of each asset, with a hash of its content in it. */
+  readonly assets: Readonly<Record<AssetName, string>>;
+}
+
+/** The pages that the law may ask for. */
+export const LEGAL_PAGES = ['imprint', 'privacy', 'terms'] as const;
+export type LegalPage = (typeof LEGAL_PAGES)[number];
+
+/** What the settings say of pages. */
+export function siteOf(config: Config, assets: Site['assets']): Site {
+  return {
+    title: config.title,
+    timeZone: config.timeZone,
+    legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
+    reportUrl: config.reportUrl,
+    isLocked: config.password !== undefined,
+    takesPictures: config.imageUploads,
+    maxImageBytes: config.maxImageBytes,
+    shrinkImageBytes: config.shrinkImageBytes,
+    allowsCustomIds: config.allowCustomIds,
+    assets,
+  };
+}
