@@ -38,9 +38,13 @@ export class ServerProcess {
   }
 
   /** Starts the service with a data folder of its own; as root it stays root, so that every folder will do. */
-  static startService(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  static startService(
+    dataDir: string,
+    env: Record<string, string> = {},
+    main = program('../src/main.cjs'),
+  ): Promise<ServerProcess> {
     const own = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', PUID: '0', SERVICE_RATE_LIMIT: '0' };
-    return ServerProcess.start([program('../src/main.cjs')], { ...own, ...env });
+    return ServerProcess.start([main], { ...own, ...env });
   }
 
   /** Starts the bare server, whose files are in a folder `bare` that is made in `dir`. */
