@@ -8,12 +8,16 @@ const WORKERS = new URL('../workers/', import.meta.url).href;
 const LIMITED_TASK = fileOf('limited-task');
 /** What a thread's JavaScript values may take; a task that needs more fails, and only its thread with it. */
 const HEAP_LIMIT_MB = 256;
+/** A thread takes 10 to 25 MB, so one that has had no task for so long ends, in ms. */
+const IDLE_MS = 30_000;
 
 export interface WorkerPoolOptions {
-  /** Threads, all started with the first task: a pool that nobody needs takes no memory. */
+  /** Threads at most; one starts when a task finds none idle. */
   readonly threads: number;
   /** Tasks that may wait for a thread; one more is refused with `busy`. */
   readonly maxQueue: number;
+  /** After so many ms without a task a thread ends. */
+  readonly idleMs?: number;
   /**
    * How nice its threads become with their first task that has a limit. Until then they are as nice as all in the
    * background, for one that takes the place of an ended one is waited for.
@@ -52,6 +56,7 @@ export function ranOutOfMemory(error: unknown): boolean {
 export class WorkerPool {
   readonly #threads: number;
   readonly #maxQueue: number;
+  readonly #idleMs: number;
   readonly #nice: number;
   readonly #observe: WorkerPoolOptions['observe'];
   #piscina: Piscina | undefined;
@@ -61,9 +66,10 @@ export class WorkerPool {
   readonly #waiting: (() => void)[] = [];
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor({ threads, maxQueue, nice = BACKGROUND_NICE, observe }: WorkerPoolOptions) {
+  constructor({ threads, maxQueue, idleMs = IDLE_MS, nice = BACKGROUND_NICE, observe }: WorkerPoolOptions) {
     this.#threads = threads;
     this.#maxQueue = maxQueue;
+    this.#idleMs = idleMs;
     this.#nice = nice;
     this.#observe = observe;
   }
@@ -111,9 +117,11 @@ export class WorkerPool {
 
   #start(): Piscina {
     const piscina = new Piscina({
-      // Below this number Piscina would not replace a dead thread while tasks wait.
-      minThreads: this.#threads,
+      // Piscina starts a thread for a task that finds none, and gets no more tasks than it may have threads: so none
+      // waits for a thread that has died.
+      minThreads: 0,
       maxThreads: this.#threads,
+      idleTimeout: this.#idleMs,
       niceIncrement: BACKGROUND_NICE,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
       recordTiming: false,

@@ -1,9 +1,11 @@
+import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { BACKGROUND_NICE } from '../src/background.ts';
 import type { TaskLimit } from '../src/task-limit.ts';
 import { TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
 import type { PoolTask } from './fixtures/pool-work.ts';
 import { LOADING_MS } from './fixtures/slow-to-load.ts';
+import { eventually } from './support/eventually.ts';
 
 const WORK = new URL('fixtures/pool-work.ts', import.meta.url);
 const BUSY = { name: 'Refusal', code: 'busy', headers: { 'retry-after': '1' } };
@@ -39,18 +41,46 @@ t.test('a task gives what the function returns, or fails with what it throws', a
   t.equal(await echo('still here'), 'still here');
 });
 
-t.test('all threads start with the first task', async (t) => {
+t.test('a thread starts with a task that finds none, and ends when it has had none for long', async (t) => {
+  const threads = new Set<Worker>();
   let started = 0;
-  const count = () => {
+  const count = (worker: Worker) => {
     started += 1;
+    threads.add(worker.once('exit', () => threads.delete(worker)));
   };
   process.on('worker', count);
   t.teardown(() => process.off('worker', count));
-  const { echo } = createPool(t, { threads: 2 });
+  const { run, echo } = createPool(t, { threads: 3, idleMs: 300 });
   await new Promise(setImmediate);
   t.equal(started, 0);
-  await echo('hello');
+  for (let i = 0; i < 3; i++) await echo('one after the other');
+  t.equal(started, 1);
+  const holders = [createHolder(), createHolder()];
+  const held = holders.map(({ task }) => run(task));
+  await Promise.all(holders.map(({ taken }) => taken()));
   t.equal(started, 2);
+  for (const { letGo } of holders) letGo();
+  await Promise.all(held);
+  t.ok(await eventually(async () => threads.size === 0));
+  t.equal(await echo('again'), 'again');
+  t.equal(started, 3);
+});
+
+t.test('threads that die all at once are replaced for the tasks that wait', async (t) => {
+  const { run, echo } = createPool(t, { threads: 3, maxQueue: 100 });
+  const tasks = Array.from({ length: 60 }, (_, i) =>
+    i % 2 === 0
+      ? run({ kind: 'exit' }, i % 4 === 0 ? 60_000 : undefined).then(
+          () => 'alive',
+          () => 'died',
+        )
+      : echo('done'),
+  );
+  const ends = await Promise.all(tasks);
+  t.strictSame(
+    ends,
+    ends.map((_, i) => (i % 2 === 0 ? 'died' : 'done')),
+  );
 });
 
 t.test('work is found by its name', async (t) => {

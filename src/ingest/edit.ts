@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Caller } from '../access/access.ts';
 import { isNoteId, type NoteId } from '../feeds/names.ts';
 import { tagsOf } from '../feeds/tags.ts';
@@ -7,6 +6,7 @@ import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, FeedLimits, NewNote, Note, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
+import type { NoteChanges } from './json-bodies.ts';
 import type { Preparation } from './preparation.ts';
 import type { Submission } from './submission.ts';
 
@@ -22,15 +22,6 @@ export interface Replaced {
   /** The new pictures of a form, in order; undefined for a note that came alone. */
   readonly attachments: readonly NewNote[] | undefined;
 }
-
-/** What may be changed of a note beside its bytes; an empty text or array removes. */
-export const NOTE_CHANGES = z.object({
-  title: z.string().optional(),
-  alt: z.string().optional(),
-  tags: z.array(z.string()).optional(),
-});
-
-export type NoteChanges = z.infer<typeof NOTE_CHANGES>;
 
 /** The way in for changes to notes of a feed that the caller may write to. */
 export class Editing {

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
@@ -8,6 +7,7 @@ import { TITLE_LENGTH } from '../feeds/title.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
+import type { FeedChanges } from './json-bodies.ts';
 import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
 
 /** Longest description of a feed, in characters. */
@@ -18,17 +18,6 @@ export interface SettingsParts extends ReadIdRules {
   readonly passwords: Passwords;
   readonly record: RecordEvent;
 }
-
-/** What the owner of a feed sets; what may be left out stays as it is. */
-export const FEED_CHANGES = z.object({
-  title: z.string(),
-  description: z.string(),
-  show_sender: z.boolean().optional(),
-  image: z.string().optional(),
-  read_id: z.string().optional(),
-});
-
-export type FeedChanges = z.infer<typeof FEED_CHANGES>;
 
 /** The way in for changes to a feed that the caller may write to. */
 export class FeedSettingsWriter {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
 
 /** Largest JSON body, bytes. */
@@ -18,11 +19,16 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The JSON value a request brings, in the shape of `schema`; members it does not know are ignored.
+ * The JSON value a request brings, in the shape of that name; members it does not know are ignored.
  * @throws Refusal `too_large`; `invalid_body` with the first thing that is wrong
  */
-export async function jsonBody<T>(request: JsonRequest, schema: z.ZodType<T>): Promise<T> {
-  const result = schema.safeParse(parse(await request.body(MAX_JSON_BYTES)));
+export async function jsonBody<N extends keyof JsonBodies>(
+  request: JsonRequest,
+  name: N,
+): Promise<JsonBodies[N]> {
+  const value = parse(await request.body(MAX_JSON_BYTES));
+  const { JSON_BODIES } = await import('../ingest/json-bodies.ts');
+  const result = (JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>).safeParse(value);
   if (result.success) return result.data;
   throw new Refusal('invalid_body', `${sentenceOf(result.error.issues[0]!)}.`);
 }

@@ -1,12 +1,10 @@
 import { existing } from '../access/access.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
-import { FEED_CHANGES } from '../ingest/feed-settings.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import type { DescribedOperation } from './operation.ts';
 import { CHANGING, DONE, JSON_BODY, jsonAnswer, NAMED } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
-import { NEW_PASSWORD } from './schemas.ts';
 
 /** The feed record and its password. */
 export function feedOperations({ settings }: OperationParts): DescribedOperation[] {
@@ -39,7 +37,7 @@ export function feedOperations({ settings }: OperationParts): DescribedOperation
         refusals: [...CHANGING, ...JSON_BODY, 'taken'],
       },
       handle: async (exchange, { feed, base }) =>
-        json(200, feedJson(await settings.change(feed, await jsonBody(exchange, FEED_CHANGES)), base)),
+        json(200, feedJson(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base)),
     },
     {
       id: 'deleteFeed',
@@ -73,7 +71,7 @@ export function feedOperations({ settings }: OperationParts): DescribedOperation
         refusals: [...CHANGING, ...JSON_BODY, 'feed_exists'],
       },
       handle: async (exchange, { feed }) => {
-        const { password } = await jsonBody(exchange, NEW_PASSWORD);
+        const { password } = await jsonBody(exchange, 'NewPassword');
         await settings.changePassword(feed, password);
         return NO_CONTENT;
       },

@@ -1,7 +1,6 @@
 import { existing } from '../access/access.ts';
 import { ROUTE_NAMES } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
-import { NOTE_CHANGES } from '../ingest/edit.ts';
 import type { Posted } from '../ingest/post.ts';
 import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { jsonBody } from '../requests/json-body.ts';
@@ -48,7 +47,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const change: Admission = {
     access: 'writer',
     async handle(exchange, { feed, caller, base }) {
-      const changes = await jsonBody(exchange, NOTE_CHANGES);
+      const changes = await jsonBody(exchange, 'NoteChanges');
       const note = await editing.change(feed, exchange.parameters[1]!, changes, caller);
       return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
     },

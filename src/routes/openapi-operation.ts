@@ -3,7 +3,6 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
-import { openApiDocument } from './openapi.ts';
 import type { DescribedOperation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers } from './operation-docs.ts';
 
@@ -27,9 +26,17 @@ export function openApiOperation(
       answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
       refusals: [],
     },
-    handle: (exchange) => document.answer(exchange),
+    async handle(exchange) {
+      document ??= describe();
+      return (await document).answer(exchange);
+    },
   };
-  const document = representation(openApiDocument([...table, self], publicUrl));
+  let document: Promise<Representation> | undefined;
+  /** When somebody first asks, for what it takes is much memory: see `json-bodies.ts`. */
+  async function describe(): Promise<Representation> {
+    const { openApiDocument } = await import('./openapi.ts');
+    return representation(openApiDocument([...table, self], publicUrl));
+  }
   return self;
 }
 

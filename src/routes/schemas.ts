@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { MAX_FILES_PER_REQUEST } from '../config.ts';
 import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
-import { NOTE_CHANGES } from '../ingest/edit.ts';
-import { FEED_CHANGES } from '../ingest/feed-settings.ts';
+import { JSON_BODIES } from '../ingest/json-bodies.ts';
 import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
 
 const url = (text: string) => z.url().describe(text);
@@ -123,7 +122,7 @@ const jsonFeed = z.object({
   ),
 });
 
-const feedChanges = described(FEED_CHANGES, {
+const feedChanges = described(JSON_BODIES.FeedChanges, {
   title:
     'At most 100 characters in one line, without control and text-direction characters; empty clears it.',
   description: 'At most 500 characters, as the title.',
@@ -134,15 +133,10 @@ const feedChanges = described(FEED_CHANGES, {
     'is. The old read link ends.',
 });
 
-const noteChanges = described(NOTE_CHANGES, {
+const noteChanges = described(JSON_BODIES.NoteChanges, {
   title: 'At most 100 characters in one line; empty removes it.',
   alt: 'Alternative text of a picture, at most 500 characters in one line; empty removes it.',
   tags: 'The tags, as in X-Note-Tags; an empty array removes them.',
-});
-
-/** The body of `PUT /api/v1/feeds/{feed}/password`. */
-export const NEW_PASSWORD = z.object({
-  password: text('1 to 256 printable ASCII characters, no space at either end.'),
 });
 
 const error = z.object({
@@ -166,7 +160,7 @@ const SCHEMAS = {
   JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
   FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
   NoteChanges: [noteChanges, 'What to change of a note: at least one of them.'],
-  NewPassword: [NEW_PASSWORD, 'The password a feed is to have from now on.'],
+  NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
   Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
   Error: [error, 'Why a request was refused.'],

@@ -5,11 +5,7 @@ import { makeDataFolder, modeReadByOthers } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
-import { openFiles } from './files/files.ts';
-import { loadSecret } from './files/secret.ts';
-import { openPostgres } from './postgres/postgres.ts';
 import { databasePath } from './sqlite/database-path.ts';
-import { openSqlite } from './sqlite/sqlite.ts';
 import type { Storage } from './storage.ts';
 
 type StorageSettings = Pick<Config, 'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds'>;
@@ -23,7 +19,7 @@ export interface OpenedStorage {
 }
 
 /**
- * Opens the storage that the settings name: the only place that knows which there are. Makes
+ * Opens the storage that the settings name, and loads only its code: the only place that knows which there are. Makes
  * DATA_DIR where notes are kept in files. Throws an error with a sentence for the operator when it cannot be opened.
  */
 export async function openStorage(
@@ -35,6 +31,8 @@ export async function openStorage(
   const parts = { owner, maxFeeds, log, commits };
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
+    const { openFiles } = await import('./files/files.ts');
+    const { loadSecret } = await import('./files/secret.ts');
     return inDataDir(dataDir, async () => {
       warnOfReaders(dataDir, log);
       const ownSecret = secret ?? (await loadSecret(dataDir, owner));
@@ -43,9 +41,11 @@ export async function openStorage(
   }
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
   if (storage === 'sqlite') {
+    const { openSqlite } = await import('./sqlite/sqlite.ts');
     return { storage: await openSqlite({ ...parts, file: databasePath(settings) }), secret };
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
+  const { openPostgres } = await import('./postgres/postgres.ts');
   const opened = await openPostgres({ ...parts, url: database.url });
   return { storage: opened, secret, counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }) };
 }

@@ -25,7 +25,6 @@ export class WriterThread implements FileWriter {
   constructor(owner: Owner | undefined, observer?: CommitObserver) {
     this.#owner = owner;
     this.#observer = observer;
-    this.#worker = this.#start();
   }
 
   place(folder: string, parts: readonly Part[]): Promise<Stamp[]> {
