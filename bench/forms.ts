@@ -24,8 +24,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const PARSE_TIMEOUT_MS = 2000;
 const TEXTS_AT_ONCE = 4;
-/** Of one client; see `TEXTS_PER_CLIENT` of the service. */
-const TEXTS_PER_CLIENT = 2;
+/** Slow ones of one client. */
+const TEXTS_PER_CLIENT = 1;
 /** Between posts of one connection: a probe is to measure the load, not to be it. */
 const POST_PAUSE_MS = 10;
 const CLIENTS = 20;

@@ -58,20 +58,22 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
   const checks = new WorkerPool(ofWorkers);
   const parsing = new WorkerPool(ofWorkers);
-  const texts = new WorkerPool({ ...ofWorkers, threads: TEXT_THREADS, nice: TEXT_NICE });
+  const ofTexts = { ...ofWorkers, threads: TEXT_THREADS, nice: TEXT_NICE };
+  const texts = new WorkerPool(ofTexts);
+  const slowTexts = new WorkerPool(ofTexts);
   // And one for passwords: each takes a core for 10 ms, so a flood of them must not hold up anything else.
   const hashing = new WorkerPool({
     threads: HASHING_THREADS,
     maxQueue: MAX_HASHING_QUEUE,
     observe: metrics?.task,
   });
-  const pools = { checks, parsing, texts, hashing };
+  const pools = { checks, parsing, texts, slowTexts, hashing };
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const renewal = new PasswordRenewal({ storage, passwords, log });
   const access = new Access({ ...config, storage, passwords, renewal, counts });
   const record = eventLog(log);
-  const placing = new PictureTexts(texts, config.parseTimeoutMs);
+  const placing = new PictureTexts(pools, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
   const writing = { ...config, storage, preparation, record };
   const cache = new ReadCache(config.cacheBytes);

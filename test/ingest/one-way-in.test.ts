@@ -3,7 +3,7 @@ import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
 import { Passwords } from '../../src/access/passwords.ts';
 import { NoteIds } from '../../src/feeds/ids.ts';
-import { PictureTexts, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
+import { PictureTexts } from '../../src/ingest/picture-texts.ts';
 import { Posting } from '../../src/ingest/post.ts';
 import { Preparation } from '../../src/ingest/preparation.ts';
 import type { Submission } from '../../src/ingest/submission.ts';
@@ -66,7 +66,7 @@ const access = new Access({
   reservedFeeds: new Set(),
   reservedPassword: undefined,
 });
-const texts = new PictureTexts(new WorkerPool({ threads: TEXT_THREADS, maxQueue: 10 }), 1000);
+const texts = new PictureTexts({ texts: pool, slowTexts: pool }, 1000);
 const posting = new Posting({
   storage,
   access,

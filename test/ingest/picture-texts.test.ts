@@ -1,7 +1,8 @@
 /** What becomes of texts whose reading fails, each in the way in which threads really fail. */
 import t, { type Test } from 'tap';
-import { PictureTexts, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
-import { type RunOptions, WorkerPool } from '../../src/worker-pool.ts';
+import { PictureTexts, QUICK, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
+import { type RunOptions, TaskTimeout, WorkerPool } from '../../src/worker-pool.ts';
+import type { RewriteTask } from '../../workers/rewrite-references.ts';
 import type { PoolTask } from '../fixtures/pool-work.ts';
 
 const WORK = new URL('../fixtures/pool-work.ts', import.meta.url);
@@ -28,7 +29,7 @@ class OtherPool extends WorkerPool {
 function open(t: Test, task: PoolTask): { pool: OtherPool; texts: PictureTexts } {
   const pool = new OtherPool(task);
   t.teardown(() => pool.drain());
-  return { pool, texts: new PictureTexts(pool, LIMIT_MS) };
+  return { pool, texts: new PictureTexts({ texts: pool, slowTexts: pool }, LIMIT_MS) };
 }
 
 const invalid = (message: RegExp) => ({ name: 'Refusal', code: 'invalid_body', message });
@@ -57,16 +58,59 @@ t.test('a text whose sender has gone while it waited is not read', async (t) => 
   t.equal(pool.runs, 0);
 });
 
-t.test('of one client two texts are read at once, of others any', async (t) => {
-  const gate = new Int32Array(new SharedArrayBuffer(8));
-  const { pool, texts } = open(t, { kind: 'hold', gate });
-  const place = (client: string) => texts.place(Buffer.from('x'), PICTURES, { client, isAborted: false });
-  const ofOne = Array.from({ length: 5 }, () => place('192.0.2.1'));
-  const ofAnother = place('192.0.2.2');
-  await new Promise(setImmediate);
-  t.equal(pool.running, 3);
-  Atomics.store(gate, 1, 1);
-  Atomics.notify(gate, 1);
-  await Promise.all([...ofOne, ofAnother]);
-  t.equal(pool.runs, 6);
-});
+/** A pool whose tasks are over when the test says so; those with a `QUICK` limit run into it when they are slow. */
+class HeldPool extends WorkerPool {
+  readonly clients: string[] = [];
+  readonly #held: (() => void)[] = [];
+
+  constructor() {
+    super({ threads: 1, maxQueue: 0 });
+  }
+
+  override async run(_work: string | URL, task: unknown, { limit }: RunOptions = {}): Promise<unknown> {
+    const [client, speed] = Buffer.from((task as RewriteTask).bytes)
+      .toString()
+      .split(' ');
+    this.clients.push(client!);
+    await new Promise<void>((resolve) => this.#held.push(resolve));
+    if (limit === QUICK && speed === 'slow') throw new TaskTimeout(QUICK);
+    return new Uint8Array();
+  }
+
+  /** Ends all that runs now. */
+  async letGo(): Promise<void> {
+    for (const end of this.#held.splice(0)) end();
+    await new Promise(setImmediate);
+  }
+}
+
+t.test(
+  'a text of a client waits for no slow text of it or others, but for one that is just begun',
+  async (t) => {
+    const pools = { texts: new HeldPool(), slowTexts: new HeldPool() };
+    const texts = new PictureTexts(pools, 10_000);
+    const place = (client: string, speed: string) =>
+      texts.place(Buffer.from(`${client} ${speed}`), PICTURES, { client, isAborted: false });
+    const slow = ['a', 'a', 'a', 'b', 'b', 'b'].map((client) => place(client, 'slow'));
+    t.strictSame(pools.texts.clients, ['a', 'b'], 'one of each');
+    await pools.texts.letGo();
+    t.strictSame(
+      pools.texts.clients,
+      ['a', 'b', 'a', 'b'],
+      'the second of each, its first is among the slow ones',
+    );
+    t.strictSame(pools.slowTexts.clients, ['a', 'b']);
+    await pools.texts.letGo();
+    const good = place('c', 'quick');
+    t.strictSame(pools.texts.clients.slice(4), ['c'], 'the third of each waits');
+    t.strictSame(pools.slowTexts.clients, ['a', 'b'], 'the second of each waits');
+    await pools.texts.letGo();
+    await good;
+    t.strictSame(pools.slowTexts.clients, ['a', 'b']);
+    for (let i = 0; i < 6; i++) {
+      await pools.slowTexts.letGo();
+      await pools.texts.letGo();
+    }
+    await Promise.all(slow);
+  },
+);
