@@ -10,7 +10,7 @@ function isAtLeast(version, range) {
 if (isAtLeast(process.versions.node, engines.node)) {
   // Files are synced on threads of this pool, and 4, its usual size, is too few for posts that share the disk.
   if (!process.env.UV_THREADPOOL_SIZE) process.env.UV_THREADPOOL_SIZE = '24';
-  import('./main.ts');
+  import(require('./plain-sources.cjs').main());
 } else {
   console.error(
     `Note Feed needs Node ${engines.node} and this is ${process.versions.node}. ` +

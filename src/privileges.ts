@@ -1,5 +1,6 @@
 import { chownSync, closeSync, lchownSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { findPackageJSON } from 'node:module';
+import { join } from 'node:path';
 import { makeDataFolder } from './data-folder.ts';
 
 /** User and group that the service's files belong to. */
@@ -26,12 +27,11 @@ export interface Privileges {
 }
 
 const FALLBACK: Owner = { uid: 1000, gid: 1000 };
-const ROOT_FOLDER = dirname(import.meta.dirname);
 const PROGRAM_FILES = [
   process.execPath,
   import.meta.filename,
-  join(ROOT_FOLDER, 'workers'),
-  join(ROOT_FOLDER, 'node_modules'),
+  join(import.meta.dirname, '../workers'),
+  join(findPackageJSON(import.meta.url) ?? '', '../node_modules'),
 ];
 
 /**

@@ -8,10 +8,14 @@ const SOURCE = new URL('../src/', import.meta.url).pathname;
 const execute = promisify(execFile);
 
 /** Runs the entry as it is, in a project whose main.ts is the given text, and gives its output. */
-async function enter(t: Test, main: string, { args = [] as string[], env = {} } = {}) {
-  const dir = t.testdir();
-  mkdirSync(join(dir, 'src'));
-  copyFileSync(join(SOURCE, 'main.cjs'), join(dir, 'src', 'main.cjs'));
+async function enter(
+  t: Test,
+  main: string,
+  { args = [] as string[], env = {}, dir = t.testdir({ workers: {} }) } = {},
+) {
+  mkdirSync(join(dir, 'src'), { recursive: true });
+  for (const file of ['main.cjs', 'plain-sources.cjs'])
+    copyFileSync(join(SOURCE, file), join(dir, 'src', file));
   writeFileSync(join(dir, 'package.json'), '{"type": "module", "engines": {"node": ">=22.19"}}');
   writeFileSync(join(dir, 'src', 'main.ts'), main);
   const run = execute(process.execPath, [...args, join(dir, 'src', 'main.cjs')], {
@@ -37,6 +41,17 @@ t.test('the pool has 16 threads, or as many as the environment says', onLinux, a
   t.equal((await enter(t, COUNT_THREADS, { env: { UV_THREADPOOL_SIZE: '' } })).stdout, '24\n');
   t.equal((await enter(t, COUNT_THREADS, { env: { UV_THREADPOOL_SIZE: '5' } })).stdout, '5\n');
 });
+
+t.test(
+  'it runs a copy without types of the sources as they are now, or these if there can be none',
+  async (t) => {
+    const dir = t.testdir({ workers: {} });
+    const main = (n: number) => `const n: number = ${n};console.log(n, import.meta.url.slice(-17));`;
+    for (const n of [1, 1, 2]) t.equal((await enter(t, main(n), { dir })).stdout, `${n} build/src/main.js\n`);
+    writeFileSync(join(dir, 'workers', 'more.ts'), 'enum No { copy }');
+    t.match((await enter(t, main(2), { dir })).stdout, /^2 .*\/src\/main.ts\n/);
+  },
+);
 
 t.test('a Node that is too old is told in one line what it takes', async (t) => {
   for (const [version, fits] of [

@@ -54,7 +54,7 @@ t.test('it is no root, and stops at the signal that the service listens to', asy
 });
 
 t.test('the folder of the data is its user’s alone', async (t) => {
-  t.match(valuesOf(image, 'RUN'), ['install -d -m 0700 -o node -g node /data']);
+  t.ok(valuesOf(image, 'RUN').includes('install -d -m 0700 -o node -g node /data'));
 });
 
 const isAsked = process.env.CI === 'true' || process.env.TEST_IMAGE === '1';

@@ -1,0 +1,62 @@
+/**
+ * A copy of the sources without their types, in `build/`, which Node loads in half the time and with 16 MB less in each
+ * thread. Run by itself, this makes the copy.
+ */
+const { spawnSync } = require('node:child_process');
+const { createHash } = require('node:crypto');
+const { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { stripTypeScriptTypes } = require('node:module');
+const { dirname, join } = require('node:path');
+
+const ROOT = dirname(__dirname);
+const BUILD = join(ROOT, 'build');
+/** Says which sources the copy is of. */
+const MARK = join(BUILD, 'sha256');
+
+/** The sources by their paths, and a hash of them all. */
+function read() {
+  const sources = new Map();
+  const hash = createHash('sha256').update(process.version);
+  for (const folder of ['src', 'workers'])
+    for (const name of readdirSync(join(ROOT, folder), { recursive: true }).toSorted())
+      if (/\.c?[jt]s$/.test(name)) sources.set(join(folder, name), readFileSync(join(ROOT, folder, name)));
+  for (const [path, bytes] of sources) hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+  return { sources, sha256: hash.digest('hex') };
+}
+
+/** Another process that makes the same copy at the same time does no harm. */
+function put(path, text) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.${process.pid}`, text);
+  renameSync(`${path}.${process.pid}`, path);
+}
+
+function make() {
+  process.umask(0o022);
+  const { sources, sha256 } = read();
+  for (const [path, bytes] of sources)
+    if (path.endsWith('.ts')) {
+      // A type that is taken out leaves spaces, so lines and columns stay.
+      const text = stripTypeScriptTypes(bytes.toString()).replace(/\.ts(?=['`])/g, '.js');
+      put(join(BUILD, path.replace(/ts$/, 'js')), text);
+    }
+  put(MARK, sha256);
+}
+
+function isMade() {
+  try {
+    return readFileSync(MARK, 'utf8') === read().sha256;
+  } catch {
+    return false;
+  }
+}
+
+/** The file to start with: the copy of `main.ts`, or itself where no copy can be made. */
+function main() {
+  const [args, env] = [['--no-warnings', __filename], { ...process.env, NODE_OPTIONS: '' }];
+  const isPlain = isMade() || (spawnSync(process.execPath, args, { env }).status === 0 && isMade());
+  return isPlain ? '../build/src/main.js' : './main.ts';
+}
+
+if (require.main === module) make();
+module.exports = { main };
