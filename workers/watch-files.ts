@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
 import { BACKGROUND_NICE } from '../src/background.ts';
+import { collectGarbage } from '../src/collect-garbage.ts';
 import { isFeedName } from '../src/feeds/names.ts';
 import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
@@ -56,6 +57,7 @@ class DataFolderWatch {
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #dirty = new Map<string, Set<string>>();
   #flushing = false;
+  #hasSeenAll = false;
   #root = '';
   #rootMtimeMs = Number.NaN;
   #seen: (FileSeen | FolderSeen)[] = [];
@@ -110,6 +112,8 @@ class DataFolderWatch {
         yield;
       }
     }
+    if (!this.#hasSeenAll) collectGarbage();
+    this.#hasSeenAll = true;
   }
 
   #lookAtRoot(): void {

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
+import { collectGarbage } from '../../collect-garbage.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -153,6 +154,7 @@ class FilesStorage implements Storage {
       },
     );
     this.#index.addAll(await scanAll(this.#dir, this.#removals, this.#log));
+    collectGarbage();
     scanned.resolve();
   }
 
