@@ -19,7 +19,7 @@ function read() {
   const hash = createHash('sha256').update(process.version);
   for (const folder of ['src', 'workers'])
     for (const name of readdirSync(join(ROOT, folder), { recursive: true }).toSorted())
-      if (/\.c?[jt]s$/.test(name)) sources.set(join(folder, name), readFileSync(join(ROOT, folder, name)));
+      if (/\.\w+$/.test(name)) sources.set(join(folder, name), readFileSync(join(ROOT, folder, name)));
   for (const [path, bytes] of sources) hash.update(`${path}\n${bytes.length}\n`).update(bytes);
   return { sources, sha256: hash.digest('hex') };
 }
@@ -31,15 +31,18 @@ function put(path, text) {
   renameSync(`${path}.${process.pid}`, path);
 }
 
+function plain(source) {
+  return stripTypeScriptTypes(source).replace(/\.ts(?=['`])/g, '.js');
+}
+
 function make() {
   process.umask(0o022);
   const { sources, sha256 } = read();
-  for (const [path, bytes] of sources)
-    if (path.endsWith('.ts')) {
-      // A type that is taken out leaves spaces, so lines and columns stay.
-      const text = stripTypeScriptTypes(bytes.toString()).replace(/\.ts(?=['`])/g, '.js');
-      put(join(BUILD, path.replace(/ts$/, 'js')), text);
-    }
+  for (const [path, bytes] of sources) {
+    if (!path.endsWith('.ts')) put(join(BUILD, path), bytes);
+    // A type that is taken out leaves spaces, so lines and columns stay.
+    else put(join(BUILD, path.replace(/ts$/, 'js')), plain(bytes.toString()));
+  }
   put(MARK, sha256);
 }
 
