@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { isIntentName, isTempName, noteOfMetaFile } from '../../src/storage/files/names.ts';
+import { times } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { type SentForm, SentForms } from '../support/sent-forms.ts';
@@ -12,7 +13,7 @@ import { type SentNote, SentNotes, shownOf } from '../support/sent-notes.ts';
 import { ask } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 
-const ROUNDS = 50;
+const ROUNDS = times(4, 50);
 const MAX_MS = 60_000;
 const CONNECTIONS = 6;
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
+import { times } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { FuzzClient } from '../support/fuzz/client.ts';
 import { Known } from '../support/fuzz/known.ts';
@@ -23,9 +24,9 @@ import { faultOf } from '../support/fuzz/well-formed.ts';
 import { handlesOf, INSPECTABLE, usedBy } from '../support/inspected-process.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 12);
+const SECONDS = Number(process.env.FUZZ_SECONDS ?? times(4, 12));
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
-const WARM_UP_SECONDS = Math.max(6, SECONDS / 10);
+const WARM_UP_SECONDS = Math.max(times(4, 6), SECONDS / 10);
 const CLIENTS = 8;
 /** Requests at most that are sent before it is looked whether all is well. */
 const BATCH = 64;

@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
+import { times } from '../support/effort.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 import { anyCommand } from './commands.ts';
 import { Model } from './model.ts';
@@ -13,8 +14,8 @@ import { NAMES } from './values.ts';
 
 /** Operations of one run on average; a run has any number up to twice as many. */
 const OPERATIONS = 200;
-/** What takes about 40 s on two busy cores. */
-const RUNS = 6;
+/** One takes about 7 s on two busy cores. */
+const RUNS = times(1, 6);
 /** How long a run may take, ms, with the time in which a failure is made smaller by many more. */
 const MAX_RUN_MS = 30_000;
 /** How long the last operations may take after that, ms. */

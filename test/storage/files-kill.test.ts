@@ -2,10 +2,11 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
+import { times } from '../support/effort.ts';
 import { dataFolder, opened } from './files-support.ts';
 import { listedAreWhole, nothingIsLost, postAndKill } from './kills.ts';
 
-const KILLS = 12;
+const KILLS = times(2, 12);
 
 t.setTimeout(180_000);
 

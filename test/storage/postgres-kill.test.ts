@@ -1,9 +1,10 @@
 import t from 'tap';
+import { times } from '../support/effort.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { nothingIsLost, postAndKill } from './kills.ts';
 import { opened } from './postgres-support.ts';
 
-const KILLS = 5;
+const KILLS = times(2, 5);
 
 t.setTimeout(120_000);
 

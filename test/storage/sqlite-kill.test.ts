@@ -1,9 +1,10 @@
 import t from 'tap';
+import { times } from '../support/effort.ts';
 import { dataFolder } from './files-support.ts';
 import { nothingIsLost, postAndKill } from './kills.ts';
 import { opened } from './sqlite-support.ts';
 
-const KILLS = 12;
+const KILLS = times(2, 12);
 
 t.setTimeout(180_000);
 
