@@ -72,6 +72,7 @@ export class PiecewiseRequest implements MultipartRequest {
 
   async body(limit: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
     const bytes = new Uint8Array(new SharedArrayBuffer(this.#body.length)).fill(UNREAD);
+    const unread = Buffer.alloc(bytes.length, UNREAD);
     for (let turn = 0; this.arrived < this.#body.length; turn++) {
       const start = this.arrived;
       const piece = this.#body.subarray(start, start + this.#sizes[turn % this.#sizes.length]!);
@@ -79,7 +80,7 @@ export class PiecewiseRequest implements MultipartRequest {
       if (this.arrived > limit) throw new Refusal('too_large', `at most ${limit}`);
       bytes.set(piece, start);
       onPiece(bytes.subarray(start, this.arrived));
-      if (bytes.subarray(this.arrived).some((byte) => byte !== UNREAD))
+      if (Buffer.compare(bytes.subarray(this.arrived), unread.subarray(this.arrived)) !== 0)
         throw new Error('bytes that have not arrived were written');
       await new Promise(setImmediate);
     }
