@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { RateLimit } from '../../src/access/rate-limit.ts';
+import { times } from '../support/effort.ts';
+
+/** Clients, more than there is room for. */
+const CROWD = times(300_000, 1_000_000);
 
 /** A limit with a clock that stands still until it is moved. */
 function create(perMinute: number, startedAt = 0) {
@@ -82,9 +86,9 @@ t.test('the clock of the process is used unless another is given', async (t) => 
   t.ok(seconds !== undefined && seconds >= 1 && seconds <= 60);
 });
 
-t.test('a million clients take bounded room, and none once the minute is over', async (t) => {
+t.test('a crowd of clients takes bounded room, and none once the minute is over', async (t) => {
   const { limit, pass } = create(60);
-  flood(limit, 1_000_000);
+  flood(limit, CROWD);
   t.ok(limit.size > 50_000 && limit.size <= 100_000, `${limit.size} clients`);
   pass(120_000);
   limit.take('the only one left');
@@ -107,14 +111,17 @@ t.test('clients at their limit take bounded room', async (t) => {
   t.ok(limit.size > 10_000 && limit.size <= 120_000, `${limit.size} clients`);
 });
 
-t.test('a million new clients do not free one that is over its limit, nor one half way to it', async (t) => {
-  const { limit, takes } = create(60);
-  takes(60, 'over');
-  takes(30, 'half');
-  flood(limit, 1_000_000);
-  t.equal(limit.take('over'), 60);
-  t.same(takes(31, 'half').slice(29), [undefined, 60]);
-});
+t.test(
+  'a crowd of new clients does not free one that is over its limit, nor one half way to it',
+  async (t) => {
+    const { limit, takes } = create(60);
+    takes(60, 'over');
+    takes(30, 'half');
+    flood(limit, CROWD);
+    t.equal(limit.take('over'), 60);
+    t.same(takes(31, 'half').slice(29), [undefined, 60]);
+  },
+);
 
 t.test('of too many, those counted last the longest ago give way', async (t) => {
   const { limit, takes } = create(10);

@@ -12,7 +12,7 @@ import { ask, post, tempDir } from '../support/service.ts';
 import { dataDir, type ProcessOptions, ServiceProcess } from '../support/service-process.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(240_000);
 
 const SYSTEM_NODE = '/usr/bin/node';
 const MIB = 1024 * 1024;
@@ -240,12 +240,12 @@ t.test('a log that nobody reads', async (t) => {
   const stdout = openSync(pipe, constants.O_RDWR);
   t.teardown(() => closeSync(stdout));
   const service = await ServiceProcess.start(t, { stdout, env: { SERVICE_LOG_REQUESTS: '1' } });
-  const statuses = await Promise.all(Array.from({ length: 20 }, () => requests(service.port, 1_000)));
-  t.same([...new Set(statuses.flat())], [200], '20,000 requests are answered');
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => requests(service.port, 300)));
+  t.same([...new Set(statuses.flat())], [200], '6,000 requests are answered');
   t.equal((await post(`${service.url}/feed`, 'x')).status, 201, 'and notes are taken');
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null }, 'and it stops as always');
   const held = readSync(stdout, Buffer.alloc(MIB));
-  t.ok(held > 4096 && held < 20_000 * 50, `the pipe was full all the time, with ${held} bytes`);
+  t.ok(held > 4096 && held < 6_000 * 50, `the pipe was full all the time, with ${held} bytes`);
 });
 
 /** Asks one after the other on one connection; returns the statuses. */

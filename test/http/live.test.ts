@@ -6,6 +6,7 @@ import { headers } from '../../src/http/headers.ts';
 import type { LiveStream } from '../../src/http/live.ts';
 import type { HttpServer, ServerOptions } from '../../src/http/server.ts';
 import type { Outcome } from '../../src/http/transaction.ts';
+import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
@@ -186,17 +187,21 @@ for (const [what, wait] of [
   ['', 0],
   [', also after a long time until it began', 4_500],
 ] as const)
-  t.test(`a stream outlasts the time that the binding gives idle connections${what}`, async (t) => {
-    const live = await Live.start(t, { limits: { heartbeat: NEVER } }, wait);
-    const reader = await Reader.open(t, live);
-    t.ok(await reader.has('start'));
-    await delay(13_000);
-    t.equal(live.closed, 0);
-    live.streams[0]!.send(Buffer.from('still here'));
-    t.ok(await reader.has('still here'));
-  });
+  t.test(
+    `a stream outlasts the time that the binding gives idle connections${what}`,
+    wait === 0 ? {} : IN_SOAK,
+    async (t) => {
+      const live = await Live.start(t, { limits: { heartbeat: NEVER } }, wait);
+      const reader = await Reader.open(t, live);
+      t.ok(await reader.has('start'));
+      await delay(13_000);
+      t.equal(live.closed, 0);
+      live.streams[0]!.send(Buffer.from('still here'));
+      t.ok(await reader.has('still here'));
+    },
+  );
 
-t.test('so does one whose reader was slow for a while', async (t) => {
+t.test('so does one whose reader was slow for a while', IN_SOAK, async (t) => {
   const live = await Live.start(t, { limits: { heartbeat: NEVER } });
   const reader = await Reader.open(t, live);
   await reader.has('start');

@@ -1,6 +1,7 @@
 /** Texts on which the markdown parser takes seconds to minutes hold up nobody but their own readers, for a while. */
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { IN_SOAK, isSoak } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ExactReply, exactly } from '../support/exact-request.ts';
 import { untilItRenders } from '../support/rendering.ts';
@@ -67,7 +68,7 @@ await untilItRenders(url);
 // So large a list is made on a thread, which is to run.
 await exactly((await slowFeed(service, 'large', `large ${'word '.repeat(15_000)}`)).replace(...TO_LIST));
 
-for (const size of [20_000, 100_000])
+for (const size of isSoak ? [20_000, 100_000] : [20_000])
   t.test(`${size} bytes of open emphasis are shown as text, the other notes as ever`, async (t) => {
     let tried = 0;
     const isListedBefore = async () => {
@@ -147,7 +148,7 @@ t.test('meanwhile other feeds are read, cold and warm, and notes are posted', as
   });
 });
 
-t.test('many views of a slow text, and many Hosts, take one thread together', async (t) => {
+t.test('many views of a slow text, and many Hosts, take one thread together', IN_SOAK, async (t) => {
   await readsOthersMeanwhile(t, 'beside-views', async (tried) => {
     const address = await slowFeed(service, `slow-views-${tried}`, slow(99_000, `views ${tried}`));
     return [
@@ -159,7 +160,7 @@ t.test('many views of a slow text, and many Hosts, take one thread together', as
   });
 });
 
-t.test('a feed full of slow texts is answered before they are all tried', async (t) => {
+t.test('a feed full of slow texts is answered before they are all tried', IN_SOAK, async (t) => {
   const { json } = await post(`${url}/slow-many`, slow(90_000, '0'));
   for (let i = 1; i < 8; i += 1) await post(`${url}/slow-many`, slow(90_000, `${i}`));
   await untilIdle(service);

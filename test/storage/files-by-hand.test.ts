@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import { FolderLock } from '../../src/storage/files/lock.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
+import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
@@ -22,10 +23,15 @@ const name = feedName('feed');
 /** Seconds since the epoch. */
 const LATER = 4_000_000_000;
 
+type Body = (t: Test, hand: Hand) => Promise<void>;
+
+/** Runs a test with the kernel's events, and in the soak also with the repeated look alone. */
+const byHand = (title: string, body: Body) => eitherWay(title, body, IN_SOAK);
+
 /** Runs a test twice: with the kernel's events, and with the repeated look alone. */
-function byHand(title: string, body: (t: Test, hand: Hand) => Promise<void>): void {
+function eitherWay(title: string, body: Body, rescanOnly = {}): void {
   for (const events of [true, false]) {
-    t.test(`${title} (${events ? 'events' : 'rescan only'})`, async (t) => {
+    t.test(`${title} (${events ? 'events' : 'rescan only'})`, events ? {} : rescanOnly, async (t) => {
       const dir = await dataFolder(t);
       const log = keptLog();
       const storage = await opened(t, dir, { events, log });
@@ -58,7 +64,7 @@ const becomes = async (t: Test, storage: Storage, expected: string[], feed = nam
   t.same(await files(storage, feed), expected);
 };
 
-byHand('a note is added, edited and removed', async (t, { storage, dir, changes }) => {
+eitherWay('a note is added, edited and removed', async (t, { storage, dir, changes }) => {
   const { readId } = await post(storage, name, newNote('first'));
   const [first] = await files(storage, name);
   changes.length = 0;
@@ -103,7 +109,7 @@ byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => 
   t.same(await files(storage, name, 'red'), []);
 });
 
-byHand('settings, read id and password change', async (t, { storage, dir, changes }) => {
+eitherWay('settings, read id and password change', async (t, { storage, dir, changes }) => {
   const { readId } = await post(storage, name, newNote('p', 'png'));
   const [image] = await files(storage, name);
   const settings = { title: ' T\u202Eitle ', description: 'D', image, show_sender: false };
@@ -136,7 +142,7 @@ byHand('settings, read id and password change', async (t, { storage, dir, change
   t.ok(await eventually(async () => (await feed())?.title === ''));
 });
 
-byHand('folders come, go, and are renamed with their read id', async (t, { storage, dir, changes }) => {
+eitherWay('folders come, go, and are renamed with their read id', async (t, { storage, dir, changes }) => {
   const { readId } = await post(storage, name, newNote('x'));
   const moved = feedName('moved');
   changes.length = 0;

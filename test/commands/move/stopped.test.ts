@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { IN_SOAK } from '../../support/effort.ts';
 import { type PlacedFile, placeFiles, type RunningMove, runMove, startMove } from '../../support/moving.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { tempDir } from '../../support/service.ts';
@@ -141,31 +142,36 @@ async function refusesToStart(t: Test, { dir, settings }: Target): Promise<void>
 const server = await PostgresServer.start(t);
 
 for (const [name, makeTarget] of Object.entries(TARGETS))
-  t.test(`a move into ${name} goes on where it was killed, and nothing starts on a half`, async (t) => {
-    const dir = await tempDir(t);
-    const source = join(dir, 'source');
-    fill(source);
-    let targets = 0;
-    const target = await halfMoved(`fs:${source}`, () => {
-      targets += 1;
-      return makeTarget(join(dir, `target-${targets}`), server);
-    });
-    await refusesToStart(t, target);
-    await target.write(NOTE.toUpperCase());
-    t.match(await runMove(`fs:${source}`, target.place), {
-      code: 1,
-      stdout: /^Going on: [\d,]+ of 2,000 notes are there\.\n/,
-      stderr:
-        /^The target is not the same as the source: it holds 2 feeds, 2,000 notes .* and the source 2 feeds/,
-    });
-    await target.write(NOTE);
-    t.match(await runMove(`fs:${source}`, target.place), {
-      code: 0,
-      stdout: /^Going on: 2,000 of 2,000 notes are there\.\n(.*\n)*Moved and compared: 2 feeds, 2,000 notes/,
-    });
-  });
+  t.test(
+    `a move into ${name} goes on where it was killed, and nothing starts on a half`,
+    name === 'sqlite' ? {} : IN_SOAK,
+    async (t) => {
+      const dir = await tempDir(t);
+      const source = join(dir, 'source');
+      fill(source);
+      let targets = 0;
+      const target = await halfMoved(`fs:${source}`, () => {
+        targets += 1;
+        return makeTarget(join(dir, `target-${targets}`), server);
+      });
+      await refusesToStart(t, target);
+      await target.write(NOTE.toUpperCase());
+      t.match(await runMove(`fs:${source}`, target.place), {
+        code: 1,
+        stdout: /^Going on: [\d,]+ of 2,000 notes are there\.\n/,
+        stderr:
+          /^The target is not the same as the source: it holds 2 feeds, 2,000 notes .* and the source 2 feeds/,
+      });
+      await target.write(NOTE);
+      t.match(await runMove(`fs:${source}`, target.place), {
+        code: 0,
+        stdout:
+          /^Going on: 2,000 of 2,000 notes are there\.\n(.*\n)*Moved and compared: 2 feeds, 2,000 notes/,
+      });
+    },
+  );
 
-t.test('a move that has lost its lock does not say that all was well', async (t) => {
+t.test('a move that has lost its lock does not say that all was well', IN_SOAK, async (t) => {
   const dir = await tempDir(t);
   const source = join(dir, 'source');
   fill(source);
@@ -197,7 +203,7 @@ t.test('a move that has lost its lock does not say that all was well', async (t)
   t.match(await runMove(target.place, next.place), { code: 0 });
 });
 
-t.test('a move goes on after a crash of the server', async (t) => {
+t.test('a move goes on after a crash of the server', IN_SOAK, async (t) => {
   const dir = await tempDir(t);
   const source = join(dir, 'source');
   fill(source);

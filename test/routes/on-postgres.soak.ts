@@ -1,0 +1,14 @@
+/** What clients are told, on a database server as it is on files: the tables of errors, caps, read ids and the API's description. */
+import t from 'tap';
+
+process.env.SERVICE_STORAGE = 'postgres';
+
+await import('./order-of-checks.test.ts');
+await import('./caps.test.ts');
+await import('./events.test.ts');
+await import('./in-flight.test.ts');
+await import('./openapi-answers.test.ts');
+await import('./public-access.test.ts');
+await import('./unknown-read-ids.test.ts');
+
+t.setTimeout(300_000);
