@@ -76,7 +76,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const writing = { ...config, storage, preparation, record };
   const cache = new ReadCache(config.cacheBytes);
   const assets = new Assets();
-  const site = siteOf(config, assets);
+  const site = siteOf(config, assets.paths);
   const table = operations({
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
+import { joinedScript } from './joined-script.ts';
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 
@@ -20,57 +20,32 @@ const FILES = {
   icon: 'icon.svg',
 } as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
 
-export type AssetName = keyof typeof FILES;
-
-/** The scripts that pages start, each a file of `browser/`; they import others from there. */
+/** The scripts that pages start, each a module of `browser/`. */
 const SCRIPTS = ['compose', 'live', 'note', 'settings', 'start', 'leave'] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
-
-/** A script, and all that it imports, so that a page can have everything fetched at once. */
-export interface Script {
-  readonly path: string;
-  readonly imports: readonly string[];
-}
-
-const IMPORT = /^((?:import|export)\b[^'"]*['"]\.\/)([\w-]+\.ts)(['"])/gm;
+export type AssetName = keyof typeof FILES | ScriptName;
 
 /** The files that pages load, under names that change with their content, so that browsers keep them for good. */
 export class Assets {
   /** The path of each. */
   readonly paths: Readonly<Record<AssetName, string>>;
-  readonly scripts: Readonly<Record<ScriptName, Script>>;
   readonly #byFile = new Map<string, Representation>();
-  readonly #modules = new Map<string, Script>();
 
   constructor() {
-    const paths = Object.entries(FILES).map(([name, file]) => {
+    const files = Object.entries(FILES).map(([name, file]) => {
       return [name, this.#add(file, readFileSync(new URL(`assets/${file}`, import.meta.url)))];
     });
-    this.paths = Object.fromEntries(paths);
-    const scripts = SCRIPTS.map((name) => [name, this.#module(`${name}.ts`)]);
-    this.scripts = Object.fromEntries(scripts);
+    const scripts = SCRIPTS.map((name) => {
+      const code = joinedScript(new URL('browser/', import.meta.url), name);
+      return [name, this.#add(`${name}.js`, Buffer.from(code))];
+    });
+    this.paths = Object.fromEntries([...files, ...scripts]);
   }
 
   /** The asset of that file name, such as `style-1a2b3c.css`. */
   get(file: string): Representation | undefined {
     return this.#byFile.get(file);
-  }
-
-  /** A script as browsers run it. Its hash covers what it imports, because their hashed names are in it. */
-  #module(file: string): Script {
-    const known = this.#modules.get(file);
-    if (known !== undefined) return known;
-    const source = readFileSync(new URL(`browser/${file}`, import.meta.url), 'utf8');
-    const imports = new Set<string>();
-    const code = stripTypeScriptTypes(source).replace(IMPORT, (_, before, imported, after) => {
-      const script = this.#module(imported);
-      for (const path of [script.path, ...script.imports]) imports.add(path);
-      return before + script.path.slice('/static/'.length) + after;
-    });
-    const script = { path: this.#add(file.replace(/ts$/, 'js'), Buffer.from(code)), imports: [...imports] };
-    this.#modules.set(file, script);
-    return script;
   }
 
   #add(file: string, body: Buffer): string {

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { AssetName, Assets, Script, ScriptName } from './assets.ts';
+import type { AssetName } from './assets.ts';
 
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site {
@@ -22,7 +22,6 @@ export interface Site {
   readonly allowsCustomIds: boolean;
   /** The address of each asset, with a hash of its content in it. */
   readonly assets: Readonly<Record<AssetName, string>>;
-  readonly scripts: Readonly<Record<ScriptName, Script>>;
 }
 
 /** The pages that the law may ask for. */
@@ -30,7 +29,7 @@ export const LEGAL_PAGES = ['imprint', 'privacy', 'terms'] as const;
 export type LegalPage = (typeof LEGAL_PAGES)[number];
 
 /** What the settings say of pages. */
-export function siteOf(config: Config, assets: Pick<Assets, 'paths' | 'scripts'>): Site {
+export function siteOf(config: Config, assets: Site['assets']): Site {
   return {
     title: config.title,
     timeZone: config.timeZone,
@@ -41,7 +40,6 @@ export function siteOf(config: Config, assets: Pick<Assets, 'paths' | 'scripts'>
     maxImageBytes: config.maxImageBytes,
     shrinkImageBytes: config.shrinkImageBytes,
     allowsCustomIds: config.allowCustomIds,
-    assets: assets.paths,
-    scripts: assets.scripts,
+    assets,
   };
 }
