@@ -1,9 +1,11 @@
+import type { Access } from '../access/access.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
+import { accessOperations } from './access-operations.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
 import type { MetricsSource } from './metrics-operation.ts';
@@ -13,6 +15,7 @@ import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
+import { settingsOperations } from './settings-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
@@ -26,8 +29,7 @@ export interface OperationParts {
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
   readonly serviceTitle: string;
-  /** The instance has a password. */
-  readonly isLocked: boolean;
+  readonly access: Access;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
   /** What Prometheus may ask for; undefined where metrics are off. */
@@ -40,6 +42,8 @@ export interface OperationParts {
 export function operations(parts: OperationParts): DescribedOperation[] {
   const table = [
     ...serviceOperations(parts),
+    ...accessOperations(parts),
+    ...settingsOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),

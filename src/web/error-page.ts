@@ -7,21 +7,29 @@ import { PAGE_FIELDS, page } from './page.ts';
 
 const VARY = headers({ Vary: 'Accept' });
 
-/** The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8). */
-export function errorPage(refusal: Refusal, exchange: Exchange): Answer {
-  const { status, code, message } = refusal;
-  if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) {
+/**
+ * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
+ * @param body the page, where there is a better one than that which only says why
+ */
+export function errorPage(refusal: Refusal, exchange: Exchange, body?: Uint8Array): Answer {
+  const { status, code } = refusal;
+  if (!/\btext\/html\b/i.test(exchange.header('accept', true) ?? '')) {
     const answer = refusalAnswer(refusal);
     return { ...answer, headers: answer.headers.and(VARY) };
   }
-  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...refusal.headers };
+  const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...challenge, ...refusal.headers };
   return {
     status,
     code,
     headers: headers(fields).and(VARY),
-    body: page(
-      'This did not work',
-      `<p>${escapeHtml(message)}</p>\n<p><a href="/">To the start page</a></p>`,
-    ),
+    body: body ?? plainPage(refusal, exchange),
   };
+}
+
+function plainPage({ message }: Refusal, { root }: Exchange): Uint8Array {
+  return page(
+    'This did not work',
+    `<p>${escapeHtml(message)}</p>\n<p><a href="${escapeHtml(root)}/">To the start page</a></p>`,
+  );
 }

@@ -5,18 +5,10 @@ import { PAGE_FIELDS, page } from './page.ts';
 const START = `<p>Post a note to a feed of your own. Its name is the key to write to it, so choose one that nobody guesses:</p>
 <pre>curl --data-binary @note.md -H 'Content-Type: text/markdown' THIS-ADDRESS/my-secret-feed</pre>
 <p>The answer holds the <code>read_url</code>: an RSS feed for everybody else.</p>`;
-const LOGIN = `<p>This instance has a password. Send it with each request:</p>
-<pre>curl --data-binary @note.md -H 'Content-Type: text/markdown' -H 'Authorization: Bearer PASSWORD' THIS-ADDRESS/my-secret-feed</pre>
-<p>Read links need no password.</p>`;
 
 /** The page at `/`: what this is, and how to post a first note. */
 export function startPage(title: string): Representation {
   return representation(page(title, START));
-}
-
-/** The page at `/login` of a locked instance. */
-export function loginPage(title: string): Representation {
-  return representation(page(title, LOGIN));
 }
 
 function representation(body: Buffer): Representation {
