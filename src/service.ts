@@ -1,6 +1,8 @@
 import { Access } from './access/access.ts';
 import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
+import { Sessions } from './access/sessions.ts';
+import { Unlocks } from './access/unlocks.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
@@ -69,7 +71,9 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const renewal = new PasswordRenewal({ storage, passwords, log });
-  const access = new Access({ ...config, storage, passwords, renewal, counts });
+  const sessions = createSessions(config, secret);
+  const unlocks = new Unlocks(secret);
+  const access = new Access({ ...config, storage, passwords, renewal, counts, sessions, unlocks });
   const record = eventLog(log);
   const placing = new PictureTexts(texts, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
@@ -88,6 +92,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     metrics,
     site,
     assets,
+    access,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });
@@ -115,6 +120,11 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
       await storage.close();
     },
   };
+}
+
+/** The sessions of an instance that something locks. */
+function createSessions({ password }: Config, secret: Uint8Array): Sessions | undefined {
+  return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
 }
 
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */

@@ -6,6 +6,7 @@ import type { Posted } from '../ingest/post.ts';
 import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
+import { placeOf } from './caller.ts';
 import type { Admission, DescribedOperation } from './operation.ts';
 import {
   CHANGING,
@@ -19,10 +20,12 @@ import {
   type OperationDocs,
 } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
+import { isFromOwnPage } from './own-page.ts';
+import { withCookies } from './see-other.ts';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
 export function noteOperations(parts: OperationParts): DescribedOperation[] {
-  const { posting, editing, reader, limits, maxImageBytes } = parts;
+  const { access, posting, editing, reader, limits, maxImageBytes } = parts;
   const post: Admission = {
     access: 'poster',
     async handle(exchange, { name, feed, caller, base }) {
@@ -32,7 +35,12 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
       const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
       const place = { base, readId: posted.feed.readId, name };
       const created = createdNote(posted.note, place);
-      return json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+      const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+      // The page that has made a protected feed goes on to show it.
+      const isUnlocked = feed === undefined && isFromOwnPage(exchange);
+      return isUnlocked
+        ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange)))
+        : answer;
     },
   };
   const replace: Admission = {

@@ -21,7 +21,7 @@ const FILES = {
 } as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
 
 /** The scripts that pages start, each a module of `browser/`. */
-const SCRIPTS = ['compose', 'live', 'note', 'settings', 'start', 'leave'] as const;
+const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'leave'] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
 export type AssetName = keyof typeof FILES | ScriptName;

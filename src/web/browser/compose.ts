@@ -5,6 +5,7 @@ import { liveNotes } from './live.ts';
 import { noteHeaders, submitOnEnter } from './note-form.ts';
 import { PictureList } from './picture-list.ts';
 import { Preview } from './preview.ts';
+import { ROOT } from './root.ts';
 import { send } from './send.ts';
 import { Sending } from './sending.ts';
 
@@ -53,7 +54,7 @@ form.addEventListener('submit', async (event) => {
       ...noteHeaders(title.value, tags.value),
       ...(password !== '' && { 'X-Feed-Password': password }),
     };
-    await send({ method: 'POST', path: `/${feed}`, headers, body, signal, onProgress });
+    await send({ method: 'POST', path: `${ROOT}/${feed}`, headers, body, signal, onProgress });
     return 'Posted.';
   });
   if (!isPosted) return;

@@ -1,3 +1,5 @@
+import { ROOT } from './root.ts';
+
 /** How often a page asks where no event stream is to be had: a browser allows six connections to a host. */
 const POLL_MS = 30_000;
 
@@ -89,8 +91,8 @@ function versionOf({ dataset }: HTMLElement): string {
 
 /** The stream of the feed that this page shows. */
 function eventsPath(): string {
-  const path = location.pathname.replace(/\/$/, '');
-  return path.startsWith('/r/') ? `${path}/events` : `/api/v1/feeds${path}/events`;
+  const path = location.pathname.slice(ROOT.length).replace(/\/$/, '');
+  return ROOT + (path.startsWith('/r/') ? `${path}/events` : `/api/v1/feeds${path}/events`);
 }
 
 function statusElement(): HTMLElement {

@@ -3,13 +3,14 @@ import { bytesText, find } from './elements.ts';
 import { noteHeaders, submitOnEnter } from './note-form.ts';
 import { PictureList } from './picture-list.ts';
 import { Preview } from './preview.ts';
+import { ROOT } from './root.ts';
 import { NotDone, type Sent, send, sendJson } from './send.ts';
 import { Sending } from './sending.ts';
 import { prepared } from './shrink.ts';
 
 const root = find<HTMLElement>(document, '#note-editor');
 const { feed = '', id = '', type = '' } = root.dataset;
-const path = `/api/v1/feeds/${feed}/notes/${encodeURIComponent(id)}`;
+const path = `${ROOT}/api/v1/feeds/${feed}/notes/${encodeURIComponent(id)}`;
 const form = find<HTMLFormElement>(root, '#edit-note');
 const edit = find<HTMLButtonElement>(root, '[data-action=edit]');
 const dialog = find<HTMLDialogElement>(root, 'dialog');
@@ -45,7 +46,7 @@ find(root, '[data-action=delete]').addEventListener('click', () => dialog.showMo
 find(dialog, '[data-action=confirm]').addEventListener('click', async () => {
   try {
     await send({ method: 'DELETE', path });
-    location.assign(`/${feed}`);
+    location.assign(`${ROOT}/${feed}`);
   } catch (error) {
     if (!(error instanceof NotDone)) throw error;
     find(dialog, '.error').textContent = error.message;

@@ -1,4 +1,5 @@
 import { find } from './elements.ts';
+import { ROOT } from './root.ts';
 import { NotDone, sendJson } from './send.ts';
 
 const DELAY_MS = 250;
@@ -18,7 +19,7 @@ export class Preview {
     this.#box = find(form, '.preview');
     this.#body = find(this.#box, '.body');
     this.#text = find(form, 'textarea');
-    this.#path = `/api/v1/feeds/${feed}/preview`;
+    this.#path = `${ROOT}/api/v1/feeds/${feed}/preview`;
     this.#localUrl = localUrl;
     this.#text.addEventListener('input', () => this.update());
     this.#box.addEventListener('toggle', () => this.update());

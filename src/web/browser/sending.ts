@@ -1,24 +1,24 @@
 import { find } from './elements.ts';
 import { NotDone } from './send.ts';
 
-/** What a form shows while it sends something: how far it is, how it ended, and a button that stops it. */
+/** What a form, or a part of a page, shows while it sends something: how far it is, how it ended, and a button that stops it. */
 export class Sending {
-  readonly #form: HTMLFormElement;
+  readonly #form: HTMLElement;
   readonly #bar: HTMLElement;
   readonly #progress: HTMLProgressElement;
   readonly #status: HTMLElement;
   readonly #error: HTMLElement;
-  readonly #submit: HTMLButtonElement;
+  readonly #submit: HTMLButtonElement | null;
   #running: AbortController | undefined;
 
-  constructor(form: HTMLFormElement) {
+  constructor(form: HTMLElement) {
     this.#form = form;
     this.#bar = find(form, '.sending');
     this.#progress = find(form, 'progress');
     this.#status = find(form, '.status');
     this.#error = find(form, '.error');
-    this.#submit = find(form, 'button.primary');
-    this.#submit.disabled = false;
+    this.#submit = form.querySelector('button.primary');
+    this.#disable(false);
     find(this.#bar, 'button').addEventListener('click', () => this.#running?.abort());
   }
 
@@ -36,7 +36,7 @@ export class Sending {
     this.#progress.removeAttribute('value');
     this.#bar.hidden = false;
     this.#form.setAttribute('aria-busy', 'true');
-    this.#submit.disabled = true;
+    this.#disable(true);
     try {
       const onProgress = (part: number) => {
         this.#progress.value = part;
@@ -52,8 +52,12 @@ export class Sending {
       this.#running = undefined;
       this.#bar.hidden = true;
       this.#form.removeAttribute('aria-busy');
-      this.#submit.disabled = false;
+      this.#disable(false);
     }
+  }
+
+  #disable(isDisabled: boolean): void {
+    if (this.#submit !== null) this.#submit.disabled = isDisabled;
   }
 
   say(sentence: string): void {
