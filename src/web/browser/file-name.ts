@@ -8,7 +8,8 @@ export function sendableName(name: string, taken: readonly string[], extension?:
     .toWellFormed()
     .replace(FORBIDDEN, '_')
     .replace(/%(?=22|0A|0D)/g, '_')
-    .trim();
+    .trim()
+    .replace(/^\.+$/, '');
   const dot = clean.lastIndexOf('.');
   const stem = (dot > 0 ? clean.slice(0, dot) : clean).slice(0, LONGEST).toWellFormed().trim() || 'picture';
   const ending = extension ?? (dot > 0 ? clean.slice(dot + 1).slice(0, 10) : '');

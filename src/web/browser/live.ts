@@ -3,6 +3,9 @@ import { ROOT } from './root.ts';
 /** How often a page asks where no event stream is to be had: a browser allows six connections to a host. */
 const POLL_MS = 30_000;
 
+/** What follows the notes and depends on them: that there are none, and the links to other pages. */
+const BESIDE_NOTES = ['.nothing', 'nav.pages'];
+
 /** Keeps the notes of this page as they are in the feed: a stream says when to ask again (docs/contract.md, section 8). */
 class LiveNotes {
   readonly #status = statusElement();
@@ -55,13 +58,13 @@ class LiveNotes {
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.querySelector<HTMLElement>('#notes');
     if (fresh === null || versionOf(fresh) === versionOf(notes())) return;
-    const added = this.#show(document.adoptNode(fresh));
+    const added = this.#show(document.adoptNode(fresh), page);
     if (added > 0)
       this.#status.textContent = added === 1 ? 'There is a new note.' : `There are ${added} new notes.`;
   }
 
   /** @returns how many notes were not there before */
-  #show(fresh: HTMLElement): number {
+  #show(fresh: HTMLElement, page: Document): number {
     const shown = notes();
     const focused = document.activeElement;
     const before = new Map([...shown.querySelectorAll('article')].map((article) => [article.id, article]));
@@ -73,6 +76,8 @@ class LiveNotes {
       else if (same.isEqualNode(article)) article.replaceWith(same);
     }
     shown.replaceWith(fresh);
+    for (const selector of BESIDE_NOTES) document.querySelector(selector)?.remove();
+    fresh.after(...BESIDE_NOTES.flatMap((selector) => page.querySelector(selector) ?? []));
     if (focused instanceof HTMLElement && focused.isConnected && focused !== document.body)
       focused.focus({ preventScroll: true });
     if (before.size === 0 && added > 0)

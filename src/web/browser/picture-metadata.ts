@@ -31,7 +31,7 @@ const XMP_BLOCKS = new Set(['APP1', 'iTXt', 'XMP ']);
 function blocksOf(bytes: Uint8Array): Iterable<Block> {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return jpegSegments(bytes);
   const start = latin1(bytes.subarray(0, 12));
-  if (start.startsWith('\x89PNG')) return pngChunks(bytes);
+  if (start.startsWith('PNG', 1)) return pngChunks(bytes);
   if (start.startsWith('RIFF') && start.endsWith('WEBP')) return webpChunks(bytes);
   return [];
 }
