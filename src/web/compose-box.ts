@@ -28,7 +28,7 @@ export function composeBox(site: Site, feed: ComposedFeed): Html {
 ${pictureField(site)}
 ${!feed.exists && PROTECTION}
 <p class="actions"><button class="primary" disabled>Post</button>
-<span class="hint">Ctrl or ⌘ with Enter</span></p>
+<span class="hint by-hand">Ctrl or ⌘ with Enter</span></p>
 <noscript><p class="hint">Posting in the browser needs JavaScript; the command line does not.</p></noscript>
 ${SENDING}
 ${PREVIEW}

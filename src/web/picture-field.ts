@@ -23,7 +23,7 @@ export function pictureField(site: Site): Child {
 </template>
 <input type="file" multiple hidden accept="image/png,image/jpeg,image/gif,image/webp">
 <p class="add"><button type="button" data-action="add" disabled>Add pictures</button>
-<span class="hint">or paste them, or drop them here</span></p>
+<span class="hint by-hand">or paste them, or drop them here</span></p>
 </div>`;
 }
 

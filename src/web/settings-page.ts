@@ -112,16 +112,18 @@ ${
         hint: 'Another one makes other links: those of now stop working.',
         ...typed(refused, 'read_id', readId),
       })}
-<p class="actions"><button>Save read id</button></p>`
+<p class="actions"><button>Save read id</button> ${RANDOM_READ_ID}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
-<p class="hint">Another one makes other links: those of now stop working.</p>`
+<p class="hint">Another one makes other links: those of now stop working.</p>
+<p class="actions">${RANDOM_READ_ID}</p>`
 }
 </form>
-<form method="post" action="${site.root}/${name}/details">
-<p class="actions"><button name="read_id" value="">Generate a random one</button></p>
-</form>
+<form id="random" method="post" action="${site.root}/${name}/details"></form>
 </section>`;
 }
+
+/** Of another form than the field beside it, whose value it is not to send. */
+const RANDOM_READ_ID = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
 
 function privacy(site: Site, { feed, refused }: SettingsPage): Child {
   const action = `${site.root}/${feed.name}/access`;

@@ -24,7 +24,7 @@ export function startPage(site: Site, { base, name, problem, notice, isDeleted }
   return page(site, {
     title: site.title,
     isListed: true,
-    main: html`<h1>${site.title}</h1>
+    main: html`<h1>Write notes, share a feed</h1>
 ${isDeleted && html`<p class="done" role="status">The feed is deleted.</p>`}
 <p class="lead">Post short notes and pictures to a feed of your own; others read them here or in their feed reader. The name of
  the feed is the key to write to it, so choose one that nobody guesses.</p>
