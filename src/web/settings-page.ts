@@ -16,18 +16,22 @@ export interface SettingsPage {
 /** What is wrong with a form, one sentence. */
 export interface FieldProblem {
   readonly message: string;
-  /** The field to blame; undefined where it is none of them. */
+  /** The field to blame; what is wrong in none that the page shows stands on top. */
   readonly field: string | undefined;
 }
+
+const FIELDS: ReadonlySet<string | undefined> = new Set(['title', 'description', 'read_id', 'name']);
+const PASSWORD_FIELDS: ReadonlySet<string | undefined> = new Set(['current', 'next']);
 
 /** The settings of a feed. Passwords that were typed are never shown again. */
 export function settingsPage({ feed, root, isSaved = false, refused }: SettingsPage): Buffer {
   const at = (path: string) => escapeHtml(`${root}/${feed.name}/${path}`);
   const typed = (name: string, kept: string) => escapeHtml(refused?.form.get(name) ?? kept);
-  const problem = (field?: string) =>
-    refused !== undefined && refused.problem.field === field
-      ? `<p role="alert">${escapeHtml(refused.problem.message)}</p>`
-      : '';
+  const isProtected = feed.passwordHash !== undefined;
+  const blamed = refused?.problem.field;
+  const isShown = FIELDS.has(blamed) || (isProtected && PASSWORD_FIELDS.has(blamed));
+  const alert = refused === undefined ? '' : `<p role="alert">${escapeHtml(refused.problem.message)}</p>`;
+  const problem = (field: string) => (blamed === field ? alert : '');
   const password = (label: string, name: string, action: string) =>
     `<p><label>${label} <input type="password" name="${name}" required></label></p>${
       refused?.form.get('action') === action ? problem(name) : ''
@@ -46,7 +50,7 @@ ${password('Current password', 'current', 'remove')}
   return page(
     'Settings',
     `${isSaved ? '<p role="status">Saved.</p>' : ''}
-${problem()}
+${isShown ? '' : alert}
 <h2>Profile</h2>
 <form method="post" action="${at('details')}">
 <p><label>Title <input name="title" value="${typed('title', feed.title)}"></label></p>${problem('title')}
@@ -59,7 +63,7 @@ ${problem()}
 <p><button>Save read id</button></p>
 </form>
 <form method="post" action="${at('details')}"><p><button name="read_id" value="">Generate a random one</button></p></form>
-${feed.passwordHash === undefined ? '' : access}
+${isProtected ? access : ''}
 <h2>Danger zone</h2>
 <form method="post" action="${at('delete')}">
 <p><label>Name of the feed <input name="name" value="${typed('name', '')}" required autocomplete="off"></label></p>${problem('name')}
