@@ -25,7 +25,6 @@ type NameForm = AdmittedForm & { readonly name: FeedName };
 /** How browsers get in, and out again. */
 export function accessOperations(parts: OperationParts): DescribedOperation[] {
   const { access, events, site } = parts;
-  const { sessions } = access;
   return [
     {
       id: 'loginPage',
@@ -33,7 +32,7 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
       path: '/login',
       access: 'public',
       handle(exchange) {
-        if (sessions === undefined) return seeOther(exchange, '/');
+        if (!access.isLocked) return seeOther(exchange, '/');
         const error = exchange.query('error');
         const retry = exchange.query('retry');
         const next = nextPath(exchange.query('next'));
@@ -47,6 +46,7 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
       access: 'form',
       async handle(exchange, { form, caller }) {
         const next = nextPath(form.get('next'));
+        const { sessions } = access;
         if (sessions === undefined) return seeOther(exchange, next);
         // An empty password is none, which is not counted.
         const bearer = form.get('password') || undefined;
@@ -77,7 +77,7 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
       access: 'public',
       handle(exchange) {
         if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
-        const { session } = callerOf(exchange, { sessions, takesCookies: isFromOwnPage });
+        const { session } = callerOf(exchange, { sessions: access.sessions, takesCookies: isFromOwnPage });
         if (session !== undefined) events.endSession(session);
         return seeOther(exchange, '/', [withoutSession(placeOf(exchange))]);
       },

@@ -34,7 +34,7 @@ export function settingsOperations({ settings, site }: OperationParts): Describe
       handle(exchange, { name, feed, base }) {
         if (feed === undefined || feed.noteCount === 0) {
           const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
-          return errorPage(site, refusal, exchange, noSettingsPage(site, { name, base }));
+          return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
         }
         return pageAnswer(settingsPage(site, { feed, base, isSaved: exchange.query('saved') === '1' }));
       },

@@ -23,12 +23,19 @@ export interface Field {
 export function field(of: Field): Child {
   const { name, id = name, label, type = 'text', value = '', hint, problem } = of;
   const described = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ');
+  const error = html`<p class="error" id="${id}-error" role="alert">${problem}</p>`;
   return html`<label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${of.autocomplete ?? 'off'}"
-${of.maxLength !== undefined && html` maxlength="${of.maxLength}"`}
-${of.isExact && html` autocapitalize="none" spellcheck="false"`}
-${of.isRequired && html` required`}${of.hasFocus && html` autofocus`}
-${described !== '' && html` aria-describedby="${described}"`}${problem && html` aria-invalid="true"`}>
-${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
+<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${of.autocomplete ?? 'off'}"${attributes(of, described)}>${problem && error}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`;
+}
+
+function attributes({ maxLength, isExact, isRequired, hasFocus, problem }: Field, described: string): Child {
+  return [
+    maxLength !== undefined && html` maxlength="${maxLength}"`,
+    isExact && html` autocapitalize="none" spellcheck="false"`,
+    isRequired && html` required`,
+    hasFocus && html` autofocus`,
+    described !== '' && html` aria-describedby="${described}"`,
+    problem !== undefined && html` aria-invalid="true"`,
+  ];
 }

@@ -48,7 +48,7 @@ ${note.type === 'md' && PREVIEW}
 <form method="dialog">
 <h2 id="delete-heading">Delete this note?</h2>
 <p>It is gone for good${note.type !== 'md' && ', and so is the picture wherever it is shown'}.</p>
-<p class="error" role="alert"></p>
+<p class="error" aria-live="assertive"></p>
 <p class="actions"><button type="button" class="danger" data-action="confirm">Delete</button> <button autofocus>Keep it</button></p>
 </form>
 </dialog>

@@ -33,4 +33,4 @@ export const SENDING = html`<div class="sending" hidden>
 <button type="button" data-action="cancel">Cancel</button>
 </div>
 <p class="status" role="status"></p>
-<p class="error" role="alert"></p>`;
+<p class="error" aria-live="assertive"></p>`;

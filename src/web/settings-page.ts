@@ -1,5 +1,5 @@
 import type { FeedName } from '../feeds/names.ts';
-import { feedUrl, fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
+import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Feed } from '../storage/storage.ts';
 import { draftKey } from './compose-box.ts';
 import { copyable } from './copyable.ts';
@@ -24,14 +24,14 @@ export interface SettingsPage {
 /** What is wrong with a form, one sentence. */
 export interface FieldProblem {
   readonly message: string;
-  /** The field to blame; undefined where it is none of them. */
+  /** The field to blame; what is wrong in none that the page shows stands on top. */
   readonly field: string | undefined;
 }
 
 /** The settings of a feed. Passwords that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): Buffer {
   const { feed, base, isSaved = false, refused } = settings;
-  const isUnblamed = refused !== undefined && refused.problem.field === undefined;
+  const isUnblamed = refused !== undefined && !isShown(site, feed, refused.problem.field);
   return page(site, {
     title: 'Settings',
     navigation: html`<nav aria-label="This feed"><a href="${site.root}/${feed.name}">Back to the feed</a></nav>`,
@@ -47,6 +47,23 @@ ${dangerZone(site, settings)}
 </div>
 ${script(site, 'settings')}`,
   });
+}
+
+/** Whether the page has a field of that name. */
+function isShown(site: Site, { passwordHash }: Feed, field: string | undefined): boolean {
+  switch (field) {
+    case 'title':
+    case 'description':
+    case 'name':
+      return true;
+    case 'read_id':
+      return site.allowsCustomIds;
+    case 'current':
+    case 'next':
+      return passwordHash !== undefined;
+    default:
+      return false;
+  }
 }
 
 function profile(site: Site, { feed, refused }: SettingsPage): Child {
@@ -193,13 +210,10 @@ function typed(
 }
 
 /** The page in the place of the settings of a feed without notes. */
-export function noSettingsPage(
-  site: Site,
-  { name, base }: { readonly name: FeedName; readonly base: string },
-): Buffer {
+export function noSettingsPage(site: Site, { name }: { readonly name: FeedName }): Buffer {
   return page(site, {
     title: 'No settings yet',
     main: html`<h1>No settings yet</h1>
-<p>A feed has settings once it has a note. <a href="${feedUrl(base, name)}">Back to the feed</a></p>`,
+<p>A feed has settings once it has a note. <a href="${site.root}/${name}">Back to the feed</a></p>`,
   });
 }
