@@ -16,7 +16,7 @@ export function admitting(operation: DescribedOperation, access: Access, site: S
     path,
     ...(accepts && { accepts }),
     ...(cors && { cors }),
-    ...(operation.access === 'page' && {
+    ...((operation.access === 'page' || operation.isPage) && {
       refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
     }),
     handle: handlerOf(operation, access),
