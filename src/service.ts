@@ -32,7 +32,7 @@ import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { requestLog } from './telemetry/request-log.ts';
 import { Assets } from './web/assets.ts';
-import { siteOf } from './web/site.ts';
+import { type Site, siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 /** Rendered HTML gets this part of the read cache's size on top of it. */
@@ -85,7 +85,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-    reader: createReader(config, storage, cache, pools),
+    reader: createReader(config, storage, cache, { ...pools, site }),
     events: new FeedEvents(storage),
     limits: feedLimits(config),
     maxImageBytes: config.maxImageBytes,
@@ -145,7 +145,7 @@ function createReader(
   { cacheBytes, title }: Config,
   storage: Storage,
   cache: ReadCache,
-  { checks, parsing }: { checks: WorkerPool; parsing: WorkerPool },
+  { checks, parsing, site }: { checks: WorkerPool; parsing: WorkerPool; site: Site },
 ): Reader {
   const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
@@ -166,6 +166,7 @@ function createReader(
     views: new ViewMaker(checks),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,
+    site,
   });
 }
 

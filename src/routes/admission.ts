@@ -32,7 +32,7 @@ export function admitting(operation: DescribedOperation, access: Access, site: S
     path,
     ...(accepts && { accepts }),
     ...(cors && { cors }),
-    ...(OF_PAGES.has(operation.access) && {
+    ...((OF_PAGES.has(operation.access) || operation.isPage) && {
       refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
     }),
     handle: handlerOf(operation, access, site),

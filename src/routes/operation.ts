@@ -67,6 +67,8 @@ export type DescribedOperation = Route &
   Admission & {
     /** Stable name, for logs, metrics and the API description. */
     readonly id: string;
+    /** Refusals are pages for a client that asks for HTML, as those of `page` always are. */
+    readonly isPage?: boolean;
     /** Readable by scripts of any web page (CORS). */
     readonly cors?: boolean;
     /** What the API description says of it; it leaves out what has none, such as pages. */

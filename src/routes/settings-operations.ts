@@ -5,7 +5,6 @@ import type { Exchange } from '../http/exchange.ts';
 import type { FeedChanges } from '../ingest/feed-settings.ts';
 import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
-import { feedPage } from '../web/feed-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import type { Site } from '../web/site.ts';
@@ -14,17 +13,10 @@ import type { DescribedOperation, FeedForm } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './see-other.ts';
 
-/** The feed page, its settings page, and the forms that are on it. */
+/** The settings page of a feed, and the forms that are on it. */
 export function settingsOperations({ settings, site }: OperationParts): DescribedOperation[] {
   const accepts = ([feed = '']: readonly string[]) => !ROUTE_NAMES.has(feed);
   return [
-    {
-      id: 'feedPage',
-      method: 'GET',
-      path: '/{feed}',
-      access: 'feed-page',
-      handle: (_, { name, feed, base }) => pageAnswer(feedPage(site, { name, feed, base })),
-    },
     {
       id: 'settingsPage',
       method: 'GET',

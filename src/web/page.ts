@@ -38,11 +38,15 @@ export interface Page {
 }
 
 /** The whole document of a page, UTF-8. */
-export function page(site: Site, { title, head, navigation, main, isListed = false }: Page): Buffer {
+export function page(site: Site, shown: Page): Buffer {
+  return Buffer.from(pageText(site, shown));
+}
+
+/** The whole document of a page. */
+export function pageText(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
   const { assets } = site;
   const shown = title === site.title ? title : `${title} · ${site.title}`;
-  return Buffer.from(
-    String(html`<!doctype html>
+  return String(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -66,8 +70,7 @@ ${main}
 ${footer(site)}
 </body>
 </html>
-`),
-  );
+`);
 }
 
 function footer({ legalPages, root }: Site): Child {
