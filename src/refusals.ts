@@ -42,6 +42,8 @@ export interface RefusalOptions {
   cause?: unknown;
   /** Which of several notes is to blame: its index among those that were to be stored. */
   position?: number | undefined;
+  /** Which field of a form is to blame. */
+  field?: string | undefined;
 }
 
 /** A request that is answered with an error: `{"error": message, "code": code}`. */
@@ -50,6 +52,7 @@ export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly position: number | undefined;
+  readonly field: string | undefined;
 
   /** `message` is one sentence for people. It never holds a feed name, a password or a path. */
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
@@ -59,5 +62,6 @@ export class Refusal extends Error {
     this.status = REFUSAL_STATUS[code];
     this.headers = options.headers ?? {};
     this.position = options.position;
+    this.field = options.field;
   }
 }

@@ -27,6 +27,7 @@ export async function run(startService: StartService): Promise<void> {
     await log.close();
     process.exit(code);
   };
+  logWarnings(log);
   for (const event of ['uncaughtException', 'unhandledRejection']) {
     process.on(event, (err) => {
       log.error('an error reached nobody; the process ends', { err });
@@ -46,6 +47,15 @@ export async function run(startService: StartService): Promise<void> {
   }
   log.info('stopped');
   return exit(0);
+}
+
+/** Node's warnings become lines of the log. That a part of Node is experimental is nothing for an operator to act on. */
+function logWarnings(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => {
+    const isExperimental = name === 'ExperimentalWarning';
+    log[isExperimental ? 'debug' : 'warn']('Node warns', { warning: `${name}: ${message}` });
+  });
 }
 
 function settings(): Config {

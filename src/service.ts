@@ -1,6 +1,8 @@
 import { Access } from './access/access.ts';
 import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
+import { Sessions } from './access/sessions.ts';
+import { Unlocks } from './access/unlocks.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
@@ -30,7 +32,7 @@ import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { requestLog } from './telemetry/request-log.ts';
 import { Assets } from './web/assets.ts';
-import { siteOf } from './web/site.ts';
+import { type Site, siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 /** Rendered HTML gets this part of the read cache's size on top of it. */
@@ -71,7 +73,9 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const renewal = new PasswordRenewal({ storage, passwords, log });
-  const access = new Access({ ...config, storage, passwords, renewal, counts });
+  const sessions = createSessions(config, secret);
+  const unlocks = new Unlocks(secret);
+  const access = new Access({ ...config, storage, passwords, renewal, counts, sessions, unlocks });
   const record = eventLog(log);
   const placing = new PictureTexts(pools, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
@@ -83,13 +87,14 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-    reader: createReader(config, storage, cache, pools),
+    reader: createReader(config, storage, cache, { ...pools, site }),
     events: new FeedEvents(storage),
     limits: feedLimits(config),
     maxImageBytes: config.maxImageBytes,
     metrics,
     site,
     assets,
+    access,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });
@@ -119,6 +124,11 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   };
 }
 
+/** The sessions of an instance that something locks. */
+function createSessions({ password }: Config, secret: Uint8Array): Sessions | undefined {
+  return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
+}
+
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */
 function checkHeaderValues(log: Log): void {
   keepsHeaderValues().then(
@@ -137,7 +147,7 @@ function createReader(
   { cacheBytes, title }: Config,
   storage: Storage,
   cache: ReadCache,
-  { checks, parsing }: { checks: WorkerPool; parsing: WorkerPool },
+  { checks, parsing, site }: { checks: WorkerPool; parsing: WorkerPool; site: Site },
 ): Reader {
   const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
@@ -158,6 +168,7 @@ function createReader(
     views: new ViewMaker(checks),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,
+    site,
   });
 }
 

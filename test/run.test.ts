@@ -62,6 +62,18 @@ t.test('a signal stops the service and the exit code is 0', async (t) => {
   }
 });
 
+t.test("Node's warnings are lines of the log", async (t) => {
+  const { child, output, errors } = start(t, { FAKE: 'warns', SERVICE_LOG_LEVEL: 'debug' });
+  await says(child, 'is old');
+  child.kill();
+  const warnings = (await output).filter(({ msg }) => msg === 'Node warns');
+  t.match(warnings, [
+    { level: 'debug', warning: 'ExperimentalWarning: is on trial' },
+    { level: 'warn', warning: 'DeprecationWarning: is old' },
+  ]);
+  t.notMatch(await errors, 'Warning');
+});
+
 t.test('the friendly line names the public address where there is one', async (t) => {
   const { child, errors } = start(t, { PUBLIC_URL: 'https://notes.example/x/', SERVICE_TITLE: 'Our Notes' });
   await says(child, 'started');

@@ -2,7 +2,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { filesUrl } from '../src/feeds/urls.ts';
 import { renderNote } from '../src/read/note-html.ts';
 import type { Rendered } from '../src/read/unrendered.ts';
-import { type Composed, compose, type FeedTask } from '../src/read/views/compose.ts';
+import { type Composed, compose, type FeedTask, withNotes } from '../src/read/views/compose.ts';
 
 /** A feed some of whose notes are not rendered yet. */
 export interface UnrenderedFeed {
@@ -40,7 +40,7 @@ export default function composeFeed({ task, at }: UnrenderedFeed): unknown {
     rendered.push(result);
     notes[index] = { ...note, rendered: result };
   }
-  const composed = compose({ ...task, document: { ...document, notes } });
+  const composed = compose(withNotes(task, notes));
   return move({ [transferableSymbol]: [composed.bytes.buffer], [valueSymbol]: { rendered, composed } });
 }
 

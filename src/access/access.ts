@@ -5,7 +5,9 @@ import type { Feed, Storage } from '../storage/storage.ts';
 import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
+import type { Session, Sessions } from './sessions.ts';
 import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
+import type { Lockable, Unlocks } from './unlocks.ts';
 
 /** Who asks for something, and what was sent to be let in; the same for an API request, a form and a tool. */
 export interface Caller {
@@ -15,8 +17,12 @@ export interface Caller {
   readonly requestId: string;
   /** The Bearer token: the instance password, or the token for the metrics. */
   readonly bearer: string | undefined;
+  /** The session of a browser; undefined where a Bearer token is sent, which wins over it. */
+  readonly session: Session | undefined;
   /** The feed's password, not checked for its form. */
   readonly feedPassword: string | undefined;
+  /** The cookie of a browser in which a feed is unlocked, not checked. A password that is sent wins over it. */
+  readonly unlock: string | undefined;
   /** The name of a person who has signed in. */
   readonly sender: string | undefined;
   /** The client has gone; what is not begun need not be done. */
@@ -30,8 +36,11 @@ export interface NamedFeed {
 }
 
 export interface AccessParts {
-  /** The instance password; undefined on an open instance. */
+  /** The instance password, if there is one. */
   readonly password: string | undefined;
+  /** The sessions of a locked instance; undefined on an open one. */
+  readonly sessions: Sessions | undefined;
+  readonly unlocks: Unlocks;
   /** The Bearer token for the metrics; undefined where everybody may have them. */
   readonly metricsToken?: string | undefined;
   /** Writes per client per minute, and separately wrong passwords; 0 turns both limits off. */
@@ -49,11 +58,13 @@ export interface AccessParts {
 }
 
 /**
- * Who may: the instance password, feed passwords, and how often, in the order of checks of contract §5. Wrong passwords
- * count per client, whatever they are for, and over the limit the right one waits as well; a missing one is refused but
- * not counted.
+ * Who may: the instance password, feed passwords, the cookies that stand for them, and how often, in the order of checks
+ * of contract §5. Wrong passwords count per client, whatever they are for, and over the limit the right one waits as well;
+ * a missing one is refused but not counted, and neither is a cookie that has ended.
  */
 export class Access {
+  readonly sessions: Sessions | undefined;
+  readonly unlocks: Unlocks;
   /** Digest of the instance password, so that comparing takes the same time whatever is sent. */
   readonly #expected: Buffer | undefined;
   readonly #parts: AccessParts;
@@ -64,6 +75,8 @@ export class Access {
 
   constructor(parts: AccessParts) {
     const { password, metricsToken, rateLimit, counts, now = () => performance.now() } = parts;
+    this.sessions = parts.sessions;
+    this.unlocks = parts.unlocks;
     this.#expected = password === undefined ? undefined : digest(password);
     this.#metricsToken = metricsToken === undefined ? undefined : digest(metricsToken);
     this.#parts = parts;
@@ -80,9 +93,17 @@ export class Access {
    * @throws Refusal `auth`, `too_many_attempts`, `invalid_feed`, `reserved_feed`
    */
   async reader(caller: Caller, text: string): Promise<NamedFeed> {
-    await this.instance(caller);
-    const name = nameOf(text);
+    const name = await this.visitor(caller, text);
     return { name, feed: await this.namedFeed(caller, name) };
+  }
+
+  /**
+   * For whoever may use that name, where the feed's password is checked later.
+   * @throws Refusal `auth`, `too_many_attempts` of the instance; `invalid_feed`, `reserved_feed`
+   */
+  async visitor(caller: Caller, text: string): Promise<FeedName> {
+    await this.instance(caller);
+    return nameOf(text);
   }
 
   /**
@@ -101,8 +122,7 @@ export class Access {
    */
   async poster(caller: Caller, text: string): Promise<NamedFeed> {
     const { storage, reservedFeeds, reservedPassword } = this.#parts;
-    await this.instance(caller);
-    const name = nameOf(text);
+    const name = await this.visitor(caller, text);
     const isReserved = reservedFeeds.has(name);
     if (isReserved && reservedPassword === undefined) throw reserved();
     const known = await storage.feedToPost(name);
@@ -124,37 +144,44 @@ export class Access {
   }
 
   /**
-   * Lets through who has the instance password, where there is one. To be asked first, before anything is
+   * Lets through who has the password of a locked instance, or a session. To be asked first, before anything is
    * looked up: nothing here depends on what is stored. A promise where other containers have to be asked.
    * @throws Refusal `auth`, `too_many_attempts`
    */
   instance(caller: Caller): void | Promise<void> {
-    if (this.#expected === undefined) return;
+    if (!this.isLocked || caller.session !== undefined) return;
     if (caller.bearer === undefined)
       throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
-    const isRight = timingSafeEqual(digest(caller.bearer), this.#expected);
+    const isRight = this.#expected !== undefined && timingSafeEqual(digest(caller.bearer), this.#expected);
     return this.#settle(caller, isRight, 'That is not the password of this instance.');
   }
 
+  /** Whether a browser is led to the login page: it brings nothing that could open the instance. */
+  mustLogIn({ bearer, session }: Caller): boolean {
+    return this.isLocked && bearer === undefined && session === undefined;
+  }
+
   /**
-   * Lets through who has the feed's password, where it has one; a password for any other feed is only checked
-   * for its form, so a malformed one says nothing of the feed.
+   * Lets through who has the feed's password, where it has one, or has unlocked it; a password for any other feed is only
+   * checked for its form, so a malformed one says nothing of the feed.
    * @throws Refusal `invalid_request` for an `X-Feed-Password` that no feed can have; `auth`,
    * `too_many_attempts`; `busy` when too many passwords wait to be checked
    */
-  async feed(caller: Caller, feed: Pick<Feed, 'passwordHash'> | undefined): Promise<void> {
+  async feed(caller: Caller, feed: Lockable | undefined): Promise<void> {
     const password = caller.feedPassword === undefined ? undefined : feedPassword(caller.feedPassword);
     if (feed?.passwordHash === undefined) return;
-    if (password === undefined)
+    if (password === undefined) {
+      if (this.unlocks.opens(caller.unlock, feed)) return;
       throw new Refusal('auth', 'This feed has a password: send it as X-Feed-Password.');
+    }
     await this.#refuseGuesser(caller);
     const isRight = await this.#parts.passwords.verify(feed.passwordHash, password);
     await this.#settle(caller, isRight, 'That is not the password of this feed.');
   }
 
-  /** The instance has a password. */
+  /** The instance is not open to everybody. */
   get isLocked(): boolean {
-    return this.#expected !== undefined;
+    return this.sessions !== undefined;
   }
 
   /**

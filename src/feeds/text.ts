@@ -27,12 +27,13 @@ export function oneLine(
     throw new Refusal(
       code,
       `${field} must be one line without control characters and text-direction overrides.`,
+      { field },
     );
   }
   // A lone surrogate, which JSON can bring, would be stored as another character than was answered.
   const trimmed = text.trim().toWellFormed();
   if (isLongerThan(trimmed, max)) {
-    throw new Refusal(code, `${field} must be at most ${max} characters long.`);
+    throw new Refusal(code, `${field} must be at most ${max} characters long.`, { field });
   }
   return trimmed;
 }

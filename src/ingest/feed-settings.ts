@@ -19,6 +19,9 @@ export interface SettingsParts extends ReadIdRules {
   readonly record: RecordEvent;
 }
 
+/** What is to be changed; what is left out stays as it is. */
+export type SettingsChanges = { readonly [Key in keyof FeedChanges]?: FeedChanges[Key] | undefined };
+
 /** The way in for changes to a feed that the caller may write to. */
 export class FeedSettingsWriter {
   readonly #parts: SettingsParts;
@@ -28,17 +31,17 @@ export class FeedSettingsWriter {
   }
 
   /**
-   * Replaces title and description, and what else is given.
+   * Changes what is given.
    * @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found`
    */
-  async change(allowed: Feed, changes: FeedChanges): Promise<Feed> {
-    const title = oneLine('title', changes.title, TITLE_LENGTH);
-    const description = oneLine('description', changes.description, DESCRIPTION_LENGTH);
+  async change(allowed: Feed, changes: SettingsChanges): Promise<Feed> {
+    const title = optionalLine('title', changes.title, TITLE_LENGTH);
+    const description = optionalLine('description', changes.description, DESCRIPTION_LENGTH);
     const readId = this.#readId(changes.read_id, allowed);
     const image = await this.#image(allowed.name, changes.image);
     const changed = await this.#parts.storage.configure(allowed, (feed) => ({
-      title,
-      description,
+      title: title ?? feed.title,
+      description: description ?? feed.description,
       showSender: changes.show_sender ?? feed.showSender,
       image: image === 'kept' ? feed.image : image,
       readId: readId ?? feed.readId,
@@ -53,11 +56,16 @@ export class FeedSettingsWriter {
     this.#parts.record({ name: 'feed deleted' }, caller);
   }
 
-  /** @throws Refusal `invalid_request`, `reserved_feed`; `feed_exists` for a feed without a password */
-  async changePassword(feed: Feed, password: string): Promise<void> {
+  /**
+   * Returns the feed as far as its password goes.
+   * @throws Refusal `invalid_request`, `reserved_feed`; `feed_exists` for a feed without a password
+   */
+  async changePassword(feed: Feed, password: string): Promise<Pick<Feed, 'name' | 'passwordHash'>> {
     const checked = feedPassword(password, 'password');
     this.#refuseUnprotected(feed);
-    await this.#setPassword(feed, await this.#parts.passwords.hash(checked));
+    const passwordHash = await this.#parts.passwords.hash(checked);
+    await this.#setPassword(feed, passwordHash);
+    return { name: feed.name, passwordHash };
   }
 
   /** @throws Refusal `reserved_feed`; `feed_exists` for a feed without a password */
@@ -81,7 +89,7 @@ export class FeedSettingsWriter {
     if (text === undefined || text === (readId as string)) return undefined;
     // It could never be given back: nobody may choose a reserved name.
     if (this.#parts.reservedFeeds.has(name) && (readId as string) === name)
-      throw new Refusal('reserved_feed', 'The read id of a reserved feed is its name.');
+      throw new Refusal('reserved_feed', 'The read id of a reserved feed is its name.', { field: 'read_id' });
     return chosenReadId(text, name, this.#parts) ?? randomReadId();
   }
 
@@ -100,6 +108,10 @@ export class FeedSettingsWriter {
     await stored?.close();
     return stored !== undefined;
   }
+}
+
+function optionalLine(field: string, text: string | undefined, max: number): string | undefined {
+  return text === undefined ? undefined : oneLine(field, text, max);
 }
 
 function notFound(): Refusal {

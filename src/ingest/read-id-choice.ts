@@ -21,5 +21,5 @@ export function chosenReadId(text: string, name: FeedName, rules: ReadIdRules): 
 }
 
 function refusal(sentence: string): Refusal {
-  return new Refusal('invalid_request', sentence);
+  return new Refusal('invalid_request', sentence, { field: 'read_id' });
 }

@@ -1,3 +1,5 @@
+import type { Caller } from '../access/access.ts';
+import type { Session } from '../access/sessions.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { type Answer, NOSNIFF } from '../http/answer.ts';
 import { type Headers, headers } from '../http/headers.ts';
@@ -6,6 +8,7 @@ import { feedVersion, publicFeedVersion } from '../read/feed-version.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import { Listener, type ListenerHome, type Listening, NamedListener } from './listener.ts';
+import { SessionEnds } from './session-ends.ts';
 import { Topic, type TopicParts } from './topic.ts';
 
 /** Streams that may be open at once. */
@@ -40,6 +43,7 @@ export class FeedEvents implements ListenerHome {
   /** Topics of which no change tells: nobody has the name, or the look-up failed. */
   readonly #unheard = new Set<Topic>();
   readonly #streams = new Map<string, number>();
+  readonly #sessionEnds = new SessionEnds();
   #count = 0;
   #hears = true;
   #looking: NodeJS.Timeout | undefined;
@@ -83,18 +87,30 @@ export class FeedEvents implements ListenerHome {
    * @param since as for `byReadId`
    * @throws Refusal `busy`
    */
-  byName(name: FeedName, feed: Feed | undefined, client: string, since: string | undefined): Answer {
+  byName(
+    name: FeedName,
+    feed: Feed | undefined,
+    { client, session }: Pick<Caller, 'client' | 'session'>,
+    since: string | undefined,
+  ): Answer {
     return this.#answer(PRIVATE, { client, since: since ?? feedVersion(feed) }, (stream, listening) => {
       const topic = this.#namedTopic(name, feed?.readId);
       const listener = new NamedListener(this, topic, stream, listening, feed);
+      if (session !== undefined) this.#sessionEnds.add(stream, session);
       // Since it was decided the password may have changed.
       topic.add(listener, true);
       return listener;
     });
   }
 
+  /** Ends the streams that were opened with this session. */
+  endSession(session: Session): void {
+    this.#sessionEnds.end(session);
+  }
+
   left(listener: Listener): void {
-    const { client, topic } = listener;
+    const { client, topic, stream } = listener;
+    this.#sessionEnds.delete(stream);
     this.#count -= 1;
     const streams = this.#streams.get(client)! - 1;
     if (streams > 0) this.#streams.set(client, streams);

@@ -9,9 +9,18 @@ const REFERENCES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
+const CHARACTERS = new Map(
+  Object.entries(REFERENCES).map(([character, reference]) => [reference, character]),
+);
+
 /** HTML that shows the text as it is, as content or in a quoted attribute. Characters XML forbids are removed. */
 export function escapeHtml(text: string): string {
   return withoutForbidden(text).replace(/[&<>"']/g, (character) => REFERENCES[character] ?? character);
+}
+
+/** The text that HTML of `escapeHtml` shows. */
+export function unescapeHtml(html: string): string {
+  return html.replace(/&(?:amp|lt|gt|quot|#39);/g, (reference) => CHARACTERS.get(reference)!);
 }
 
 /** A note's text as it was written: what is shown when rendering fails or runs out of time. */

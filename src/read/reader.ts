@@ -6,19 +6,26 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
+import type { Site } from '../web/site.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
+import { feedVersion, publicFeedVersion } from './feed-version.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
+import type { PixelSize } from './page-html.ts';
 import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
 import type { Renderer } from './renderer.ts';
 import type { Dated, ViewMaker } from './view-maker.ts';
+import type { FeedTask } from './views/compose.ts';
 import { type ReadPlace, UNKNOWN_FEED, type ViewFeed } from './views/document.ts';
 import { readFeed } from './views/note-json.ts';
+import type { FeedPageDocument, NotePageDocument } from './views/pages.ts';
 
 /** The most notes in RSS and JSON Feed. */
 const FEED_LENGTH = 50;
+/** Stands where a feed that does not exist has no read id; no note is shown with it. */
+const NO_READ_ID = '' as ReadId;
 /** How long one answer waits for its texts to be rendered, in ms; what is not ready then goes out as plain text. */
 const RENDER_BUDGET = 4_000;
 
@@ -31,6 +38,7 @@ export interface ReaderParts {
   readonly files: FileBodies;
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
+  readonly site: Site;
 }
 
 /** A list by the name of a feed, which need not exist. */
@@ -56,6 +64,62 @@ export class Reader {
   /** `GET /r/{read_id}/feed.json` */
   jsonFeed(exchange: Exchange): Answer | Promise<Answer> {
     return this.#syndicated(exchange, 'json-feed');
+  }
+
+  /** `GET /r/{read_id}`, the page */
+  readPage(exchange: Exchange): Answer | Promise<Answer> {
+    const place = this.#placeOf(exchange);
+    const query = feedPageQuery(exchange);
+    const key = `read-page ${place.base} ${place.readId} ${pageKey(query)}`;
+    return this.#answer(exchange, place.readId, key, async () => {
+      const feed = await this.#parts.storage.feedByReadId(place.readId);
+      const document = await this.#feedPage(place, feed, query, publicFeedVersion(feed));
+      return this.#rendered({ view: 'read-page', document }, feed, isWorthKeeping(query));
+    });
+  }
+
+  /** `GET /r/{read_id}/{id}`, the page */
+  readNotePage(exchange: Exchange): Answer | Promise<Answer> {
+    const place = this.#placeOf(exchange);
+    const id = exchange.parameters[1]!;
+    const key = `read-note-page ${place.base} ${place.readId} ${id}`;
+    return this.#answer(exchange, place.readId, key, async () => {
+      const feed = await this.#parts.storage.feedByReadId(place.readId);
+      if (feed === undefined) throw notFound();
+      const document = await this.#notePage(place, feed, id);
+      return this.#rendered({ view: 'read-note-page', document }, feed, true);
+    });
+  }
+
+  /** `GET /{feed}`, the page, for whoever may write to the feed; it need not exist. */
+  async feedPage(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
+    const base = this.#baseOf(exchange);
+    const query = feedPageQuery(exchange);
+    const build = async () => {
+      const place = { base, readId: feed?.readId ?? NO_READ_ID };
+      const document = {
+        ...(await this.#feedPage(place, feed, query, feedVersion(feed))),
+        name,
+        exists: feed !== undefined,
+        hasNotes: feed !== undefined && feed.noteCount > 0,
+        isProtected: feed?.passwordHash !== undefined,
+      };
+      return this.#rendered({ view: 'feed-page', document }, feed, isWorthKeeping(query));
+    };
+    if (feed === undefined) return (await build()).representation.answer(exchange);
+    // The version tells a feed with a password from the same one before it.
+    const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}`;
+    return this.#answer(exchange, feed.readId, key, build);
+  }
+
+  /** `GET /{feed}/{id}`, the page, for whoever may write to the feed. */
+  async notePage(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
+    const { name, readId } = feed;
+    const base = this.#baseOf(exchange);
+    return this.#answer(exchange, readId, `note-page ${base} ${readId} ${name} ${id}`, async () => {
+      const document = await this.#notePage({ base, readId }, feed, id);
+      return this.#rendered({ view: 'note-page', document: { ...document, name } }, feed, true);
+    });
   }
 
   /** `GET /r/{read_id}/{file}` */
@@ -88,7 +152,7 @@ export class Reader {
     const key = `list ${place.base} ${place.readId} ${pageKey(query)}`;
     return this.#answer(exchange, place.readId, key, async () => {
       const feed = await this.#parts.storage.feedByReadId(place.readId);
-      const { notes, next } = await this.#page(feed, query);
+      const { notes, next } = await this.#notes(feed, query);
       const { showSender } = feed ?? UNKNOWN_FEED;
       const document = { ...place, showSender, notes, next: next && encodeCursor(next) };
       const task = { view: 'public-note-list', document } as const;
@@ -124,7 +188,7 @@ export class Reader {
     const { readId } = feed;
     const key = `named-list ${base} ${readId} ${name} ${pageKey(query)}`;
     return this.#answer(exchange, readId, key, async () => {
-      const { notes, next } = await this.#page(feed, query);
+      const { notes, next } = await this.#notes(feed, query);
       const document = { base, readId, name, notes, next: next && encodeCursor(next) };
       const representation = await this.#parts.views.composed(
         { view: 'named-note-list', document },
@@ -155,23 +219,59 @@ export class Reader {
     const { base, readId } = this.#placeOf(exchange);
     const tag = tagQuery(exchange);
     return this.#answer(exchange, readId, `${view} ${base} ${readId} ${tag ?? ''}`, async () => {
-      const { storage, serviceTitle, renderer, views } = this.#parts;
-      const feed = await storage.feedByReadId(readId);
-      const { notes } = await this.#page(feed, { limit: FEED_LENGTH, tag, before: undefined });
-      const keep = notes.length > 0 && this.#bases.admit(base);
-      const document = {
-        base,
-        readId,
-        serviceTitle,
-        feed: feed === undefined ? UNKNOWN_FEED : viewFeed(feed),
-        tag,
-        notes,
-      };
-      const until = performance.now() + RENDER_BUDGET;
-      const { task, composed, isComplete } = await renderer.render({ view, document }, { until, keep });
-      const representation = await views.composed(task, this.#dated(feed), composed);
-      return { representation, keep: keep && isComplete };
+      const feed = await this.#parts.storage.feedByReadId(readId);
+      const { notes } = await this.#notes(feed, { limit: FEED_LENGTH, tag, before: undefined });
+      const document = { ...this.#document({ base, readId }, feed), tag, notes };
+      return this.#rendered({ view, document }, feed, true);
     });
+  }
+
+  async #feedPage(
+    place: ReadPlace,
+    feed: Feed | undefined,
+    query: RequestedPage,
+    version: string,
+  ): Promise<FeedPageDocument> {
+    const { notes, next } = await this.#notes(feed, query);
+    return {
+      ...this.#document(place, feed),
+      ...(await this.#ofPage(place, feed, notes)),
+      tag: query.tag,
+      version,
+      isOlder: query.before !== undefined,
+      next: next && encodeCursor(next),
+    };
+  }
+
+  /** @throws Refusal `not_found` */
+  async #notePage(place: ReadPlace, feed: Feed, id: string): Promise<NotePageDocument> {
+    const note = await this.#note(feed, id);
+    if (note === undefined) throw notFound();
+    return {
+      ...this.#document(place, feed),
+      ...(await this.#ofPage(place, feed, [note])),
+      neighbours: await this.#parts.storage.neighbours(feed.name, positionOf(note)),
+    };
+  }
+
+  #document({ base, readId }: ReadPlace, feed: Feed | undefined) {
+    const { serviceTitle } = this.#parts;
+    return { base, readId, serviceTitle, feed: feed === undefined ? UNKNOWN_FEED : viewFeed(feed) };
+  }
+
+  async #ofPage(_place: ReadPlace, _feed: Feed | undefined, notes: readonly Note[]) {
+    return { site: this.#parts.site, notes, sizes: new Map<string, PixelSize>() };
+  }
+
+  /** A view of rendered notes. `isKept` says that it may take room. */
+  async #rendered(asked: FeedTask, feed: Feed | undefined, isKept: boolean): Promise<Built> {
+    const { renderer, views } = this.#parts;
+    const { notes, base } = asked.document;
+    const keep = notes.length > 0 && this.#bases.admit(base);
+    const until = performance.now() + RENDER_BUDGET;
+    const { task, composed, isComplete } = await renderer.render(asked, { until, keep });
+    const representation = await views.composed(task, this.#dated(feed), composed);
+    return { representation, keep: keep && isKept && isComplete };
   }
 
   /** Must stay free of work: on a hit this is all that happens between request and answer. */
@@ -201,7 +301,7 @@ export class Reader {
   }
 
   /** The notes asked for, fewer where their texts are long. */
-  async #page(feed: Feed | undefined, query: RequestedPage): Promise<Page> {
+  async #notes(feed: Feed | undefined, query: RequestedPage): Promise<Page> {
     // Where there is nothing, no place is looked up: a feed without notes must read like a read id nobody has.
     if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
     const { limit, tag } = query;
@@ -232,6 +332,11 @@ export function readIdOf(exchange: Exchange): ReadId {
   const text = exchange.parameters[0]!;
   if (!isReadId(text)) throw notFound();
   return text;
+}
+
+/** The page of a feed that a query asks for: as long as RSS. */
+function feedPageQuery(exchange: Exchange): RequestedPage {
+  return { ...pageQuery(exchange), limit: FEED_LENGTH };
 }
 
 /** What public views may know of a feed: not its name. */

@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { type Rendered, unrendered } from './unrendered.ts';
-import { type Composed, type FeedTask, sendable } from './views/compose.ts';
+import { type Composed, type FeedTask, sendable, withNotes } from './views/compose.ts';
 import type { FeedDocument, ViewNote } from './views/document.ts';
 
 /** The most a note may take to render, however busy the machine is; beyond it readers get it as plain text. */
@@ -33,8 +33,9 @@ export interface RenderedFeed {
 
 /** A feed that is being rendered. */
 interface Making {
-  readonly view: FeedTask['view'];
-  readonly document: FeedDocument & { readonly notes: ViewNote[] };
+  readonly task: FeedTask;
+  /** Those of the task, with what is rendered of them so far. */
+  readonly notes: ViewNote[];
   /** Of each note's text. */
   readonly hashes: readonly string[];
   composed: Composed | undefined;
@@ -64,14 +65,10 @@ export class Renderer {
    * begun, and when its thread died.
    * @throws Refusal `busy` when too many tasks wait
    */
-  async render({ view, document }: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
-    const hashes = document.notes.map(({ content }) => (content ? hash('sha256', content, 'base64url') : ''));
-    const making: Making = {
-      view,
-      document: { ...document, notes: [...document.notes] },
-      hashes,
-      composed: undefined,
-    };
+  async render(task: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
+    const notes = [...task.document.notes];
+    const hashes = notes.map(({ content }) => (content ? hash('sha256', content, 'base64url') : ''));
+    const making: Making = { task, notes, hashes, composed: undefined };
     const missing = this.#missing(making);
     const left = until - performance.now();
     if (missing.length > 0 && left > 0) {
@@ -89,22 +86,21 @@ export class Renderer {
       }
     }
     const isComplete = making.composed !== undefined || this.#missing(making).length === 0;
-    const notes = making.document.notes.map((note) =>
+    const shown = notes.map((note) =>
       note.content && !note.rendered ? { ...note, rendered: unrendered(note.content) } : note,
     );
-    return { task: { view, document: { ...document, notes } }, composed: making.composed, isComplete };
+    return { task: withNotes(task, shown), composed: making.composed, isComplete };
   }
 
   /** Looks up what is known, and says which notes are not. */
-  #missing({ document, hashes }: Making): number[] {
-    const { notes } = document;
+  #missing({ task, notes, hashes }: Making): number[] {
     return [...notes.keys()].filter((index) => {
       const note = notes[index]!;
       if (note.content === undefined || note.rendered !== undefined) return false;
       const hash = hashes[index]!;
       const rendered = this.#slow.has(hash)
         ? unrendered(note.content)
-        : this.#rendered.get(keyOf(hash, document));
+        : this.#rendered.get(keyOf(hash, task.document));
       if (rendered !== undefined) notes[index] = { ...note, rendered };
       return rendered === undefined;
     });
@@ -124,19 +120,19 @@ export class Renderer {
 
   /** Renders some of the notes, or finds out which one is slow. False if nothing is left to do, or cannot be done. */
   async #renderSome(making: Making, keep: boolean): Promise<boolean> {
-    const { view, document, hashes } = making;
+    const { task, notes, hashes } = making;
     const missing = this.#missing(making);
     if (missing.length === 0) return false;
     const at = new Int32Array(new SharedArrayBuffer(4));
-    const feed: UnrenderedFeed = { task: sendable({ view, document }), at };
+    const feed: UnrenderedFeed = { task: sendable(withNotes(task, notes)), at };
     try {
       const { rendered, composed } = (await this.#pool.run('compose-feed', feed, {
         limit: LIMIT,
       })) as ComposedFeed;
       for (const [nth, result] of rendered.entries()) {
         const index = missing[nth]!;
-        document.notes[index] = { ...document.notes[index]!, rendered: result };
-        if (keep) this.#rendered.set(keyOf(hashes[index]!, document), result);
+        notes[index] = { ...notes[index]!, rendered: result };
+        if (keep) this.#rendered.set(keyOf(hashes[index]!, task.document), result);
       }
       making.composed = composed;
       return composed === undefined;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Coding } from '../http/accept-encoding.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
+import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
 import type { ViewNote } from './views/document.ts';
@@ -12,6 +13,9 @@ const INLINE_MAX_BYTES = 64 * 1024;
 const PUBLIC = 'public, max-age=60';
 const PRIVATE = 'private, no-store';
 
+const PUBLIC_PAGE = { ...PAGE_FIELDS, 'Cache-Control': PUBLIC };
+const NAMED_PAGE = { ...PAGE_FIELDS, 'Cache-Control': PRIVATE, 'X-Robots-Tag': 'noindex' };
+
 const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, string>>>> = {
   rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', 'Cache-Control': PUBLIC },
   'json-feed': { 'Content-Type': 'application/feed+json', 'Cache-Control': PUBLIC },
@@ -19,6 +23,10 @@ const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, strin
   'public-note': { 'Content-Type': 'application/json', 'Cache-Control': PUBLIC },
   'named-note-list': { 'Content-Type': 'application/json', 'Cache-Control': PRIVATE },
   'named-note': { 'Content-Type': 'application/json', 'Cache-Control': PRIVATE },
+  'read-page': PUBLIC_PAGE,
+  'read-note-page': PUBLIC_PAGE,
+  'feed-page': NAMED_PAGE,
+  'note-page': NAMED_PAGE,
 };
 
 /** When a view last changed; undefined for one that has nothing to date. */

@@ -26,6 +26,12 @@ export function pictureTypeOf(contentType: string | undefined): PictureType | un
   return pictureType(parse(contentType).media);
 }
 
+/** Whether a `Content-Type` announces the fields of a page's form. */
+export function isUrlencoded(contentType: string | undefined): boolean {
+  const { media, isUtf8 } = parse(contentType);
+  return media === 'application/x-www-form-urlencoded' && isUtf8;
+}
+
 /**
  * Whether the `text` part of a multipart request may have this `Content-Type`: none, markdown in UTF-8, or what
  * browsers say of a file they do not know. A plain field is `text/plain` by default (RFC 7578, section 4.4), so one

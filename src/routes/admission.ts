@@ -1,11 +1,27 @@
-import type { Access, Caller } from '../access/access.ts';
+import { type Access, type Caller, existing } from '../access/access.ts';
+import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
-import { headers } from '../http/headers.ts';
 import { Refusal } from '../refusals.ts';
+import { formBody } from '../requests/form-body.ts';
+import type { Feed } from '../storage/storage.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';
-import type { DescribedOperation } from './operation.ts';
+import { unlockPage } from '../web/unlock-page.ts';
+import { callerOf } from './caller.ts';
+import { addressOf, loginPath } from './next-path.ts';
+import type { Admission, Admitted, DescribedOperation } from './operation.ts';
+import { isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './own-page.ts';
+import { seeOther } from './see-other.ts';
+
+/** Those whose refusals are pages. */
+const OF_PAGES: ReadonlySet<Admission['access']> = new Set([
+  'page',
+  'feed-page',
+  'form',
+  'name-form',
+  'feed-form',
+]);
 
 /** The operation as the front end runs it: it lets in only who may, and renders refusals in its own way. */
 export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
@@ -16,85 +32,143 @@ export function admitting(operation: DescribedOperation, access: Access, site: S
     path,
     ...(accepts && { accepts }),
     ...(cors && { cors }),
-    ...(operation.access === 'page' && {
+    ...((OF_PAGES.has(operation.access) || operation.isPage) && {
       refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
     }),
-    handle: handlerOf(operation, access),
+    handle: handlerOf(operation, access, site),
   };
 }
 
-function handlerOf(operation: DescribedOperation, access: Access): Operation['handle'] {
+function handlerOf(operation: DescribedOperation, access: Access, site: Site): Operation['handle'] {
   switch (operation.access) {
     case 'public':
       return (exchange) => operation.handle(exchange);
-    case 'page':
-      return (exchange) => (!access.isLocked ? operation.handle(exchange) : toLogin(exchange));
     case 'metrics':
       return (exchange) => {
-        access.metrics(callerOf(exchange));
+        access.metrics(apiCaller(exchange, access));
         return operation.handle(exchange);
       };
     case 'reader':
       return async (exchange) => {
-        const admitted = admittedBy(exchange);
+        const admitted = admittedBy(exchange, access, apiCaller);
         const named = await access.reader(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'poster':
       return async (exchange) => {
-        const admitted = admittedBy(exchange);
-        refuseForeign(exchange);
+        const admitted = admittedBy(exchange, access, apiCaller);
+        refuseForeignPages(exchange);
         const named = await access.poster(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'writer':
       return async (exchange) => {
-        const admitted = admittedBy(exchange);
-        refuseForeign(exchange);
+        const admitted = admittedBy(exchange, access, apiCaller);
+        refuseForeignPages(exchange);
         const feed = await access.writer(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { feed, ...admitted });
+      };
+    case 'page':
+      return (exchange) => {
+        if (!access.isLocked) return operation.handle(exchange);
+        const caller = pageCaller(exchange, access);
+        if (access.mustLogIn(caller)) return toLogin(exchange);
+        return Promise.resolve(access.instance(caller)).then(() => operation.handle(exchange));
+      };
+    case 'feed-page':
+      return async (exchange) => {
+        const admitted = admittedBy(exchange, access, pageCaller);
+        if (access.mustLogIn(admitted.caller)) return toLogin(exchange);
+        const name = await access.visitor(admitted.caller, exchange.parameters[0]!);
+        const feed = await lookUp(access, admitted.caller, name);
+        if (feed instanceof Refusal) return locked(site, exchange, name, feed);
+        return operation.handle(exchange, { name, feed, ...admitted });
+      };
+    case 'form':
+      return async (exchange) => {
+        refuseAllButOwnPages(exchange);
+        const admitted = admittedBy(exchange, access, pageCaller);
+        return operation.handle(exchange, { form: await formBody(exchange), ...admitted });
+      };
+    case 'name-form':
+      return async (exchange) => {
+        refuseAllButOwnPages(exchange);
+        const admitted = admittedBy(exchange, access, pageCaller);
+        if (access.mustLogIn(admitted.caller)) return toLogin(exchange);
+        const name = await access.visitor(admitted.caller, exchange.parameters[0]!);
+        return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
+      };
+    case 'feed-form':
+      return async (exchange) => {
+        refuseAllButOwnPages(exchange);
+        const admitted = admittedBy(exchange, access, pageCaller);
+        const { caller } = admitted;
+        if (access.mustLogIn(caller)) return toLogin(exchange);
+        const name = await access.visitor(caller, exchange.parameters[0]!);
+        const known = await lookUp(access, caller, name);
+        if (known instanceof Refusal) return locked(site, exchange, name, known);
+        // The page is shown again with what was typed, so the form is read even where the client is over the limit.
+        const overLimit = await refusalOf(async () => access.write(caller));
+        if (known === undefined && overLimit !== undefined) throw overLimit;
+        const feed = existing(known);
+        const form = await formBody(exchange).catch((cause) => {
+          throw overLimit ?? cause;
+        });
+        const admittedForm = { feed, form, ...admitted };
+        if (overLimit !== undefined) return operation.explain(exchange, admittedForm, overLimit);
+        try {
+          return await operation.handle(exchange, admittedForm);
+        } catch (cause) {
+          if (cause instanceof Refusal) return operation.explain(exchange, admittedForm, cause);
+          throw cause;
+        }
       };
   }
 }
 
 /** A request whose Host gives no base for links is refused before anything is changed. */
-function admittedBy(exchange: Exchange) {
-  return { caller: callerOf(exchange), base: exchange.base };
+function admittedBy(exchange: Exchange, access: Access, callerBy: typeof apiCaller): Admitted {
+  return { caller: callerBy(exchange, access), base: exchange.base };
 }
 
-/** Who sends a request. A header is read when it is asked for: one that is not UTF-8 must not be refused before that. */
-export function callerOf(exchange: Exchange): Caller {
-  return {
-    client: exchange.client,
-    get requestId() {
-      return exchange.requestId;
-    },
-    // RFC 6750 §2.1; undefined for any other scheme.
-    get bearer() {
-      return /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1];
-    },
-    get feedPassword() {
-      return exchange.header('x-feed-password');
-    },
-    sender: undefined,
-    get isAborted() {
-      return exchange.isAborted;
-    },
-  };
+/** Cookies count for what our own pages ask for: any page could make a browser send them. */
+function apiCaller(exchange: Exchange, { sessions }: Access): Caller {
+  return callerOf(exchange, { sessions, takesCookies: isFromOwnPage });
 }
 
-/** Another site's page must not write to an instance in its visitor's network. */
-function refuseForeign(exchange: Exchange): void {
-  if (exchange.header('sec-fetch-site') === 'cross-site')
-    throw new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
+/** Cookies count wherever the link to a page was; a form is refused before that if it is not ours. */
+function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
+  return callerOf(exchange, { sessions, takesCookies: () => true });
 }
 
-function toLogin({ path }: Exchange): Answer {
-  return {
-    status: 303,
-    headers: headers({
-      Location: `/login?next=${encodeURIComponent(path)}`,
-      'Cache-Control': 'private, no-store',
-    }),
-  };
+/** The feed of that name; a refusal where the caller must unlock it first. */
+async function lookUp(access: Access, caller: Caller, name: FeedName): Promise<Feed | undefined | Refusal> {
+  try {
+    return await access.namedFeed(caller, name);
+  } catch (cause) {
+    if (cause instanceof Refusal && cause.code === 'auth') return cause;
+    throw cause;
+  }
+}
+
+async function refusalOf(work: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof Refusal) return cause;
+    throw cause;
+  }
+}
+
+/** The unlock form in the place of a locked feed's page; a form that was sent is not sent again. */
+function locked(site: Site, exchange: Exchange, name: FeedName, refusal: Refusal): Answer {
+  const back = exchange.method === 'POST' ? `/${name}` : addressOf(exchange);
+  return errorPage(site, refusal, exchange, unlockPage(site, { name, back }));
+}
+
+/** Where somebody without a session is led; a form that was sent is not sent again. */
+function toLogin(exchange: Exchange): Answer {
+  const next = exchange.method === 'POST' ? exchange.path.replace(/\/[^/]+\/?$/, '') : addressOf(exchange);
+  return seeOther(exchange, loginPath(next));
 }

@@ -22,8 +22,7 @@ export function eventOperations({ events }: OperationParts): DescribedOperation[
       path: '/api/v1/feeds/{feed}/events',
       access: 'reader',
       docs: BY_NAME,
-      handle: (exchange, { name, feed, caller }) =>
-        events.byName(name, feed, caller.client, sinceOf(exchange)),
+      handle: (exchange, { name, feed, caller }) => events.byName(name, feed, caller, sinceOf(exchange)),
     },
   ];
 }
@@ -58,6 +57,7 @@ const BY_NAME: OperationDocs = {
   tag: 'Feeds',
   description:
     `${EVENTS.description}\n\nThe feed need not exist: the stream tells when it is made. The stream ends when the feed is ` +
-    'deleted, and when its password is changed, set or removed.',
+    'deleted, and when its password is changed, set or removed. One that was opened with the session of a browser ends ' +
+    'with it.',
   refusals: NAMED.filter((code) => code !== 'not_found'),
 };

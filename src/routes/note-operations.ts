@@ -5,6 +5,7 @@ import type { Posted } from '../ingest/post.ts';
 import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
+import { placeOf } from './caller.ts';
 import type { Admission, DescribedOperation } from './operation.ts';
 import {
   CHANGING,
@@ -18,10 +19,12 @@ import {
   type OperationDocs,
 } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
+import { isFromOwnPage } from './own-page.ts';
+import { withCookies } from './see-other.ts';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
 export function noteOperations(parts: OperationParts): DescribedOperation[] {
-  const { posting, editing, reader, limits, maxImageBytes } = parts;
+  const { access, posting, editing, reader, limits, maxImageBytes } = parts;
   const post: Admission = {
     access: 'poster',
     async handle(exchange, { name, feed, caller, base }) {
@@ -31,7 +34,12 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
       const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
       const place = { base, readId: posted.feed.readId, name };
       const created = createdNote(posted.note, place);
-      return json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+      const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+      // The page that has made a protected feed goes on to show it.
+      const isUnlocked = feed === undefined && isFromOwnPage(exchange);
+      return isUnlocked
+        ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange)))
+        : answer;
     },
   };
   const replace: Admission = {
@@ -81,6 +89,20 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
       docs: GET,
       access: 'reader',
       handle: (exchange, { feed }) => reader.namedNote(exchange, existing(feed), exchange.parameters[1]!),
+    },
+    {
+      id: 'feedPage',
+      method: 'GET',
+      path: '/{feed}',
+      access: 'feed-page',
+      handle: (exchange, named) => reader.feedPage(exchange, named),
+    },
+    {
+      id: 'notePage',
+      method: 'GET',
+      ...byUrl,
+      access: 'feed-page',
+      handle: (exchange, { feed }) => reader.notePage(exchange, existing(feed), exchange.parameters[1]!),
     },
     { id: 'editNoteByUrl', method: 'PUT', ...byUrl, docs: EDIT, ...replace },
     { id: 'editNote', method: 'PUT', path: note, docs: EDIT, ...replace },

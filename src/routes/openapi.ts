@@ -51,9 +51,9 @@ const BY_NAME = [
   { feedPassword: [] },
   { instancePassword: [], feedPassword: [] },
 ];
-const SECURITY: Readonly<Record<DescribedOperation['access'], readonly object[]>> = {
+/** Pages and forms are not described. */
+const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly object[]>>> = {
   public: [],
-  page: [],
   metrics: [{}, { metricsToken: [] }],
   reader: BY_NAME,
   writer: BY_NAME,
@@ -108,7 +108,7 @@ function operationObject(operation: Documented): Json {
     tags: [docs.tag],
     summary: docs.summary,
     ...(docs.description === undefined ? {} : { description: docs.description }),
-    security: SECURITY[operation.access],
+    security: SECURITY[operation.access] ?? [],
     ...(parameters.length === 0
       ? {}
       : { parameters: parameters.map((key) => ({ $ref: `#/components/parameters/${key}` })) }),

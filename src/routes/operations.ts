@@ -1,3 +1,4 @@
+import type { Access } from '../access/access.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
@@ -6,6 +7,7 @@ import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
+import { accessOperations } from './access-operations.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
 import type { MetricsSource } from './metrics-operation.ts';
@@ -16,6 +18,7 @@ import type { DescribedOperation } from './operation.ts';
 import { pageOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
+import { settingsOperations } from './settings-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
@@ -30,6 +33,7 @@ export interface OperationParts {
   readonly events: FeedEvents;
   readonly site: Site;
   readonly assets: Assets;
+  readonly access: Access;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
   /** What Prometheus may ask for; undefined where metrics are off. */
@@ -43,6 +47,8 @@ export function operations(parts: OperationParts): DescribedOperation[] {
   const table = [
     ...serviceOperations(parts),
     ...pageOperations(parts),
+    ...accessOperations(parts),
+    ...settingsOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),

@@ -1,29 +1,42 @@
-import type { Answer } from '../http/answer.ts';
-import { headers } from '../http/headers.ts';
+import { isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
-import { PAGE_FIELDS } from '../web/page.ts';
-import { loginPage, startPage } from '../web/start-page.ts';
+import { errorPage } from '../web/error-page.ts';
+import { pageAnswer } from '../web/page.ts';
+import { startPage } from '../web/start-page.ts';
+import { suggestedName } from '../web/suggested-name.ts';
+import { loginPath } from './next-path.ts';
 import type { DescribedOperation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
+import { seeOther } from './see-other.ts';
 
 /** Pages that show no notes, and what pages load. */
-export function pageOperations({ site, assets }: OperationParts): DescribedOperation[] {
+export function pageOperations({ site, assets, access }: OperationParts): DescribedOperation[] {
   return [
     {
       id: 'startPage',
       method: 'GET',
       path: '/',
       access: 'page',
-      handle: ({ base }) => shown(startPage(site, base)),
+      handle(exchange) {
+        const isDeleted = exchange.query('deleted') === '1';
+        return pageAnswer(startPage(site, { base: exchange.base, name: suggestedName(), isDeleted }));
+      },
     },
     {
-      id: 'loginPage',
-      method: 'GET',
-      path: '/login',
-      access: 'public',
-      handle: ({ base }) => (site.isLocked ? shown(loginPage(site, base)) : TO_START),
+      id: 'openFeed',
+      method: 'POST',
+      path: '/',
+      access: 'form',
+      async handle(exchange, { form, caller, base }) {
+        if (access.mustLogIn(caller)) return seeOther(exchange, loginPath('/'));
+        await access.instance(caller);
+        const name = (form.get('feed') ?? '').trim().toLowerCase().replace(/\s/g, '-');
+        const refusal = nameRefusal(name);
+        if (refusal === undefined) return seeOther(exchange, `/${name}`);
+        const problem = refusal.message;
+        return errorPage(site, refusal, exchange, startPage(site, { base, name, problem }));
+      },
     },
-    { id: 'logOut', method: 'POST', path: '/logout', access: 'public', handle: () => LOGGED_OUT },
     {
       id: 'asset',
       method: 'GET',
@@ -38,20 +51,13 @@ export function pageOperations({ site, assets }: OperationParts): DescribedOpera
   ];
 }
 
-/** A page for one person only; no cache keeps it. */
-function shown(body: Buffer, status = 200): Answer {
-  return { status, headers: PRIVATE_PAGE, body };
-}
-
-const PRIVATE_PAGE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
-
-/** Nothing is stored under this name: it is where the pages log out. */
-const LOGGED_OUT = toStart({ 'Set-Cookie': 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax' });
-const TO_START = toStart({});
-
-function toStart(fields: Readonly<Record<string, string>>): Answer {
-  return {
-    status: 303,
-    headers: headers({ Location: '/', 'Cache-Control': 'private, no-store', ...fields }),
-  };
+/** Why a name cannot be that of a feed. */
+function nameRefusal(name: string): Refusal | undefined {
+  if (name === '') return new Refusal('invalid_feed', 'Type the name of a feed.');
+  if (name.length > 64) return new Refusal('invalid_feed', 'The name must have at most 64 characters.');
+  if (!isFeedName(name))
+    return new Refusal('invalid_feed', 'The name must be of a-z, 0-9, "-" and "_" only.');
+  if (ROUTE_NAMES.has(name))
+    return new Refusal('reserved_feed', 'This name belongs to the service itself: choose another one.');
+  return undefined;
 }

@@ -11,12 +11,22 @@ export function readOperations({ reader }: OperationParts): DescribedOperation[]
     docs: OperationDocs,
     handle: (Admission & { access: 'public' })['handle'],
   ): DescribedOperation => ({ id, method: 'GET', path, access: 'public', cors: true, docs, handle });
+  const page = (
+    id: string,
+    path: string,
+    handle: (Admission & { access: 'public' })['handle'],
+  ): DescribedOperation => ({ id, method: 'GET', path, access: 'public', isPage: true, handle });
   return [
     get('getReadFeed', '/api/v1/read/{readId}', FEED, (exchange) => reader.publicFeed(exchange)),
     get('listReadNotes', '/api/v1/read/{readId}/notes', LIST, (exchange) => reader.publicList(exchange)),
     get('getReadNote', '/api/v1/read/{readId}/notes/{id}', NOTE, (exchange) => reader.publicNote(exchange)),
     get('rss', '/r/{readId}/feed.xml', RSS, (exchange) => reader.rss(exchange)),
     get('jsonFeed', '/r/{readId}/feed.json', JSON_FEED, (exchange) => reader.jsonFeed(exchange)),
+    page('readPage', '/r/{readId}', (exchange) => reader.readPage(exchange)),
+    {
+      ...page('readNotePage', '/r/{readId}/{id}', (exchange) => reader.readNotePage(exchange)),
+      accepts: ([, id = '']) => !id.includes('.'),
+    },
     {
       ...get('file', '/r/{readId}/{file}', FILE, (exchange) => reader.file(exchange)),
       accepts: ([, file = '']) => file.includes('.'),

@@ -138,6 +138,12 @@ export interface Page {
   readonly next: Position | undefined;
 }
 
+/** The notes next to a place in a feed's order; undefined at its ends. */
+export interface Neighbours {
+  readonly older: NoteId | undefined;
+  readonly newer: NoteId | undefined;
+}
+
 /** The bytes of one note, to be read in whole or in part. */
 export interface StoredFile {
   readonly size: number;
@@ -179,6 +185,8 @@ export interface Storage {
   page(name: FeedName, query: PageQuery): Promise<Page>;
   /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */
   note(name: FeedName, id: NoteId): Promise<Note | undefined>;
+  /** The notes before and after that one; none for a feed that does not exist. */
+  neighbours(name: FeedName, position: Position): Promise<Neighbours>;
   /** The bytes of a note's file. */
   open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined>;
 

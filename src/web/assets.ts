@@ -1,26 +1,30 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
+import { joinedScript } from './joined-script.ts';
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 
 const TYPES = {
   css: 'text/css; charset=utf-8',
-  ts: 'text/javascript; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 } as const;
 
-/** What pages load, by the names that templates use. Scripts are TypeScript, stripped of its types at the start. */
+/** What pages load beside scripts, by the names that templates use. */
 const FILES = {
   style: 'style.css',
   icon: 'icon.svg',
 } as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
 
-export type AssetName = keyof typeof FILES;
+/** The scripts that pages start, each a module of `browser/`. */
+const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'leave'] as const;
+
+export type ScriptName = (typeof SCRIPTS)[number];
+export type AssetName = keyof typeof FILES | ScriptName;
 
 /** The files that pages load, under names that change with their content, so that browsers keep them for good. */
 export class Assets {
@@ -29,8 +33,14 @@ export class Assets {
   readonly #byFile = new Map<string, Representation>();
 
   constructor() {
-    const paths = Object.entries(FILES).map(([name, file]) => [name, this.#add(file)]);
-    this.paths = Object.fromEntries(paths);
+    const files = Object.entries(FILES).map(([name, file]) => {
+      return [name, this.#add(file, readFileSync(new URL(`assets/${file}`, import.meta.url)))];
+    });
+    const scripts = SCRIPTS.map((name) => {
+      const code = joinedScript(new URL('browser/', import.meta.url), name);
+      return [name, this.#add(`${name}.js`, Buffer.from(code))];
+    });
+    this.paths = Object.fromEntries([...files, ...scripts]);
   }
 
   /** The asset of that file name, such as `style-1a2b3c.css`. */
@@ -38,12 +48,10 @@ export class Assets {
     return this.#byFile.get(file);
   }
 
-  #add(file: string): string {
+  #add(file: string, body: Buffer): string {
     const [name, extension] = file.split('.') as [string, keyof typeof TYPES];
-    const source = readFileSync(new URL(`assets/${file}`, import.meta.url));
-    const body = extension === 'ts' ? Buffer.from(stripTypeScriptTypes(source.toString())) : source;
     const etag = createHash('sha256').update(body).digest('base64url');
-    const hashed = `${name}-${etag.slice(0, 10)}.${extension === 'ts' ? 'js' : extension}`;
+    const hashed = `${name}-${etag.slice(0, 10)}.${extension}`;
     const fields = {
       'Content-Type': TYPES[extension],
       'Cache-Control': 'public, max-age=31536000, immutable',

@@ -8,17 +8,25 @@ import type { Site } from './site.ts';
 
 const VARY = headers({ Vary: 'Accept' });
 
-/** The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8). */
-export function errorPage(site: Site, refusal: Refusal, exchange: Exchange): Answer {
-  const { status, code, message } = refusal;
-  if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) {
+/**
+ * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
+ * @param body the page, where there is a better one than that which only says why
+ */
+export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body?: Uint8Array): Answer {
+  const { status, code } = refusal;
+  if (!/\btext\/html\b/i.test(exchange.header('accept', true) ?? '')) {
     const answer = refusalAnswer(refusal);
     return { ...answer, headers: answer.headers.and(VARY) };
   }
+  const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...challenge, ...refusal.headers };
+  return { status, code, headers: headers(fields).and(VARY), body: body ?? plainPage(site, refusal) };
+}
+
+function plainPage(site: Site, { status, message }: Refusal): Uint8Array {
   const title = status === 404 ? 'Not here' : 'This did not work';
   const main = html`<h1>${title}</h1>
 <p>${message}</p>
-<p><a href="/">To the start page</a></p>`;
-  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...refusal.headers };
-  return { status, code, headers: headers(fields).and(VARY), body: page(site, { title, main }) };
+<p><a href="${site.root}/">To the start page</a></p>`;
+  return page(site, { title, main });
 }

@@ -1,4 +1,5 @@
-import { NOSNIFF } from '../http/answer.ts';
+import { type Answer, NOSNIFF } from '../http/answer.ts';
+import { headers } from '../http/headers.ts';
 import { type Child, type Html, html } from './html.ts';
 import type { LegalPage, Site } from './site.ts';
 
@@ -15,6 +16,8 @@ export const PAGE_FIELDS = {
   'X-Frame-Options': 'DENY',
   ...NOSNIFF,
 };
+
+const PRIVATE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
 
 const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
   imprint: 'Imprint',
@@ -35,11 +38,15 @@ export interface Page {
 }
 
 /** The whole document of a page, UTF-8. */
-export function page(site: Site, { title, head, navigation, main, isListed = false }: Page): Buffer {
+export function page(site: Site, shown: Page): Buffer {
+  return Buffer.from(pageText(site, shown));
+}
+
+/** The whole document of a page. */
+export function pageText(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
   const { assets } = site;
   const shown = title === site.title ? title : `${title} · ${site.title}`;
-  return Buffer.from(
-    String(html`<!doctype html>
+  return String(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -54,7 +61,7 @@ ${head}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="site">
-<a class="brand" href="/">${site.title}</a>
+<a class="brand" href="${site.root}/">${site.title}</a>
 ${navigation}
 </header>
 <main id="main" tabindex="-1">
@@ -63,12 +70,16 @@ ${main}
 ${footer(site)}
 </body>
 </html>
-`),
-  );
+`);
 }
 
-function footer({ legalPages }: Site): Child {
+function footer({ legalPages, root }: Site): Child {
   if (legalPages.length === 0) return undefined;
-  const links = legalPages.map((name) => html`<a href="/${name}">${LEGAL_TITLES[name]}</a>\n`);
+  const links = legalPages.map((name) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`);
   return html`<footer class="site"><nav aria-label="About this instance">${links}</nav></footer>`;
+}
+
+/** The answer that shows a page to the one who asked. */
+export function pageAnswer(body: Uint8Array): Answer {
+  return { status: 200, headers: PRIVATE, body };
 }

@@ -4,6 +4,8 @@ import type { AssetName } from './assets.ts';
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site {
   readonly title: string;
+  /** The path of the instance, without a trailing slash: mostly empty. Links begin with it. */
+  readonly root: string;
   /** Zone of the times shown, by its IANA name. */
   readonly timeZone: string;
   /** The legal pages that the instance has, by their addresses. */
@@ -30,8 +32,11 @@ export type LegalPage = (typeof LEGAL_PAGES)[number];
 
 /** What the settings say of pages. */
 export function siteOf(config: Config, assets: Site['assets']): Site {
+  const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
+  const rooted = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
     title: config.title,
+    root,
     timeZone: config.timeZone,
     legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
     reportUrl: config.reportUrl,
@@ -40,6 +45,6 @@ export function siteOf(config: Config, assets: Site['assets']): Site {
     maxImageBytes: config.maxImageBytes,
     shrinkImageBytes: config.shrinkImageBytes,
     allowsCustomIds: config.allowCustomIds,
-    assets,
+    assets: Object.fromEntries(rooted),
   };
 }

@@ -1,26 +1,49 @@
-import { html } from './html.ts';
+import { copyable } from './copyable.ts';
+import { curlLine } from './curl-line.ts';
+import { field } from './field.ts';
+import { type Html, html } from './html.ts';
 import { page } from './page.ts';
+import { script } from './script.ts';
 import type { Site } from './site.ts';
 
-/** The page at `/`: what this is, and how to post a first note. `base` is the instance's address. */
-export function startPage(site: Site, base: string): Buffer {
+export interface StartPage {
+  /** Absolute base of links. */
+  readonly base: string;
+  /** What the field holds: a name that nobody guesses, or what was typed. */
+  readonly name: string;
+  /** Why what was typed was refused, one sentence. */
+  readonly problem?: string | undefined;
+  /** What the operator has to say. */
+  readonly notice?: Html | undefined;
+  /** A feed has just been deleted. */
+  readonly isDeleted?: boolean;
+}
+
+/** The page at `/`: what this is, and the way to a feed. */
+export function startPage(site: Site, { base, name, problem, notice, isDeleted }: StartPage): Buffer {
   return page(site, {
     title: site.title,
     isListed: true,
-    main: html`<h1>${site.title}</h1>
-<p>Post a note to a feed of your own. Its name is the key to write to it, so choose one that nobody guesses:</p>
-<pre><code>curl --data-binary @note.md -H 'Content-Type: text/markdown' ${base}/my-secret-feed</code></pre>
-<p>The answer holds the <code>read_url</code>: an RSS feed for everybody else.</p>`,
-  });
-}
-
-/** The page at `/login` of a locked instance. */
-export function loginPage(site: Site, base: string): Buffer {
-  return page(site, {
-    title: 'Log in',
-    main: html`<h1>Log in</h1>
-<p>This instance has a password. Send it with each request:</p>
-<pre><code>curl --data-binary @note.md -H 'Content-Type: text/markdown' -H 'Authorization: Bearer PASSWORD' ${base}/my-secret-feed</code></pre>
-<p>Read links need no password.</p>`,
+    main: html`<h1>Write notes, share a feed</h1>
+${isDeleted && html`<p class="done" role="status">The feed is deleted.</p>`}
+<p class="lead">Post short notes and pictures to a feed of your own; others read them here or in their feed reader. The name of
+ the feed is the key to write to it, so choose one that nobody guesses.</p>
+${notice && html`<section class="operator-notice" aria-label="Notice">${notice}</section>`}
+<form method="post" action="${site.root}/" class="open-feed">
+${field({
+  name: 'feed',
+  label: 'Name of your feed',
+  value: name,
+  problem,
+  hint: 'Keep it like a password. A name that exists already opens that feed.',
+  isRequired: true,
+  isExact: true,
+})}
+<p class="actions"><button class="primary">Open</button></p>
+</form>
+<h2>From a terminal</h2>
+<p>The answer holds <code>read_url</code>, an RSS feed for everybody else.</p>
+${copyable('curl-line', curlLine(site, { base, name: problem === undefined ? name : 'my-secret-feed', isProtected: false }), 'the command')}
+${script(site, 'start')}`,
   });
 }

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
+import { Sessions } from '../../src/access/sessions.ts';
+import { Unlocks } from '../../src/access/unlocks.ts';
+import type { FeedName } from '../../src/feeds/names.ts';
 
-const PROTECTED = { passwordHash: 'hash of right' };
-const OPEN = { passwordHash: undefined };
+const NAME = 'otter' as FeedName;
+const PROTECTED = { name: NAME, passwordHash: 'hash of right' };
+const OPEN = { name: NAME, passwordHash: undefined };
+const SECRET = Buffer.alloc(32);
 const FEEDS = [PROTECTED, OPEN, undefined];
 const AUTH = { name: 'Refusal', code: 'auth', status: 401 };
 const tooMany = (seconds: number) => ({
@@ -24,7 +29,11 @@ const NO_NAMES = {
   renewal: { renew: async () => false },
   reservedFeeds: new Set<string>(),
   reservedPassword: undefined,
+  unlocks: new Unlocks(SECRET),
 };
+
+const sessionsOf = (password: string | undefined) =>
+  password === undefined ? undefined : new Sessions({ secret: SECRET, locks: [password] });
 
 /** Access with a clock that stands still until it is moved, and passwords that are told apart at once. */
 function create({ password, rateLimit = 3 }: Options = {}) {
@@ -37,7 +46,14 @@ function create({ password, rateLimit = 3 }: Options = {}) {
     },
   };
   return {
-    access: new Access({ ...NO_NAMES, password, rateLimit, passwords, now: () => time }),
+    access: new Access({
+      ...NO_NAMES,
+      password,
+      sessions: sessionsOf(password),
+      rateLimit,
+      passwords,
+      now: () => time,
+    }),
     verified,
     pass(ms: number): void {
       time += ms;
@@ -51,7 +67,9 @@ function caller(sent: { bearer?: string; feed?: string; client?: string } = {}):
     client: sent.client ?? '192.0.2.1',
     requestId: 'a request',
     bearer: sent.bearer,
+    session: undefined,
     feedPassword: sent.feed,
+    unlock: undefined,
     sender: undefined,
     isAborted: false,
   };
@@ -196,6 +214,7 @@ t.test('what fails while a password is checked is passed on and not counted', as
   const access = new Access({
     ...NO_NAMES,
     password: 'instance word',
+    sessions: sessionsOf('instance word'),
     rateLimit: 1,
     passwords,
     now: () => 0,

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
 import { Passwords } from '../../src/access/passwords.ts';
+import { Unlocks } from '../../src/access/unlocks.ts';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { PictureTexts } from '../../src/ingest/picture-texts.ts';
 import { Posting } from '../../src/ingest/post.ts';
@@ -59,6 +60,8 @@ t.teardown(() => pool.drain());
 const passwords = new Passwords(pool, Buffer.alloc(32));
 const access = new Access({
   password: undefined,
+  sessions: undefined,
+  unlocks: new Unlocks(Buffer.alloc(32)),
   rateLimit: 0,
   passwords,
   storage,
@@ -80,7 +83,9 @@ const caller: Caller = {
   client: '192.0.2.1',
   requestId: 'a request',
   bearer: undefined,
+  session: undefined,
   feedPassword: undefined,
+  unlock: undefined,
   sender: undefined,
   isAborted: false,
 };

@@ -94,7 +94,8 @@ function setUp() {
     storage,
     events,
     open: async (since: string) => new Sent(await events.byReadId(READ_ID, client(), since)),
-    named: (feed: Feed | undefined, since?: string) => new Sent(events.byName(NAME, feed, client(), since)),
+    named: (feed: Feed | undefined, since?: string) =>
+      new Sent(events.byName(NAME, feed, { client: client(), session: undefined }, since)),
   };
 }
 

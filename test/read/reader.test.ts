@@ -10,9 +10,10 @@ import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
 import { unrendered } from '../../src/read/unrendered.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
-import { type ComposeTask, compose } from '../../src/read/views/compose.ts';
+import { type ComposeTask, compose, withNotes } from '../../src/read/views/compose.ts';
 import type { Feed, Note, Storage } from '../../src/storage/storage.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
+import { siteWith } from '../support/site.ts';
 
 const READ_ID = 'read-id' as ReadId;
 const FEED: Feed = {
@@ -43,7 +44,7 @@ const rendering =
   (isComplete: boolean): Renderer['render'] =>
   async (task) => {
     const notes = task.document.notes.map((note) => ({ ...note, rendered: unrendered(note.content!) }));
-    return { task: { ...task, document: { ...task.document, notes } }, composed: undefined, isComplete };
+    return { task: withNotes(task, notes), composed: undefined, isComplete };
   };
 
 /** A reader of one feed, and how often it asked the storage for notes. */
@@ -75,6 +76,7 @@ function counted({
     } as Partial<WorkerPool> as WorkerPool),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: 'Notes',
+    site: siteWith(),
   });
   return { reader, cache, counts };
 }

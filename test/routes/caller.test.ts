@@ -1,10 +1,12 @@
 import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { callerOf } from '../../src/routes/admission.ts';
+import { callerOf } from '../../src/routes/caller.ts';
 
-const bearerOf = (authorization: string | undefined) =>
-  callerOf({ header: (name: string) => (name === 'authorization' ? authorization : undefined) } as Exchange)
-    .bearer;
+const OPTIONS = { sessions: undefined, takesCookies: () => true };
+const bearerOf = (authorization: string | undefined) => {
+  const header = (name: string) => (name === 'authorization' ? authorization : undefined);
+  return callerOf({ header } as Exchange, OPTIONS).bearer;
+};
 
 for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
   t.test(`${scheme} brings a token`, async (t) => {
@@ -17,7 +19,7 @@ t.test('a header that cannot be read is refused only when it is asked for', asyn
     if (name === 'x-feed-password') throw new Error('not valid UTF-8');
     return undefined;
   };
-  const caller = callerOf({ header } as unknown as Exchange);
+  const caller = callerOf({ header } as unknown as Exchange, OPTIONS);
   t.equal(caller.bearer, undefined);
   t.throws(() => caller.feedPassword, /UTF-8/);
 });

@@ -41,7 +41,7 @@ t.test('POST /logout is the way out of the pages', async (t) => {
     const reply = await ask(service.url + path, { method: 'POST', headers: MD, body: 'x' });
     t.equal(reply.status, 303);
     t.equal(reply.headers.get('location'), '/');
-    t.match(reply.headers.get('set-cookie'), /Max-Age=0/);
+    t.equal(reply.headers.get('set-cookie'), null);
   }
   t.notOk(existsSync(join(service.dir, 'logout')));
 });

@@ -188,6 +188,31 @@ export function testContract(backend: Backend): void {
     t.same(idsOf(await storage.page(name, { limit: 5, before })), [old.id]);
   });
 
+  test('every place has its neighbours', async (t, storage) => {
+    const name = feedName('neighbours');
+    const notes = [newNote('1'), newNote('2', 'png'), newNote('3')];
+    const [old, middle, young] = notes.map((note) => note.id) as [NoteId, NoteId, NoteId];
+    await post(storage, name, notes[2]!);
+    await post(storage, name, notes[0]!);
+    const at = async (index: number) => {
+      const { createdAt } = (await storage.note(name, (index === 1 ? young : notes[index]!.id) as NoteId))!;
+      return storage.neighbours(name, { createdAt, file: noteFile(notes[index]!.id, notes[index]!.type) });
+    };
+    t.same(await at(0), { older: undefined, newer: young });
+    t.same(await at(2), { older: old, newer: undefined });
+    t.same(await at(1), { older: old, newer: young }, 'where no note is');
+    await post(storage, name, notes[1]!);
+    t.same(
+      [await at(0), await at(2)],
+      [
+        { older: undefined, newer: middle },
+        { older: middle, newer: undefined },
+      ],
+    );
+    const position = { createdAt: 1, file: noteFile(old, 'md') };
+    t.same(await storage.neighbours(feedName('nobodys'), position), { older: undefined, newer: undefined });
+  });
+
   test('a tag selects notes, those posted later too', async (t, storage) => {
     const name = feedName('tags');
     const red = newNote('1', 'md', { tags: ['red'] });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Note } from '../../storage/storage.ts';
-import type { FeedDocument } from './document.ts';
+import type { FeedDocument, ViewNote } from './document.ts';
 import { jsonFeed } from './json-feed.ts';
 import {
   type NamedPlace,
@@ -11,6 +11,16 @@ import {
   publicNote,
   publicNoteList,
 } from './note-json.ts';
+import {
+  type FeedPageDocument,
+  feedPage,
+  type NamedFeed,
+  type NotePageDocument,
+  notePage,
+  type OfName,
+  readNotePageOf,
+  readPage,
+} from './pages.ts';
 import { rss } from './rss.ts';
 
 /** A view and the plain data it is made of; can be sent to a worker. */
@@ -22,10 +32,12 @@ export type ComposeTask =
   | { readonly view: 'public-note'; readonly document: PublicPlace & OneNote };
 
 /** A view that shows notes rendered. */
-export interface FeedTask {
-  readonly view: 'rss' | 'json-feed';
-  readonly document: FeedDocument;
-}
+export type FeedTask =
+  | { readonly view: 'rss' | 'json-feed'; readonly document: FeedDocument }
+  | { readonly view: 'read-page'; readonly document: FeedPageDocument }
+  | { readonly view: 'read-note-page'; readonly document: NotePageDocument }
+  | { readonly view: 'feed-page'; readonly document: FeedPageDocument & NamedFeed }
+  | { readonly view: 'note-page'; readonly document: NotePageDocument & OfName };
 
 /** The only note of a view, in the place where the others have many. */
 interface OneNote {
@@ -46,6 +58,11 @@ export function compose(task: ComposeTask): Composed {
   return { bytes, sha256: createHash('sha256').update(bytes).digest('base64url') };
 }
 
+/** The same view of the same notes, rendered. */
+export function withNotes(task: FeedTask, notes: readonly ViewNote[]): FeedTask {
+  return { ...task, document: { ...task.document, notes } } as FeedTask;
+}
+
 /** The task with each content in a buffer of its own: of a part of one the whole would go along to a thread. */
 export function sendable<T extends ComposeTask>(task: T): T {
   const notes = task.document.notes.map((note) => {
@@ -62,6 +79,14 @@ function text(task: ComposeTask): string {
       return rss(task.document);
     case 'json-feed':
       return JSON.stringify(jsonFeed(task.document));
+    case 'read-page':
+      return readPage(task.document);
+    case 'read-note-page':
+      return readNotePageOf(task.document);
+    case 'feed-page':
+      return feedPage(task.document);
+    case 'note-page':
+      return notePage(task.document);
     case 'named-note-list':
       return JSON.stringify(namedNoteList(task.document));
     case 'public-note-list':

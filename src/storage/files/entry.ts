@@ -49,6 +49,14 @@ export class SortedEntries {
     return this.#list.slice(Math.max(0, end - limit), end).reverse();
   }
 
+  /** The first that is newer than `after`. */
+  newer(after: Position): Entry | undefined {
+    const place = placeOf(after);
+    const at = this.#countBefore(place);
+    const found = this.#list[at];
+    return found && oldestFirst(found, place) === 0 ? this.#list[at + 1] : found;
+  }
+
   /** How many are older than `place`. */
   #countBefore(place: Ordered): number {
     let low = 0;

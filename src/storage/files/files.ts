@@ -12,11 +12,13 @@ import type {
   FeedCreation,
   FeedLimits,
   FeedSettings,
+  Neighbours,
   NewNote,
   Note,
   NoteMeta,
   Page,
   PageQuery,
+  Position,
   Replacement,
   Storage,
   StoredFile,
@@ -186,6 +188,11 @@ class FilesStorage implements Storage {
     const feed = this.#index.get(name);
     const entry = feed?.entryOfId(id);
     return feed && entry ? this.#reader.load(feed, entry) : undefined;
+  }
+
+  async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
+    const sorted = this.#index.get(name)?.sorted;
+    return { older: sorted?.older(position, 1)[0]?.id, newer: sorted?.newer(position)?.id };
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {

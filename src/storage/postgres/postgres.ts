@@ -10,11 +10,13 @@ import type {
   FeedCreation,
   FeedLimits,
   FeedSettings,
+  Neighbours,
   NewNote,
   Note,
   NoteMeta,
   Page,
   PageQuery,
+  Position,
   Replacement,
   Storage,
   StoredFile,
@@ -121,6 +123,10 @@ export class PostgresStorage implements Storage {
 
   note(name: FeedName, id: NoteId): Promise<Note | undefined> {
     return this.#run(() => this.#reads.note(name, id));
+  }
+
+  neighbours(name: FeedName, position: Position): Promise<Neighbours> {
+    return this.#run(() => this.#reads.neighbours(name, position));
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {

@@ -10,7 +10,15 @@ import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
 import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
+import {
+  type Feed,
+  type Neighbours,
+  type Note,
+  PAGE_TEXT_BYTES,
+  type Page,
+  type PageQuery,
+  type Position,
+} from '../storage.ts';
 import type { Database } from './database.ts';
 import { Lookups } from './lookups.ts';
 import { CONTENTLESS_COLUMNS, FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
@@ -57,6 +65,13 @@ const TAGGED_PAGE = statement<NoteRow>(
 const NOTE = statement<NoteRow>(
   'note',
   `SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`,
+);
+const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>(
+  'neighbours',
+  `SELECT (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+           ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
+          (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
+           ORDER BY created_at, id, type LIMIT 1) AS newer`,
 );
 const BYTES = statement<{
   feed: number;
@@ -122,6 +137,12 @@ export class Reads {
   async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
     const [row] = await this.#database.read(NOTE, [name, id]);
     return row && noteOf(row);
+  }
+
+  async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
+    const { createdAt, id, type } = placeOf(position);
+    const [row] = await this.#database.read(NEIGHBOURS, [name, createdAt, id, typeNumber(type)]);
+    return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }
 
   /** A note that is replaced meanwhile is read anew. */

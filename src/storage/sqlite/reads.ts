@@ -10,7 +10,15 @@ import {
 import { placeOf } from '../../feeds/order.ts';
 import type { LoadedBytes } from '../loaded-file.ts';
 import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
-import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
+import {
+  type Feed,
+  type Neighbours,
+  type Note,
+  PAGE_TEXT_BYTES,
+  type Page,
+  type PageQuery,
+  type Position,
+} from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 
@@ -26,6 +34,8 @@ export class Reads {
   readonly #feedByReadId: Statement<[string], FeedRow>;
   readonly #note: Statement<[string, string], NoteRow>;
   readonly #page: Statement<[string, number, string, number, number], NoteRow>;
+  readonly #older: Statement<[string, number, string, number], { id: NoteId }>;
+  readonly #newer: Statement<[string, number, string, number], { id: NoteId }>;
   readonly #tagged: Statement<[string, string, number, string, number, number], NoteRow>;
   readonly #bytes: Statement<
     [string, string, number],
@@ -47,6 +57,15 @@ export class Reads {
       `SELECT ${NOTE_COLUMNS} ${notesOfFeed}
          AND (notes.created_at, notes.id, notes.type) < (?, ?, ?)
        ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT ?`,
+    );
+    const place = '(notes.created_at, notes.id, notes.type)';
+    this.#older = db.prepare(
+      `SELECT notes.id ${notesOfFeed} AND ${place} < (?, ?, ?)
+       ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT 1`,
+    );
+    this.#newer = db.prepare(
+      `SELECT notes.id ${notesOfFeed} AND ${place} > (?, ?, ?)
+       ORDER BY notes.created_at, notes.id, notes.type LIMIT 1`,
     );
     this.#tagged = db.prepare(
       `SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
@@ -101,6 +120,13 @@ export class Reads {
     this.#connection.mustBeThere();
     const row = this.#note.get(name, id);
     return row && noteOf(row);
+  }
+
+  neighbours(name: FeedName, position: Position): Neighbours {
+    this.#connection.mustBeThere();
+    const { createdAt, id, type } = placeOf(position);
+    const place = [name, createdAt, id, typeNumber(type)] as const;
+    return { older: this.#older.get(...place)?.id, newer: this.#newer.get(...place)?.id };
   }
 
   bytes(name: FeedName, file: NoteFile): LoadedBytes | undefined {

@@ -16,11 +16,13 @@ import type {
   FeedCreation,
   FeedLimits,
   FeedSettings,
+  Neighbours,
   NewNote,
   Note,
   NoteMeta,
   Page,
   PageQuery,
+  Position,
   Replacement,
   Storage,
   StoredFile,
@@ -153,6 +155,10 @@ class SqliteStorage implements Storage {
 
   note(name: FeedName, id: NoteId): Promise<Note | undefined> {
     return this.#run(() => this.#threads.notes.call('note', name, id));
+  }
+
+  neighbours(name: FeedName, position: Position): Promise<Neighbours> {
+    return this.#run(() => this.#threads.notes.call('neighbours', name, position));
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {

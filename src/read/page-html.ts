@@ -1,0 +1,41 @@
+/** Width and height of a picture as it is shown, in pixels. */
+export interface PixelSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What pages change of a note's HTML. Tags alone have `<` in it, and attributes come in a fixed order. */
+const CHANGED = /<(?:img(?: src="([^"]*)")?|a href="|pre>|(\/?)table>|(\/?)h([1-6])>|li>(?=(?:<p>)?[☐☑]))/g;
+const DEEPEST_HEADING = 6;
+
+/**
+ * The HTML of a note for a page, made of what the renderer wrote: links that tell nobody where they come from, pictures
+ * that are loaded when they come into sight and have their place before, headings below those of the page, and what is
+ * too wide in a box that scrolls and can be focused.
+ * @param level of the heading above the note
+ * @param sizes by the address of the picture as it stands in the HTML
+ */
+export function pageHtml(html: string, level: number, sizes: ReadonlyMap<string, PixelSize>): string {
+  const outline: number[] = [];
+  return html.replaceAll(CHANGED, (tag, source: string | undefined, tableEnds, headingEnds, heading) => {
+    if (tag.startsWith('<img')) return picture(tag, source === undefined ? undefined : sizes.get(source));
+    if (tag === '<a href="') return '<a rel="noreferrer noopener nofollow" href="';
+    if (tag === '<pre>') return '<pre tabindex="0">';
+    if (tag === '<li>') return '<li class="task">';
+    if (heading === undefined)
+      return tableEnds
+        ? '</table></div>'
+        : '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>';
+    if (!headingEnds) {
+      // No level is left out, whatever the writer did: whoever listens to the page finds the way by them.
+      while (outline.length > 0 && outline.at(-1)! >= Number(heading)) outline.pop();
+      outline.push(Number(heading));
+    }
+    return `<${headingEnds}h${Math.min(level + outline.length, DEEPEST_HEADING)}>`;
+  });
+}
+
+function picture(tag: string, size: PixelSize | undefined): string {
+  const place = size === undefined ? '' : ` width="${size.width}" height="${size.height}"`;
+  return `${tag}${place} loading="lazy" decoding="async" referrerpolicy="no-referrer"`;
+}

@@ -1,0 +1,172 @@
+import { type FeedName, noteFile } from '../../feeds/names.ts';
+import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
+import type { Neighbours } from '../../storage/storage.ts';
+import { namedFeedPage, readFeedPage, type ShownNotes } from '../../web/feed-page.ts';
+import type { ArticleNote } from '../../web/note-article.ts';
+import { namedNotePage, readNotePage } from '../../web/note-page.ts';
+import type { Site } from '../../web/site.ts';
+import { unescapeHtml } from '../html.ts';
+import { type PixelSize, pageHtml } from '../page-html.ts';
+import { exactText } from '../text.ts';
+import type { FeedDocument, ViewNote } from './document.ts';
+import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';
+
+/** What pages with notes are made of: plain data, so that it can go to a worker. */
+export interface PageDocument extends FeedDocument {
+  readonly site: Site;
+  /** Sizes of pictures that the notes show, as far as they are known, by their addresses as they stand in HTML. */
+  readonly sizes: ReadonlyMap<string, PixelSize>;
+}
+
+/** A page of the notes of a feed. */
+export interface FeedPageDocument extends PageDocument {
+  /** Of the feed, for whoever asks whether it has changed. */
+  readonly version: string;
+  /** The notes are not the newest. */
+  readonly isOlder: boolean;
+  /** The cursor of the next page; undefined on the last. */
+  readonly next: string | undefined;
+}
+
+/** A page of one note, which is the only one of `notes`. */
+export interface NotePageDocument extends PageDocument {
+  readonly neighbours: Neighbours;
+}
+
+/** Whoever gets a page of this kind knows the name already. */
+export interface OfName {
+  readonly name: FeedName;
+}
+
+/** What the page of a feed by its name says beyond its notes. */
+export interface NamedFeed extends OfName {
+  readonly isProtected: boolean;
+  readonly exists: boolean;
+  readonly hasNotes: boolean;
+}
+
+/** Levels of the headings above the notes of a feed. */
+const DAY_LEVEL = 2;
+/** And above a note that is alone. */
+const PAGE_LEVEL = 1;
+
+/** The page at `/r/<read_id>`. */
+export function readPage(document: FeedPageDocument): string {
+  const { site, base, readId, feed } = document;
+  const { description } = feed;
+  const shown = shownNotes(document, (note) => readArticle(note, document, DAY_LEVEL));
+  return readFeedPage(site, {
+    base,
+    readId,
+    title: titleOf(document),
+    description,
+    imageUrl: imageUrl(document),
+    ...shown,
+  });
+}
+
+/** The page at `/<feed>`. */
+export function feedPage(document: FeedPageDocument & NamedFeed): string {
+  const { site, base, readId, name, feed, hasNotes, isProtected, exists } = document;
+  const shown = shownNotes(document, (note) => namedArticle(note, document, DAY_LEVEL));
+  return namedFeedPage(site, {
+    base,
+    name,
+    readId: hasNotes ? readId : undefined,
+    title: feed.title || name,
+    description: feed.description,
+    imageUrl: imageUrl(document),
+    isProtected,
+    exists,
+    ...shown,
+  });
+}
+
+/** The page at `/r/<read_id>/<id>`. */
+export function readNotePageOf(document: NotePageDocument): string {
+  const { site, base, readId, neighbours } = document;
+  const note = document.notes[0]!;
+  const article = readArticle(note, document, PAGE_LEVEL);
+  const feedTitle = titleOf(document);
+  return readNotePage(site, {
+    base,
+    readId,
+    feedTitle,
+    note: article,
+    title: noteTitle(note) || feedTitle,
+    excerpt: noteExcerpt(note),
+    imageUrl: firstPicture(article.body.html) ?? imageUrl(document),
+    neighbours,
+  });
+}
+
+/** The page at `/<feed>/<id>`. */
+export function notePage(document: NotePageDocument & OfName): string {
+  const { site, base, readId, name, feed, neighbours } = document;
+  const note = document.notes[0]!;
+  const { id, type, content, meta } = note;
+  const feedTitle = feed.title || name;
+  return namedNotePage(site, {
+    base,
+    name,
+    feedTitle,
+    note: namedArticle(note, document, PAGE_LEVEL),
+    title: noteTitle(note) || feedTitle,
+    edited: {
+      id,
+      type,
+      text: content && exactText(content),
+      title: meta.title,
+      tags: meta.tags,
+      alt: meta.alt,
+      readUrl: noteUrl(base, readId, id),
+    },
+    neighbours,
+  });
+}
+
+function shownNotes(
+  { notes, version, tag, isOlder, next }: FeedPageDocument,
+  articleOf: (note: ViewNote) => ArticleNote,
+): ShownNotes {
+  return { notes: notes.map(articleOf), version, tag, isOlder, next };
+}
+
+function readArticle(note: ViewNote, document: PageDocument, level: number): ArticleNote {
+  const { base, readId, feed } = document;
+  const sender = feed.showSender ? note.meta.sender : undefined;
+  return { ...article(note, document, level), url: noteUrl(base, readId, note.id), sender };
+}
+
+function namedArticle(note: ViewNote, document: PageDocument & OfName, level: number): ArticleNote {
+  const { base, readId, name } = document;
+  return {
+    ...article(note, document, level),
+    url: noteUrlByName(base, name, note.id),
+    readUrl: noteUrl(base, readId, note.id),
+    sender: note.meta.sender,
+  };
+}
+
+function article(note: ViewNote, document: PageDocument, level: number): Omit<ArticleNote, 'url' | 'sender'> {
+  const { readId } = document;
+  const { id, type, createdAt, meta } = note;
+  const title = meta.title ? noteTitle(note) : undefined;
+  const html = pageHtml(noteHtml(note, document), level + (title === undefined ? 0 : 1), document.sizes);
+  const file = noteFile(id, type);
+  return { id, type, file, readId, title, body: { html }, createdAt, tags: meta.tags };
+}
+
+function titleOf({ feed, serviceTitle }: FeedDocument): string {
+  return feed.title || serviceTitle;
+}
+
+function imageUrl({ base, readId, feed }: FeedDocument): string | undefined {
+  return feed.image && fileUrl(base, readId, feed.image);
+}
+
+/** The address of the first picture that the HTML shows. */
+function firstPicture(html: string): string | undefined {
+  const [, url] = /<img src="(https?:[^"]*)"/.exec(html) ?? [];
+  return url && unescapeHtml(url);
+}

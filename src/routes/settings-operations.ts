@@ -1,0 +1,85 @@
+import { withoutUnlock } from '../access/unlocks.ts';
+import { ROUTE_NAMES } from '../feeds/names.ts';
+import type { Answer } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { SettingsChanges } from '../ingest/feed-settings.ts';
+import { Refusal } from '../refusals.ts';
+import { errorPage } from '../web/error-page.ts';
+import { pageAnswer } from '../web/page.ts';
+import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
+import type { Site } from '../web/site.ts';
+import { placeOf } from './caller.ts';
+import type { DescribedOperation, FeedForm } from './operation.ts';
+import type { OperationParts } from './operations.ts';
+import { seeOther } from './see-other.ts';
+
+/** The settings page of a feed, and the forms that are on it. */
+export function settingsOperations({ settings, site }: OperationParts): DescribedOperation[] {
+  const accepts = ([feed = '']: readonly string[]) => !ROUTE_NAMES.has(feed);
+  return [
+    {
+      id: 'settingsPage',
+      method: 'GET',
+      path: '/{feed}/settings',
+      accepts,
+      access: 'feed-page',
+      handle(exchange, { name, feed, base }) {
+        if (feed === undefined || feed.noteCount === 0) {
+          const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
+          return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
+        }
+        return pageAnswer(settingsPage(site, { feed, base, isSaved: exchange.query('saved') === '1' }));
+      },
+    },
+    {
+      id: 'changeSettings',
+      method: 'POST',
+      path: '/{feed}/details',
+      accepts,
+      access: 'feed-form',
+      async handle(exchange, { feed, form }) {
+        await settings.change(feed, changesIn(form));
+        return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+      },
+      explain: (...refused) => explain(site, ...refused),
+    },
+    {
+      id: 'deleteFeedByForm',
+      method: 'POST',
+      path: '/{feed}/delete',
+      accepts,
+      access: 'feed-form',
+      async handle(exchange, { feed, form, caller }) {
+        if (form.get('name') !== feed.name)
+          throw new Refusal('invalid_request', 'Type the name of the feed exactly as it is.', {
+            field: 'name',
+          });
+        await settings.remove(feed, caller);
+        return seeOther(exchange, '/?deleted=1', withoutUnlock(feed.name, placeOf(exchange)));
+      },
+      explain: (...refused) => explain(site, ...refused),
+    },
+  ];
+}
+
+/** What is absent stays as it is. */
+function changesIn(form: URLSearchParams): SettingsChanges {
+  const field = (name: string) => form.get(name) ?? undefined;
+  const showSender = field('show_sender');
+  if (showSender !== undefined && !/^[01]$/.test(showSender))
+    throw new Refusal('invalid_request', 'show_sender must be 0 or 1.', { field: 'show_sender' });
+  return {
+    title: field('title'),
+    description: field('description'),
+    show_sender: showSender === undefined ? undefined : showSender === '1',
+    read_id: field('read_id'),
+  };
+}
+
+/** The settings page again, with why and with what was typed. */
+function explain(site: Site, exchange: Exchange, { feed, form, base }: FeedForm, refusal: Refusal): Answer {
+  const { message, code } = refusal;
+  const field = refusal.field ?? (code === 'taken' ? 'read_id' : undefined);
+  const refused = { form, problem: { message, field } };
+  return errorPage(site, refusal, exchange, settingsPage(site, { feed, base, refused }));
+}

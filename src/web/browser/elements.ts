@@ -1,0 +1,19 @@
+/** The element of that selector, which the page is known to have. */
+export function find<T extends Element>(root: ParentNode, selector: string): T {
+  const element = root.querySelector<T>(selector);
+  if (element === null) throw new Error(`this page has no ${selector}`);
+  return element;
+}
+
+/** Calls the handler of the button that is pressed, by its `data-action`. */
+export function onActions(root: HTMLElement, handlers: Readonly<Record<string, () => void>>): void {
+  root.addEventListener('click', ({ target }) => {
+    const action = target instanceof Element && target.closest<HTMLElement>('[data-action]')?.dataset.action;
+    if (action) handlers[action]?.();
+  });
+}
+
+/** A number of bytes for people: `1.4 MB`. */
+export function bytesText(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}

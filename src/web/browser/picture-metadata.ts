@@ -1,0 +1,102 @@
+/** Tags of EXIF (CIPA DC-008, section 4.6): the directory of positions, and the latitude in it. */
+const GPS_DIRECTORY = 0x8825;
+const GPS_LATITUDE = 2;
+const XMP_LATITUDE = 'GPSLatitude';
+
+/** Whether a picture says where it was taken: in EXIF or XMP of a JPEG, PNG or WebP. */
+export function holdsPosition(bytes: Uint8Array): boolean {
+  for (const { name, data } of blocksOf(bytes)) {
+    if (EXIF_BLOCKS.has(name) && exifHoldsPosition(data)) return true;
+    if (XMP_BLOCKS.has(name) && latin1(data).includes(XMP_LATITUDE)) return true;
+  }
+  return false;
+}
+
+/** Whether a picture moves, which a copy drawn of it would not: PNG with `acTL`, WebP with `ANIM`. */
+export function isAnimated(bytes: Uint8Array): boolean {
+  for (const { name } of blocksOf(bytes)) if (name === 'acTL' || name === 'ANIM') return true;
+  return false;
+}
+
+interface Block {
+  readonly name: string;
+  readonly data: Uint8Array;
+}
+
+// A segment of a JPEG may be either.
+const EXIF_BLOCKS = new Set(['APP1', 'eXIf', 'EXIF']);
+const XMP_BLOCKS = new Set(['APP1', 'iTXt', 'XMP ']);
+
+/** The parts of a picture that are not its pixels. A damaged picture has fewer. */
+function blocksOf(bytes: Uint8Array): Iterable<Block> {
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) return jpegSegments(bytes);
+  const start = latin1(bytes.subarray(0, 12));
+  if (start.startsWith('PNG', 1)) return pngChunks(bytes);
+  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return webpChunks(bytes);
+  return [];
+}
+
+function* jpegSegments(bytes: Uint8Array): Generator<Block> {
+  const view = viewOf(bytes);
+  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
+    const marker = bytes[at + 1]!;
+    // A filling byte, or the pixels.
+    if (marker === 0xff) at += 1;
+    else if (marker === 0xda) return;
+    else {
+      const length = view.getUint16(at + 2);
+      yield { name: marker === 0xe1 ? 'APP1' : '', data: bytes.subarray(at + 4, at + 2 + length) };
+      at += 2 + length;
+    }
+  }
+}
+
+function* pngChunks(bytes: Uint8Array): Generator<Block> {
+  const view = viewOf(bytes);
+  for (let at = 8; at + 12 <= bytes.length; ) {
+    const length = view.getUint32(at);
+    yield { name: latin1(bytes.subarray(at + 4, at + 8)), data: bytes.subarray(at + 8, at + 8 + length) };
+    at += 12 + length;
+  }
+}
+
+function* webpChunks(bytes: Uint8Array): Generator<Block> {
+  const view = viewOf(bytes);
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const length = view.getUint32(at + 4, true);
+    yield { name: latin1(bytes.subarray(at, at + 4)), data: bytes.subarray(at + 8, at + 8 + length) };
+    at += 8 + length + (length % 2);
+  }
+}
+
+function exifHoldsPosition(data: Uint8Array): boolean {
+  const tiff = latin1(data.subarray(0, 6)) === 'Exif\0\0' ? data.subarray(6) : data;
+  const order = latin1(tiff.subarray(0, 2));
+  if (order !== 'II' && order !== 'MM') return false;
+  const view = viewOf(tiff);
+  const little = order === 'II';
+  try {
+    const positions = entryOf(view, view.getUint32(4, little), GPS_DIRECTORY, little);
+    if (positions === undefined) return false;
+    return entryOf(view, view.getUint32(positions + 8, little), GPS_LATITUDE, little) !== undefined;
+  } catch {
+    // It ends too early.
+    return false;
+  }
+}
+
+/** Where a directory of TIFF has the entry of that tag. */
+function entryOf(view: DataView, directory: number, tag: number, little: boolean): number | undefined {
+  const count = view.getUint16(directory, little);
+  for (let entry = directory + 2; entry < directory + 2 + 12 * count; entry += 12)
+    if (view.getUint16(entry, little) === tag) return entry;
+  return undefined;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function latin1(bytes: Uint8Array): string {
+  return new TextDecoder('latin1').decode(bytes);
+}

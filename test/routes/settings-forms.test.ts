@@ -1,0 +1,158 @@
+/** The settings page and its forms, without JavaScript (contract §8). */
+import t from 'tap';
+import { Browser } from '../support/cookie-browser.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { start } from '../support/service.ts';
+
+t.setTimeout(120_000);
+
+const service = await start(t, { SERVICE_TRUST_PROXY: '1', SERVICE_RATE_LIMIT: '9' });
+const { url } = service;
+
+let feeds = 0;
+
+async function newFeed(headers: Record<string, string> = {}) {
+  feeds += 1;
+  const name = `avocet-${feeds}`;
+  const owner = new FeedClient(url, name, { 'x-forwarded-for': `10.6.0.${feeds}`, ...headers });
+  await owner.post();
+  await owner.set({ title: 'Old title', description: 'Old description', show_sender: true });
+  return { name, owner, browser: new Browser(url) };
+}
+
+t.test('a form changes what is in it, and nothing else', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  const before = (await owner.get()).json;
+  for (const [fields, changed] of [
+    [{ title: 'New & title' }, { title: 'New & title' }],
+    [{ description: '' }, { description: '' }],
+    [
+      { title: '', description: 'New' },
+      { title: '', description: 'New' },
+    ],
+    [{ show_sender: '0' }, { show_sender: false }],
+    [
+      { show_sender: '1', read_id: `${name}-link` },
+      { show_sender: true, read_url: `${url}/r/${name}-link/feed.xml` },
+    ],
+    [{}, {}],
+  ] as [Record<string, string>, object][]) {
+    const reply = await browser.submit(`/${name}/details`, fields);
+    t.equal(reply.status, 303);
+    t.equal(reply.headers.get('location'), `/${name}/settings?saved=1`);
+    Object.assign(before, changed);
+    t.match((await owner.get()).json, changed);
+    t.same((await owner.get()).json.title, before.title);
+    t.same((await owner.get()).json.description, before.description);
+  }
+  t.match((await browser.visit(`/${name}/settings?saved=1`)).text, /role="status">Saved/);
+  await browser.submit(`/${name}/details`, { read_id: '' });
+  t.match((await owner.get()).json.read_url, /\/r\/[\w-]{22}\/feed\.xml$/);
+});
+
+t.test('a refusal shows the page again, with why at the field and what was typed', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  const other = await newFeed();
+  await other.owner.set({ read_id: `${other.name}-link` });
+  const before = (await owner.get()).json;
+  const long = 'x'.repeat(101);
+  for (const [status, field, fields, sentence] of [
+    [400, 'title', { title: long, description: 'Typed "text"' }, 'at most 100'],
+    [400, 'description', { title: 'Typed', description: 'x'.repeat(501) }, 'at most 500'],
+    [400, 'description', { description: 'a\tb' }, 'one line'],
+    [400, 'read_id', { read_id: 'X' }, '3 to 64'],
+    [400, 'read_id', { read_id: 'login' }, 'reserved'],
+    [409, 'read_id', { read_id: `${other.name}-link` }, 'another feed'],
+  ] as [number, string, Record<string, string>, string][]) {
+    const reply = await browser.submit(`/${name}/details`, fields);
+    t.match(reply, { status, text: new RegExp(`name="${field}"[^\n]*role="alert">[^<]*${sentence}`) }, field);
+    t.equal(reply.text.match(/role="alert"/g)?.length, 1);
+    for (const value of Object.values(fields))
+      t.ok(reply.text.includes(`value="${value.replaceAll('"', '&quot;')}"`), value.slice(0, 20));
+    const json = await new Browser(url).submit(`/${name}/details`, fields, { accept: 'application/json' });
+    t.match(json, { status, json: { error: new RegExp(sentence) } });
+  }
+  t.same((await owner.get()).json, before);
+});
+
+t.test('one that is wrong in no field that the page has', async (t) => {
+  const { name, browser } = await newFeed();
+  const reply = await browser.submit(`/${name}/details`, { show_sender: 'yes' });
+  t.match(reply, { status: 400, text: /show_sender must be 0 or 1/ });
+});
+
+t.test('changes count as writes; over the limit the page says so and keeps what was typed', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  for (let i = 0; i < 9; i += 1) t.equal((await browser.submit(`/${name}/details`, {})).status, 303);
+  const reply = await browser.submit(`/${name}/details`, { title: 'Typed in vain' });
+  t.match(reply, { status: 429, text: /role="alert">Too many changes: please wait/ });
+  t.match(reply.text, /value="Typed in vain"/);
+  t.match(reply.headers.get('retry-after'), /^\d+$/);
+  t.match(await browser.submit(`/${name}/delete`, { name }), { status: 429 });
+  t.match((await owner.get()).json, { title: 'Old title' });
+  t.match(await browser.submit('/avocet-nowhere/details', {}), { status: 429 });
+  const tooLarge = await browser.submit(`/${name}/details`, { title: 'x'.repeat(20_000) });
+  t.equal(tooLarge.status, 429, 'the limit comes first');
+});
+
+t.test('a feed is deleted by its name, typed exactly', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  for (const typed of ['', name.toUpperCase(), `${name} `, 'avocet']) {
+    const reply = await browser.submit(`/${name}/delete`, { name: typed });
+    t.match(reply, { status: 400, text: /name="name"[^\n]*role="alert">Type the name/ }, typed);
+  }
+  t.equal((await owner.get()).status, 200);
+  const reply = await browser.submit(`/${name}/delete`, { name });
+  t.equal(reply.status, 303);
+  t.equal(reply.headers.get('location'), '/?deleted=1');
+  t.equal((await owner.get()).status, 404);
+});
+
+t.test('of a locked feed, the forms are its unlock form and change nothing', async (t) => {
+  const { name, owner, browser } = await newFeed({ 'x-feed-password': 'ours' });
+  for (const path of [`/${name}/details`, `/${name}/delete`]) {
+    const reply = await browser.submit(path, { title: 'New', name });
+    t.match(reply, { status: 401, text: /value="unlock"/ });
+    t.notMatch(reply.text, /Old|New/);
+  }
+  t.match((await owner.get()).json, { title: 'Old title' });
+  await browser.submit(`/${name}/access`, { action: 'unlock', password: 'ours' });
+  t.equal((await browser.submit(`/${name}/details`, { title: 'New' })).status, 303);
+  t.match((await owner.get()).json, { title: 'New' });
+  const deleted = await browser.submit(`/${name}/delete`, { name });
+  t.equal(deleted.headers.get('location'), '/?deleted=1');
+  t.equal(browser.cookiesFor(`/${name}`), '', 'its cookies are gone with it');
+});
+
+t.test('a feed without notes has no settings yet', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  const { notes } = (await owner.list()).json;
+  await owner.send('DELETE', `/notes/${notes[0].id}`);
+  for (const absent of [name, 'avocet-absent']) {
+    const page = await browser.visit(`/${absent}/settings`);
+    t.match(page, { status: 404, text: new RegExp(`href="/${absent}"`) });
+  }
+  t.match(await browser.submit('/avocet-absent/details', { title: 'x' }), { status: 404 });
+  t.match(await browser.visit('/login/settings'), { status: 404 });
+  t.match(await browser.visit('/Avocet/settings'), { status: 400 });
+  t.match(await browser.visit('/static'), { status: 400, text: /reserved/ });
+});
+
+t.test('on a locked instance, who has no session is led to the login page', async (t) => {
+  const { url } = await start(t, { SERVICE_PASSWORD: 'instance word' });
+  const owner = new FeedClient(url, 'avocet', { authorization: 'Bearer instance word' });
+  await owner.post();
+  const browser = new Browser(url);
+  for (const form of ['details', 'delete', 'access']) {
+    const reply = await browser.submit(`/avocet/${form}`, { title: 'x', name: 'avocet', action: 'lock' });
+    t.equal(reply.status, 303);
+    t.equal(reply.headers.get('location'), '/login?next=%2Favocet');
+  }
+  t.match((await owner.get()).json, { title: '' });
+});
+
+t.test('no log line names a feed', async (t) => {
+  const text = JSON.stringify(service.lines);
+  t.match(text, /\{feed\}\/details/);
+  t.notMatch(text, /avocet|Typed|Old title/);
+});

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+/** Where Debian has it; a test that uses it is skipped by `missing('chromium')`. */
+const CHROMIUM = '/usr/bin/chromium';
+
+/** No sandbox, because tests run as root; and nothing that Chromium does on its own account. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+// What runs in a page is written as text: tests are checked without the types of browsers.
+const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
+  reportViolation([event.violatedDirective, event.blockedURI, event.sample].join(' ')))`;
+const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Scope {
+  teardown(fn: () => unknown): void;
+}
+
+/** What went wrong in a page beside what its user sees. */
+export interface Faults {
+  /** What the Content Security Policy kept from happening: the directive and what it was about. */
+  readonly violations: string[];
+  /** Errors of scripts that nobody caught. */
+  readonly errors: string[];
+  /** Dialogs that a script opened; each is dismissed. */
+  readonly dialogs: string[];
+}
+
+/** A page of one user, with cookies of its own, and what went wrong in it so far. */
+export interface Visit extends Faults {
+  readonly page: Page;
+}
+
+/** Starts Chromium; it ends when the test ends. One per test file is enough: each visit has its own cookies. */
+export async function startBrowser(t: Scope): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+/** How a user comes: for example `{colorScheme: 'dark', ...PHONE}`. */
+export interface VisitOptions extends BrowserContextOptions {
+  /** What is said to a question of a script; no otherwise. */
+  readonly says?: 'yes';
+}
+
+/** A new user of the browser with an empty page; gone when the test ends. */
+export async function visit(
+  t: Scope,
+  browser: Browser,
+  { says, ...options }: VisitOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  t.teardown(() => context.close());
+  const faults: Faults = { violations: [], errors: [], dialogs: [] };
+  await context.exposeBinding('reportViolation', (_, text: string) => faults.violations.push(text));
+  await context.addInitScript(REPORT_VIOLATIONS);
+  const page = await context.newPage();
+  page.on('pageerror', (error) => faults.errors.push(String(error)));
+  page.on('dialog', (dialog) => {
+    faults.dialogs.push(`${dialog.type()}: ${dialog.message()}`);
+    return says === 'yes' ? dialog.accept() : dialog.dismiss();
+  });
+  return { page, ...faults };
+}
+
+/** The screen of a small phone. */
+export const PHONE = {
+  viewport: { width: 360, height: 740 },
+  deviceScaleFactor: 2,
+  isMobile: true,
+  hasTouch: true,
+} as const satisfies BrowserContextOptions;
+
+/** Waits until what the page has begun to report is in its faults. */
+export async function settled(page: Page): Promise<void> {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+}
+
+/** What axe-core finds wrong with the page as it is shown, one line for each element; empty for a good page. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(await axeSource);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary?.replaceAll(/\s+/g, ' ')}`),
+  );
+}
+
+/** By how many pixels the page is wider than the screen: whoever reads it has to scroll sideways. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
