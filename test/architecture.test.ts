@@ -16,6 +16,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'worker-pool.ts'],
+  images: ['feeds', 'refusals.ts', 'storage'],
   live: ['feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'read', 'feeds'],
   routes: [
