@@ -1,7 +1,8 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
 import type { NoteId } from '../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import { type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
-import type { Note, NoteMeta } from './storage.ts';
+import type { NewNote, Note, NoteMeta } from './storage.ts';
 
 /** What databases read of a note; of a picture without the content. */
 export interface NoteRow {
@@ -22,6 +23,14 @@ export function noteOf(row: NoteRow): Note {
     meta: metaOf(row.metadata),
     content: row.content ?? undefined,
   };
+}
+
+/** What the columns `size` and `image_key` hold of new bytes. */
+export function placeOfBytes({ bytes, image }: Pick<NewNote, 'bytes' | 'image'>): {
+  readonly size: number;
+  readonly key: ImageKey | null;
+} {
+  return { size: image?.size ?? bytes.byteLength, key: image?.key ?? null };
 }
 
 /** How databases hold a type: its place among all. */
