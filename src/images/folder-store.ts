@@ -26,6 +26,7 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constant
 /** Pictures as files in one folder, each named by its key. Those in folders of two characters (`ab/abcd…`) count too. */
 export class FolderStore implements ImageStore {
   readonly kind = 'fs';
+  readonly isDown = false;
   readonly listsInOrder = false;
   readonly #dir: string;
   readonly #owner: Owner | undefined;
@@ -65,14 +66,14 @@ export class FolderStore implements ImageStore {
     const file = await this.#used(() => this.#open(key));
     if (file === undefined) throw imageGone();
     try {
-      if (start < end)
-        yield* createReadStream('', {
-          fd: file,
-          autoClose: false,
-          start,
-          end: end - 1,
-          highWaterMark: PIECE_BYTES,
-        });
+      if (start === end) return;
+      let missing = end - start;
+      const range = { start, end: end - 1, highWaterMark: PIECE_BYTES };
+      for await (const piece of createReadStream('', { fd: file, autoClose: false, ...range })) {
+        missing -= piece.length;
+        yield piece;
+      }
+      if (missing > 0) throw imagesUnavailable(new Error('a file is shorter than it should be'));
     } catch (error) {
       throw failure(error);
     } finally {

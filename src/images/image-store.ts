@@ -32,6 +32,8 @@ export interface ListedImage {
  */
 export interface ImageStore {
   readonly kind: StoreKind;
+  /** It is known to be down: everything asked of it fails at once. */
+  readonly isDown: boolean;
   /** Pages come in the order of their keys, so what is between two keys of a page and not in it is absent. */
   readonly listsInOrder: boolean;
   /** Stores bytes under a key; durable when it settles. Done twice at once with the same bytes it is done once. */

@@ -107,7 +107,6 @@ export class S3Store implements ImageStore {
     });
   }
 
-  /** The store is known to be down: nothing is asked of it but whether it is back. */
   get isDown(): boolean {
     return this.#outages.isDown;
   }
