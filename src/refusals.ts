@@ -42,6 +42,8 @@ export interface RefusalOptions {
   cause?: unknown;
   /** Which of several notes is to blame: its index among those that were to be stored. */
   position?: number | undefined;
+  /** In place of the code's own. */
+  status?: number | undefined;
 }
 
 /** A request that is answered with an error: `{"error": message, "code": code}`. */
@@ -56,7 +58,7 @@ export class Refusal extends Error {
     super(message, { cause: options.cause });
     this.name = 'Refusal';
     this.code = code;
-    this.status = REFUSAL_STATUS[code];
+    this.status = options.status ?? REFUSAL_STATUS[code];
     this.headers = options.headers ?? {};
     this.position = options.position;
   }

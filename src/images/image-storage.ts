@@ -1,5 +1,6 @@
 import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import type { NoteType } from '../feeds/note-types.ts';
 import { Refusal } from '../refusals.ts';
 import { storeUnavailable } from '../storage/refused-writes.ts';
 import type {
@@ -99,8 +100,8 @@ export class ImageStorage implements Storage {
     return this.#inner.setMeta(feed, id, change);
   }
 
-  async remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    const isRemoved = await this.#inner.remove(feed, id);
+  async remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
+    const isRemoved = await this.#inner.remove(feed, id, type);
     if (isRemoved) this.#sweeper.wake();
     return isRemoved;
   }

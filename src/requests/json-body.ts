@@ -12,6 +12,8 @@ export interface JsonRequest {
 /** What a member must be, by the name that the validator has for it. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
   boolean: 'true or false',
   array: 'an array',
   object: 'an object',
@@ -21,8 +23,12 @@ const KINDS: Readonly<Record<string, string>> = {
  * The JSON value a request brings, in the shape of `schema`; members it does not know are ignored.
  * @throws Refusal `too_large`; `invalid_body` with the first thing that is wrong
  */
-export async function jsonBody<T>(request: JsonRequest, schema: z.ZodType<T>): Promise<T> {
-  const result = schema.safeParse(parse(await request.body(MAX_JSON_BYTES)));
+export async function jsonBody<T>(
+  request: JsonRequest,
+  schema: z.ZodType<T>,
+  maxBytes = MAX_JSON_BYTES,
+): Promise<T> {
+  const result = schema.safeParse(parse(await request.body(maxBytes)));
   if (result.success) return result.data;
   throw new Refusal('invalid_body', `${sentenceOf(result.error.issues[0]!)}.`);
 }

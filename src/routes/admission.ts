@@ -31,6 +31,12 @@ function handlerOf(operation: DescribedOperation, access: Access): Operation['ha
         access.metrics(callerOf(exchange));
         return operation.handle(exchange);
       };
+    case 'operator':
+      return async (exchange) => {
+        const caller = callerOf(exchange);
+        await access.operator(caller);
+        return operation.handle(exchange, caller);
+      };
     case 'reader':
       return async (exchange) => {
         const admitted = admittedBy(exchange);

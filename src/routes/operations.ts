@@ -1,6 +1,8 @@
+import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
+import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
@@ -11,6 +13,7 @@ import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
+import { operatorOperations } from './operator-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 
@@ -25,6 +28,8 @@ export interface OperationParts {
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
+  readonly images: ImageOperator;
+  readonly takedown: Takedown;
   readonly serviceTitle: string;
   /** The instance has a password. */
   readonly isLocked: boolean;
@@ -44,6 +49,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
+    ...operatorOperations(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

@@ -38,6 +38,11 @@ export function typeNumber(type: NoteType): number {
   return NOTE_TYPES.indexOf(type);
 }
 
+/** The least and the greatest number of a type, or of all. */
+export function typeRange(type: NoteType | undefined): [number, number] {
+  return type === undefined ? [0, NOTE_TYPES.length - 1] : [typeNumber(type), typeNumber(type)];
+}
+
 /** What is kept of a note by the text of its metadata column; null is nothing. */
 export function metaOf(metadata: string | null): NoteMeta {
   return parseMeta(metadata ?? '{}').meta;

@@ -225,8 +225,11 @@ export interface Storage {
   ): Promise<Note | undefined>;
   /** Changes what is kept beside a note's bytes. Undefined when there is no such note. */
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined>;
-  /** Removes a note with its metadata; it is the title image no more. False when there is no such note. */
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean>;
+  /**
+   * Removes a note with its metadata; it is the title image no more. False when there is no such note.
+   * @param type of several files with one base name the one of this type; the first unless given
+   */
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean>;
 
   /**
    * Sets what the owner may set. Undefined when there is no such feed. `change` gets the feed as it is, and may

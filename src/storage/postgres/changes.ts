@@ -1,8 +1,16 @@
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
-import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, type NoteRow, noteOf, placeOfBytes, typeNumber, wholeMetaOf } from '../note-columns.ts';
+import {
+  metadataOf,
+  type NoteRow,
+  noteOf,
+  placeOfBytes,
+  typeNumber,
+  typeRange,
+  wholeMetaOf,
+} from '../note-columns.ts';
 import {
   type Counts,
   countedIn,
@@ -51,7 +59,8 @@ const NOTHING = { value: undefined };
 
 const FIND = statement<KeyedNote>(
   'find_note',
-  'SELECT feed, id, type, created_at, metadata, image_key FROM notes WHERE feed = $1 AND id = $2 ORDER BY type LIMIT 1',
+  `SELECT feed, id, type, created_at, metadata, image_key FROM notes WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4
+   ORDER BY type LIMIT 1`,
 );
 // Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
 // is what Last-Modified tells, and no container knows what the others have sent.
@@ -125,8 +134,8 @@ export class Changes {
     return { ...this.#count(feed, NO_NOTES), value: noteOf(row!) };
   }
 
-  async remove(allowed: AllowedFeed, id: NoteId): Promise<Changed<boolean>> {
-    const found = await this.#find(allowed, id);
+  async remove(allowed: AllowedFeed, id: NoteId, wanted?: NoteType): Promise<Changed<boolean>> {
+    const found = await this.#find(allowed, id, wanted);
     if (!found) return { value: false };
     const { feed, note } = found;
     const type = NOTE_TYPES[note.type]!;
@@ -185,9 +194,9 @@ export class Changes {
     return isAllowed ? feed : undefined;
   }
 
-  async #find(allowed: AllowedFeed, id: NoteId): Promise<Found | undefined> {
+  async #find(allowed: AllowedFeed, id: NoteId, type?: NoteType): Promise<Found | undefined> {
     const feed = await this.#feed(allowed);
-    const [note] = feed ? await this.#transaction.run(FIND, [feed.id, id]) : [];
+    const [note] = feed ? await this.#transaction.run(FIND, [feed.id, id, ...typeRange(type)]) : [];
     return feed && note && { feed, note };
   }
 

@@ -1,4 +1,5 @@
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { storedFile } from '../loaded-file.ts';
@@ -161,8 +162,8 @@ export class PostgresStorage implements Storage {
     return this.#change((changes) => changes.setMeta(feed, id, change));
   }
 
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    return this.#change((changes) => changes.remove(feed, id));
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
+    return this.#change((changes) => changes.remove(feed, id, type));
   }
 
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {

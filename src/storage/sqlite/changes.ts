@@ -9,7 +9,7 @@ import {
   parseNoteFile,
   type ReadId,
 } from '../../feeds/names.ts';
-import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { settingsAsStored } from '../metadata.ts';
 import {
@@ -19,6 +19,7 @@ import {
   noteOf,
   placeOfBytes,
   typeNumber,
+  typeRange,
   wholeMetaOf,
 } from '../note-columns.ts';
 import type { PictureRow } from '../picture-rows.ts';
@@ -162,8 +163,8 @@ export class Changes {
     return { ...this.#add(feed, []), value: this.#noteAt(note.row) };
   }
 
-  remove(allowed: AllowedFeed, id: NoteId): Changed<boolean> {
-    const { feed, note } = this.#find(allowed, id);
+  remove(allowed: AllowedFeed, id: NoteId, wanted?: NoteType): Changed<boolean> {
+    const { feed, note } = this.#find(allowed, id, wanted);
     if (!feed || !note) return { value: false };
     const type = NOTE_TYPES[note.type]!;
     this.#removeTags(feed, id, note);
@@ -281,9 +282,14 @@ export class Changes {
     return isAllowed ? feed : undefined;
   }
 
-  #find(allowed: AllowedFeed, id: NoteId): { feed?: FeedRow | undefined; note?: StoredNote | undefined } {
+  #find(
+    allowed: AllowedFeed,
+    id: NoteId,
+    type?: NoteType,
+  ): { feed?: FeedRow | undefined; note?: StoredNote | undefined } {
     const feed = this.#feed(allowed);
-    return { feed, note: feed && this.#sql.note.get(feed.id, id) };
+    const [least, most] = typeRange(type);
+    return { feed, note: feed && this.#sql.note.get(feed.id, id, least, most) };
   }
 
   #hasPicture(feed: FeedRow, file: NoteFile): boolean {
@@ -394,8 +400,8 @@ function statements(db: Database) {
     deleteFeed: prepare<[number]>(
       `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL WHERE id = ?`,
     ),
-    note: prepare<[number, NoteId], StoredNote>(
-      'SELECT row, type, created_at, metadata, image_key FROM notes WHERE feed = ? AND id = ? ORDER BY type LIMIT 1',
+    note: prepare<[number, NoteId, number, number], StoredNote>(
+      'SELECT row, type, created_at, metadata, image_key FROM notes WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1',
     ),
     noteOfType: prepare<[number, NoteId, number], object>(
       'SELECT 1 FROM notes WHERE feed = ? AND id = ? AND type = ?',

@@ -4,6 +4,7 @@ import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
 import { cannotBeUsed } from '../../cannot-be-used.ts';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -200,8 +201,8 @@ class SqliteStorage implements Storage, PictureRows {
     });
   }
 
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    return this.#write(feed.name, 'remove', keyOf(feed), id);
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
+    return this.#write(feed.name, 'remove', keyOf(feed), id, type);
   }
 
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
