@@ -1,14 +1,25 @@
 import { availableParallelism } from 'node:os';
 import { isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
-import { type Environment, integer, isSet, oneOf, onOff, readSetting, type Setting } from './setting.ts';
+import {
+  type Environment,
+  integer,
+  isSet,
+  oneOf,
+  onOff,
+  readSetting,
+  type Setting,
+  text,
+} from './setting.ts';
 import {
   baseUrl,
+  bucketName,
   databaseUrl,
   feedNames,
   folder,
   host,
   lineOfText,
+  otherFolder,
   readableFile,
   secretBytes,
   secretText,
@@ -46,10 +57,18 @@ const SETTINGS = {
   trustProxy: onOff('SERVICE_TRUST_PROXY', false),
   storage: oneOf('SERVICE_STORAGE', 'fs', ['fs', 'sqlite', 'postgres']),
   database: databaseUrl('SERVICE_DATABASE_URL'),
-  images: {
-    ...oneOf('SERVICE_IMAGES', 'db', ['db']),
-    rule: 'db, for pictures have no store of their own so far',
-  },
+  images: oneOf('SERVICE_IMAGES', 'db', ['db', 'fs', 's3']),
+  imagesDir: otherFolder('SERVICE_IMAGES_DIR'),
+  s3Endpoint: baseUrl('SERVICE_S3_ENDPOINT'),
+  s3Bucket: bucketName('SERVICE_S3_BUCKET'),
+  s3Region: text(
+    'SERVICE_S3_REGION',
+    'us-east-1',
+    'the name of a region, of a-z, A-Z, 0-9, "-" and "_"',
+    (value) => /^[\w-]{1,64}$/.test(value),
+  ),
+  s3AccessKey: secretText('SERVICE_S3_ACCESS_KEY', [1, 256]),
+  s3SecretKey: secretText('SERVICE_S3_SECRET_KEY', [1, 1024]),
   secret: secretBytes('SERVICE_SECRET', 32),
   operatorToken: secretText('SERVICE_OPERATOR_TOKEN', [32, 1024]),
   rateLimit: integer('SERVICE_RATE_LIMIT', 60, [0, 1_000_000]),
@@ -83,17 +102,6 @@ const SETTINGS = {
  */
 const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[] = [
   [
-    'image store',
-    [
-      'SERVICE_IMAGES_DIR',
-      'SERVICE_S3_ENDPOINT',
-      'SERVICE_S3_BUCKET',
-      'SERVICE_S3_REGION',
-      'SERVICE_S3_ACCESS_KEY',
-      'SERVICE_S3_SECRET_KEY',
-    ],
-  ],
-  [
     'sign-in',
     [
       'SERVICE_OIDC_ISSUER',
@@ -114,6 +122,18 @@ const KNOWN_NAMES = [
 
 /** Whoever knows one of these must not know another one by it. */
 const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken'] as const;
+
+const IMAGE_SETTINGS = [
+  'dataDir',
+  'images',
+  'imagesDir',
+  's3Endpoint',
+  's3Bucket',
+  's3Region',
+  's3AccessKey',
+  's3SecretKey',
+] as const;
+const S3_NEEDS = ['s3Endpoint', 's3Bucket', 's3AccessKey', 's3SecretKey'] as const;
 
 /** Where the databases are. */
 const PLACES = { sqlite: 'file', postgres: 'server' } as const;
@@ -144,6 +164,7 @@ export function readConfig(env: Environment): Config {
     ...unknownSettings(env, KNOWN_NAMES),
     ...databaseProblems(env, config),
     ...databaseSecretProblems(env, config),
+    ...imageProblems(env, config),
     ...equalSecretProblems(config),
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
@@ -161,6 +182,15 @@ export function readSome<M extends keyof Config>(env: Environment, members: read
 export function readPlace(env: Environment): Pick<Config, 'storage' | 'database' | 'dataDir'> {
   const { values, problems } = readEach(env, ['storage', 'database', 'dataDir']);
   return usable(values, [...problems, ...databaseProblems(env, values)]);
+}
+
+/** The settings that say where pictures are. */
+export type ImageSettings = Pick<Config, (typeof IMAGE_SETTINGS)[number]>;
+
+/** Reads where pictures are, as `readPlace` does. */
+export function readImages(env: Environment): ImageSettings {
+  const { values, problems } = readEach(env, IMAGE_SETTINGS);
+  return usable(values, [...problems, ...(values.images === 's3' ? lackingS3Settings(env) : [])]);
 }
 
 /** The largest body a request may have: a multipart post with a text and ten pictures (docs/specification.md, "Limits"). */
@@ -217,6 +247,22 @@ function databaseProblems(
 function databaseSecretProblems(env: Environment, { storage }: Config): string[] {
   if (storage === 'fs' || isSet(env, 'SERVICE_SECRET')) return [];
   return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
+}
+
+/** Settings of an image store that is not chosen are only looked at one by one. */
+function imageProblems(
+  env: Environment,
+  { storage, images }: ImageSettings & Pick<Config, 'storage'>,
+): string[] {
+  if (storage === 'fs' && images !== 'db')
+    return ['SERVICE_IMAGES must be db where SERVICE_STORAGE is fs, for there pictures are files anyway'];
+  return images === 's3' ? lackingS3Settings(env) : [];
+}
+
+function lackingS3Settings(env: Environment): string[] {
+  return S3_NEEDS.map((member) => SETTINGS[member].name)
+    .filter((name) => !isSet(env, name))
+    .map((name) => `${name} must be set where SERVICE_IMAGES is s3`);
 }
 
 function equalSecretProblems(config: Config): string[] {

@@ -44,6 +44,8 @@ export interface RefusalOptions {
   position?: number | undefined;
   /** Which field of a form is to blame. */
   field?: string | undefined;
+  /** In place of the code's own. */
+  status?: number | undefined;
 }
 
 /** A request that is answered with an error: `{"error": message, "code": code}`. */
@@ -59,7 +61,7 @@ export class Refusal extends Error {
     super(message, { cause: options.cause });
     this.name = 'Refusal';
     this.code = code;
-    this.status = REFUSAL_STATUS[code];
+    this.status = options.status ?? REFUSAL_STATUS[code];
     this.headers = options.headers ?? {};
     this.position = options.position;
     this.field = options.field;

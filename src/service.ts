@@ -8,6 +8,11 @@ import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
+import { ImageOperator } from './images/image-operator.ts';
+import { ImageStorage } from './images/image-storage.ts';
+import { observed } from './images/observed-store.ts';
+import { openImages, placeOf } from './images/open-images.ts';
+import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-limits.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
@@ -15,6 +20,7 @@ import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
+import { Takedown } from './ingest/takedown.ts';
 import { FeedEvents } from './live/feed-events.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
@@ -55,7 +61,16 @@ const LEFTOVER_MS = 1_000;
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
   // Loaded only where it is asked for: without it nothing is counted.
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
-  const { storage, secret, counts } = await openStorage(config, log, { owner, commits: metrics?.commits });
+  const place = placeOf(config);
+  const images = place && (await openImages(place, owner));
+  const opened = await openStorage(config, log, { owner, commits: metrics?.commits });
+  const { pictures, secret, counts } = opened;
+  const store = images && metrics ? observed(images, metrics.images.asked) : images;
+  const storage =
+    store && pictures
+      ? new ImageStorage(opened.storage, store, new Sweeper(pictures, store))
+      : opened.storage;
+  if (store && pictures) metrics?.images.watch({ store, rows: pictures });
   // Pools of their own: a text that takes long to read must keep no other work from being done.
   const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
   const checks = new WorkerPool(ofWorkers);
@@ -89,6 +104,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
     reader: createReader(config, storage, cache, { ...pools, site }),
     events: new FeedEvents(storage),
+    images: new ImageOperator({ rows: pictures, place, store, examined: metrics?.images.examined }),
+    takedown: new Takedown(storage, record),
     limits: feedLimits(config),
     maxImageBytes: config.maxImageBytes,
     metrics,

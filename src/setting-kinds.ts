@@ -61,6 +61,18 @@ export function folder(name: string, fallback: string): Setting<string> {
   return { name, fallback: resolve(fallback), rule, parse, secret: false };
 }
 
+/** A folder that is another one where it is not named; see `folder`. */
+export function otherFolder(name: string): Setting<string | undefined> {
+  return { ...folder(name, ''), fallback: undefined };
+}
+
+/** The name of an S3 bucket. */
+export function bucketName(name: string): Setting<string | undefined> {
+  const parse = (value: string) => (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value) ? value : undefined);
+  const rule = 'the name of a bucket, 3 to 63 characters of a-z, 0-9, "." and "-"';
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
 /** Where a database is. */
 export type DatabasePlace =
   /** In a file, by its absolute path. */

@@ -63,10 +63,24 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
   SERVICE_LOG_REQUESTS: { values: ['false'], rule: '1 (on) or 0 (off)' },
   TZ: { values: ['Nowhere/Town', ':/etc/localtime'], rule: 'the name of a time zone, such as Europe/Berlin' },
   SERVICE_PASSWORD: passwordRow(1, 256),
-  SERVICE_IMAGES: {
-    values: ['fs', 's3', 'DB'],
-    rule: 'db, for pictures have no store of their own so far',
+  SERVICE_IMAGES: { values: ['files', 'S3', 'DB'], rule: 'one of db, fs, s3' },
+  SERVICE_IMAGES_DIR: { values: ['a\0b', '/', '/x/..'], rule: 'the path of a folder other than /' },
+  SERVICE_S3_ENDPOINT: {
+    values: ['s3.example', 'ftp://s3.example', 'https://key:secret@s3.example', 'https://s3.example?x'],
+    rule: 'an absolute http or https URL without user, query and fragment',
+    hidden: true,
   },
+  SERVICE_S3_BUCKET: {
+    values: ['ab', 'Notes', 'a/b', '-notes', 'x'.repeat(64)],
+    rule: 'the name of a bucket, 3 to 63 characters of a-z, 0-9, "." and "-"',
+    hidden: true,
+  },
+  SERVICE_S3_REGION: {
+    values: ['eu west', 'x'.repeat(65)],
+    rule: 'the name of a region, of a-z, A-Z, 0-9, "-" and "_"',
+  },
+  SERVICE_S3_ACCESS_KEY: passwordRow(1, 256),
+  SERVICE_S3_SECRET_KEY: passwordRow(1, 1024),
   SERVICE_OPERATOR_TOKEN: passwordRow(32, 1024),
   SERVICE_RATE_LIMIT: { values: ['-1', 'off', '1000001'], rule: 'a whole number from 0 to 1000000' },
   SERVICE_MAX_FEEDS: { values: ['-1', 'none'], rule: 'a whole number from 0 to 1000000000' },
@@ -121,12 +135,6 @@ function passwordRow(min: number, max: number) {
 
 /** What has no place in this version. */
 const NOT_YET: Record<string, string> = {
-  SERVICE_IMAGES_DIR: 'image store',
-  SERVICE_S3_ENDPOINT: 'image store',
-  SERVICE_S3_BUCKET: 'image store',
-  SERVICE_S3_REGION: 'image store',
-  SERVICE_S3_ACCESS_KEY: 'image store',
-  SERVICE_S3_SECRET_KEY: 'image store',
   SERVICE_OIDC_ISSUER: 'sign-in',
   SERVICE_OIDC_CLIENT_ID: 'sign-in',
   SERVICE_OIDC_CLIENT_SECRET: 'sign-in',
@@ -193,4 +201,24 @@ t.test('an empty file is no value', async (t) => {
   for (const name of Object.keys(BAD_VALUES))
     for (const file of ['empty', 'newline'])
       t.strictSame(problems({ [`${name}_FILE`]: join(dir, file) }), [`${name}_FILE names an empty file`]);
+});
+
+t.test('an image store needs a database, and S3 its place and keys', async (t) => {
+  const S3 = {
+    SERVICE_S3_ENDPOINT: 'https://s3.example/',
+    SERVICE_S3_BUCKET: 'notes',
+    SERVICE_S3_ACCESS_KEY: 'a',
+    SERVICE_S3_SECRET_KEY: 's',
+  };
+  const sqlite = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'x'.repeat(32) };
+  for (const SERVICE_IMAGES of ['fs', 's3'])
+    t.strictSame(problems({ ...S3, SERVICE_IMAGES }), [
+      'SERVICE_IMAGES must be db where SERVICE_STORAGE is fs, for there pictures are files anyway',
+    ]);
+  for (const name of Object.keys(S3)) {
+    const env = { ...sqlite, ...S3, SERVICE_IMAGES: 's3', [name]: '' };
+    t.strictSame(problems(env), [`${name} must be set where SERVICE_IMAGES is s3`]);
+    t.strictSame(problems({ ...env, SERVICE_IMAGES: 'fs' }), [], 'what is not chosen may lack something');
+  }
+  t.strictSame(problems({ ...sqlite, ...S3, SERVICE_IMAGES: 's3' }), []);
 });

@@ -1,17 +1,21 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
+import { PictureReads } from '../src/storage/sqlite/picture-reads.ts';
 import { Reads } from '../src/storage/sqlite/reads.ts';
 import { answerOf, serve, tell } from './serve-orders.ts';
 
 /** What the thread is started with. */
 export interface SqliteReaderData {
   readonly path: string;
+  /** What the thread is asked for. */
+  readonly serves: 'notes' | 'pictures';
 }
 
 serve(() => {
-  const connection = Connection.forReading((workerData as SqliteReaderData).path);
-  const reads = new Reads(connection);
+  const { path, serves } = workerData as SqliteReaderData;
+  const connection = Connection.forReading(path);
+  const reads = serves === 'notes' ? new Reads(connection) : new PictureReads(connection);
   const work = (orders: readonly Order[]) => {
     const answers = orders.map((order) => answerOf(reads, order));
     tell({ answers }, answers.flatMap(buffersOf));

@@ -43,6 +43,8 @@ export interface AccessParts {
   readonly unlocks: Unlocks;
   /** The Bearer token for the metrics; undefined where everybody may have them. */
   readonly metricsToken?: string | undefined;
+  /** The Bearer token of the operator; undefined where there is nothing for one. */
+  readonly operatorToken?: string | undefined;
   /** Writes per client per minute, and separately wrong passwords; 0 turns both limits off. */
   readonly rateLimit: number;
   readonly passwords: Pick<Passwords, 'verify'>;
@@ -70,15 +72,18 @@ export class Access {
   readonly #parts: AccessParts;
   /** Digest of the token for the metrics. */
   readonly #metricsToken: Buffer | undefined;
+  readonly #operatorToken: Buffer | undefined;
   readonly #writes: RateLimit | SharedRateLimit;
   readonly #wrongPasswords: RateLimit | SharedRateLimit;
+  readonly #wrongTokens: RateLimit | SharedRateLimit;
 
   constructor(parts: AccessParts) {
-    const { password, metricsToken, rateLimit, counts, now = () => performance.now() } = parts;
+    const { password, metricsToken, operatorToken, rateLimit, counts, now = () => performance.now() } = parts;
     this.sessions = parts.sessions;
     this.unlocks = parts.unlocks;
     this.#expected = password === undefined ? undefined : digest(password);
     this.#metricsToken = metricsToken === undefined ? undefined : digest(metricsToken);
+    this.#operatorToken = operatorToken === undefined ? undefined : digest(operatorToken);
     this.#parts = parts;
     const limit = (kind: string) =>
       counts
@@ -86,6 +91,7 @@ export class Access {
         : new RateLimit({ perMinute: rateLimit, now });
     this.#writes = limit('write');
     this.#wrongPasswords = limit('wrong password');
+    this.#wrongTokens = limit('wrong operator token');
   }
 
   /**
@@ -194,6 +200,23 @@ export class Access {
   }
 
   /**
+   * Lets through who has the operator's token. Wrong ones are counted by themselves.
+   * @throws Refusal `not_found` where there is none; `auth`, `too_many_attempts`
+   */
+  operator({ client, bearer }: Caller): void | Promise<void> {
+    if (this.#operatorToken === undefined)
+      throw new Refusal('not_found', 'There is nothing at this address.');
+    if (bearer === undefined)
+      throw new Refusal('auth', 'The operator has a token: send it as Authorization: Bearer.');
+    const isRight = timingSafeEqual(digest(bearer), this.#operatorToken);
+    if (isRight) return whenKnown(this.#wrongTokens.peek(client), refuseToken);
+    return whenKnown(this.#wrongTokens.take(client), (seconds) => {
+      refuseToken(seconds);
+      throw new Refusal('auth', "That is not the operator's token.");
+    });
+  }
+
+  /**
    * Counts a write. A promise where other containers have to be asked.
    * @throws Refusal `rate_limited`
    */
@@ -239,6 +262,10 @@ function whenKnown<T>(value: T | Promise<T>, goOn: (value: T) => void): void | P
 
 function refuseGuess(seconds: number | undefined): void {
   if (seconds !== undefined) throw tooMuch('too_many_attempts', 'Too many wrong passwords', seconds);
+}
+
+function refuseToken(seconds: number | undefined): void {
+  if (seconds !== undefined) throw tooMuch('too_many_attempts', 'Too many wrong tokens', seconds);
 }
 
 function digest(text: string): Buffer {

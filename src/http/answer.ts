@@ -7,6 +7,8 @@ export interface BodyStream {
   /** Total length in bytes where it is known; else the answer is sent in chunks. */
   readonly size?: number;
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** To be called where nobody reads the chunks. */
+  cancel?(): void;
 }
 
 /** What a handler returns; the front end alone writes it to the socket. */

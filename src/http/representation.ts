@@ -96,6 +96,8 @@ export class Representation {
       const range = request.header('range');
       if (range !== undefined) return this.#part(range, request);
     }
+    const { body } = this.#options;
+    if (!(body instanceof Uint8Array)) return begun(variant.full!, body, request.isHead);
     if (variant.full !== undefined) return variant.full;
     variant.pending ??= this.#encode(variant).finally(() => {
       variant.pending = undefined;
@@ -149,15 +151,15 @@ export class Representation {
     }
   }
 
-  #part(range: string, request: Preconditions): Answer {
+  #part(range: string, request: Preconditions): Answer | Promise<Answer> {
     const { body } = this.#options;
     const size = body instanceof Uint8Array ? body.length : body.size;
     const full = this.#identity.full!;
     const ifRange = request.header('if-range');
     // Compared strongly (RFC 9110 §13.1.5). No date is: two versions may share its second.
-    if (ifRange !== undefined && ifRange !== this.#identity.etag) return full;
-    const part = parseRange(range, size);
-    if (part === undefined) return full;
+    const isOther = ifRange !== undefined && ifRange !== this.#identity.etag;
+    const part = isOther ? undefined : parseRange(range, size);
+    if (part === undefined) return body instanceof Uint8Array ? full : begun(full, body);
     if (part === 'unsatisfiable')
       return refusalAnswer(
         new Refusal('range', `The file has ${size} bytes, none of which the range names.`, {
@@ -165,11 +167,38 @@ export class Representation {
         }),
       );
     const { start, end } = part;
-    return {
+    const partial = {
       status: 206,
       headers: this.#identity.headers.and(headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` })),
-      body: body instanceof Uint8Array ? body.subarray(start, end) : stream(body, start, end),
     };
+    if (body instanceof Uint8Array) return { ...partial, body: body.subarray(start, end) };
+    return begun({ ...partial, body: stream(body, start, end) }, body);
+  }
+}
+
+/**
+ * Reads the first piece of a large body before its status is sent: what cannot be read is still answered as what it is.
+ * @throws what reading throws
+ */
+async function begun(answer: Answer, body: LargeBody, isHead = false): Promise<Answer> {
+  const { size, chunks } = answer.body as BodyStream;
+  const pieces = (isHead ? body.read(0, Math.min(1, body.size)) : chunks)[Symbol.asyncIterator]();
+  const first = await pieces.next();
+  const cancel = () => void pieces.return?.().catch(() => {});
+  if (!isHead) return { ...answer, body: { size: size!, chunks: resumed(first, pieces), cancel } };
+  cancel();
+  return answer;
+}
+
+/** All pieces, of which the first has been read. */
+async function* resumed(
+  first: IteratorResult<Uint8Array>,
+  pieces: AsyncIterator<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  try {
+    for (let next = first; !next.done; next = await pieces.next()) yield next.value;
+  } finally {
+    await pieces.return?.();
   }
 }
 

@@ -139,8 +139,10 @@ export class Transaction {
     } catch (cause) {
       answer = this.#failure(cause);
     }
-    if (this.#isAborted) this.#over();
-    else this.#res.cork(() => this.#answerOnceBodyIsSettled(answer));
+    if (this.#isAborted) {
+      if (answer.body && 'cancel' in answer.body) answer.body.cancel?.();
+      this.#over();
+    } else this.#res.cork(() => this.#answerOnceBodyIsSettled(answer));
   }
 
   #failure(cause: unknown): Answer {

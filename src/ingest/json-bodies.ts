@@ -23,6 +23,23 @@ export const JSON_BODIES = {
   NewPassword: z.object({
     password: z.string().describe('1 to 256 printable ASCII characters, no space at either end.'),
   }),
+  /** The body of `POST /api/operator/images/move`. */
+  MoveImages: z.object({
+    from: z.string().describe('Where the bytes are now: `db`, `fs` or `s3`.'),
+    dir: z.string().describe('With `fs`: the folder, as the service sees it.').optional(),
+    endpoint: z.string().describe('With `s3`: the base URL of the store.').optional(),
+    bucket: z.string().describe('With `s3`.').optional(),
+    region: z.string().describe('With `s3`: `us-east-1` unless given.').optional(),
+    access_key: z.string().describe('With `s3`.').optional(),
+    secret_key: z.string().describe('With `s3`.').optional(),
+    limit: z.number().describe('Pictures to look at, 1 to 10000; 100 unless given.').optional(),
+    after: z.string().describe('The `next` of the answer before.').optional(),
+  }),
+  /** The body of `POST /api/operator/takedown`. */
+  Takedown: z.object({
+    read_id: z.string().describe('The read id of the feed.'),
+    file: z.string().describe('The file of a note; without it the whole feed is removed.').optional(),
+  }),
 };
 
 /** The values of each. */

@@ -13,6 +13,8 @@ export interface JsonRequest {
 /** What a member must be, by the name that the validator has for it. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
   boolean: 'true or false',
   array: 'an array',
   object: 'an object',
@@ -25,8 +27,9 @@ const KINDS: Readonly<Record<string, string>> = {
 export async function jsonBody<N extends keyof JsonBodies>(
   request: JsonRequest,
   name: N,
+  maxBytes = MAX_JSON_BYTES,
 ): Promise<JsonBodies[N]> {
-  const value = parse(await request.body(MAX_JSON_BYTES));
+  const value = parse(await request.body(maxBytes));
   const { JSON_BODIES } = await import('../ingest/json-bodies.ts');
   const result = (JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>).safeParse(value);
   if (result.success) return result.data;

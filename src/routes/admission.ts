@@ -48,6 +48,12 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         access.metrics(apiCaller(exchange, access));
         return operation.handle(exchange);
       };
+    case 'operator':
+      return async (exchange) => {
+        const caller = apiCaller(exchange, access);
+        await access.operator(caller);
+        return operation.handle(exchange, caller);
+      };
     case 'reader':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);

@@ -34,6 +34,7 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     description: 'The token of the metrics, where they have one.',
   },
+  operatorToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
   feedPassword: {
     type: 'apiKey',
     in: 'header',
@@ -55,6 +56,7 @@ const BY_NAME = [
 const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly object[]>>> = {
   public: [],
   metrics: [{}, { metricsToken: [] }],
+  operator: [{ operatorToken: [] }],
   reader: BY_NAME,
   writer: BY_NAME,
   poster: BY_NAME,

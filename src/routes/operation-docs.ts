@@ -9,6 +9,8 @@ export const TAGS = {
   Feeds: 'Settings of a feed, by its name.',
   Reading: 'What everybody with the read link may read, without a password.',
   Service: 'The service itself.',
+  Operator:
+    'For whoever runs the instance, with SERVICE_OPERATOR_TOKEN as Bearer token. Not here without that setting.',
 } as const;
 
 /** What the API description says of an operation beyond its method, path and path parameters. */

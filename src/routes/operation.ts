@@ -39,9 +39,11 @@ export interface FeedForm extends AdmittedForm {
  * - `writer`: whoever may change a feed by its name; it exists, and the request counts as a write
  * - `poster`: whoever may post to a name; the request counts as a write
  * - `metrics`: whoever has the token for the metrics
+ * - `operator`: whoever has the token of the operator
  */
 export type Admission =
   | { readonly access: 'public' | 'page' | 'metrics'; handle(exchange: Exchange): Answering }
+  | { readonly access: 'operator'; handle(exchange: Exchange, caller: Caller): Answering }
   | {
       readonly access: 'reader' | 'poster' | 'feed-page';
       handle(exchange: Exchange, named: NamedFeed & Admitted): Answering;

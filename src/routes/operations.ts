@@ -1,7 +1,9 @@
 import type { Access } from '../access/access.ts';
+import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
+import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
@@ -15,6 +17,7 @@ import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
+import { operatorOperations } from './operator-operations.ts';
 import { pageOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
@@ -34,6 +37,8 @@ export interface OperationParts {
   readonly site: Site;
   readonly assets: Assets;
   readonly access: Access;
+  readonly images: ImageOperator;
+  readonly takedown: Takedown;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
   /** What Prometheus may ask for; undefined where metrics are off. */
@@ -53,6 +58,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
+    ...operatorOperations(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

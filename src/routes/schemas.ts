@@ -139,6 +139,30 @@ const noteChanges = described(JSON_BODIES.NoteChanges, {
   tags: 'The tags, as in X-Note-Tags; an empty array removes them.',
 });
 
+const count = (description: string) => z.int().nonnegative().describe(description);
+const amount = (description: string) =>
+  z.object({ count: z.int().nonnegative(), bytes: z.int().nonnegative() }).describe(description);
+
+const unreferenced = z.object({
+  store: z.enum(['fs', 's3']).describe('The store of the settings.'),
+  unreferenced: amount('Objects older than an hour that no note refers to.'),
+  deleted: amount('Those that were removed.').optional(),
+  failed: count('How many the store refused to remove.').optional(),
+  too_recent: count('Objects of the last hour that no note refers to.'),
+  missing: count('Pictures whose object is not there.'),
+});
+
+const movedImages = z.object({
+  store: z.enum(['db', 'fs', 's3']).describe('The store of the settings.'),
+  from: z.enum(['db', 'fs', 's3']),
+  moved: amount('Pictures whose bytes are now in the store of the settings.'),
+  skipped: count('They were there already, or changed meanwhile.'),
+  missing: count('Their bytes are in neither place.'),
+  failed: count('A store refused: run it again.'),
+  left: count('Pictures still to look at.'),
+  next: z.string().nullable().describe('The `after` to go on with; null when nothing is left.'),
+});
+
 const error = z.object({
   error: text('One sentence for people. It may change.'),
   code: z.enum(Object.keys(REFUSAL_STATUS) as RefusalCode[]).describe('For programs. It does not change.'),
@@ -161,6 +185,11 @@ const SCHEMAS = {
   FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
   NoteChanges: [noteChanges, 'What to change of a note: at least one of them.'],
   NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
+  MoveImages: [JSON_BODIES.MoveImages, 'Where pictures are to be moved from.'],
+  MovedImages: [movedImages, 'What a move came to.'],
+  Unreferenced: [unreferenced, 'How an image store and the notes differ.'],
+  Takedown: [JSON_BODIES.Takedown, 'What is to be removed.'],
+  TakenDown: [z.object({ removed: count('How many notes.') }), 'What was removed.'],
   Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
   Error: [error, 'Why a request was refused.'],

@@ -1,7 +1,8 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
 import type { NoteId } from '../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import { type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
-import type { Note, NoteMeta } from './storage.ts';
+import type { NewNote, Note, NoteMeta } from './storage.ts';
 
 /** What databases read of a note; of a picture without the content. */
 export interface NoteRow {
@@ -24,9 +25,22 @@ export function noteOf(row: NoteRow): Note {
   };
 }
 
+/** What the columns `size` and `image_key` hold of new bytes. */
+export function placeOfBytes({ bytes, image }: Pick<NewNote, 'bytes' | 'image'>): {
+  readonly size: number;
+  readonly key: ImageKey | null;
+} {
+  return { size: image?.size ?? bytes.byteLength, key: image?.key ?? null };
+}
+
 /** How databases hold a type: its place among all. */
 export function typeNumber(type: NoteType): number {
   return NOTE_TYPES.indexOf(type);
+}
+
+/** The least and the greatest number of a type, or of all. */
+export function typeRange(type: NoteType | undefined): [number, number] {
+  return type === undefined ? [0, NOTE_TYPES.length - 1] : [typeNumber(type), typeNumber(type)];
 }
 
 /** What is kept of a note by the text of its metadata column; null is nothing. */

@@ -5,6 +5,7 @@ import { makeDataFolder, modeReadByOthers } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
+import type { PictureRows } from './picture-rows.ts';
 import { databasePath } from './sqlite/database-path.ts';
 import type { Storage } from './storage.ts';
 
@@ -12,6 +13,8 @@ type StorageSettings = Pick<Config, 'rateLimit' | 'storage' | 'dataDir' | 'datab
 
 export interface OpenedStorage {
   readonly storage: Storage;
+  /** What a database knows of its pictures; undefined where notes are files. */
+  readonly pictures?: PictureRows;
   /** What signs and hashes: the one set, else the one that the files hold. */
   readonly secret: Uint8Array;
   /** Where several containers count what clients do; without it there is one container. */
@@ -42,12 +45,18 @@ export async function openStorage(
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
   if (storage === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite.ts');
-    return { storage: await openSqlite({ ...parts, file: databasePath(settings) }), secret };
+    const opened = await openSqlite({ ...parts, file: databasePath(settings) });
+    return { storage: opened, pictures: opened, secret };
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   const { openPostgres } = await import('./postgres/postgres.ts');
   const opened = await openPostgres({ ...parts, url: database.url });
-  return { storage: opened, secret, counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }) };
+  return {
+    storage: opened,
+    pictures: opened.pictureRows,
+    secret,
+    counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }),
+  };
 }
 
 async function inDataDir<T>(dataDir: string, work: () => Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 
@@ -57,6 +58,12 @@ export interface Note {
   readonly content: Uint8Array | undefined;
 }
 
+/** Bytes that an image store has already. */
+export interface StoredImage {
+  readonly key: ImageKey;
+  readonly size: number;
+}
+
 /** A note about to be stored. */
 export interface NewNote {
   readonly id: NoteId;
@@ -66,6 +73,8 @@ export interface NewNote {
   readonly bytes: Uint8Array;
   /** SHA-256 of the bytes in base64url, where it is known already. */
   readonly sha256?: string | undefined;
+  /** Where the bytes are; then `bytes` has none. Only for databases. */
+  readonly image?: StoredImage | undefined;
 }
 
 /** What a note becomes. */
@@ -76,6 +85,8 @@ export interface Replacement {
   readonly bytes: Uint8Array;
   /** SHA-256 of the bytes in base64url, where it is known already. */
   readonly sha256?: string | undefined;
+  /** As `NewNote.image`. */
+  readonly image?: StoredImage | undefined;
   /** New notes of the same feed that come with it: the change is made with all of them or not at all. */
   readonly added?: readonly NewNote[] | undefined;
 }
@@ -151,6 +162,8 @@ export interface StoredFile {
   readonly modifiedAt: number;
   /** SHA-256 of the bytes in base64url, where the storage knows it. */
   readonly sha256: string | undefined;
+  /** The bytes are in an image store, under this key: the storage itself cannot read them. */
+  readonly key?: ImageKey | undefined;
   /** Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
   /** Must be called once, when nothing more is read. */
@@ -220,8 +233,11 @@ export interface Storage {
   ): Promise<Note | undefined>;
   /** Changes what is kept beside a note's bytes. Undefined when there is no such note. */
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined>;
-  /** Removes a note with its metadata; it is the title image no more. False when there is no such note. */
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean>;
+  /**
+   * Removes a note with its metadata; it is the title image no more. False when there is no such note.
+   * @param type of several files with one base name the one of this type; the first unless given
+   */
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean>;
 
   /**
    * Sets what the owner may set. Undefined when there is no such feed. `change` gets the feed as it is, and may

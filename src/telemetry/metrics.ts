@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/transaction.ts';
 import type { CommitObserver } from '../storage/commit-observer.ts';
+import { type ImageMetrics, imageMetrics } from './image-metrics.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { type WatchedParts, watchParts } from './watched-metrics.ts';
 
@@ -11,6 +12,7 @@ export interface Metrics {
   /** Takes the end of a worker's task, from the pools. */
   readonly task: (work: string, ms: number) => void;
   readonly commits: CommitObserver;
+  readonly images: ImageMetrics;
   /** Has these parts asked at every scrape. To be called once. */
   watch(parts: WatchedParts): void;
   /** Media type of `metricsAnswer`. */
@@ -59,6 +61,7 @@ export function createMetrics(): Metrics {
       wrote: (ms) => commits.observe(ms / 1000),
       committed: (writes) => batches.observe(writes),
     },
+    images: imageMetrics(registry),
     watch: (parts) => watchParts(registry, parts),
     contentType: registry.contentType,
     metricsAnswer: () => registry.metrics(),

@@ -5,6 +5,7 @@ import t from 'tap';
 import type { Coding } from '../../src/http/accept-encoding.ts';
 import type { Answer, BodyStream } from '../../src/http/answer.ts';
 import { Representation, type RepresentationOptions } from '../../src/http/representation.ts';
+import { Refusal } from '../../src/refusals.ts';
 
 const TIME = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const DATE = 'Fri, 02 Jan 2026 03:04:05 GMT';
@@ -275,9 +276,10 @@ t.test('a large body is read anew for each answer, and only what is sent of it',
   const { reads, body } = large();
   const one = make({ body, ranges: true, compress: quick });
   t.equal(one.size, 0, 'it holds no memory');
-  await one.answer(request({}, 'HEAD'));
   await one.answer(request({ 'if-none-match': '"v1"' }));
-  t.same(reads, [], 'nothing is read for HEAD and 304');
+  t.same(reads, [], 'nothing is read for a 304');
+  await one.answer(request({}, 'HEAD'));
+  t.same(reads.splice(0), [[0, 1]], 'a HEAD finds out whether it can be read');
   t.equal(await collect(await one.answer(request({ 'accept-encoding': 'gzip' }))), '0123456789');
   t.equal(await collect(await one.answer(request())), '0123456789');
   t.equal(await collect(await one.answer(request({ range: 'bytes=4-7' }))), '4567');
@@ -288,6 +290,22 @@ t.test('a large body is read anew for each answer, and only what is sent of it',
   ]);
   t.equal((await one.answer(request({ range: 'bytes=10-' }))).status, 416);
 });
+
+t.test(
+  'a large body that cannot be read is answered as what it is, whatever of it is asked for',
+  async (t) => {
+    const body = {
+      size: 10,
+      // biome-ignore lint/correctness/useYield: it fails before its first piece
+      async *read() {
+        throw new Refusal('not_found', 'It is gone.');
+      },
+    };
+    const one = make({ body, ranges: true });
+    for (const asked of [request(), request({}, 'HEAD'), request({ range: 'bytes=1-2' })])
+      await t.rejects(async () => one.answer(asked), { code: 'not_found' });
+  },
+);
 
 t.test('whatever parts a client asks for, they are those bytes', async () => {
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 40 });

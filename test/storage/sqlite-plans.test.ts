@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import t from 'tap';
 import { Changes } from '../../src/storage/sqlite/changes.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
+import { PictureReads } from '../../src/storage/sqlite/picture-reads.ts';
 import { Reads } from '../../src/storage/sqlite/reads.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { dataFolder } from './files-support.ts';
@@ -37,6 +38,7 @@ function planOf(sql: string): string {
 }
 
 const reads = preparedBy(() => new Reads(connection));
+const pictures = preparedBy(() => new PictureReads(connection));
 const changes = preparedBy((db) => new Changes(db, 0));
 
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {
@@ -44,7 +46,7 @@ t.test('every statement finds its rows by an index, and sorts none', async (t) =
   // Done once, at the start and where a commit has failed.
   const counting = changes.filter((sql) => sql.startsWith('SELECT count(*)'));
   t.equal(counting.length, 1);
-  for (const sql of [...reads, ...changes].filter((one) => !counting.includes(one)))
+  for (const sql of [...reads, ...pictures, ...changes].filter((one) => !counting.includes(one)))
     t.notMatch(planOf(sql), /SCAN (?!feeds USING COVERING INDEX feeds_to_clear)|TEMP B-TREE/, sql);
 });
 

@@ -16,6 +16,10 @@ const PROGRAMS = {
   },
   nginx: { file: '/usr/sbin/nginx', packages: 'nginx-light' },
   openssl: { file: '/usr/bin/openssl', packages: 'openssl' },
+  swift: {
+    file: '/usr/lib/python3/dist-packages/swift/__init__.py',
+    packages: 'swift-proxy swift-account swift-container swift-object',
+  },
   chromium: { file: '/usr/bin/chromium', packages: 'chromium' },
 } as const;
 

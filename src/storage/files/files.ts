@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { collectGarbage } from '../../collect-garbage.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -234,8 +235,8 @@ class FilesStorage implements Storage {
     return this.#write(() => this.#noteEditor.setMeta(feed, id, change));
   }
 
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    return this.#write(() => this.#noteEditor.remove(feed, id));
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
+    return this.#write(() => this.#noteEditor.remove(feed, id, type));
   }
 
   async configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {

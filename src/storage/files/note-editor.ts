@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type NoteId, noteFile } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import { NO_META, serializeMeta } from '../metadata.ts';
 import { refuseBeyond, refusePicture } from '../refused-writes.ts';
 import type { AllowedFeed, FeedLimits, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
@@ -29,7 +30,7 @@ export class NoteEditor {
     { type, bytes, sha256, added = [] }: Replacement,
     limits: FeedLimits,
   ): Promise<Note | undefined> {
-    return this.#edit(allowed, id, async (feed, entry) => {
+    return this.#edit(allowed, { id }, async (feed, entry) => {
       if (entry.type !== type) return undefined;
       refusePicture(type, limits);
       // No post is under way: the change is alone with the feed.
@@ -47,7 +48,7 @@ export class NoteEditor {
 
   /** See `Storage.setMeta`. */
   setMeta(allowed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#edit(allowed, id, async (feed, entry) => {
+    return this.#edit(allowed, { id }, async (feed, entry) => {
       const { meta, ...beside } = await this.#readMeta(feed, entry);
       const json = serializeMeta(change(meta), beside);
       const bytes = json === undefined ? undefined : Buffer.from(json);
@@ -59,9 +60,9 @@ export class NoteEditor {
   }
 
   /** See `Storage.remove`. After a crash the note is gone or there; metadata alone is cleared away at the start. */
-  async remove(allowed: AllowedFeed, id: NoteId): Promise<boolean> {
+  async remove(allowed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
     const { index, reader } = this.#parts;
-    const removed = await this.#edit(allowed, id, async (feed, entry) => {
+    const removed = await this.#edit(allowed, { id, type }, async (feed, entry) => {
       const { settings } = feed.files;
       const isTitleImage = settings.image === entry.file;
       const changes: Change[] = [entry.file, metaFile(entry.file)].map((file) => ({
@@ -83,13 +84,13 @@ export class NoteEditor {
   /** Undefined when there is no such note, or its file was taken away by hand. */
   #edit<T>(
     allowed: AllowedFeed,
-    id: NoteId,
+    { id, type }: { readonly id: NoteId; readonly type?: NoteType | undefined },
     work: (feed: IndexedFeed, entry: Entry) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const { dir, index, turns } = this.#parts;
     return turns.alone(allowed.name, async () => {
       const feed = index.find(allowed);
-      const entry = feed?.entryOfId(id);
+      const entry = type ? feed?.entry(noteFile(id, type)) : feed?.entryOfId(id);
       if (!feed || !entry || !(await statFile(join(dir, feed.name, entry.file)))) return undefined;
       return work(feed, entry);
     });

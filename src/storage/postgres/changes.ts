@@ -1,7 +1,16 @@
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
-import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, type NoteRow, noteOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
+import {
+  metadataOf,
+  type NoteRow,
+  noteOf,
+  placeOfBytes,
+  typeNumber,
+  typeRange,
+  wholeMetaOf,
+} from '../note-columns.ts';
 import {
   type Counts,
   countedIn,
@@ -25,6 +34,7 @@ import type { ChangedFeed } from './change-notice.ts';
 import { isUniqueViolation } from './failures.ts';
 import { counted, countFeeds, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, type TaggedNote } from './note-rows.ts';
+import { freeKey } from './picture-rows.ts';
 import { type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
@@ -35,23 +45,28 @@ export interface Changed<T> {
   readonly changes?: readonly ChangedFeed[];
 }
 
+interface KeyedNote extends TaggedNote {
+  readonly image_key: ImageKey | null;
+}
+
 /** A feed and one of its notes, as they are before a change. */
 interface Found {
   readonly feed: FeedRow;
-  readonly note: TaggedNote;
+  readonly note: KeyedNote;
 }
 
 const NOTHING = { value: undefined };
 
-const FIND = statement<TaggedNote>(
+const FIND = statement<KeyedNote>(
   'find_note',
-  'SELECT feed, id, type, created_at, metadata FROM notes WHERE feed = $1 AND id = $2 ORDER BY type LIMIT 1',
+  `SELECT feed, id, type, created_at, metadata, image_key FROM notes WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4
+   ORDER BY type LIMIT 1`,
 );
 // Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
 // is what Last-Modified tells, and no container knows what the others have sent.
 const REPLACE = statement<NoteRow>(
   'replace_note',
-  `UPDATE notes SET content = $4::bytea, size = octet_length($4::bytea), sha256 = $5, modified_at = greatest((modified_at / 1000 + 1) * 1000, $6::bigint)
+  `UPDATE notes SET content = $4, size = $7, image_key = $8, sha256 = $5, modified_at = greatest((modified_at / 1000 + 1) * 1000, $6::bigint)
    WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
 );
 const SET_METADATA = statement<NoteRow>(
@@ -89,14 +104,16 @@ export class Changes {
     replacement: Replacement,
     limits: FeedLimits,
   ): Promise<Changed<Note | undefined>> {
-    const { type, bytes, sha256, added = [] } = replacement;
+    const { type, bytes, sha256, image, added = [] } = replacement;
     const found = await this.#find(allowed, id);
     if (found?.note.type !== typeNumber(type)) return NOTHING;
     const { feed, note } = found;
     refusePicture(type, limits);
     refuseBeyond({ notes: added, limits }, countedIn(feed));
     const now = Date.now();
-    const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now]);
+    const { size, key } = placeOfBytes({ bytes, image });
+    const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now, size, key]);
+    freeKey(this.#transaction, note.image_key);
     await this.#insert(feed, added, now);
     return { ...this.#count(feed, countOf(added)), value: noteOf(row!) };
   }
@@ -117,13 +134,14 @@ export class Changes {
     return { ...this.#count(feed, NO_NOTES), value: noteOf(row!) };
   }
 
-  async remove(allowed: AllowedFeed, id: NoteId): Promise<Changed<boolean>> {
-    const found = await this.#find(allowed, id);
+  async remove(allowed: AllowedFeed, id: NoteId, wanted?: NoteType): Promise<Changed<boolean>> {
+    const found = await this.#find(allowed, id, wanted);
     if (!found) return { value: false };
     const { feed, note } = found;
     const type = NOTE_TYPES[note.type]!;
     deleteTags(this.#transaction, note);
     this.#transaction.send(DELETE_NOTE, keyOf(note));
+    freeKey(this.#transaction, note.image_key);
     this.#transaction.send(CLEAR_IMAGE, [feed.id, noteFile(id, type)]);
     const { notes, images } = countOf([{ type }]);
     return { ...this.#count(feed, { notes: -notes, images: -images }), value: true };
@@ -176,9 +194,9 @@ export class Changes {
     return isAllowed ? feed : undefined;
   }
 
-  async #find(allowed: AllowedFeed, id: NoteId): Promise<Found | undefined> {
+  async #find(allowed: AllowedFeed, id: NoteId, type?: NoteType): Promise<Found | undefined> {
     const feed = await this.#feed(allowed);
-    const [note] = feed ? await this.#transaction.run(FIND, [feed.id, id]) : [];
+    const [note] = feed ? await this.#transaction.run(FIND, [feed.id, id, ...typeRange(type)]) : [];
     return feed && note && { feed, note };
   }
 

@@ -20,7 +20,11 @@ const CLEAR_TAGS = statement<object>(
 );
 const CLEAR_NOTES = statement<object>(
   'clear_notes',
-  `DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES})) RETURNING 1`,
+  `WITH gone AS (
+     DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES})) RETURNING image_key
+   ), freed AS (
+     INSERT INTO freed_keys (key, due_at) SELECT image_key, 0 FROM gone WHERE image_key IS NOT NULL
+   ) SELECT 1 FROM gone`,
 );
 const CLEARED = statement(
   'cleared',

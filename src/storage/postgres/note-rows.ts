@@ -1,6 +1,7 @@
 import { dateOfId } from '../../feeds/ids.ts';
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { NoteId } from '../../feeds/names.ts';
-import { metadataOf, metaOf, typeNumber } from '../note-columns.ts';
+import { metadataOf, metaOf, placeOfBytes, typeNumber } from '../note-columns.ts';
 import type { NewNote } from '../storage.ts';
 import { byteaArray } from './bytea-array.ts';
 import { statement } from './statement.ts';
@@ -24,6 +25,8 @@ export interface TaggedNote {
 
 interface NoteToInsert extends TaggedNote {
   readonly bytes: Uint8Array;
+  readonly size: number;
+  readonly key: ImageKey | null;
   readonly sha256: string | undefined;
 }
 
@@ -32,10 +35,10 @@ const STATEMENT_BYTES = 1024 * 1024;
 
 const INSERT = statement(
   'insert_notes',
-  `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content)
-   SELECT feed, id, type, created_at, $1, metadata, sha256, octet_length(content), content
-   FROM unnest($2::bigint[], $3::text[], $4::smallint[], $5::bigint[], $6::text[], $7::text[], $8::bytea[])
-     AS new (feed, id, type, created_at, metadata, sha256, content)`,
+  `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
+   SELECT feed, id, type, created_at, $1, metadata, sha256, size, image_key, content
+   FROM unnest($2::bigint[], $3::text[], $4::smallint[], $5::bigint[], $6::text[], $7::text[], $8::integer[], $9::text[],
+     $10::bytea[]) AS new (feed, id, type, created_at, metadata, sha256, size, image_key, content)`,
 );
 const INSERT_TAGS = statement(
   'insert_tags',
@@ -89,6 +92,8 @@ function valuesOf(rows: readonly NoteToInsert[], now: number): unknown[] {
     rows.map(({ created_at }) => created_at),
     rows.map(({ metadata }) => metadata),
     rows.map(({ sha256 }) => sha256),
+    rows.map(({ size }) => size),
+    rows.map(({ key }) => key),
     byteaArray(rows.map(({ bytes }) => bytes)),
   ];
 }
@@ -102,6 +107,7 @@ function rowOf({ feed, note }: NoteOfFeed, now: number): NoteToInsert {
     created_at: dateOfId(id) ?? now,
     metadata: metadataOf(meta),
     bytes,
+    ...placeOfBytes(note),
     sha256,
   };
 }

@@ -1,7 +1,9 @@
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import { LoadedFile } from '../loaded-file.ts';
+import { storedFile } from '../loaded-file.ts';
+import type { PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import type {
   AllowedFeed,
@@ -31,6 +33,7 @@ import { connectionOptions } from './connection-options.ts';
 import { Database } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
+import { PostgresPictures } from './picture-rows.ts';
 import { type Post, Posts, type PostsDone } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
@@ -69,6 +72,8 @@ export class PostgresStorage implements Storage {
   readonly #reads: Reads;
   readonly #posts: GroupCommit<Post, Feed | undefined>;
   readonly #clearing: Clearing;
+  /** See `PictureRows`. */
+  readonly pictureRows: PictureRows;
   readonly #listeners: ((change: FeedChange) => void)[] = [];
   readonly #hearingListeners: ((hears: boolean) => void)[] = [];
   /** Of each transaction that runs, the feeds that notices have told of already, by their keys. */
@@ -87,6 +92,7 @@ export class PostgresStorage implements Storage {
       sizeOf: ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     });
     this.#clearing = new Clearing(this.#database);
+    this.pictureRows = new PostgresPictures(this.#database);
   }
 
   static async start(options: PostgresOptions): Promise<PostgresStorage> {
@@ -131,7 +137,7 @@ export class PostgresStorage implements Storage {
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
     const loaded = await this.#run(() => this.#reads.bytes(name, file));
-    return loaded && new LoadedFile(loaded);
+    return loaded && storedFile(loaded);
   }
 
   async post(
@@ -162,8 +168,8 @@ export class PostgresStorage implements Storage {
     return this.#change((changes) => changes.setMeta(feed, id, change));
   }
 
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    return this.#change((changes) => changes.remove(feed, id));
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
+    return this.#change((changes) => changes.remove(feed, id, type));
   }
 
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {

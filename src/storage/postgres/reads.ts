@@ -1,3 +1,4 @@
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -7,7 +8,7 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
-import type { LoadedBytes } from '../loaded-file.ts';
+import type { KeyedBytes, LoadedBytes } from '../loaded-file.ts';
 import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import {
@@ -78,16 +79,17 @@ const BYTES = statement<{
   size: number;
   modified_at: number;
   sha256: string | null;
+  image_key: ImageKey | null;
   piece: Buffer;
 }>(
   'bytes',
-  `SELECT feed, size, modified_at, sha256, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
+  `SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
    FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`,
 );
 const MORE_BYTES = statement<{ piece: Buffer }>(
   'more_bytes',
   `SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece
-   FROM notes WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4`,
+   FROM notes WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`,
 );
 
 /** What is read of the database. Each call sees one state of it, with all that was committed before the call. */
@@ -146,16 +148,18 @@ export class Reads {
   }
 
   /** A note that is replaced meanwhile is read anew. */
-  async bytes(name: FeedName, file: NoteFile): Promise<LoadedBytes | undefined> {
+  async bytes(name: FeedName, file: NoteFile): Promise<LoadedBytes | KeyedBytes | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const type = typeNumber(named.type);
       const [row] = await this.#database.read(BYTES, [name, named.id, type]);
       if (!row) return undefined;
+      const found = { modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
+      if (row.image_key !== null) return { ...found, key: row.image_key, size: row.size };
       const version = [row.feed, named.id, type, row.modified_at];
       const content = await this.#rest(row.piece, row.size, version);
-      if (content) return { content, modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
+      if (content) return { ...found, content };
     }
     throw storeUnavailable(new Error('a note was replaced again and again while it was read'));
   }

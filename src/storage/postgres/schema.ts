@@ -10,7 +10,9 @@ import { connectionOptions } from './connection-options.ts';
  * update the row in place. The one row of `feed_count` is locked by whoever makes or deletes a feed. `notes.type` is
  * the place in md, png, jpg, gif, webp. Pictures do not get smaller by compression, and parts of what is not
  * compressed can be read. Ids and tags are ordered by their bytes. `client_counts` may be lost in a crash: it holds what
- * each client did within the last minute, by second at most (`ClientCounts`).
+ * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
+ * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
+ * another store than the one of the settings. The one row of `sweeper` says which process removes objects, and until when.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -62,6 +64,20 @@ const MIGRATIONS: readonly string[] = [
      counts integer[] NOT NULL,
      granted integer NOT NULL
    ) WITH (fillfactor = 50);`,
+  `ALTER TABLE notes ADD image_key text COLLATE "C";
+   CREATE UNIQUE INDEX notes_by_key ON notes (image_key) WHERE image_key IS NOT NULL;
+   CREATE INDEX pictures_in_order ON notes (created_at, feed, id, type) WHERE type > 0;
+
+   CREATE TABLE freed_keys (
+     key text COLLATE "C" PRIMARY KEY,
+     due_at bigint,
+     attempts integer NOT NULL DEFAULT 0
+   );
+   CREATE INDEX freed_keys_due ON freed_keys (due_at) WHERE due_at IS NOT NULL;
+   CREATE INDEX freed_keys_elsewhere ON freed_keys (key) WHERE due_at IS NULL;
+
+   CREATE TABLE sweeper (holder text NOT NULL, until bigint NOT NULL);
+   INSERT INTO sweeper VALUES ('', 0);`,
 ];
 
 /** The version that this program reads and writes. */
@@ -72,7 +88,7 @@ const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
 const VERSION_TABLE = 'note_feed_schema';
-const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags', 'client_counts'];
+const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags', 'client_counts', 'freed_keys', 'sweeper'];
 
 /** The database is not one that this program can use. Its message is a sentence for the operator. */
 export class WrongDatabase extends Error {}

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { dateOfId } from '../../feeds/ids.ts';
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -8,10 +9,20 @@ import {
   parseNoteFile,
   type ReadId,
 } from '../../feeds/names.ts';
-import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { settingsAsStored } from '../metadata.ts';
-import { metadataOf, metaOf, type NoteRow, noteOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
+import {
+  metadataOf,
+  metaOf,
+  type NoteRow,
+  noteOf,
+  placeOfBytes,
+  typeNumber,
+  typeRange,
+  wholeMetaOf,
+} from '../note-columns.ts';
+import type { PictureRow } from '../picture-rows.ts';
 import {
   countedIn,
   countOf,
@@ -34,6 +45,7 @@ import type {
   Replacement,
   Target,
 } from '../storage.ts';
+import { PictureChanges } from './picture-changes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 
 /** What a write came to, and the read ids whose views are out of date with it: none when nothing changed. */
@@ -48,6 +60,7 @@ interface StoredNote {
   readonly type: number;
   readonly created_at: number;
   readonly metadata: string | null;
+  readonly image_key: ImageKey | null;
 }
 
 const NOTHING = { value: undefined };
@@ -62,6 +75,7 @@ const CLEARED_TAGS = 1_000;
 export class Changes {
   readonly #maxFeeds: number;
   readonly #sql: ReturnType<typeof statements>;
+  readonly #pictures: PictureChanges;
   #feeds = 0;
   /** Feeds as the transaction has them so far: each is read once. */
   readonly #open = new Map<FeedName, FeedRow>();
@@ -75,6 +89,7 @@ export class Changes {
   constructor(db: Database, maxFeeds: number) {
     this.#maxFeeds = maxFeeds;
     this.#sql = statements(db);
+    this.#pictures = new PictureChanges(db);
     this.recount();
   }
 
@@ -120,7 +135,7 @@ export class Changes {
   replace(
     allowed: AllowedFeed,
     id: NoteId,
-    { type, bytes, sha256, added = [] }: Replacement,
+    { type, bytes, sha256, image, added = [] }: Replacement,
     limits: FeedLimits,
   ): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
@@ -130,10 +145,11 @@ export class Changes {
     this.#sql.replace.run({
       row: note.row,
       bytes,
-      size: bytes.byteLength,
+      ...placeOfBytes({ bytes, image }),
       sha256: sha256 ?? null,
       now: Date.now(),
     });
+    this.#pictures.freed(note.image_key);
     return { ...this.#add(feed, added), value: this.#noteAt(note.row) };
   }
 
@@ -147,12 +163,13 @@ export class Changes {
     return { ...this.#add(feed, []), value: this.#noteAt(note.row) };
   }
 
-  remove(allowed: AllowedFeed, id: NoteId): Changed<boolean> {
-    const { feed, note } = this.#find(allowed, id);
+  remove(allowed: AllowedFeed, id: NoteId, wanted?: NoteType): Changed<boolean> {
+    const { feed, note } = this.#find(allowed, id, wanted);
     if (!feed || !note) return { value: false };
     const type = NOTE_TYPES[note.type]!;
     this.#removeTags(feed, id, note);
     this.#sql.removeNote.run(note.row);
+    this.#pictures.freed(note.image_key);
     if (feed.image === noteFile(id, type)) {
       this.#sql.clearImage.run(feed.id);
       feed.image = null;
@@ -201,11 +218,35 @@ export class Changes {
   clearSome(): boolean {
     const feed = this.#sql.feedToClear.get();
     if (!feed) return false;
-    const count =
-      this.#sql.clearTags.run(feed.id, CLEARED_TAGS).changes ||
-      this.#sql.clearNotes.run(feed.id, CLEARED_NOTES).changes;
-    if (count === 0) this.#sql.cleared.run(feed.id);
+    if (this.#sql.clearTags.run(feed.id, CLEARED_TAGS).changes > 0) return true;
+    const cleared = this.#sql.clearNotes.all(feed.id, CLEARED_NOTES);
+    for (const { image_key } of cleared) this.#pictures.freed(image_key);
+    if (cleared.length === 0) this.#sql.cleared.run(feed.id);
     return true;
+  }
+
+  point(picture: PictureRow, key: ImageKey): Changed<boolean> {
+    return { value: this.#pictures.point(picture, key) };
+  }
+
+  fill(picture: PictureRow, bytes: Uint8Array): Changed<boolean> {
+    return { value: this.#pictures.fill(picture, bytes) };
+  }
+
+  free(keys: readonly ImageKey[], inMs: number): Changed<void> {
+    return { value: this.#pictures.free(keys, inMs) };
+  }
+
+  claim(limit: number): Changed<readonly ImageKey[]> {
+    return { value: this.#pictures.claim(limit) };
+  }
+
+  forget(keys: readonly ImageKey[]): Changed<void> {
+    return { value: this.#pictures.forget(keys) };
+  }
+
+  moveElsewhere(keys: readonly ImageKey[]): Changed<void> {
+    return { value: this.#pictures.moveElsewhere(keys) };
   }
 
   /** @throws Refusal `taken`, `feed_limit`, as `refuseBeyond` */
@@ -241,9 +282,14 @@ export class Changes {
     return isAllowed ? feed : undefined;
   }
 
-  #find(allowed: AllowedFeed, id: NoteId): { feed?: FeedRow | undefined; note?: StoredNote | undefined } {
+  #find(
+    allowed: AllowedFeed,
+    id: NoteId,
+    type?: NoteType,
+  ): { feed?: FeedRow | undefined; note?: StoredNote | undefined } {
     const feed = this.#feed(allowed);
-    return { feed, note: feed && this.#sql.note.get(feed.id, id) };
+    const [least, most] = typeRange(type);
+    return { feed, note: feed && this.#sql.note.get(feed.id, id, least, most) };
   }
 
   #hasPicture(feed: FeedRow, file: NoteFile): boolean {
@@ -258,10 +304,10 @@ export class Changes {
     return this.#count(feed, texts, images);
   }
 
-  #insert(feed: number, { id, type: noteType, meta, bytes, sha256 }: NewNote): void {
+  #insert(feed: number, { id, type: noteType, meta, bytes, sha256, image }: NewNote): void {
     const now = Date.now();
     const [type, metadata, createdAt] = [typeNumber(noteType), metadataOf(meta), dateOfId(id) ?? now];
-    const size = bytes.byteLength;
+    const { size, key } = placeOfBytes({ bytes, image });
     const { lastInsertRowid } = this.#sql.insert.run(
       feed,
       id,
@@ -272,8 +318,15 @@ export class Changes {
       sha256 ?? null,
       size,
       bytes,
+      key,
     );
-    this.#addTags(feed, id, { row: Number(lastInsertRowid), type, created_at: createdAt, metadata });
+    this.#addTags(feed, id, {
+      row: Number(lastInsertRowid),
+      type,
+      created_at: createdAt,
+      metadata,
+      image_key: key,
+    });
   }
 
   #addTags(feed: number, id: NoteId, { row, type, created_at, metadata }: StoredNote): void {
@@ -347,8 +400,8 @@ function statements(db: Database) {
     deleteFeed: prepare<[number]>(
       `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL WHERE id = ?`,
     ),
-    note: prepare<[number, NoteId], StoredNote>(
-      'SELECT row, type, created_at, metadata FROM notes WHERE feed = ? AND id = ? ORDER BY type LIMIT 1',
+    note: prepare<[number, NoteId, number, number], StoredNote>(
+      'SELECT row, type, created_at, metadata, image_key FROM notes WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1',
     ),
     noteOfType: prepare<[number, NoteId, number], object>(
       'SELECT 1 FROM notes WHERE feed = ? AND id = ? AND type = ?',
@@ -356,15 +409,26 @@ function statements(db: Database) {
     noteAt: prepare<[number], NoteRow>(`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`),
     // Named parameters would cost more than the rest of it.
     insert: prepare<
-      [number, NoteId, number, number, number, string | null, string | null, number, Uint8Array]
+      [
+        number,
+        NoteId,
+        number,
+        number,
+        number,
+        string | null,
+        string | null,
+        number,
+        Uint8Array,
+        ImageKey | null,
+      ]
     >(
-      `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     // Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
     // is what Last-Modified tells.
     replace: prepare<object>(
-      `UPDATE notes SET content = $bytes, size = $size, sha256 = $sha256, modified_at = max((modified_at / 1000 + 1) * 1000, $now)
+      `UPDATE notes SET content = $bytes, image_key = $key, size = $size, sha256 = $sha256, modified_at = max((modified_at / 1000 + 1) * 1000, $now)
        WHERE row = $row`,
     ),
     setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
@@ -382,8 +446,8 @@ function statements(db: Database) {
       `DELETE FROM tags WHERE (feed, tag, created_at, id, type) IN
          (SELECT feed, tag, created_at, id, type FROM tags WHERE feed = ? LIMIT ?)`,
     ),
-    clearNotes: prepare<[number, number]>(
-      'DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?)',
+    clearNotes: prepare<[number, number], { image_key: ImageKey | null }>(
+      'DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?) RETURNING image_key',
     ),
     cleared: prepare<[number]>('UPDATE feeds SET note_count = 0, image_count = 0 WHERE id = ?'),
   };

@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3';
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -8,7 +9,7 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
-import type { LoadedBytes } from '../loaded-file.ts';
+import type { KeyedBytes, LoadedBytes } from '../loaded-file.ts';
 import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
 import {
   type Feed,
@@ -39,7 +40,13 @@ export class Reads {
   readonly #tagged: Statement<[string, string, number, string, number, number], NoteRow>;
   readonly #bytes: Statement<
     [string, string, number],
-    { content: Uint8Array; modified_at: number; sha256: string | null }
+    {
+      content: Uint8Array;
+      modified_at: number;
+      sha256: string | null;
+      size: number;
+      image_key: ImageKey | null;
+    }
   >;
 
   constructor(connection: Connection) {
@@ -73,7 +80,7 @@ export class Reads {
        ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
     );
     this.#bytes = db.prepare(
-      `SELECT notes.content, notes.modified_at, notes.sha256 ${notesOfFeed} AND notes.id = ? AND notes.type = ?`,
+      `SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${notesOfFeed} AND notes.id = ? AND notes.type = ?`,
     );
   }
 
@@ -129,10 +136,13 @@ export class Reads {
     return { older: this.#older.get(...place)?.id, newer: this.#newer.get(...place)?.id };
   }
 
-  bytes(name: FeedName, file: NoteFile): LoadedBytes | undefined {
+  bytes(name: FeedName, file: NoteFile): LoadedBytes | KeyedBytes | undefined {
     this.#connection.mustBeThere();
     const named = parseNoteFile(file);
     const row = named && this.#bytes.get(name, named.id, typeNumber(named.type));
-    return row && { content: row.content, modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
+    if (!row) return undefined;
+    const version = { modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
+    if (row.image_key !== null) return { ...version, key: row.image_key, size: row.size };
+    return { ...version, content: row.content };
   }
 }

@@ -6,7 +6,9 @@ import type { Database } from 'better-sqlite3';
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
- * `content` comes last, so that everything else is read without it.
+ * `content` comes last, so that everything else is read without it: `image_key` behind it is read by the head of the row
+ * where it is null, and has no content before it where it is not. `freed_keys` are those whose objects are still to be
+ * removed; without `due_at` they are in another store than the one of the settings.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -48,6 +50,16 @@ const MIGRATIONS: readonly string[] = [
      note INTEGER NOT NULL,
      PRIMARY KEY (feed, tag, created_at, id, type)
    ) STRICT, WITHOUT ROWID;`,
+  `ALTER TABLE notes ADD COLUMN image_key TEXT;
+   CREATE UNIQUE INDEX notes_by_key ON notes (image_key) WHERE image_key IS NOT NULL;
+   CREATE INDEX pictures_in_order ON notes (created_at, feed, id, type) WHERE type > 0;
+
+   CREATE TABLE freed_keys (
+     key TEXT PRIMARY KEY,
+     due_at INTEGER,
+     attempts INTEGER NOT NULL DEFAULT 0
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX freed_keys_due ON freed_keys (due_at) WHERE due_at IS NOT NULL;`,
 ];
 
 /** The version that this program reads and writes. */

@@ -2,11 +2,14 @@ import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpo
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
 import { cannotBeUsed } from '../../cannot-be-used.ts';
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import { LoadedFile } from '../loaded-file.ts';
+import { storedFile } from '../loaded-file.ts';
+import type { PicturePage, PicturePlace, PictureRow, PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import { sendable } from '../sendable.ts';
 import type {
@@ -34,6 +37,7 @@ import { DatabaseFile } from './database-file.ts';
 import { KnownFeeds } from './known-feeds.ts';
 import { OrderThread } from './order-thread.ts';
 import type { News } from './orders.ts';
+import type { PictureReads } from './picture-reads.ts';
 import type { Reads } from './reads.ts';
 
 export interface SqliteOptions {
@@ -61,6 +65,8 @@ interface Threads {
   readonly feeds: OrderThread<Reads>;
   readonly notes: OrderThread<Reads>;
   readonly checkpoints: OrderThread<Checkpoints>;
+  /** What looks at all pictures takes long; started when it is first asked. */
+  readonly pictures: OrderThread<PictureReads>;
 }
 
 const script = (name: string) => new URL(`../../../workers/${name}.ts`, import.meta.url);
@@ -69,7 +75,7 @@ const script = (name: string) => new URL(`../../../workers/${name}.ts`, import.m
  * Opens the storage in one SQLite file (docs/specification.md, "Storage on the database backends"). Throws an error with a sentence
  * for the operator when another process uses the file, or when it cannot be used.
  */
-export async function openSqlite(options: SqliteOptions): Promise<Storage> {
+export async function openSqlite(options: SqliteOptions): Promise<Storage & PictureRows> {
   const file = taken(options);
   try {
     return await SqliteStorage.start(options, file);
@@ -87,7 +93,7 @@ function taken({ file, owner }: SqliteOptions): DatabaseFile {
   }
 }
 
-class SqliteStorage implements Storage {
+class SqliteStorage implements Storage, PictureRows {
   readonly #file: DatabaseFile;
   readonly #threads: Threads;
   readonly #commits: CommitObserver | undefined;
@@ -107,7 +113,7 @@ class SqliteStorage implements Storage {
 
   static async start({ maxFeeds, log, commits }: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
     const { path } = file;
-    const ofOthers: SqliteReaderData & SqliteCheckpointData = { path };
+    const ofOthers: SqliteReaderData & SqliteCheckpointData = { path, serves: 'notes' };
     const checkpoints = new OrderThread<Checkpoints>(script('checkpoint-sqlite'), ofOthers);
     let isCopying = false;
     const onNews = ({ commits: sizes, wantsCheckpoint }: News) => {
@@ -133,7 +139,9 @@ class SqliteStorage implements Storage {
     await writer.start();
     const reading = () => new OrderThread<Reads>(script('read-sqlite'), ofOthers).start();
     const [feeds, notes] = await Promise.all([reading(), reading()]);
-    storage = new SqliteStorage(file, { writer, feeds, notes, checkpoints }, commits);
+    const ofPictures: SqliteReaderData = { path, serves: 'pictures' };
+    const pictures = new OrderThread<PictureReads>(script('read-sqlite'), ofPictures);
+    storage = new SqliteStorage(file, { writer, feeds, notes, checkpoints, pictures }, commits);
     return storage;
   }
 
@@ -163,7 +171,7 @@ class SqliteStorage implements Storage {
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
     const loaded = await this.#run(() => this.#threads.notes.call('bytes', name, file));
-    return loaded && new LoadedFile(loaded);
+    return loaded && storedFile(loaded);
   }
 
   async post(
@@ -199,8 +207,8 @@ class SqliteStorage implements Storage {
     });
   }
 
-  remove(feed: AllowedFeed, id: NoteId): Promise<boolean> {
-    return this.#write(feed.name, 'remove', keyOf(feed), id);
+  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
+    return this.#write(feed.name, 'remove', keyOf(feed), id, type);
   }
 
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
@@ -221,6 +229,55 @@ class SqliteStorage implements Storage {
 
   deleteFeed(feed: AllowedFeed): Promise<boolean> {
     return this.#write(feed.name, 'deleteFeed', keyOf(feed));
+  }
+
+  pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage> {
+    return this.#run(() => this.#threads.pictures.call('pictures', after, limit));
+  }
+
+  referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]> {
+    return this.#run(() => this.#threads.pictures.call('referenced', keys));
+  }
+
+  keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]> {
+    return this.#run(() => this.#threads.pictures.call('keysBetween', after, upTo, limit));
+  }
+
+  bytes(picture: PictureRow): Promise<Uint8Array | undefined> {
+    return this.#run(() => this.#threads.pictures.call('bytes', picture));
+  }
+
+  elsewhere(after: string, limit: number): Promise<readonly ImageKey[]> {
+    return this.#run(() => this.#threads.pictures.call('elsewhere', after, limit));
+  }
+
+  countFreed(): Promise<number> {
+    return this.#run(() => this.#threads.pictures.call('countFreed'));
+  }
+
+  point(picture: PictureRow, key: ImageKey): Promise<boolean> {
+    return this.#order('point', picture, key);
+  }
+
+  fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean> {
+    return this.#order('fill', picture, bytes);
+  }
+
+  free(keys: readonly ImageKey[], inMs: number): Promise<void> {
+    return this.#order('free', keys, inMs);
+  }
+
+  /** No other process uses the file. */
+  claim(limit: number): Promise<readonly ImageKey[]> {
+    return this.#order('claim', limit);
+  }
+
+  forget(keys: readonly ImageKey[]): Promise<void> {
+    return this.#order('forget', keys);
+  }
+
+  moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
+    return this.#order('moveElsewhere', keys);
   }
 
   onChange(listener: (change: FeedChange) => void): void {
@@ -257,6 +314,14 @@ class SqliteStorage implements Storage {
   #hears(hears: boolean): void {
     this.#known.forget();
     for (const listener of this.#hearingListeners) listener(hears);
+  }
+
+  /** A write that no feed shows. */
+  #order<W extends Write>(method: W, ...args: Parameters<Changes[W]>): Promise<Value<W>> {
+    return this.#run(async () => {
+      const answer: Promise<unknown> = this.#threads.writer.call(method, ...args);
+      return ((await answer) as Changed<Value<W>>).value;
+    });
   }
 
   async #write<W extends Write>(

@@ -1,0 +1,97 @@
+import { isNoteId } from '../feeds/names.ts';
+import { Refusal } from '../refusals.ts';
+import type { PicturePlace, PictureRows } from '../storage/picture-rows.ts';
+import type { ImageStore, StoreKind } from './image-store.ts';
+import { type Moved, move } from './mover.ts';
+import { type ImagePlace, isSamePlace, openSource } from './open-images.ts';
+import { type Examined, examine } from './unreferenced.ts';
+
+export interface ImageOperatorParts {
+  /** Undefined where notes are files. */
+  readonly rows: PictureRows | undefined;
+  /** Where the settings have pictures, and the store that is open there; undefined for the database. */
+  readonly place: ImagePlace | undefined;
+  readonly store: ImageStore | undefined;
+  /** Told of every look at all objects, after which so many are left. */
+  readonly examined?: ((result: Examined) => void) | undefined;
+}
+
+/** Where bytes are to be moved from. */
+export type MoveSource = 'db' | ImagePlace;
+
+export interface MoveRequest {
+  readonly from: MoveSource;
+  /** Pictures to look at. */
+  readonly limit: number;
+  /** The cursor of the last answer; empty for none. */
+  readonly after: string;
+}
+
+/** What a move came to, and the cursor to go on by. */
+export type MoveResult = Omit<Moved, 'next'> & {
+  readonly store: StoreKind | 'db';
+  readonly next: string | null;
+};
+
+/** What the operator may do with the store of the pictures. */
+export class ImageOperator {
+  readonly #parts: ImageOperatorParts;
+
+  constructor(parts: ImageOperatorParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Compares store and notes; see `examine`.
+   * @throws Refusal `no_image_store` where there is none
+   */
+  async examine(removes: boolean): Promise<Examined> {
+    const { rows, store, examined } = this.#parts;
+    if (!rows || !store) throw noStore();
+    const result = await examine({ rows, store }, removes);
+    examined?.(result);
+    return result;
+  }
+
+  /**
+   * Moves bytes into the store of the settings; see `move`.
+   * @throws Refusal `invalid_request`, `no_image_store`, `same_store`
+   */
+  async move({ from, limit, after }: MoveRequest): Promise<MoveResult> {
+    const { rows, place, store } = this.#parts;
+    const cursor = after === '' ? undefined : placeIn(after);
+    if (!rows) throw noStore();
+    const isSame = from === 'db' ? place === undefined : place !== undefined && isSamePlace(from, place);
+    if (isSame) throw new Refusal('same_store', 'The pictures are in that store already.');
+    const source = from === 'db' ? undefined : await openSource(from);
+    if (from !== 'db' && !source)
+      throw new Refusal('invalid_request', 'There is no such folder where the service runs.');
+    try {
+      const { next, ...moved } = await move({ rows, source, target: store }, { after: cursor, limit });
+      return { ...moved, store: store?.kind ?? 'db', next: next ? cursorOf(next) : null };
+    } finally {
+      source?.close();
+    }
+  }
+}
+
+function noStore(): Refusal {
+  return new Refusal('no_image_store', 'This instance has no image store.');
+}
+
+function cursorOf({ createdAt, feed, id, type }: PicturePlace): string {
+  return Buffer.from(JSON.stringify([createdAt, feed, id, type])).toString('base64url');
+}
+
+/** @throws Refusal `invalid_request` */
+function placeIn(cursor: string): PicturePlace {
+  try {
+    const [createdAt, feed, id, type] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    const isPlace =
+      [createdAt, feed, type].every(Number.isSafeInteger) && typeof id === 'string' && isNoteId(id);
+    if (isPlace) return { createdAt, feed, id, type } as PicturePlace;
+  } catch {
+    // It is said below.
+  }
+  throw new Refusal('invalid_request', 'after must be the next of an answer before.');
+}

@@ -1,0 +1,81 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
+import { Refusal } from '../refusals.ts';
+
+/** Where pictures can be beside the database. */
+export type StoreKind = 'fs' | 's3';
+
+/** Bytes to be stored; they can be read several times, until the storing settles. */
+export interface ImageBytes {
+  readonly size: number;
+  /** SHA-256 in base64url, where it is known: what arrives is compared with it where the store can. */
+  readonly sha256: string | undefined;
+  /** Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>;
+}
+
+/** What a store says of an object. */
+export interface ImageFacts {
+  readonly size: number;
+  /** By the clock of the store, ms since the epoch. */
+  readonly modifiedAt: number;
+}
+
+/** An object in a list; its facts are there where the list tells them at no further cost. */
+export interface ListedImage {
+  readonly key: ImageKey;
+  readonly facts: ImageFacts | undefined;
+}
+
+/**
+ * Keeps the bytes of pictures under keys. What is stored under a key never changes. Failures of the medium are thrown as
+ * `Refusal` (`storage_full`, `store_unavailable`) whose causes name no key, path, address or bucket.
+ */
+export interface ImageStore {
+  readonly kind: StoreKind;
+  /** It is known to be down: everything asked of it fails at once. */
+  readonly isDown: boolean;
+  /** Pages come in the order of their keys, so what is between two keys of a page and not in it is absent. */
+  readonly listsInOrder: boolean;
+  /** Stores bytes under a key; durable when it settles. Done twice at once with the same bytes it is done once. */
+  put(key: ImageKey, bytes: ImageBytes): Promise<void>;
+  /**
+   * Bytes `start` (inclusive) to `end` (exclusive). Nothing is asked of the store before the first is read.
+   * @throws Refusal `not_found` while reading, when there is no such object
+   */
+  get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array>;
+  /** Undefined when there is no such object. */
+  head(key: ImageKey): Promise<ImageFacts | undefined>;
+  /** Removes an object for good. False when there is none. */
+  delete(key: ImageKey): Promise<boolean>;
+  /** All objects that are named by a key, in pages of bounded size. */
+  list(): AsyncIterable<readonly ListedImage[]>;
+  /** The time by the clock that dates objects, ms since the epoch. */
+  now(): Promise<number>;
+  /** Lets go of the medium. */
+  close(): void;
+}
+
+/** The store cannot be used. The cause must name no key, path, address or bucket. */
+export function imagesUnavailable(cause: unknown): Refusal {
+  const sentence = 'The store of the pictures cannot be used at the moment.';
+  return new Refusal('store_unavailable', sentence, { cause, headers: { 'Retry-After': '5' } });
+}
+
+/** The object of a picture is not in its store. */
+export function imageGone(): Refusal {
+  return new Refusal('not_found', 'The picture is gone from its store.');
+}
+
+/** Bytes in memory, to be stored. */
+export function bytesInMemory(bytes: Uint8Array, sha256: string | undefined): ImageBytes {
+  return {
+    size: bytes.byteLength,
+    sha256,
+    async *read(start, end) {
+      for (let at = start; at < end; at += PIECE_BYTES)
+        yield bytes.subarray(at, Math.min(at + PIECE_BYTES, end));
+    },
+  };
+}
+
+const PIECE_BYTES = 256 * 1024;

@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
+import { Refusal } from '../refusals.ts';
+import type { PicturePlace, PictureRow, PictureRows } from '../storage/picture-rows.ts';
+import { bytesInMemory, type ImageBytes, type ImageStore, imagesUnavailable } from './image-store.ts';
+import { inParallel } from './in-parallel.ts';
+import { type Amount, asked } from './unreferenced.ts';
+
+/** Pictures on their way at once. */
+const AT_ONCE = 4;
+/** Keys made for a step, and how long their objects may take to be referred to, in ms. */
+const STEP = 50;
+const RESERVED_MS = 3_600_000;
+const KEYS_AT_ONCE = 500;
+
+/** Undefined is the rows of the database. */
+export interface MoveParts {
+  readonly rows: PictureRows;
+  readonly source: ImageStore | undefined;
+  readonly target: ImageStore | undefined;
+}
+
+export interface Moved {
+  /** Pictures whose bytes are now in the target. */
+  readonly moved: Amount;
+  /** They were there already, or changed meanwhile. */
+  readonly skipped: number;
+  /** Their bytes are in neither place. */
+  readonly missing: number;
+  /** A store refused. */
+  readonly failed: number;
+  /** Pictures still to look at. */
+  readonly left: number;
+  /** Where to go on; undefined when there is nothing left. */
+  readonly next: PicturePlace | undefined;
+}
+
+type Outcome = 'moved' | 'skipped' | 'missing';
+
+/**
+ * Moves the bytes of pictures into the store of the settings, newest first: of each the bytes are copied first, then the
+ * note refers to the copy, and the old bytes are removed last. So it may be stopped anywhere, and run again, or twice at
+ * once. Where no more are left, what was freed in the source meanwhile is removed there too.
+ * @throws Refusal `same_store` where both turn out to be one, `store_unavailable` with status 502 where one cannot be used
+ */
+export async function move(
+  parts: MoveParts,
+  { after, limit }: { readonly after: PicturePlace | undefined; readonly limit: number },
+): Promise<Moved> {
+  if (parts.source && parts.target) await refuseSameStore(parts.source, parts.target);
+  const { pictures, left } = await parts.rows.pictures(after, limit);
+  const counts = { skipped: 0, missing: 0, failed: 0 };
+  const moved: Amount = { count: 0, bytes: 0 };
+  const one = async (picture: PictureRow, work: () => Promise<Outcome>) => {
+    const outcome = await work().catch((error): 'failed' => {
+      if (error instanceof Refusal) return 'failed';
+      throw error;
+    });
+    if (outcome !== 'moved') {
+      counts[outcome] += 1;
+      return;
+    }
+    moved.count += 1;
+    moved.bytes += picture.size;
+  };
+  if (parts.source === undefined) await moveRows(parts, pictures, one);
+  else await inParallel(pictures, AT_ONCE, (picture) => one(picture, () => moveObject(parts, picture)));
+  if (left === 0 && parts.source) await removeFreed(parts, parts.source);
+  return { moved, ...counts, left, next: left > 0 ? pictures.at(-1) : undefined };
+}
+
+/** Under two names a store would be emptied: what is put into the one appears in the other. */
+async function refuseSameStore(source: ImageStore, target: ImageStore): Promise<void> {
+  const key = newImageKey();
+  await asked(() => target.put(key, bytesInMemory(Buffer.from('?'), undefined)));
+  try {
+    if (await asked(() => source.head(key)))
+      throw new Refusal('same_store', 'The pictures are in that store already.');
+  } finally {
+    await asked(() => target.delete(key));
+  }
+}
+
+/** Keys are kept as freed until a note refers to them, so that after a crash their objects are removed. */
+async function moveRows(
+  { rows, target }: MoveParts,
+  pictures: readonly PictureRow[],
+  one: (picture: PictureRow, work: () => Promise<Outcome>) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < pictures.length; at += STEP) {
+    const step = pictures.slice(at, at + STEP).map((picture) => ({ picture, key: newImageKey() }));
+    const inRows = step.filter(({ picture }) => picture.key === undefined);
+    if (inRows.length > 0)
+      await rows.free(
+        inRows.map(({ key }) => key),
+        RESERVED_MS,
+      );
+    const unused: ImageKey[] = [];
+    await inParallel(step, AT_ONCE, ({ picture, key }) =>
+      one(picture, async () => {
+        if (picture.key !== undefined) return 'skipped';
+        try {
+          const bytes = await rows.bytes(picture);
+          if (bytes !== undefined) {
+            await target!.put(key, bytesInMemory(bytes, picture.sha256));
+            if (await rows.point(picture, key)) return 'moved';
+          }
+        } catch (error) {
+          unused.push(key);
+          throw error;
+        }
+        unused.push(key);
+        return 'skipped';
+      }),
+    );
+    if (unused.length > 0) await rows.free(unused, 0);
+  }
+}
+
+async function moveObject({ rows, source, target }: MoveParts, picture: PictureRow): Promise<Outcome> {
+  const { key } = picture;
+  if (key === undefined) return 'skipped';
+  try {
+    if (target === undefined) return await intoRow(rows, source!, { ...picture, key });
+    await target.put(key, checked(source!, { ...picture, key }));
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'not_found')) throw error;
+    return (await target?.head(key)) ? 'skipped' : stillThere(rows, key);
+  }
+  const [isReferenced] = await rows.referenced([key]);
+  await source!.delete(key);
+  if (isReferenced !== undefined) return 'moved';
+  // Its note is gone, or has another picture: nobody else removes the copy.
+  await target.delete(key);
+  return 'skipped';
+}
+
+/** The bytes are in neither place, unless the note is gone. */
+async function stillThere(rows: PictureRows, key: ImageKey): Promise<Outcome> {
+  return (await rows.referenced([key])).length > 0 ? 'missing' : 'skipped';
+}
+
+async function intoRow(
+  rows: PictureRows,
+  source: ImageStore,
+  picture: PictureRow & { readonly key: ImageKey },
+): Promise<Outcome> {
+  const { key, size } = picture;
+  const bytes = Buffer.alloc(size);
+  let at = 0;
+  for await (const piece of checked(source, picture).read(0, size)) {
+    bytes.set(piece, at);
+    at += piece.byteLength;
+  }
+  if (!(await rows.fill(picture, bytes))) return 'skipped';
+  await source.delete(key);
+  await rows.forget([key]);
+  return 'moved';
+}
+
+/** The bytes of an object, which must be those that were posted. */
+function checked(
+  source: ImageStore,
+  { key, size, sha256 }: PictureRow & { readonly key: ImageKey },
+): ImageBytes {
+  return {
+    size,
+    sha256,
+    async *read(start, end) {
+      const hash = createHash('sha256');
+      for await (const piece of source.get(key, start, end)) {
+        hash.update(piece);
+        yield piece;
+      }
+      const isWhole = start === 0 && end === size;
+      if (isWhole && sha256 !== undefined && hash.digest('base64url') !== sha256) throw damaged();
+    },
+  };
+}
+
+/** Keys of notes that were removed or replaced before their pictures were moved. */
+async function removeFreed({ rows, target }: MoveParts, source: ImageStore): Promise<void> {
+  const remove = async (keys: readonly ImageKey[]) => {
+    const gone: ImageKey[] = [];
+    await inParallel(keys, AT_ONCE, async (key) => {
+      const places = [source, target].filter((store) => store !== undefined);
+      const removed = await Promise.all(places.map((store) => store.delete(key).catch(() => false)));
+      if (removed[0]) gone.push(key);
+    });
+    await rows.forget(gone);
+  };
+  // Without a store nobody else claims them.
+  if (target === undefined)
+    for (let keys = await rows.claim(KEYS_AT_ONCE); keys.length > 0; keys = await rows.claim(KEYS_AT_ONCE)) {
+      await rows.moveElsewhere(keys);
+    }
+  for (let after = ''; ; ) {
+    const keys = await rows.elsewhere(after, KEYS_AT_ONCE);
+    if (keys.length === 0) return;
+    await remove(keys);
+    after = keys.at(-1)!;
+  }
+}
+
+function damaged(): Refusal {
+  return imagesUnavailable(new Error('an object is not what was posted'));
+}

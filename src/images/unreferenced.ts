@@ -1,0 +1,162 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
+import { Refusal } from '../refusals.ts';
+import type { PictureRows } from '../storage/picture-rows.ts';
+import type { ImageStore, ListedImage, StoreKind } from './image-store.ts';
+import { inParallel } from './in-parallel.ts';
+
+/** An object that no note refers to may belong to one that is just being stored until it is so old, in ms. */
+const LEAST_AGE_MS = 3_600_000;
+/** Questions to the store at once. */
+const AT_ONCE = 16;
+const KEYS_AT_ONCE = 1_000;
+/** Behind every key. */
+const LAST = 'g';
+
+/** How many objects, and their bytes. */
+export interface Amount {
+  count: number;
+  bytes: number;
+}
+
+/** What a look at all objects and all notes came to. */
+export interface Examined {
+  readonly store: StoreKind;
+  /** Objects older than an hour that no note refers to, those that were removed included. */
+  readonly unreferenced: Amount;
+  /** Undefined where nothing was to be removed. */
+  readonly deleted: Amount | undefined;
+  /** How many of them the store refused to remove. */
+  readonly failed: number;
+  /** Younger ones that no note refers to. */
+  readonly tooRecent: number;
+  /** Notes whose object is not there. */
+  readonly missing: number;
+}
+
+export interface ExaminedParts {
+  readonly rows: PictureRows;
+  readonly store: ImageStore;
+}
+
+/**
+ * Compares the objects of a store with the notes that refer to them, a page at a time. What is stored and removed
+ * meanwhile is counted as it is before or after; nothing that a note refers to is ever removed.
+ * @param removes whether what no note refers to is removed
+ * @throws Refusal `store_unavailable` with status 502 where the store cannot be looked at
+ */
+export async function examine(parts: ExaminedParts, removes: boolean): Promise<Examined> {
+  const examination = new Examination(parts, removes);
+  await examination.run();
+  return examination.result;
+}
+
+class Examination {
+  readonly #rows: PictureRows;
+  readonly #store: ImageStore;
+  readonly #removes: boolean;
+  readonly #unreferenced: Amount = { count: 0, bytes: 0 };
+  readonly #deleted: Amount = { count: 0, bytes: 0 };
+  #failed = 0;
+  #tooRecent = 0;
+  #missing = 0;
+
+  constructor({ rows, store }: ExaminedParts, removes: boolean) {
+    this.#rows = rows;
+    this.#store = store;
+    this.#removes = removes;
+  }
+
+  get result(): Examined {
+    return {
+      store: this.#store.kind,
+      unreferenced: this.#unreferenced,
+      deleted: this.#removes ? this.#deleted : undefined,
+      failed: this.#failed,
+      tooRecent: this.#tooRecent,
+      missing: this.#missing,
+    };
+  }
+
+  async run(): Promise<void> {
+    const store = this.#store;
+    const old = (await asked(() => store.now())) - LEAST_AGE_MS;
+    let before = '';
+    for await (const page of pagesOf(store)) {
+      await this.#lookAt(page, old);
+      const last = page.at(-1)?.key;
+      if (!store.listsInOrder || last === undefined) continue;
+      await this.#countMissing(before, last, new Set(page.map(({ key }) => key)));
+      before = last;
+    }
+    await this.#countMissing(before, LAST, new Set());
+  }
+
+  async #lookAt(page: readonly ListedImage[], old: number): Promise<void> {
+    const referenced = new Set(await this.#rows.referenced(page.map(({ key }) => key)));
+    const others = page.filter(({ key }) => !referenced.has(key));
+    await inParallel(others, AT_ONCE, async ({ key, facts }) => {
+      const found = facts ?? (await asked(() => this.#store.head(key)));
+      // It has been removed since the store listed it.
+      if (found === undefined) return;
+      if (found.modifiedAt > old) {
+        this.#tooRecent += 1;
+        return;
+      }
+      add(this.#unreferenced, found.size);
+      if (this.#removes) await this.#remove(key, found.size);
+    });
+  }
+
+  async #remove(key: ImageKey, size: number): Promise<void> {
+    try {
+      await this.#store.delete(key);
+      add(this.#deleted, size);
+    } catch {
+      this.#failed += 1;
+    }
+  }
+
+  /** Of the keys behind one, up to another with it, those that are not among the listed ones are asked for by themselves. */
+  async #countMissing(after: string, upTo: string, listed: ReadonlySet<ImageKey>): Promise<void> {
+    for (let from = after; ; ) {
+      const keys = await this.#rows.keysBetween(from, upTo, KEYS_AT_ONCE);
+      const absent: ImageKey[] = [];
+      await inParallel(
+        keys.filter((key) => !listed.has(key)),
+        AT_ONCE,
+        async (key) => {
+          if ((await asked(() => this.#store.head(key))) === undefined) absent.push(key);
+        },
+      );
+      // Their notes may have been removed meanwhile.
+      if (absent.length > 0) this.#missing += (await this.#rows.referenced(absent)).length;
+      if (keys.length < KEYS_AT_ONCE) return;
+      from = keys.at(-1)!;
+    }
+  }
+}
+
+async function* pagesOf(store: ImageStore): AsyncIterable<readonly ListedImage[]> {
+  const pages = store.list()[Symbol.asyncIterator]();
+  for (let next = await asked(() => pages.next()); !next.done; next = await asked(() => pages.next()))
+    yield next.value;
+}
+
+/** What a store is asked. */
+export async function asked<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { cause } = error;
+    throw new Refusal('store_unavailable', 'The image store does not answer as it should.', {
+      cause,
+      status: 502,
+    });
+  }
+}
+
+function add(amount: Amount, bytes: number): void {
+  amount.count += 1;
+  amount.bytes += bytes;
+}

@@ -1,0 +1,52 @@
+import { isReadId, parseNoteFile } from '../feeds/names.ts';
+import { Refusal } from '../refusals.ts';
+import type { Feed, Storage } from '../storage/storage.ts';
+import type { Identified, RecordEvent } from '../telemetry/events.ts';
+
+/** How often a feed may change while it is taken down. */
+const MAX_ATTEMPTS = 5;
+
+/** The way in for the operator, who knows of a note what its readers know. */
+export class Takedown {
+  readonly #storage: Storage;
+  readonly #record: RecordEvent;
+
+  constructor(storage: Storage, record: RecordEvent) {
+    this.#storage = storage;
+    this.#record = record;
+  }
+
+  /**
+   * Removes a note, or a feed with all in it. Returns how many notes.
+   * @param file of the note; undefined for the feed
+   * @throws Refusal `not_found`
+   */
+  async take(readId: string, file: string | undefined, request: Identified): Promise<number> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const feed = isReadId(readId) ? await this.#storage.feedByReadId(readId) : undefined;
+      if (feed === undefined) break;
+      const removed = await (file === undefined
+        ? this.#feed(feed, request)
+        : this.#note(feed, file, request));
+      if (removed !== undefined) return removed;
+    }
+    throw new Refusal('not_found', 'There is nothing of that read id.');
+  }
+
+  /** Undefined where the feed has changed meanwhile, so that it has to be looked up anew. */
+  async #feed(feed: Feed, request: Identified): Promise<number | undefined> {
+    if (!(await this.#storage.deleteFeed(feed))) return undefined;
+    this.#record({ name: 'feed deleted' }, request);
+    return feed.noteCount;
+  }
+
+  async #note(feed: Feed, file: string, request: Identified): Promise<number | undefined> {
+    const named = parseNoteFile(file);
+    const stored = named && (await this.#storage.open(feed.name, named.file));
+    if (stored === undefined) throw new Refusal('not_found', 'There is no such note.');
+    await stored.close();
+    if (!(await this.#storage.remove(feed, named!.id, named!.type))) return undefined;
+    this.#record({ name: 'note deleted', kind: named!.type, size: stored.size }, request);
+    return 1;
+  }
+}

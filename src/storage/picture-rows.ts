@@ -1,0 +1,71 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
+import type { NoteId } from '../feeds/names.ts';
+
+/** Where a picture is among all of an instance, newest first. */
+export interface PicturePlace {
+  readonly createdAt: number;
+  /** The row of its feed. */
+  readonly feed: number;
+  readonly id: NoteId;
+  /** As databases hold it. */
+  readonly type: number;
+}
+
+/** A picture as the database knows it: its bytes are in the row, or in an image store under its key. */
+export interface PictureRow extends PicturePlace {
+  /** Tells the version of its bytes. */
+  readonly modifiedAt: number;
+  readonly size: number;
+  readonly sha256: string | undefined;
+  readonly key: ImageKey | undefined;
+}
+
+/** Pictures from a place on. */
+export interface PicturePage {
+  readonly pictures: readonly PictureRow[];
+  /** How many come after them. */
+  readonly left: number;
+}
+
+/**
+ * What a database knows of all its pictures, and the keys that none of its notes refers to any more: those are kept
+ * until their objects are removed, from the very change on that freed them. A key that was freed never comes back.
+ */
+export interface PictureRows {
+  /** At most `limit` pictures, newest first, after a place. */
+  pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage>;
+  /** Which of these keys notes refer to. */
+  referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]>;
+  /** At most `limit` keys that notes refer to, in their order, from behind one on up to another with it. */
+  keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]>;
+  /** The bytes of a picture in its row; undefined when it is not that version any more, or has a key. */
+  bytes(picture: PictureRow): Promise<Uint8Array | undefined>;
+
+  /**
+   * Has a picture with these bytes in its row refer to an object that has them, and was freed for a while before it was
+   * written. False when it is not that version any more; then the key stays free.
+   */
+  point(picture: PictureRow, key: ImageKey): Promise<boolean>;
+  /** Puts the bytes of a picture's object into its row, and frees the key as one of another store. False as `point`. */
+  fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean>;
+
+  /** Frees keys that no note refers to: their objects may be removed when so much time has passed, in ms. */
+  free(keys: readonly ImageKey[], inMs: number): Promise<void>;
+  /**
+   * Takes keys whose objects are to be removed now, at most `limit`; none while another process does that. Each comes
+   * back later, and later each time, unless `forget` or `moveElsewhere` is told of it.
+   */
+  claim(limit: number): Promise<readonly ImageKey[]>;
+  /** The objects of these keys are gone. */
+  forget(keys: readonly ImageKey[]): Promise<void>;
+  /** The objects of these keys are not in the store of the settings: another one may hold them, from before. */
+  moveElsewhere(keys: readonly ImageKey[]): Promise<void>;
+  /** At most `limit` such keys in their order, after one. */
+  elsewhere(after: string, limit: number): Promise<readonly ImageKey[]>;
+  /** How many keys wait for their objects to be removed. */
+  countFreed(): Promise<number>;
+}
+
+/** How long a key that was claimed waits until it may be claimed again, at first and at most, in ms. */
+export const CLAIM_MS = 2_000;
+export const MAX_CLAIM_MS = 600_000;

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import type { ImageKey } from '../../feeds/image-keys.ts';
+import type { NoteId } from '../../feeds/names.ts';
+import {
+  CLAIM_MS,
+  MAX_CLAIM_MS,
+  type PicturePage,
+  type PicturePlace,
+  type PictureRow,
+  type PictureRows,
+} from '../picture-rows.ts';
+import type { Database } from './database.ts';
+import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
+
+/** How long one process is the only one that removes objects after it has last claimed some, in ms. */
+const LEAD_MS = 10_000;
+/** A place before every picture. */
+const NEWEST = [Number.MAX_SAFE_INTEGER, 0, '', 0] as const;
+
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
+const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';
+
+interface Row {
+  readonly feed: number;
+  readonly id: NoteId;
+  readonly type: number;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly size: number;
+  readonly sha256: string | null;
+  readonly image_key: ImageKey | null;
+}
+
+const PICTURES = statement<Row>(
+  'pictures',
+  `SELECT feed, id, type, created_at, modified_at, size, sha256, image_key FROM notes WHERE ${PLACE}
+   ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT $5`,
+);
+const LEFT = statement<{ count: number }>(
+  'pictures_left',
+  `SELECT count(*) AS count FROM notes WHERE ${PLACE}`,
+);
+const REFERENCED = statement<{ image_key: ImageKey }>(
+  'referenced',
+  'SELECT image_key FROM notes WHERE image_key = ANY ($1)',
+);
+const KEYS = statement<{ image_key: ImageKey }>(
+  'keys_between',
+  'SELECT image_key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3',
+);
+const CONTENT = statement<{ content: Buffer }>(
+  'content',
+  `SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`,
+);
+// Only a key that nobody has claimed: the object of one that was may be being removed.
+const POINT = statement<object>(
+  'point',
+  `UPDATE notes SET content = '', image_key = $5 WHERE ${VERSION} AND image_key IS NULL
+     AND EXISTS (SELECT FROM freed_keys WHERE key = $5 AND attempts = 0 FOR UPDATE) RETURNING 1`,
+);
+const FILL = statement<object>(
+  'fill',
+  `UPDATE notes SET content = $6, image_key = NULL WHERE ${VERSION} AND image_key = $5 RETURNING 1`,
+);
+const FREE = statement(
+  'free',
+  `INSERT INTO freed_keys (key, due_at) SELECT key, ${NOW} + $2 FROM unnest($1::text[]) AS key
+   WHERE NOT EXISTS (SELECT FROM notes WHERE image_key = key)
+   ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = 0`,
+);
+const FREE_ELSEWHERE = statement('free_elsewhere', 'INSERT INTO freed_keys (key, due_at) VALUES ($1, NULL)');
+const LEAD = statement<object>(
+  'lead',
+  `UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} WHERE holder = $1 OR until < ${NOW} RETURNING 1`,
+);
+const DUE = statement<{ key: ImageKey }>(
+  'due',
+  `SELECT key FROM freed_keys WHERE due_at <= ${NOW} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
+);
+const IS_DUE = statement<object>('is_due', `SELECT FROM freed_keys WHERE due_at <= ${NOW} LIMIT 1`);
+const POSTPONE = statement(
+  'postpone',
+  `UPDATE freed_keys SET attempts = attempts + 1,
+     due_at = ${NOW} + least(${CLAIM_MS} * 2 ^ least(attempts, 20), ${MAX_CLAIM_MS})::bigint WHERE key = ANY ($1)`,
+);
+const FORGET = statement('forget', 'DELETE FROM freed_keys WHERE key = ANY ($1)');
+const MOVE_ELSEWHERE = statement(
+  'move_elsewhere',
+  'UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)',
+);
+const ELSEWHERE = statement<{ key: ImageKey }>(
+  'elsewhere',
+  'SELECT key FROM freed_keys WHERE due_at IS NULL AND key > $1 ORDER BY key LIMIT $2',
+);
+const COUNT_FREED = statement<{ count: number }>(
+  'count_freed',
+  'SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL',
+);
+
+/** A note lets go of its key, if it has one: the object is to be removed at once. */
+export function freeKey(transaction: Transaction, key: ImageKey | null): void {
+  if (key !== null) transaction.send(FREE, [[key], 0]);
+}
+
+/** The pictures of a PostgreSQL database. */
+export class PostgresPictures implements PictureRows {
+  readonly #database: Database;
+  /** Tells this process from all others. */
+  readonly #name = randomUUID();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage> {
+    const rows = await this.#database.read(PICTURES, [...(after ? valuesOf(after) : NEWEST), limit]);
+    const pictures = rows.map(pictureOf);
+    const last = pictures.at(-1);
+    const [left] = last ? await this.#database.read(LEFT, valuesOf(last)) : [];
+    return { pictures, left: left?.count ?? 0 };
+  }
+
+  async referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]> {
+    const rows = await this.#database.read(REFERENCED, [keys]);
+    return rows.map(({ image_key }) => image_key);
+  }
+
+  async keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]> {
+    const rows = await this.#database.read(KEYS, [after, upTo, limit]);
+    return rows.map(({ image_key }) => image_key);
+  }
+
+  async bytes(picture: PictureRow): Promise<Uint8Array | undefined> {
+    const [row] = await this.#database.read(CONTENT, versionOf(picture));
+    return row?.content;
+  }
+
+  point(picture: PictureRow, key: ImageKey): Promise<boolean> {
+    return this.#database.transaction(async (transaction) => {
+      const isPointed = (await transaction.run(POINT, [...versionOf(picture), key])).length > 0;
+      if (isPointed) transaction.send(FORGET, [[key]]);
+      return isPointed;
+    });
+  }
+
+  fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean> {
+    return this.#database.transaction(async (transaction) => {
+      const filled = await transaction.run(FILL, [...versionOf(picture), picture.key, bytes]);
+      if (filled.length > 0) transaction.send(FREE_ELSEWHERE, [picture.key]);
+      return filled.length > 0;
+    });
+  }
+
+  free(keys: readonly ImageKey[], inMs: number): Promise<void> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.send(FREE, [keys, inMs]);
+    });
+  }
+
+  /** Mostly there is nothing, which is found out without a transaction. */
+  async claim(limit: number): Promise<readonly ImageKey[]> {
+    if ((await this.#database.read(IS_DUE, [])).length === 0) return [];
+    return this.#database.transaction(async (transaction) => {
+      if ((await transaction.run(LEAD, [this.#name])).length === 0) return [];
+      const due = (await transaction.run(DUE, [limit])).map(({ key }) => key);
+      const referenced = (await transaction.run(REFERENCED, [due])).map(({ image_key }) => image_key);
+      const claimed = due.filter((key) => !referenced.includes(key));
+      transaction.send(FORGET, [referenced]);
+      transaction.send(POSTPONE, [claimed]);
+      return claimed;
+    });
+  }
+
+  forget(keys: readonly ImageKey[]): Promise<void> {
+    return this.#send(FORGET, keys);
+  }
+
+  moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
+    return this.#send(MOVE_ELSEWHERE, keys);
+  }
+
+  async elsewhere(after: string, limit: number): Promise<readonly ImageKey[]> {
+    const rows = await this.#database.read(ELSEWHERE, [after, limit]);
+    return rows.map(({ key }) => key);
+  }
+
+  async countFreed(): Promise<number> {
+    const [row] = await this.#database.read(COUNT_FREED, []);
+    return row?.count ?? 0;
+  }
+
+  #send(changing: typeof FORGET, keys: readonly ImageKey[]): Promise<void> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.send(changing, [keys]);
+    });
+  }
+}
+
+function valuesOf({ createdAt, feed, id, type }: PicturePlace): unknown[] {
+  return [createdAt, feed, id, type];
+}
+
+function versionOf({ feed, id, type, modifiedAt }: PictureRow): unknown[] {
+  return [feed, id, type, modifiedAt];
+}
+
+function pictureOf({ feed, id, type, created_at, modified_at, size, sha256, image_key }: Row): PictureRow {
+  return {
+    feed,
+    id,
+    type,
+    createdAt: created_at,
+    modifiedAt: modified_at,
+    size,
+    sha256: sha256 ?? undefined,
+    key: image_key ?? undefined,
+  };
+}

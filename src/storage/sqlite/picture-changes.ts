@@ -1,0 +1,83 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { ImageKey } from '../../feeds/image-keys.ts';
+import { CLAIM_MS, MAX_CLAIM_MS, type PictureRow } from '../picture-rows.ts';
+
+const NO_BYTES = new Uint8Array();
+
+/** Changes of where the bytes of pictures are, each within a transaction of the caller; see `PictureRows`. */
+export class PictureChanges {
+  readonly #sql: ReturnType<typeof statements>;
+
+  constructor(db: Database) {
+    this.#sql = statements(db);
+  }
+
+  /** A note has let go of its key, if it had one: the object is to be removed at once. */
+  freed(key: ImageKey | null): void {
+    if (key !== null) this.#sql.free.run(key, Date.now());
+  }
+
+  point({ feed, id, type, modifiedAt }: PictureRow, key: ImageKey): boolean {
+    if (this.#sql.takeBack.run(key).changes === 0) return false;
+    const { changes } = this.#sql.setKey.run(NO_BYTES, key, feed, id, type, modifiedAt, null);
+    if (changes === 0) this.#sql.free.run(key, Date.now());
+    return changes > 0;
+  }
+
+  fill({ feed, id, type, modifiedAt, key }: PictureRow, bytes: Uint8Array): boolean {
+    const { changes } = this.#sql.setKey.run(bytes, null, feed, id, type, modifiedAt, key ?? null);
+    if (changes > 0 && key !== undefined) this.#sql.free.run(key, null);
+    return changes > 0;
+  }
+
+  free(keys: readonly ImageKey[], inMs: number): void {
+    for (const key of keys) if (!this.#sql.isReferenced.get(key)) this.#sql.free.run(key, Date.now() + inMs);
+  }
+
+  claim(limit: number): readonly ImageKey[] {
+    const now = Date.now();
+    const claimed: ImageKey[] = [];
+    for (const { key, attempts } of this.#sql.due.all(now, limit)) {
+      if (this.#sql.isReferenced.get(key)) this.#sql.forget.run(key);
+      else {
+        this.#sql.postpone.run(now + Math.min(CLAIM_MS * 2 ** attempts, MAX_CLAIM_MS), key);
+        claimed.push(key);
+      }
+    }
+    return claimed;
+  }
+
+  forget(keys: readonly ImageKey[]): void {
+    for (const key of keys) this.#sql.forget.run(key);
+  }
+
+  moveElsewhere(keys: readonly ImageKey[]): void {
+    for (const key of keys) this.#sql.moveElsewhere.run(key);
+  }
+}
+
+function statements(db: Database) {
+  const prepare = <P extends unknown[], R = unknown>(sql: string) =>
+    db.prepare(sql) as unknown as Statement<P, R>;
+  return {
+    free: prepare<[ImageKey, number | null]>(
+      `INSERT INTO freed_keys (key, due_at) VALUES (?, ?)
+       ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = 0`,
+    ),
+    /** What was claimed may be being removed. */
+    takeBack: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts = 0'),
+    forget: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ?'),
+    moveElsewhere: prepare<[ImageKey]>('UPDATE freed_keys SET due_at = NULL WHERE key = ?'),
+    postpone: prepare<[number, ImageKey]>(
+      'UPDATE freed_keys SET due_at = ?, attempts = attempts + 1 WHERE key = ?',
+    ),
+    due: prepare<[number, number], { key: ImageKey; attempts: number }>(
+      'SELECT key, attempts FROM freed_keys WHERE due_at <= ? ORDER BY due_at LIMIT ?',
+    ),
+    isReferenced: prepare<[ImageKey], object>('SELECT 1 FROM notes WHERE image_key = ?'),
+    setKey: prepare<[Uint8Array, ImageKey | null, number, string, number, number, ImageKey | null]>(
+      `UPDATE notes SET content = ?, image_key = ?
+       WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS ?`,
+    ),
+  };
+}

@@ -1,0 +1,60 @@
+import { mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { newImageKey } from '../../src/feeds/image-keys.ts';
+import { FolderStore } from '../../src/images/folder-store.ts';
+import { tempDir } from '../support/service.ts';
+import { hashed, PAGE, read, testStore } from './contract.ts';
+
+testStore({
+  name: 'folder',
+  create: async (t) => {
+    const dir = join(await tempDir(t), 'images');
+    return {
+      store: await FolderStore.make(dir, undefined, PAGE),
+      placeOther: (name) => writeFile(join(dir, name), 'x'),
+      other: () => new FolderStore(dir),
+    };
+  },
+});
+
+t.test('files in folders of two characters are read, listed and removed as well', async (t) => {
+  const dir = await tempDir(t);
+  const store = await FolderStore.make(dir);
+  const key = newImageKey();
+  await store.put(key, hashed(Buffer.from('bytes')));
+  await mkdir(join(dir, key.slice(0, 2)));
+  await rename(join(dir, key), join(dir, key.slice(0, 2), key));
+  t.equal((await read(store, key, 0, 5)).toString(), 'bytes');
+  t.equal((await store.head(key))?.size, 5);
+  for await (const page of store.list())
+    t.same(
+      page.map((one) => one.key),
+      [key],
+    );
+  t.equal(await store.delete(key), true);
+  t.equal(await store.head(key), undefined);
+});
+
+t.test('a folder that is gone is no reason to call a picture gone', async (t) => {
+  const dir = join(await tempDir(t), 'images');
+  const store = await FolderStore.make(dir);
+  await rm(dir, { recursive: true });
+  const key = newImageKey();
+  const unavailable = { code: 'store_unavailable', headers: { 'Retry-After': '5' } };
+  await t.rejects(read(store, key, 0, 1), unavailable);
+  await t.rejects(store.head(key), unavailable);
+  await t.rejects(store.delete(key), unavailable);
+  await t.rejects(store.put(key, hashed(Buffer.from('x'))), unavailable);
+  await t.rejects(store.now(), unavailable);
+});
+
+t.test('what a crash has left is removed at a start, but not what may still be written', async (t) => {
+  const dir = await tempDir(t);
+  const parts = join(dir, '.parts');
+  await mkdir(parts);
+  for (const name of ['old', 'new']) await writeFile(join(parts, name), 'x');
+  await utimes(join(parts, 'old'), new Date(), new Date(Date.now() - 3_700_000));
+  await FolderStore.make(dir);
+  t.same(await readdir(parts), ['new']);
+});
