@@ -13,7 +13,15 @@ const ALLOWED: Record<string, readonly string[]> = {
   access: ['feeds', 'refusals.ts'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
   commands: ['cannot-be-used.ts', 'config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
-  storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
+  storage: [
+    'cannot-be-used.ts',
+    'collect-garbage.ts',
+    'data-folder.ts',
+    'feeds',
+    'gate.ts',
+    'refusals.ts',
+    'workers',
+  ],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
   images: ['cannot-be-used.ts', 'feeds', 'refusals.ts', 'storage'],
@@ -33,7 +41,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'setting-kinds.ts',
     'web',
   ],
-  workers: ['background.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],
+  workers: ['background.ts', 'collect-garbage.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],
 };
 
 /** The first folder below src, `workers`, or the file itself. */
