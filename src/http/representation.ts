@@ -52,7 +52,9 @@ const COMPRESS_MIN_BYTES = 1024;
 export class Representation {
   readonly #options: RepresentationOptions;
   readonly #identity: Variant;
+  /** Made when first asked for: their headers take as much memory as a short body. */
   readonly #encoded = new Map<Coding, Variant>();
+  readonly #isCompressible: boolean;
   /** Called when a compressed form has been added, with its size in bytes. */
   onGrow: (() => void) | undefined;
   #size: number;
@@ -67,8 +69,7 @@ export class Representation {
       body: body instanceof Uint8Array ? body : stream(body, 0, body.size),
     };
     this.#size = body instanceof Uint8Array ? body.length : 0;
-    if (options.compress !== undefined && body instanceof Uint8Array && body.length >= COMPRESS_MIN_BYTES)
-      for (const coding of CODINGS) this.#encoded.set(coding, this.#variant(coding));
+    this.#isCompressible = options.compress !== undefined && this.#size >= COMPRESS_MIN_BYTES;
   }
 
   /** Bytes held by all forms together. */
@@ -106,9 +107,11 @@ export class Representation {
   }
 
   #select(request: Preconditions): Variant {
-    if (this.#encoded.size === 0) return this.#identity;
-    const coding = preferredCoding(request.header('accept-encoding'));
-    return (coding && this.#encoded.get(coding)) ?? this.#identity;
+    const coding = this.#isCompressible && preferredCoding(request.header('accept-encoding'));
+    if (!coding) return this.#identity;
+    const variant = this.#encoded.get(coding) ?? this.#variant(coding);
+    this.#encoded.set(coding, variant);
+    return variant;
   }
 
   #variant(coding: Coding | undefined): Variant {
