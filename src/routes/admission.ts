@@ -105,30 +105,39 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
       };
     case 'feed-form':
-      return async (exchange) => {
-        refuseAllButOwnPages(exchange);
-        const admitted = admittedBy(exchange, access, pageCaller);
-        const { caller } = admitted;
-        if (access.mustLogIn(caller)) return toLogin(exchange);
-        const name = await access.visitor(caller, exchange.parameters[0]!);
-        const known = await lookUp(access, caller, name);
-        if (known instanceof Refusal) return locked(site, exchange, name, known);
-        // The page is shown again with what was typed, so the form is read even where the client is over the limit.
-        const overLimit = await refusalOf(async () => access.write(caller));
-        if (known === undefined && overLimit !== undefined) throw overLimit;
-        const feed = existing(known);
-        const form = await formBody(exchange).catch((cause) => {
-          throw overLimit ?? cause;
-        });
-        const admittedForm = { feed, form, ...admitted };
-        if (overLimit !== undefined) return operation.explain(exchange, admittedForm, overLimit);
-        try {
-          return await operation.handle(exchange, admittedForm);
-        } catch (cause) {
-          if (cause instanceof Refusal) return operation.explain(exchange, admittedForm, cause);
-          throw cause;
-        }
-      };
+      return (exchange) => handleFeedForm(operation, access, site, exchange);
+  }
+}
+
+type FeedFormOperation = Extract<DescribedOperation, { access: 'feed-form' }>;
+
+async function handleFeedForm(
+  operation: FeedFormOperation,
+  access: Access,
+  site: Site,
+  exchange: Exchange,
+): Promise<Answer> {
+  refuseAllButOwnPages(exchange);
+  const admitted = admittedBy(exchange, access, pageCaller);
+  const { caller } = admitted;
+  if (access.mustLogIn(caller)) return toLogin(exchange);
+  const name = await access.visitor(caller, exchange.parameters[0]!);
+  const known = await lookUp(access, caller, name);
+  if (known instanceof Refusal) return locked(site, exchange, name, known);
+  // The page is shown again with what was typed, so the form is read even where the client is over the limit.
+  const overLimit = await refusalOf(async () => access.write(caller));
+  if (known === undefined && overLimit !== undefined) throw overLimit;
+  const feed = existing(known);
+  const form = await formBody(exchange).catch((cause) => {
+    throw overLimit ?? cause;
+  });
+  const admittedForm = { feed, form, ...admitted };
+  if (overLimit !== undefined) return operation.explain(exchange, admittedForm, overLimit);
+  try {
+    return await operation.handle(exchange, admittedForm);
+  } catch (cause) {
+    if (cause instanceof Refusal) return operation.explain(exchange, admittedForm, cause);
+    throw cause;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Three containers on one PostgreSQL: what is written through one shows through the others. */
 import t, { type Test } from 'tap';
+import { Browser } from '../support/browser.ts';
 import { askAll, lastStale, startContainers, viewsOf } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -123,4 +124,19 @@ t.test('a new name that all containers are sent at once is one feed with all not
     t.equal(new Set(replies.map(({ json }) => readIdIn(json.read_url))).size, 1);
     for (const { url } of services) t.equal((await new FeedClient(url, name).list()).json.notes.length, 12);
   }
+});
+
+t.test('a feed that is unlocked through one is unlocked in all, until its password changes', async (t) => {
+  const owner = new FeedClient(one.url, 'dunlin', { 'x-feed-password': 'first' });
+  await owner.post();
+  const browser = new Browser(one.url);
+  await browser.submit('/dunlin/access', { action: 'unlock', password: 'first' });
+  const cookie = browser.cookiesFor('/dunlin');
+  const statuses = () =>
+    Promise.all(
+      services.map(async ({ url }) => (await new Browser(url).visit('/dunlin/settings', { cookie })).status),
+    );
+  t.same(await statuses(), [200, 200, 200]);
+  await owner.send('PUT', '/password', '{"password":"second"}');
+  t.same(await statuses(), [401, 401, 401]);
 });
