@@ -1,7 +1,7 @@
 /** Three containers on one PostgreSQL: what is written through one shows through the others. */
 import t, { type Test } from 'tap';
-import { Browser } from '../support/browser.ts';
 import { askAll, lastStale, startContainers, viewsOf } from '../support/containers.ts';
+import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
