@@ -57,6 +57,7 @@ const SECURITY: Readonly<Record<DescribedOperation['access'], readonly object[]>
   metrics: [{}, { metricsToken: [] }],
   reader: BY_NAME,
   writer: BY_NAME,
+  previewer: BY_NAME,
   poster: BY_NAME,
 };
 

@@ -2,6 +2,7 @@ import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
+import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import type { Assets } from '../web/assets.ts';
@@ -14,8 +15,10 @@ import { noteOperations } from './note-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
 import { pageOperations } from './page-operations.ts';
+import { previewOperation } from './preview-operation.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
+import { siteOperations } from './site-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
@@ -29,6 +32,7 @@ export interface OperationParts {
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
   readonly site: Site;
+  readonly legalTexts: LegalTexts;
   readonly assets: Assets;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
@@ -43,10 +47,12 @@ export function operations(parts: OperationParts): DescribedOperation[] {
   const table = [
     ...serviceOperations(parts),
     ...pageOperations(parts),
+    ...siteOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
+    previewOperation(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

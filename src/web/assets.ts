@@ -12,12 +12,17 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
+  ico: 'image/x-icon',
 } as const;
 
 /** What pages load, by the names that templates use. Scripts are TypeScript, stripped of its types at the start. */
 const FILES = {
   style: 'style.css',
   icon: 'icon.svg',
+  icon192: 'icon-192.png',
+  icon512: 'icon-512.png',
+  favicon: 'favicon.ico',
 } as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
 
 export type AssetName = keyof typeof FILES;

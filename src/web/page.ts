@@ -16,7 +16,8 @@ export const PAGE_FIELDS = {
   ...NOSNIFF,
 };
 
-const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
+/** What the legal pages are called. */
+export const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
   imprint: 'Imprint',
   privacy: 'Privacy',
   terms: 'Terms',
@@ -53,6 +54,8 @@ ${!isListed && html`<meta name="robots" content="noindex">`}
 <title>${shown}</title>
 <link rel="stylesheet" href="${assets.style}">
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
+<link rel="apple-touch-icon" href="${assets.icon192}">
+<link rel="manifest" href="/manifest.webmanifest">
 ${head}
 </head>
 <body>
