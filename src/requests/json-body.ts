@@ -19,10 +19,15 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /**
  * The JSON value a request brings, in the shape of `schema`; members it does not know are ignored.
+ * @param limit the most bytes the body may have
  * @throws Refusal `too_large`; `invalid_body` with the first thing that is wrong
  */
-export async function jsonBody<T>(request: JsonRequest, schema: z.ZodType<T>): Promise<T> {
-  const result = schema.safeParse(parse(await request.body(MAX_JSON_BYTES)));
+export async function jsonBody<T>(
+  request: JsonRequest,
+  schema: z.ZodType<T>,
+  limit = MAX_JSON_BYTES,
+): Promise<T> {
+  const result = schema.safeParse(parse(await request.body(limit)));
   if (result.success) return result.data;
   throw new Refusal('invalid_body', `${sentenceOf(result.error.issues[0]!)}.`);
 }

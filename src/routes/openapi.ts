@@ -57,6 +57,7 @@ const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly o
   metrics: [{}, { metricsToken: [] }],
   reader: BY_NAME,
   writer: BY_NAME,
+  previewer: BY_NAME,
   poster: BY_NAME,
 };
 

@@ -3,6 +3,7 @@ import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
+import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import type { Assets } from '../web/assets.ts';
@@ -16,9 +17,11 @@ import { noteOperations } from './note-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
 import { pageOperations } from './page-operations.ts';
+import { previewOperation } from './preview-operation.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
+import { siteOperations } from './site-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
@@ -32,6 +35,7 @@ export interface OperationParts {
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
   readonly site: Site;
+  readonly legalTexts: LegalTexts;
   readonly assets: Assets;
   readonly access: Access;
   /** Absolute base of links, if it is set. */
@@ -49,10 +53,12 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...pageOperations(parts),
     ...accessOperations(parts),
     ...settingsOperations(parts),
+    ...siteOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
+    previewOperation(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

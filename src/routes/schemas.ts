@@ -4,6 +4,7 @@ import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
 import { NOTE_CHANGES } from '../ingest/edit.ts';
 import { FEED_CHANGES } from '../ingest/feed-settings.ts';
 import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
+import { PREVIEW } from '../requests/preview.ts';
 
 const url = (text: string) => z.url().describe(text);
 const text = (description: string) => z.string().describe(description);
@@ -145,6 +146,14 @@ export const NEW_PASSWORD = z.object({
   password: text('1 to 256 printable ASCII characters, no space at either end.'),
 });
 
+const previewText = described(PREVIEW, { text: 'Markdown of at most 100 KB.' });
+
+const preview = z.object({
+  html: text(
+    'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
+  ),
+});
+
 const error = z.object({
   error: text('One sentence for people. It may change.'),
   code: z.enum(Object.keys(REFUSAL_STATUS) as RefusalCode[]).describe('For programs. It does not change.'),
@@ -166,6 +175,8 @@ const SCHEMAS = {
   JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
   FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
   NoteChanges: [noteChanges, 'What to change of a note: at least one of them.'],
+  PreviewText: [previewText, 'A text to be rendered.'],
+  Preview: [preview, 'A text as a note of it would be shown.'],
   NewPassword: [NEW_PASSWORD, 'The password a feed is to have from now on.'],
   Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],

@@ -15,12 +15,12 @@ const readPage = (read_url: string) => read_url.replace('/feed.xml', '');
 t.test(
   'what is posted, changed and deleted elsewhere shows by itself, and nothing typed is lost',
   async (t) => {
-    const { json: first } = await post(`${url}/live`, 'The first');
-    await page.goto(`${url}/live`);
+    const { json: first } = await post(`${url}/quiet-wombat`, 'The first');
+    await page.goto(`${url}/quiet-wombat`);
     await reader.page.goto(readPage(first.read_url));
     await page.locator('#note-text').pressSequentially('being ty');
     await page.evaluate("document.querySelector('article').dataset.seen = 'yes'");
-    const { json: second } = await post(`${url}/live`, 'The second');
+    const { json: second } = await post(`${url}/quiet-wombat`, 'The second');
     await page.waitForSelector('article:has-text("The second")');
     await reader.page.waitForSelector('article:has-text("The second")');
     t.equal(await page.textContent('[role=status].unseen'), 'There is a new note.');
@@ -32,7 +32,7 @@ t.test(
     await ask(second.url, { method: 'DELETE' });
     await page.waitForSelector('article:has-text("Changed")', { state: 'detached' });
     await reader.page.waitForSelector('article:has-text("Changed")', { state: 'detached' });
-    t.notMatch(await reader.page.content(), '/live', 'readers do not learn the name');
+    t.notMatch(await reader.page.content(), 'quiet-wombat', 'readers do not learn the name');
   },
 );
 
