@@ -14,8 +14,9 @@ import type { ChangeSeconds } from './change-seconds.ts';
 import { feedVersion, publicFeedVersion } from './feed-version.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
-import { type PixelSize, pageHtml } from './page-html.ts';
+import { pageHtml } from './page-html.ts';
 import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
+import { PictureSizes } from './picture-sizes.ts';
 import type { Renderer } from './renderer.ts';
 import type { Dated, ViewMaker } from './view-maker.ts';
 import type { FeedTask } from './views/compose.ts';
@@ -56,9 +57,11 @@ export interface NamedList {
 export class Reader {
   readonly #parts: ReaderParts;
   readonly #bases = new KnownBases();
+  readonly #sizes: PictureSizes;
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
+    this.#sizes = new PictureSizes(parts.storage);
   }
 
   /** `GET /r/{read_id}/feed.xml` */
@@ -270,8 +273,9 @@ export class Reader {
     return { base, readId, serviceTitle, feed: feed === undefined ? UNKNOWN_FEED : viewFeed(feed) };
   }
 
-  async #ofPage(_place: ReadPlace, _feed: Feed | undefined, notes: readonly Note[]) {
-    return { site: this.#parts.site, notes, sizes: new Map<string, PixelSize>() };
+  async #ofPage(place: ReadPlace, feed: Feed | undefined, notes: readonly Note[]) {
+    const sizes = feed === undefined ? new Map() : await this.#sizes.of(place, feed, notes);
+    return { site: this.#parts.site, notes, sizes };
   }
 
   /** A view of rendered notes. `isKept` says that it may take room. */
