@@ -8,13 +8,13 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { program } from './child.ts';
+import { seedFeed } from './seeded-feed.ts';
 import { ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const FEEDS = 30;
 const NOTES_PER_FEED = 50;
-const NOTE_BYTES = 1024;
 const VIEWS = ['RSS', 'JSON Feed', 'JSON list'] as const;
 
 type View = (typeof VIEWS)[number];
@@ -55,7 +55,8 @@ async function start(name: string, main: string, index: number): Promise<Measure
     SERVICE_CACHE_BYTES: String(1024 * 1024),
   });
   const readIds: string[] = [];
-  for (let feed = 0; feed < FEEDS; feed++) readIds.push(await seed(`${server.url}/cold-${feed}`));
+  for (let feed = 0; feed < FEEDS; feed++)
+    readIds.push((await seedFeed(`${server.url}/cold-${feed}`, NOTES_PER_FEED)).readId);
   const measured = { name, server, readIds, costs: { RSS: [], 'JSON Feed': [], 'JSON list': [] } };
   await readAll(measured);
   for (const view of VIEWS) measured.costs[view].length = 0;
@@ -80,30 +81,4 @@ async function readAll({ server, readIds, costs }: Measured): Promise<void> {
     }
     costs[view].push((server.cpuMicros() - before) / 1000 / readIds.length);
   }
-}
-
-/** Posts the notes of a feed, all different, and says its read id. */
-async function seed(feed: string): Promise<string> {
-  let readUrl = '';
-  for (let n = 0; n < NOTES_PER_FEED; n++) {
-    const response = await fetch(feed, {
-      method: 'POST',
-      headers: { 'content-type': 'text/markdown' },
-      body: note(`${feed} ${n}`),
-    });
-    if (response.status !== 201) throw new Error(`a post was answered ${response.status}`);
-    readUrl = ((await response.json()) as { read_url: string }).read_url;
-  }
-  return readUrl.split('/').at(-2)!;
-}
-
-/** A note as people write them: a heading, a list, a quote, code, a link, and paragraphs up to its length. */
-function note(name: string): string {
-  const head =
-    `# Notes on **${name}**\n\nSee [the page](https://example.com/page?a=1&b=2) for *more* & others.\n\n` +
-    '- one\n- two with `code`\n- three\n\n> A quote\n\n```sh\necho "a < b"\n```\n\n';
-  return (head + 'The quick brown fox *jumps* over the lazy dog, again and again.\n\n'.repeat(20)).slice(
-    0,
-    NOTE_BYTES,
-  );
 }

@@ -56,6 +56,7 @@ export async function seed(url: string, picture: Buffer): Promise<Read[]> {
     { name: 'RSS', path: rss, headers: {} },
     { name: 'RSS 304', path: rss, headers: { 'if-none-match': headers.etag ?? '' } },
     { name: 'RSS gzip', path: rss, headers: { 'accept-encoding': 'gzip' } },
+    { name: 'read-only page', path: rss.replace('/feed.xml', ''), headers: {} },
     { name: 'picture', path: new URL(fileUrl).pathname, headers: {} },
     { name: 'JSON list of 50', path: `/api/v1/read/${list.split('/')[2]}/notes`, headers: {} },
     { name: 'list by name, of 50', path: '/api/v1/feeds/bench-list/notes', headers: {} },

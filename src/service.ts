@@ -6,6 +6,7 @@ import { Unlocks } from './access/unlocks.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
+import { refusalAnswer } from './http/answer.ts';
 import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
@@ -26,6 +27,7 @@ import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { ChangeSeconds } from './read/change-seconds.ts';
 import { FileBodies } from './read/file-bodies.ts';
+import { LegalTexts } from './read/legal-texts.ts';
 import { Reader } from './read/reader.ts';
 import { Renderer } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
@@ -38,6 +40,7 @@ import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { requestLog } from './telemetry/request-log.ts';
 import { Assets } from './web/assets.ts';
+import { errorPage } from './web/error-page.ts';
 import { type Site, siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -98,11 +101,21 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const cache = new ReadCache(config.cacheBytes);
   const assets = new Assets();
   const site = siteOf(config, assets.paths);
+  const renderer = new Renderer(parsing, config.cacheBytes / RENDERED_PART);
+  const legalTexts = new LegalTexts(
+    {
+      imprint: config.imprintFile,
+      privacy: config.privacyFile,
+      terms: config.termsFile,
+      notice: config.noticeFile,
+    },
+    renderer,
+  );
   const table = operations({
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-    reader: createReader(config, storage, cache, { ...pools, site }),
+    reader: createReader(config, storage, cache, { checks, renderer, site }),
     events: new FeedEvents(storage),
     images: new ImageOperator({ rows: pictures, place, store, examined: metrics?.images.examined }),
     takedown: new Takedown(storage, record),
@@ -110,6 +123,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     maxImageBytes: config.maxImageBytes,
     metrics,
     site,
+    legalTexts,
     assets,
     access,
     publicUrl: config.publicUrl,
@@ -124,6 +138,9 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),
+    // Programs ask below /api, whatever they say that they accept.
+    refuse: (refusal, exchange) =>
+      exchange.path.startsWith('/api/') ? refusalAnswer(refusal) : errorPage(site, refusal, exchange),
     operations: table.map((operation) => admitting(operation, access, site)),
   });
   checkHeaderValues(log);
@@ -161,10 +178,10 @@ function checkHeaderValues(log: Log): void {
 }
 
 function createReader(
-  { cacheBytes, title }: Config,
+  { title }: Config,
   storage: Storage,
   cache: ReadCache,
-  { checks, parsing, site }: { checks: WorkerPool; parsing: WorkerPool; site: Site },
+  { checks, renderer, site }: { checks: WorkerPool; renderer: Renderer; site: Site },
 ): Reader {
   const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
@@ -181,7 +198,7 @@ function createReader(
     storage,
     cache,
     changes,
-    renderer: new Renderer(parsing, cacheBytes / RENDERED_PART),
+    renderer,
     views: new ViewMaker(checks),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,

@@ -59,6 +59,9 @@ export interface AccessParts {
   readonly now?: () => number;
 }
 
+/** Previews per client per minute: one for each pause in typing. */
+const PREVIEWS_PER_MINUTE = 240;
+
 /**
  * Who may: the instance password, feed passwords, the cookies that stand for them, and how often, in the order of checks
  * of contract §5. Wrong passwords count per client, whatever they are for, and over the limit the right one waits as well;
@@ -76,6 +79,7 @@ export class Access {
   readonly #writes: RateLimit | SharedRateLimit;
   readonly #wrongPasswords: RateLimit | SharedRateLimit;
   readonly #wrongTokens: RateLimit | SharedRateLimit;
+  readonly #previews: RateLimit;
 
   constructor(parts: AccessParts) {
     const { password, metricsToken, operatorToken, rateLimit, counts, now = () => performance.now() } = parts;
@@ -90,6 +94,8 @@ export class Access {
         ? new SharedRateLimit({ perMinute: rateLimit, now, counts, kind })
         : new RateLimit({ perMinute: rateLimit, now });
     this.#writes = limit('write');
+    // Each process renders for itself, so each counts for itself.
+    this.#previews = new RateLimit({ perMinute: rateLimit && PREVIEWS_PER_MINUTE, now });
     this.#wrongPasswords = limit('wrong password');
     this.#wrongTokens = limit('wrong operator token');
   }
@@ -235,6 +241,15 @@ export class Access {
     const renewed = await storage.feed(feed.name);
     await this.feed(caller, renewed);
     return renewed;
+  }
+
+  /**
+   * Counts a text to be rendered that is not stored.
+   * @throws Refusal `rate_limited`
+   */
+  preview({ client }: Pick<Caller, 'client'>): void {
+    const seconds = this.#previews.take(client);
+    if (seconds !== undefined) throw tooMuch('rate_limited', 'Too many previews', seconds);
   }
 
   /** Turns away a client over the limit before its password costs anything. */

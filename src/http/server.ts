@@ -52,6 +52,8 @@ export interface ServerOptions {
   readonly observe?: ((outcome: Outcome) => void) | undefined;
   /** Told of every request that met an error of our own making; costs the others nothing. */
   readonly observeErrors?: ((outcome: Outcome) => void) | undefined;
+  /** The answer to a request that no operation takes; without it JSON. */
+  readonly refuse?: Operation['refuse'];
   readonly limits?: Partial<Limits> | undefined;
 }
 
@@ -69,6 +71,7 @@ export class HttpServer implements TransactionHost {
   readonly heartbeat: number;
   readonly observe: ((outcome: Outcome) => void) | undefined;
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
+  readonly refuse: Operation['refuse'];
   isStopping = false;
   readonly running = new Set<Transaction>();
   readonly #limits: Limits;
@@ -87,6 +90,7 @@ export class HttpServer implements TransactionHost {
     this.heartbeat = this.#limits.heartbeat - this.#limits.tick;
     this.observe = options.observe;
     this.observeErrors = options.observeErrors;
+    this.refuse = options.refuse;
     this.#router = new Router(options.operations);
     this.#context = {
       publicUrl: options.publicUrl,

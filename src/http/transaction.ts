@@ -45,6 +45,8 @@ export interface Outcome {
 /** What transactions need of their server. */
 export interface TransactionHost extends LiveHost {
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
+  /** The answer to a request that no operation takes; without it JSON. */
+  readonly refuse: Operation['refuse'];
   /** Those that outlive the call of the binding's request handler. */
   readonly running: Set<Transaction>;
   over(transaction: Transaction): void;
@@ -155,7 +157,8 @@ export class Transaction {
   }
 
   #refused(refusal: Refusal): Answer {
-    return this.#operation?.refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
+    const { refuse } = this.#operation ?? this.#host;
+    return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
 
   /**

@@ -23,6 +23,8 @@ export const JSON_BODIES = {
   NewPassword: z.object({
     password: z.string().describe('1 to 256 printable ASCII characters, no space at either end.'),
   }),
+  /** The body of `POST /api/v1/feeds/{feed}/preview`. */
+  PreviewText: z.object({ text: z.string().describe('Markdown of at most 100 KB.') }),
   /** The body of `POST /api/operator/images/move`. */
   MoveImages: z.object({
     from: z.string().describe('Where the bytes are now: `db`, `fs` or `s3`.'),

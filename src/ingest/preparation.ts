@@ -6,7 +6,7 @@ import { noteFile } from '../feeds/names.ts';
 import type { PictureType } from '../feeds/note-types.ts';
 import { Gate } from '../gate.ts';
 import { Refusal } from '../refusals.ts';
-import type { NewNote } from '../storage/storage.ts';
+import type { NewNote, NoteMeta } from '../storage/storage.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import type { PictureTexts, TextSender } from './picture-texts.ts';
 import { attachmentRefusal, blaming, type Draft, type Submission } from './submission.ts';
@@ -63,14 +63,14 @@ export class Preparation {
   async prepare(submission: Submission, caller: PreparingCaller): Promise<Prepared> {
     const { text: draft, pictures: drafts, isForm } = submission;
     if (draft !== undefined && drafts.length === 0) checkText(draft.bytes);
-    const hashes = drafts.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
+    const inspected = drafts.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
     const { sender } = caller;
     const pictures = drafts.map(({ type, meta, bytes }, i) => ({
       type,
-      meta: { ...meta, sender },
+      meta: { ...meta, sender, pixels: pixelsOf(inspected[i]!, bytes) },
       bytes,
       id: this.#nextId(),
-      sha256: hashes[i],
+      sha256: inspected[i]!.sha256,
     }));
     if (draft === undefined) return { text: undefined, pictures, notes: pictures, isForm };
     // Its hash is left to the first reader of the file: most texts are only read in feeds and lists.
@@ -89,14 +89,13 @@ export class Preparation {
     }
   }
 
-  #check({ pictures, isForm }: Submission): Promise<string[]> {
+  #check({ pictures, isForm }: Submission): Promise<Inspection[]> {
     return Promise.all(pictures.map((picture) => this.#checkPicture(picture, isForm)));
   }
 
-  /** Returns the picture's hash. */
-  async #checkPicture({ type, meta, bytes }: Draft<PictureType>, isForm: boolean): Promise<string> {
-    const { signed, sha256 } = await inspectPicture(this.#parts.checks, type, bytes);
-    if (signed) return sha256;
+  async #checkPicture({ type, meta, bytes }: Draft<PictureType>, isForm: boolean): Promise<Inspection> {
+    const inspection = await inspectPicture(this.#parts.checks, type, bytes);
+    if (inspection.signed) return inspection;
     const reason = 'the bytes are not a picture of the type that its Content-Type says';
     if (isForm) throw attachmentRefusal(meta.name ?? '', reason, 'unsupported_type');
     throw new Refusal('unsupported_type', 'The bytes are not a picture of the type that Content-Type says.');
@@ -118,6 +117,11 @@ export class Preparation {
   #nextId() {
     return this.#parts.ids.next();
   }
+}
+
+/** The size of a picture, with the bytes that it is true of. */
+function pixelsOf({ pixels }: Inspection, bytes: Uint8Array): NoteMeta['pixels'] {
+  return pixels && { ...pixels, bytes: bytes.length };
 }
 
 function checkText(text: Uint8Array): void {

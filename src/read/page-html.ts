@@ -1,8 +1,4 @@
-/** Width and height of a picture as it is shown, in pixels. */
-export interface PixelSize {
-  readonly width: number;
-  readonly height: number;
-}
+import type { PixelSize } from '../feeds/pixel-size.ts';
 
 /** What pages change of a note's HTML. Tags alone have `<` in it, and attributes come in a fixed order. */
 const CHANGED = /<(?:img(?: src="([^"]*)")?|a href="|pre>|(\/?)table>|(\/?)h([1-6])>|li>(?=(?:<p>)?[☐☑]))/g;

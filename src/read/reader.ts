@@ -1,6 +1,7 @@
 import { encodeCursor } from '../feeds/cursor.ts';
 import { type FeedName, isNoteId, isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { mediaType } from '../feeds/note-types.ts';
+import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Representation } from '../http/representation.ts';
@@ -13,8 +14,9 @@ import type { ChangeSeconds } from './change-seconds.ts';
 import { feedVersion, publicFeedVersion } from './feed-version.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
-import type { PixelSize } from './page-html.ts';
+import { pageHtml } from './page-html.ts';
 import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
+import { PictureSizes } from './picture-sizes.ts';
 import type { Renderer } from './renderer.ts';
 import type { Dated, ViewMaker } from './view-maker.ts';
 import type { FeedTask } from './views/compose.ts';
@@ -24,6 +26,10 @@ import type { FeedPageDocument, NotePageDocument } from './views/pages.ts';
 
 /** The most notes in RSS and JSON Feed. */
 const FEED_LENGTH = 50;
+/** Stands in the addresses of pictures of a feed that has no read id yet. */
+const NEW_READ_ID = 'new' as ReadId;
+/** Level of the heading above a preview. */
+const PREVIEW_LEVEL = 2;
 /** Stands where a feed that does not exist has no read id; no note is shown with it. */
 const NO_READ_ID = '' as ReadId;
 /** How long one answer waits for its texts to be rendered, in ms; what is not ready then goes out as plain text. */
@@ -51,9 +57,11 @@ export interface NamedList {
 export class Reader {
   readonly #parts: ReaderParts;
   readonly #bases = new KnownBases();
+  readonly #sizes: PictureSizes;
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
+    this.#sizes = new PictureSizes(parts.storage);
   }
 
   /** `GET /r/{read_id}/feed.xml` */
@@ -215,6 +223,12 @@ export class Reader {
     });
   }
 
+  /** The HTML of a page for a text that is no note yet, of a feed that need not exist. */
+  async preview(content: Uint8Array, base: string, feed: Feed | undefined): Promise<string> {
+    const { html } = await this.#parts.renderer.text(content, filesUrl(base, feed?.readId ?? NEW_READ_ID));
+    return pageHtml(html, PREVIEW_LEVEL, new Map());
+  }
+
   #syndicated(exchange: Exchange, view: 'rss' | 'json-feed'): Answer | Promise<Answer> {
     const { base, readId } = this.#placeOf(exchange);
     const tag = tagQuery(exchange);
@@ -259,8 +273,9 @@ export class Reader {
     return { base, readId, serviceTitle, feed: feed === undefined ? UNKNOWN_FEED : viewFeed(feed) };
   }
 
-  async #ofPage(_place: ReadPlace, _feed: Feed | undefined, notes: readonly Note[]) {
-    return { site: this.#parts.site, notes, sizes: new Map<string, PixelSize>() };
+  async #ofPage(place: ReadPlace, feed: Feed | undefined, notes: readonly Note[]) {
+    const sizes = feed === undefined ? new Map() : await this.#sizes.of(place, feed, notes);
+    return { site: this.#parts.site, notes, sizes };
   }
 
   /** A view of rendered notes. `isKept` says that it may take room. */

@@ -67,7 +67,7 @@ export class Renderer {
    */
   async render(task: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
     const notes = [...task.document.notes];
-    const hashes = notes.map(({ content }) => (content ? hash('sha256', content, 'base64url') : ''));
+    const hashes = notes.map(({ content }) => (content ? keyOfText(content) : ''));
     const making: Making = { task, notes, hashes, composed: undefined };
     const missing = this.#missing(making);
     const left = until - performance.now();
@@ -90,6 +90,23 @@ export class Renderer {
       note.content && !note.rendered ? { ...note, rendered: unrendered(note.content) } : note,
     );
     return { task: withNotes(task, shown), composed: making.composed, isComplete };
+  }
+
+  /**
+   * A text by itself; nothing of it is kept. It is in a `<pre>` when rendering it takes too much.
+   * @param base what relative references are relative to, with a slash at its end
+   * @throws Refusal `busy`
+   */
+  async text(content: Uint8Array, base: string): Promise<Rendered> {
+    const key = keyOfText(content);
+    if (this.#slow.has(key)) return unrendered(content);
+    try {
+      return (await this.#pool.run('render-text', { content, base }, { limit: LIMIT })) as Rendered;
+    } catch (cause) {
+      if (!(cause instanceof TaskTimeout || ranOutOfMemory(cause))) throw cause;
+      this.#slow.set(key, true);
+      return unrendered(content);
+    }
   }
 
   /** Looks up what is known, and says which notes are not. */
@@ -147,6 +164,10 @@ export class Renderer {
       return true;
     }
   }
+}
+
+function keyOfText(content: Uint8Array): string {
+  return hash('sha256', content, 'base64url');
 }
 
 /** Relative references make the HTML of a text another one at each address. */

@@ -9,6 +9,8 @@ import type { ViewNote } from './views/document.ts';
 
 /** Up to this much text a view is made on the event loop: that takes less than the trip to a worker. */
 const INLINE_MAX_BYTES = 64 * 1024;
+/** The same for a page, which takes its notes as they are rendered: a millisecond. */
+const INLINE_MAX_PAGE = 128 * 1024;
 
 const PUBLIC = 'public, max-age=60';
 const PRIVATE = 'private, no-store';
@@ -73,7 +75,7 @@ export class ViewMaker {
   }
 
   async #compose(task: ComposeTask): Promise<Composed> {
-    if (textSize(task.document.notes) <= INLINE_MAX_BYTES) return compose(task);
+    if (isShort(task)) return compose(task);
     return (await this.#pool.run('compose', sendable(task))) as Composed;
   }
 
@@ -82,8 +84,11 @@ export class ViewMaker {
   }
 }
 
-function textSize(notes: readonly ViewNote[]): number {
+/** Whether the event loop makes a view with less work than it takes to send its notes to a worker. */
+function isShort({ view, document: { notes } }: ComposeTask): boolean {
+  const isPage = FIELDS[view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
   let size = 0;
-  for (const { content, rendered } of notes) size += (content?.length ?? 0) + (rendered?.html.length ?? 0);
-  return size;
+  for (const { content, rendered } of notes as readonly ViewNote[])
+    size += (rendered?.html.length ?? 0) + (isPage ? 0 : (content?.length ?? 0));
+  return size <= (isPage ? INLINE_MAX_PAGE : INLINE_MAX_BYTES);
 }

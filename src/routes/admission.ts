@@ -60,6 +60,14 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         const named = await access.reader(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
+    case 'previewer':
+      return async (exchange) => {
+        const admitted = admittedBy(exchange, access, apiCaller);
+        refuseForeignPages(exchange);
+        const named = await access.reader(admitted.caller, exchange.parameters[0]!);
+        access.preview(admitted.caller);
+        return operation.handle(exchange, { ...named, ...admitted });
+      };
     case 'poster':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);

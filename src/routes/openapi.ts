@@ -59,6 +59,7 @@ const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly o
   operator: [{ operatorToken: [] }],
   reader: BY_NAME,
   writer: BY_NAME,
+  previewer: BY_NAME,
   poster: BY_NAME,
 };
 

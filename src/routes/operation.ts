@@ -37,6 +37,7 @@ export interface FeedForm extends AdmittedForm {
  * - `feed-form`: of these, whoever may change the feed, as `writer`; what is refused from then on, `explain` shows
  * - `reader`: whoever may read a feed by its name; it need not exist
  * - `writer`: whoever may change a feed by its name; it exists, and the request counts as a write
+ * - `previewer`: as `reader`, for what is not stored but costs something; it counts toward a limit of its own
  * - `poster`: whoever may post to a name; the request counts as a write
  * - `metrics`: whoever has the token for the metrics
  * - `operator`: whoever has the token of the operator
@@ -45,7 +46,7 @@ export type Admission =
   | { readonly access: 'public' | 'page' | 'metrics'; handle(exchange: Exchange): Answering }
   | { readonly access: 'operator'; handle(exchange: Exchange, caller: Caller): Answering }
   | {
-      readonly access: 'reader' | 'poster' | 'feed-page';
+      readonly access: 'reader' | 'previewer' | 'poster' | 'feed-page';
       handle(exchange: Exchange, named: NamedFeed & Admitted): Answering;
     }
   | {

@@ -5,6 +5,7 @@ import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
+import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import type { Assets } from '../web/assets.ts';
@@ -19,9 +20,11 @@ import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
 import { operatorOperations } from './operator-operations.ts';
 import { pageOperations } from './page-operations.ts';
+import { previewOperation } from './preview-operation.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
+import { siteOperations } from './site-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
@@ -35,6 +38,7 @@ export interface OperationParts {
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
   readonly site: Site;
+  readonly legalTexts: LegalTexts;
   readonly assets: Assets;
   readonly access: Access;
   readonly images: ImageOperator;
@@ -54,11 +58,13 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...pageOperations(parts),
     ...accessOperations(parts),
     ...settingsOperations(parts),
+    ...siteOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
     ...operatorOperations(parts),
+    previewOperation(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

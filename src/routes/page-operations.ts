@@ -2,7 +2,7 @@ import { isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { pageAnswer } from '../web/page.ts';
-import { startPage } from '../web/start-page.ts';
+import { type StartPage, startPage } from '../web/start-page.ts';
 import { suggestedName } from '../web/suggested-name.ts';
 import { loginPath } from './next-path.ts';
 import type { DescribedOperation } from './operation.ts';
@@ -10,16 +10,18 @@ import type { OperationParts } from './operations.ts';
 import { seeOther } from './see-other.ts';
 
 /** Pages that show no notes, and what pages load. */
-export function pageOperations({ site, assets, access }: OperationParts): DescribedOperation[] {
+export function pageOperations({ site, assets, access, legalTexts }: OperationParts): DescribedOperation[] {
+  const start = async (shown: Omit<StartPage, 'notice'>) =>
+    startPage(site, { ...shown, notice: await legalTexts.html('notice', 1, shown.base) });
   return [
     {
       id: 'startPage',
       method: 'GET',
       path: '/',
       access: 'page',
-      handle(exchange) {
+      async handle(exchange) {
         const isDeleted = exchange.query('deleted') === '1';
-        return pageAnswer(startPage(site, { base: exchange.base, name: suggestedName(), isDeleted }));
+        return pageAnswer(await start({ base: exchange.base, name: suggestedName(), isDeleted }));
       },
     },
     {
@@ -34,7 +36,7 @@ export function pageOperations({ site, assets, access }: OperationParts): Descri
         const refusal = nameRefusal(name);
         if (refusal === undefined) return seeOther(exchange, `/${name}`);
         const problem = refusal.message;
-        return errorPage(site, refusal, exchange, startPage(site, { base, name, problem }));
+        return errorPage(site, refusal, exchange, await start({ base, name, problem }));
       },
     },
     {

@@ -163,6 +163,12 @@ const movedImages = z.object({
   next: z.string().nullable().describe('The `after` to go on with; null when nothing is left.'),
 });
 
+const preview = z.object({
+  html: text(
+    'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
+  ),
+});
+
 const error = z.object({
   error: text('One sentence for people. It may change.'),
   code: z.enum(Object.keys(REFUSAL_STATUS) as RefusalCode[]).describe('For programs. It does not change.'),
@@ -190,6 +196,8 @@ const SCHEMAS = {
   Unreferenced: [unreferenced, 'How an image store and the notes differ.'],
   Takedown: [JSON_BODIES.Takedown, 'What is to be removed.'],
   TakenDown: [z.object({ removed: count('How many notes.') }), 'What was removed.'],
+  PreviewText: [JSON_BODIES.PreviewText, 'A text to be rendered.'],
+  Preview: [preview, 'A text as a note of it would be shown.'],
   Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
   Error: [error, 'Why a request was refused.'],

@@ -32,7 +32,7 @@ export const NO_SETTINGS: StoredSettings = { title: '', description: '', image: 
 export function parseMeta(json: string): StoredMeta {
   const fields = parseObject(json);
   if (!fields) return NO_META;
-  const { title, alt, name, sender, tags, created, ...others } = fields;
+  const { title, alt, name, sender, pixels, tags, created, ...others } = fields;
   const date = typeof created === 'string' ? Date.parse(created) : Number.NaN;
   return {
     meta: {
@@ -40,6 +40,7 @@ export function parseMeta(json: string): StoredMeta {
       ...textMember('alt', alt),
       ...textMember('name', name),
       ...textMember('sender', sender),
+      ...pixelsMember(pixels),
       tags: tagsOf(tags),
     },
     ...(!Number.isNaN(date) && { created: date }),
@@ -137,6 +138,16 @@ function parseObject(json: string): Record<string, unknown> | undefined {
 function textMember<K extends string>(key: K, value: unknown): { [P in K]?: string } {
   const text = shownText(value);
   return text === undefined ? {} : ({ [key]: text } as { [P in K]?: string });
+}
+
+function pixelsMember(value: unknown): Pick<NoteMeta, 'pixels'> {
+  const { width, height, bytes } = (value ?? {}) as Record<string, unknown>;
+  if (!isCount(width) || !isCount(height) || !isCount(bytes)) return {};
+  return { pixels: { width, height, bytes } };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function shownText(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { ImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
+import type { PixelSize } from '../feeds/pixel-size.ts';
 
 /** A feed as storage knows it. Values are immutable: a change makes a new one. */
 export interface Feed {
@@ -42,6 +43,8 @@ export interface NoteMeta {
   readonly alt?: string | undefined;
   readonly name?: string | undefined;
   readonly sender?: string | undefined;
+  /** Size of a picture that has so many bytes: where it has another number by now, it has been replaced. */
+  readonly pixels?: (PixelSize & { readonly bytes: number }) | undefined;
   readonly tags: readonly string[];
 }
 

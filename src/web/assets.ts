@@ -12,12 +12,17 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
+  ico: 'image/x-icon',
 } as const;
 
 /** What pages load beside scripts, by the names that templates use. */
 const FILES = {
   style: 'style.css',
   icon: 'icon.svg',
+  icon192: 'icon-192.png',
+  icon512: 'icon-512.png',
+  favicon: 'favicon.ico',
 } as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
 
 /** The scripts that pages start, each a module of `browser/`. */

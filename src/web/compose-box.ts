@@ -40,7 +40,7 @@ ${script(site, 'compose')}`;
 /** Where the rendered text is shown while it is written; `browser/preview.ts` brings it to life. */
 export const PREVIEW = html`<details class="preview" open hidden>
 <summary>Preview</summary>
-<div class="body"></div>
+<div class="body text" dir="auto"></div>
 </details>`;
 
 const PROTECTION = html`<div data-empty-feed>

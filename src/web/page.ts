@@ -19,7 +19,8 @@ export const PAGE_FIELDS = {
 
 const PRIVATE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
 
-const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
+/** What the legal pages are called. */
+export const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
   imprint: 'Imprint',
   privacy: 'Privacy',
   terms: 'Terms',
@@ -56,6 +57,8 @@ ${!isListed && html`<meta name="robots" content="noindex">`}
 <title>${shown}</title>
 <link rel="stylesheet" href="${assets.style}">
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
+<link rel="apple-touch-icon" href="${assets.icon192}">
+<link rel="manifest" href="${site.root}/manifest.webmanifest">
 ${head}
 </head>
 <body>

@@ -1,10 +1,16 @@
 import { type Html, html } from './html.ts';
 
+/** Times whose texts are remembered: to format one takes longer than all else of its note. */
+const REMEMBERED = 5_000;
+
+/** A way to write times. */
+type Format = (time: number) => string;
+
 interface Formats {
-  readonly day: Intl.DateTimeFormat;
-  readonly dayName: Intl.DateTimeFormat;
-  readonly time: Intl.DateTimeFormat;
-  readonly full: Intl.DateTimeFormat;
+  readonly day: Format;
+  readonly dayName: Format;
+  readonly time: Format;
+  readonly full: Format;
 }
 
 /** To make one takes longer than a page. */
@@ -12,13 +18,13 @@ let known: { readonly timeZone: string; readonly formats: Formats } | undefined;
 
 /** The day of a time in ms, as `2026-01-31`, in a zone. */
 export function dayOf(time: number, timeZone: string): string {
-  return formatsOf(timeZone).day.format(time);
+  return formatsOf(timeZone).day(time);
 }
 
 /** The day of a time, for people. */
 export function dayElement(time: number, timeZone: string): Html {
   const { day, dayName } = formatsOf(timeZone);
-  return html`<time datetime="${day.format(time)}">${dayName.format(time)}</time>`;
+  return html`<time datetime="${day(time)}">${dayName(time)}</time>`;
 }
 
 /** The time of day, for people. */
@@ -31,14 +37,14 @@ export function fullTimeElement(time: number, timeZone: string): Html {
   return element(time, formatsOf(timeZone).full);
 }
 
-function element(time: number, format: Intl.DateTimeFormat): Html {
-  return html`<time datetime="${new Date(time).toISOString()}">${format.format(time)}</time>`;
+function element(time: number, format: Format): Html {
+  return html`<time datetime="${new Date(time).toISOString()}">${format(time)}</time>`;
 }
 
 function formatsOf(timeZone: string): Formats {
   if (known?.timeZone !== timeZone) {
     const of = (locale: string, options: Intl.DateTimeFormatOptions) =>
-      new Intl.DateTimeFormat(locale, { timeZone, ...options });
+      remembering(new Intl.DateTimeFormat(locale, { timeZone, ...options }));
     const formats = {
       day: of('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' }),
       dayName: of('en-GB', { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }),
@@ -48,4 +54,17 @@ function formatsOf(timeZone: string): Formats {
     known = { timeZone, formats };
   }
   return known.formats;
+}
+
+function remembering(format: Intl.DateTimeFormat): Format {
+  const texts = new Map<number, string>();
+  return (time) => {
+    let text = texts.get(time);
+    if (text === undefined) {
+      text = format.format(time);
+      if (texts.size >= REMEMBERED) texts.clear();
+      texts.set(time, text);
+    }
+    return text;
+  };
 }

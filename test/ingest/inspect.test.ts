@@ -16,8 +16,8 @@ for (const size of [6, INLINE_MAX_BYTES, INLINE_MAX_BYTES + 1, 5 * 1024 * 1024])
     t.teardown(() => pool.drain());
     const bytes = gif(size);
     const sha256 = createHash('sha256').update(bytes).digest('base64url');
-    t.same(await inspectPicture(pool, 'gif', bytes), { signed: true, sha256 });
-    t.same(await inspectPicture(pool, 'png', bytes), { signed: false, sha256 });
+    t.match(await inspectPicture(pool, 'gif', bytes), { signed: true, sha256 });
+    t.match(await inspectPicture(pool, 'png', bytes), { signed: false, sha256, pixels: undefined });
   });
 }
 

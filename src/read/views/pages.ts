@@ -1,4 +1,5 @@
 import { type FeedName, noteFile } from '../../feeds/names.ts';
+import type { PixelSize } from '../../feeds/pixel-size.ts';
 import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
 import type { Neighbours } from '../../storage/storage.ts';
 import { namedFeedPage, readFeedPage, type ShownNotes } from '../../web/feed-page.ts';
@@ -6,7 +7,7 @@ import type { ArticleNote } from '../../web/note-article.ts';
 import { namedNotePage, readNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
 import { unescapeHtml } from '../html.ts';
-import { type PixelSize, pageHtml } from '../page-html.ts';
+import { pageHtml } from '../page-html.ts';
 import { exactText } from '../text.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';

@@ -53,7 +53,9 @@ class LiveNotes {
   }
 
   async #refresh(): Promise<void> {
-    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } }).catch(() => undefined);
+    // A browser may keep a public page for a minute: it has to ask whether that is still the one of now.
+    const options: RequestInit = { cache: 'no-cache', headers: { Accept: 'text/html' } };
+    const answer = await fetch(location.href, options).catch(() => undefined);
     if (!answer?.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.querySelector<HTMLElement>('#notes');

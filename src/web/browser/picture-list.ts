@@ -185,7 +185,10 @@ export class PictureList {
 
   #insert({ name, alt }: Attachment): void {
     const { selectionStart, selectionEnd } = this.#text;
-    this.#text.setRangeText(pictureReference(name, alt.value), selectionStart, selectionEnd, 'end');
+    const before = this.#text.value.slice(0, selectionStart);
+    const space = before === '' || before.endsWith('\n') ? '' : '\n\n';
+    const reference = space + pictureReference(name, alt.value);
+    this.#text.setRangeText(reference, selectionStart, selectionEnd, 'end');
     this.#text.focus();
     this.#text.dispatchEvent(new Event('input', { bubbles: true }));
   }

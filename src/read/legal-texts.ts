@@ -1,0 +1,67 @@
+import { readFile, stat } from 'node:fs/promises';
+import { Refusal } from '../refusals.ts';
+import { type Html, rendered } from '../web/html.ts';
+import type { LegalPage } from '../web/site.ts';
+import { pageHtml } from './page-html.ts';
+import type { Renderer } from './renderer.ts';
+
+/** Largest file of a text, in bytes. */
+const MAX_BYTES = 256 * 1024;
+
+/** What the operator has to say: the legal pages, and the notice on the start page. */
+export type OperatorText = LegalPage | 'notice';
+
+interface Kept {
+  readonly version: string;
+  readonly html: Promise<string>;
+}
+
+/** The texts of the operator, rendered; each is read anew when its file has changed. */
+export class LegalTexts {
+  readonly #files: Readonly<Partial<Record<OperatorText, string | undefined>>>;
+  readonly #renderer: Pick<Renderer, 'text'>;
+  readonly #kept = new Map<OperatorText, Kept>();
+
+  /** @param files where they are; what has none is not shown */
+  constructor(
+    files: Readonly<Partial<Record<OperatorText, string | undefined>>>,
+    renderer: Pick<Renderer, 'text'>,
+  ) {
+    this.#files = files;
+    this.#renderer = renderer;
+  }
+
+  /**
+   * The text, with its headings below those of `level`; undefined where the instance has none.
+   * @param base address of the instance, without a slash at its end
+   * @throws Refusal `store_unavailable` when its file cannot be read or is too large
+   */
+  async html(name: OperatorText, level: number, base: string): Promise<Html | undefined> {
+    const file = this.#files[name];
+    if (file === undefined) return undefined;
+    try {
+      const html = await this.#current(name, file, `${base}/`);
+      return rendered({ html: pageHtml(html, level, new Map()) });
+    } catch (cause) {
+      if (cause instanceof Refusal) throw cause;
+      throw new Refusal('store_unavailable', 'This text cannot be shown now.', { cause });
+    }
+  }
+
+  async #current(name: OperatorText, file: string, base: string): Promise<string> {
+    const { size, mtimeMs, ino } = await stat(file);
+    if (size > MAX_BYTES) throw new Error(`the file of ${name} is larger than ${MAX_BYTES} bytes`);
+    const version = [size, mtimeMs, ino, base].join(' ');
+    const kept = this.#kept.get(name);
+    if (kept?.version === version) return kept.html;
+    const html = this.#read(file, base);
+    this.#kept.set(name, { version, html });
+    html.catch(() => this.#kept.delete(name));
+    return html;
+  }
+
+  async #read(file: string, base: string): Promise<string> {
+    const content = await readFile(file);
+    return (await this.#renderer.text(content, base)).html;
+  }
+}

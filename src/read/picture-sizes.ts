@@ -1,0 +1,95 @@
+import { LRUCache } from 'lru-cache';
+import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
+import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/pixel-size.ts';
+import { fileUrl } from '../feeds/urls.ts';
+import type { Feed, Note, Storage } from '../storage/storage.ts';
+import { escapeHtml } from './html.ts';
+import type { ReadPlace } from './views/document.ts';
+
+/** Pictures of one page whose sizes are looked for at most; what is beyond has its place when it is loaded. */
+const MOST_PICTURES = 100;
+/** Sizes remembered of pictures whose metadata says none. */
+const REMEMBERED = 10_000;
+
+/** What may be the name of a picture of the feed. */
+const PICTURE_NAME = /[^\s()[\]<>"'/\\?#%.]{1,200}\.(?:png|jpg|gif|webp)\b/g;
+
+/**
+ * Finds the sizes of the pictures that notes show, so that pages keep their places. They are in the metadata; of
+ * pictures that were stored without, or replaced since, the bytes are looked at once.
+ */
+export class PictureSizes {
+  readonly #storage: Pick<Storage, 'note' | 'open'>;
+  readonly #measured = new LRUCache<string, { readonly size: PixelSize | undefined }>({ max: REMEMBERED });
+
+  constructor(storage: Pick<Storage, 'note' | 'open'>) {
+    this.#storage = storage;
+  }
+
+  /** The sizes by the addresses of the pictures as they stand in HTML. */
+  async of({ base, readId }: ReadPlace, feed: Feed, notes: readonly Note[]): Promise<Map<string, PixelSize>> {
+    const shown = new Map(notes.map((note) => [noteFile(note.id, note.type), note]));
+    const files = [...picturesOf(notes)].slice(0, MOST_PICTURES);
+    const sizes = await Promise.all(files.map((file) => this.#size(feed, file, shown.get(file))));
+    return new Map(
+      files.flatMap((file, n) => {
+        const size = sizes[n];
+        return size ? [[escapeHtml(fileUrl(base, readId, file)), size]] : [];
+      }),
+    );
+  }
+
+  async #size(feed: Feed, file: NoteFile, known: Note | undefined): Promise<PixelSize | undefined> {
+    const { id, type } = parseNoteFile(file)!;
+    const note = known ?? (await this.#storage.note(feed.name, id));
+    if (note === undefined || note.type !== type || type === 'md') return undefined;
+    const { pixels } = note.meta;
+    if (pixels?.bytes === note.size) return pixels;
+    const key = `${feed.key} ${file} ${note.size}`;
+    let measured = this.#measured.get(key);
+    if (measured === undefined) {
+      const head = await this.#head(feed, file);
+      if (head === undefined) return undefined;
+      measured = { size: pixelSize(type, head) };
+      this.#measured.set(key, measured);
+    }
+    return measured.size;
+  }
+
+  /** Undefined for a picture that cannot be read now: the page can be shown without its size. */
+  async #head(feed: Feed, file: NoteFile): Promise<Uint8Array | undefined> {
+    try {
+      const stored = await this.#storage.open(feed.name, file);
+      if (stored === undefined) return undefined;
+      try {
+        const pieces: Uint8Array[] = [];
+        for await (const piece of stored.read(0, Math.min(stored.size, HEAD_BYTES)))
+          pieces.push(piece.slice());
+        return Buffer.concat(pieces);
+      } finally {
+        await stored.close();
+      }
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The pictures that notes are, and those whose names stand in texts. */
+function picturesOf(notes: readonly Note[]): Set<NoteFile> {
+  const files = new Set<NoteFile>();
+  for (const { id, type, content } of notes) {
+    if (content === undefined) files.add(noteFile(id, type));
+    else
+      for (const [name] of latin1(content).matchAll(PICTURE_NAME)) {
+        const found = parseNoteFile(name);
+        if (found) files.add(found.file);
+      }
+  }
+  return files;
+}
+
+/** Names that the service gives are ASCII, which is the same in both and quicker to read so. */
+function latin1(content: Uint8Array): string {
+  return Buffer.from(content.buffer, content.byteOffset, content.length).toString('latin1');
+}

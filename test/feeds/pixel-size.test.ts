@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { PICTURE_TYPES } from '../../src/feeds/note-types.ts';
+import { HEAD_BYTES, pixelSize } from '../../src/feeds/pixel-size.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
+
+/** A JPEG with a frame of 300 by 200 pixels, behind an Exif header that says how it is turned. */
+function jpeg(orientation: number): Buffer {
+  const exif = Buffer.from(
+    `4578696600004d4d002a0000000800010112000300000001000${orientation}000000000000`,
+    'hex',
+  );
+  const length = Buffer.from([0, exif.length + 2]);
+  const start = Buffer.from('ffd8ffe000104a46494600010100000100010000', 'hex');
+  const frame = Buffer.from('ffc0001108' + '00c8' + '012c' + '03012200021101031101', 'hex');
+  return Buffer.concat([start, Buffer.from('ffe1', 'hex'), length, exif, frame, Buffer.alloc(64)]);
+}
+
+const GIF = Buffer.from('GIF89a\x07\x00\x05\x00', 'latin1');
+const WEBP = Buffer.from('524946461a000000574542505650384c0d0000002f0640010000000000', 'hex');
+
+t.test('sizes of all types', async (t) => {
+  t.same(pixelSize('png', PIXEL), { width: 1, height: 1 });
+  t.same(pixelSize('gif', GIF), { width: 7, height: 5 });
+  t.same(pixelSize('webp', WEBP), { width: 7, height: 6 });
+  t.same(pixelSize('jpg', jpeg(1)), { width: 300, height: 200 });
+});
+
+t.test('a picture that its Exif turns by a quarter has the size that it is shown with', async (t) => {
+  t.same(pixelSize('jpg', jpeg(6)), { width: 200, height: 300 });
+  t.same(pixelSize('jpg', jpeg(3)), { width: 300, height: 200 });
+});
+
+t.test('bytes in shared memory', async (t) => {
+  const shared = new Uint8Array(new SharedArrayBuffer(PIXEL.length));
+  shared.set(PIXEL);
+  t.same(pixelSize('png', shared), { width: 1, height: 1 });
+});
+
+t.test('sizes that no picture has are none', async (t) => {
+  const png = Buffer.from(PIXEL);
+  png.writeUInt32BE(0, 16);
+  t.equal(pixelSize('png', png), undefined);
+  png.writeUInt32BE(0x7fffffff, 16);
+  t.equal(pixelSize('png', png), undefined);
+});
+
+t.test('no bytes make it throw, or give a size that is none', async (t) => {
+  fc.assert(
+    fc.property(fc.constantFrom(...PICTURE_TYPES), fc.uint8Array({ maxLength: 300 }), (type, tail) => {
+      const size = pixelSize(type, Buffer.concat([picture(type, 16), tail]));
+      return size === undefined || (size.width > 0 && size.height > 0);
+    }),
+  );
+  for (const type of PICTURE_TYPES)
+    for (const fill of [0, 0xff])
+      t.doesNotThrow(() =>
+        pixelSize(type, Buffer.concat([picture(type, 16), Buffer.alloc(2 * HEAD_BYTES, fill)])),
+      );
+});

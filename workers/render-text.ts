@@ -1,0 +1,15 @@
+import { renderNote } from '../src/read/note-html.ts';
+import type { Rendered } from '../src/read/unrendered.ts';
+
+/** A text that is in no feed, or not yet. */
+export interface LooseText {
+  /** Markdown in UTF-8. */
+  readonly content: Uint8Array;
+  /** What relative references are relative to, with a slash at its end. */
+  readonly base: string;
+}
+
+/** Renders a text by itself. Run it with a time limit. */
+export default function renderText({ content, base }: LooseText): Rendered {
+  return renderNote(content, base);
+}
