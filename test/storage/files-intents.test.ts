@@ -18,12 +18,16 @@ const outside = ['.lock', 'outside.md'];
 /** A data folder with a feed of a text, a picture with metadata, an intent, and whatever else is given. */
 async function crashed(t: Test, intent: string, others: readonly string[] = []): Promise<string> {
   const dir = await dataFolder(t);
-  await mkdir(join(dir, name));
   await writeFile(join(dir, 'outside.md'), 'not of this feed');
-  await writeFile(join(dir, name, INTENT), intent);
-  for (const file of ['.readid', '.password', text, picture, `.${picture}.json`, ...others])
-    await writeFile(join(dir, name, file), 'some-text');
+  await addFeed(join(dir, name), intent, others);
   return dir;
+}
+
+async function addFeed(folder: string, intent: string, others: readonly string[]): Promise<void> {
+  await mkdir(folder);
+  await writeFile(join(folder, INTENT), intent);
+  for (const file of ['.readid', '.password', text, picture, `.${picture}.json`, ...others])
+    await writeFile(join(folder, file), 'some-text');
 }
 
 async function namesAfterStart(t: Test, dir: string): Promise<{ names: string[]; lines: string[] }> {
@@ -54,11 +58,12 @@ t.test('a start that was cut short is done again by the next one', async (t) => 
 });
 
 t.test('an intent that the service did not write removes nothing, and names no feed', async (t) => {
+  const first = `${name}-0`;
   const wrong: unknown[] = [
     { added: ['.readid'], last: TEMP },
     { added: ['.password'], last: TEMP },
     { added: [picture, '../outside.md'], last: TEMP },
-    { added: [`../${name}/${picture}`], last: TEMP },
+    { added: [`../${first}/${picture}`], last: TEMP },
     { added: [`.${picture}.json`, '..md.json'], last: TEMP },
     { added: ['.feed.json'], last: TEMP },
     { added: ['', picture], last: TEMP },
@@ -67,24 +72,27 @@ t.test('an intent that the service did not write removes nothing, and names no f
     { added: [`${picture}\0`], last: TEMP },
     { added: picture, last: TEMP },
     { added, last: picture },
-    { added, last: `../${name}/${TEMP}` },
+    { added, last: `../${first}/${TEMP}` },
     { added },
     { last: TEMP },
     [],
     null,
     7,
   ];
-  for (const json of [
-    ...wrong.map((one) => JSON.stringify(one)),
-    '',
-    '{"added": [',
-    `{}${' '.repeat(300_000)}`,
-  ]) {
-    const { names, lines } = await namesAfterStart(t, await crashed(t, json, [TEMP]));
-    t.same(names, [INTENT, ...added, ...kept].sort(), json.slice(0, 80));
-    t.equal(lines.length, 1);
-    t.match(lines[0], /unfinished/);
-    t.notMatch(lines[0], name);
+  const intents = [...wrong.map((one) => JSON.stringify(one)), '', '{"added": [', `{}${' '.repeat(300_000)}`];
+  const dir = await dataFolder(t);
+  await writeFile(join(dir, 'outside.md'), 'not of this feed');
+  const feeds = intents.map((_, i) => join(dir, `${name}-${i}`));
+  for (const [i, folder] of feeds.entries()) await addFeed(folder, intents[i]!, [TEMP]);
+  const log = keptLog();
+  await opened(t, dir, { log });
+  t.equal((await readdir(dir)).length, outside.length + feeds.length);
+  for (const [i, folder] of feeds.entries())
+    t.same((await readdir(folder)).sort(), [INTENT, ...added, ...kept].sort(), intents[i]!.slice(0, 80));
+  t.equal(log.lines.length, intents.length);
+  for (const line of log.lines) {
+    t.match(line, /unfinished/);
+    t.notMatch(line, name);
   }
 });
 
