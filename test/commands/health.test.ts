@@ -18,21 +18,22 @@ async function health(env: Record<string, string>, args: string[] = []) {
 
 const READY = { code: 0, stdout: 'The service is ready.\n', stderr: '' };
 
-t.test('a service that takes requests is ready, whatever addresses it listens on', async (t) => {
-  for (const HOST of ['0.0.0.0', '::']) {
-    const { port } = await ServiceProcess.start(t, { env: { HOST } });
+/** A port that browsers never ask is one like any other. */
+const BLOCKED_PORT = '6669';
+
+t.test('a service that takes requests is ready, whatever address and port it listens on', async (t) => {
+  for (const [HOST, PORT] of [
+    ['0.0.0.0', '0'],
+    ['::', BLOCKED_PORT],
+  ] as const) {
+    const { port } = await ServiceProcess.start(t, { env: { HOST, PORT } });
     t.strictSame(await health({ HOST, PORT: String(port) }), READY, HOST);
   }
 });
 
-t.test('a port that browsers never ask is one like any other', async (t) => {
-  const PORT = '6669';
-  await ServiceProcess.start(t, { env: { PORT } });
-  t.strictSame(await health({ PORT }), READY);
-});
-
-t.test('one without its storage is not, and says so', async (t) => {
+t.test('it needs no setting but the address, and says when the service has lost its storage', async (t) => {
   const { dir, port } = await ServiceProcess.start(t);
+  t.strictSame(await health({ PORT: String(port), SERVICE_WORKERS: 'x', SERVICE_PASSWRD: 'x' }), READY);
   await rm(dir, { recursive: true });
   const stderr = 'The service is not ready: storage unavailable.\n';
   t.strictSame(await health({ HOST: '127.0.0.1', PORT: String(port) }), { code: 1, stdout: '', stderr });
@@ -52,11 +53,6 @@ t.test('where nothing answers there is none', async (t) => {
     t.strictSame(await health({ PORT: String(port) }), answer);
     silent.close();
   }
-});
-
-t.test('it needs no setting but the address', async (t) => {
-  const { port } = await ServiceProcess.start(t);
-  t.strictSame(await health({ PORT: String(port), SERVICE_WORKERS: 'x', SERVICE_PASSWRD: 'x' }), READY);
 });
 
 t.test('settings that cannot be used, and arguments, are told of', async (t) => {
