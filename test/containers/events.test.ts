@@ -3,12 +3,12 @@ import t from 'tap';
 import { listenersOf, startContainers } from '../support/containers.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 
 t.setTimeout(240_000);
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 const databaseUrl = await server.database();
 const [one, two] = (await startContainers(t, databaseUrl, [{}, {}])) as [ServiceProcess, ServiceProcess];
 const both = [one, two];

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { askAll, lastStale, listenersOf, startContainers } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { ask, type Reply } from '../support/service.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 
@@ -11,7 +11,7 @@ t.setTimeout(240_000);
 
 const SECOND = 1_000;
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 const database = await server.database();
 /** An hour before what it was, 3 s after the start. */
 const clockThatGoesBack = new URL('../support/clock-that-goes-back.mjs', import.meta.url).href;

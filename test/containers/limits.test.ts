@@ -3,13 +3,13 @@ import t, { type Test } from 'tap';
 import { startContainers, untilAllKnow } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 
 t.setTimeout(240_000);
 
 const LIMIT = 60;
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 const database = await server.database();
 const env = { SERVICE_RATE_LIMIT: String(LIMIT) };
 const services = await startContainers(t, database, [{ env }, { env }, { env }]);

@@ -6,7 +6,7 @@ import { containerSettings, lastStale } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { NetworkNamespace, noNamespaces } from '../support/network-namespace.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { ask, tempDir } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
@@ -23,7 +23,7 @@ t.test(
     await chmod(dir, 0o755);
     const hosts = join(dir, 'pg_hba.conf');
     await writeFile(hosts, 'host all all 0.0.0.0/0 trust\n');
-    const settings = [...UNSYNCED, 'listen_addresses=*', `hba_file=${hosts}`];
+    const settings = ['listen_addresses=*', `hba_file=${hosts}`];
     const server = await PostgresServer.start(t, settings);
     const database = await server.database();
     const [program, ...flags] = namespace.command(process.execPath);

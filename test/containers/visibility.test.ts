@@ -5,14 +5,14 @@ import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { ask } from '../support/service.ts';
 
 t.setTimeout(240_000);
 
 const SECOND = 1_000;
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 const services = await startContainers(t, await server.database(), [{}, {}, {}]);
 const [one, two, three] = services as [(typeof services)[0], (typeof services)[0], (typeof services)[0]];
 

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import t from 'tap';
 import { connectionOptions } from '../../src/storage/postgres/connection-options.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 
 t.test('a URL sets what is its own, and nothing of what the service decides', async (t) => {
   const url = await server.database();

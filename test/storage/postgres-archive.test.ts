@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 import { PostgresArchive } from '../../src/storage/postgres/postgres-archive.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { feedName } from './contract.ts';
 
 t.setTimeout(120_000);
@@ -30,7 +30,7 @@ const FEED = {
   imageCount: 0,
 };
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 
 /** The URL of the same database by way of a slow line. */
 async function slowed(t: Test, url: string): Promise<string> {

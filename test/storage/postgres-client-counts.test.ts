@@ -4,11 +4,11 @@ import { SharedRateLimit } from '../../src/access/shared-rate-limit.ts';
 import { ClientCounts } from '../../src/storage/postgres/client-counts.ts';
 import { Database } from '../../src/storage/postgres/database.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 
 const LIMIT = 60;
 const MINUTE = 60_000;
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 const url = await server.database();
 await migrate(url);
 

@@ -2,9 +2,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ChangeListener } from '../../src/storage/postgres/change-listener.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 
 const LISTENERS = `SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'note-feed-listener'`;

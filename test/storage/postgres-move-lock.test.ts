@@ -5,13 +5,13 @@ import { APPLICATION_NAME } from '../../src/storage/postgres/connection-options.
 import { MOVE_LOCK, MoveLock } from '../../src/storage/postgres/move-lock.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { eventually } from '../support/eventually.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 const name = feedName('feed');
 const BEING_MOVED = { message: /^The database is being moved from or into/ };
 

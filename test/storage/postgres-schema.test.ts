@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import t from 'tap';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { checkKept, KEPT_KEYS } from './kept-database.ts';
 import { opened } from './postgres-support.ts';
 
@@ -13,7 +13,7 @@ const SCHEMAS = join(import.meta.dirname, 'schemas');
 const fixtureOf = (version: number) => `postgres-${version}.sql`;
 const versions = Array.from({ length: SCHEMA_VERSION }, (_, i) => i + 1);
 
-const server = await PostgresServer.start(t, UNSYNCED);
+const server = await PostgresServer.start(t);
 
 async function connected(url: string): Promise<Client> {
   const client = new Client(url);

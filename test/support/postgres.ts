@@ -10,9 +10,6 @@ import { freePort } from './free-port.ts';
 /** Whose processes and files they are where the tests run as root, as whom PostgreSQL does not start. */
 export const NOBODY = 65_534;
 
-/** For tests that stop no machine, only processes: they need not wait for the disk. */
-export const UNSYNCED = ['fsync=off'];
-
 interface Scope {
   teardown(fn: () => unknown): void;
 }
@@ -72,7 +69,8 @@ export class PostgresServer {
   async #startOn(port: number): Promise<boolean> {
     this.#port = port;
     const address = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
-    const options = [...address, ...this.#settings];
+    // Tests stop no machine, only processes: they need not wait for the disk.
+    const options = [...address, 'fsync=off', ...this.#settings];
     const server = run(this.#programs.postgres, ['-D', this.#data, ...options.flatMap((one) => ['-c', one])]);
     this.#process = server;
     let said = '';

@@ -12,8 +12,9 @@ t.setTimeout(280_000);
 
 const SERVICE_SECRET = 'another secret than that of the files';
 
+const server = await PostgresServer.start(t);
+
 t.test('an instance is the same on every backend, by way of every other', async (t) => {
-  const server = await PostgresServer.start(t);
   const [url, secondUrl] = [await server.database(), await server.database()];
   const dir = await tempDir(t);
   const inDir = (name: string) => join(dir, name);
@@ -62,7 +63,6 @@ t.test('an instance is the same on every backend, by way of every other', async 
 });
 
 t.test('what other programs keep beside a note is still there after a change in a database', async (t) => {
-  const server = await PostgresServer.start(t);
   const dir = await tempDir(t);
   placeFiles(dir, [
     ['before/feed/.readid', 'read-feed\n', 0],
