@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { times } from '../support/effort.ts';
+import { isSoak } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { FuzzClient } from '../support/fuzz/client.ts';
 import { Known } from '../support/fuzz/known.ts';
@@ -24,9 +24,13 @@ import { faultOf } from '../support/fuzz/well-formed.ts';
 import { handlesOf, INSPECTABLE, usedBy } from '../support/inspected-process.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? times(4, 12));
+const { FUZZ_SECONDS } = process.env;
+const isLong = isSoak || FUZZ_SECONDS !== undefined;
+/** Batches of a run at most; few are a matter of seconds, and are sent on a busy machine too. */
+const BATCHES = isLong ? 1_000_000_000 : 40;
+const SECONDS = isLong ? Number(FUZZ_SECONDS ?? 12) : 60;
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
-const WARM_UP_SECONDS = Math.max(times(4, 6), SECONDS / 10);
+const WARM_UP_SECONDS = isLong ? Math.max(6, SECONDS / 10) : 60;
 const CLIENTS = 8;
 /** Requests at most that are sent before it is looked whether all is well. */
 const BATCH = 64;
@@ -95,7 +99,7 @@ class Fuzz {
     this.#service = service;
   }
 
-  /** Sends requests for so long; throws at the first thing that is wrong. */
+  /** Sends batches of requests for so long at most; throws at the first thing that is wrong. */
   async run(seconds: number, seed: number): Promise<void> {
     this.#clients = Array.from({ length: CLIENTS }, () => new FuzzClient(this.#service.port));
     const batch = fc.array(fuzzRequest, { minLength: 1, maxLength: BATCH, size: 'max' });
@@ -103,7 +107,7 @@ class Fuzz {
       fc.asyncProperty(batch, (requests) => this.#send(requests)),
       {
         seed,
-        numRuns: 1_000_000_000,
+        numRuns: BATCHES,
         interruptAfterTimeLimit: seconds * 1000,
         markInterruptAsFailure: false,
         // What it made of the requests before is part of a failure, so fewer requests would show nothing.
