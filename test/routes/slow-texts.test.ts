@@ -171,6 +171,7 @@ t.test('a feed full of slow texts is answered before they are all tried', IN_SOA
 
 t.test(
   'where slow texts of others hold the only thread, a feed is answered as text, and later as ever',
+  IN_SOAK,
   async (t) => {
     const single = await start(t, { SERVICE_METRICS: '1', SERVICE_WORKERS: '1' });
     const slowFeeds: string[] = [];
