@@ -31,17 +31,21 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
       return { status: 200, headers: LEGAL, body: legalPage(site, name, text) };
     },
   });
-  const manifestAnswer = fixed('application/manifest+json', manifest(site));
-  const robots = fixed('text/plain; charset=utf-8', ROBOTS);
   return [
     ...LEGAL_PAGES.map(legal),
-    { id: 'robots', method: 'GET', path: '/robots.txt', access: 'public', handle: () => robots },
+    {
+      id: 'robots',
+      method: 'GET',
+      path: '/robots.txt',
+      access: 'public',
+      handle: () => fixed('text/plain; charset=utf-8', ROBOTS),
+    },
     {
       id: 'manifest',
       method: 'GET',
       path: '/manifest.webmanifest',
       access: 'public',
-      handle: () => manifestAnswer,
+      handle: () => fixed('application/manifest+json', manifest(site)),
     },
     {
       id: 'favicon',

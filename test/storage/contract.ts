@@ -100,7 +100,9 @@ export function testContract(backend: Backend): void {
       tags: ['a', 'b.c:d'],
     });
     const bytes = randomBytes(300_000);
-    const picture = newNote(bytes, 'png', { alt: 'a "b" \\', name: 'x y.png', sender: 'Ann', tags: [] });
+    const pixels = { width: 3, height: 2, bytes: bytes.length };
+    const meta = { alt: 'a "b" \\', name: 'x y.png', sender: 'Ann', pixels, tags: [] };
+    const picture = newNote(bytes, 'png', meta);
     await post(storage, name, text);
     const feed = await post(storage, name, picture);
     t.match({ notes: feed.noteCount, images: feed.imageCount }, { notes: 2, images: 1 });
