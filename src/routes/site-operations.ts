@@ -31,7 +31,6 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
       return { status: 200, headers: LEGAL, body: legalPage(site, name, text) };
     },
   });
-  const manifestAnswer = fixed('application/manifest+json', manifest(site));
   const robots = fixed('text/plain; charset=utf-8', ROBOTS);
   return [
     ...LEGAL_PAGES.map(legal),
@@ -41,7 +40,7 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
       method: 'GET',
       path: '/manifest.webmanifest',
       access: 'public',
-      handle: () => manifestAnswer,
+      handle: () => fixed('application/manifest+json', manifest(site)),
     },
     {
       id: 'favicon',

@@ -43,7 +43,7 @@ for (const [kind, body] of [
         isStopping: false,
         observe: undefined,
         observeErrors: undefined,
-    refuse: undefined,
+        refuse: undefined,
         running: new Set(),
         over: () => over.resolve(),
         opened: () => {},
