@@ -115,7 +115,7 @@ export class Reader {
       return this.#rendered({ view: 'feed-page', document }, feed, isWorthKeeping(query));
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
-    // The version tells a feed with a password from the same one before it.
+    // What is shown of the feed is what it was when the client was let in, so its version is a part of the key.
     const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
@@ -124,7 +124,8 @@ export class Reader {
   async notePage(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    return this.#answer(exchange, readId, `note-page ${base} ${readId} ${name} ${id}`, async () => {
+    const key = `note-page ${base} ${readId} ${name} ${feed.version} ${id}`;
+    return this.#answer(exchange, readId, key, async () => {
       const document = await this.#notePage({ base, readId }, feed, id);
       return this.#rendered({ view: 'note-page', document: { ...document, name } }, feed, true);
     });

@@ -31,10 +31,15 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
       return { status: 200, headers: LEGAL, body: legalPage(site, name, text) };
     },
   });
-  const robots = fixed('text/plain; charset=utf-8', ROBOTS);
   return [
     ...LEGAL_PAGES.map(legal),
-    { id: 'robots', method: 'GET', path: '/robots.txt', access: 'public', handle: () => robots },
+    {
+      id: 'robots',
+      method: 'GET',
+      path: '/robots.txt',
+      access: 'public',
+      handle: () => fixed('text/plain; charset=utf-8', ROBOTS),
+    },
     {
       id: 'manifest',
       method: 'GET',

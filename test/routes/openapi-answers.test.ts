@@ -102,6 +102,11 @@ t.test('notes by the name of their feed', async (t) => {
     await answered(t, { id, status: 400, ...note, ...body, body: ' ' }, 'empty_note');
     await answered(t, { id, status: 413, ...note, ...body, body: 'x'.repeat(102_401) }, 'too_large');
   }
+  const preview = { id: 'preview', ...KEY, headers: json };
+  await answered(t, { ...preview, status: 200, body: '{"text": "*New*"}' });
+  await answered(t, { ...preview, status: 400, body: '{}' }, 'invalid_body');
+  const long = JSON.stringify({ text: 'x'.repeat(102_401) });
+  await answered(t, { ...preview, status: 413, body: long }, 'too_large');
   for (const id of ['patchNote', 'patchNoteByUrl']) {
     const body = { body: '{"title": "New", "alt": "A cat"}', headers: json };
     await answered(t, { id, status: 200, ...pictured, ...body });
