@@ -5,14 +5,15 @@ import type { LegalPage, Site } from './site.ts';
 
 /**
  * The header fields of every page. Pages load nothing from elsewhere but the pictures that a note shows, and a form of
- * theirs goes nowhere else. A Referer names this instance at most: the path of a page may hold a feed's name.
+ * theirs goes nowhere else. No other site gets a Referer: the path of a
+ * page may hold a feed's name.
  */
 export const PAGE_FIELDS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src * data: blob:; connect-src 'self'; " +
     "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'strict-origin',
+  'Referrer-Policy': 'same-origin',
   'X-Frame-Options': 'DENY',
   ...NOSNIFF,
 };

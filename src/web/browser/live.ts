@@ -1,6 +1,6 @@
 import { ROOT } from './root.ts';
 
-/** How often a page asks where no event stream is to be had: a browser allows six connections to a host. */
+/** How often a page asks while no event stream is to be had: a browser allows six connections to a host. */
 const POLL_MS = 30_000;
 
 /** What follows the notes and depends on them: that there are none, and the links to other pages. */
@@ -16,7 +16,10 @@ class LiveNotes {
   constructor() {
     document.addEventListener('visibilitychange', () => this.#follow());
     addEventListener('pagehide', () => this.#stop());
-    addEventListener('pageshow', () => this.#follow());
+    addEventListener('online', () => this.#follow());
+    addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) this.#follow();
+    });
     this.#follow();
   }
 
@@ -34,29 +37,39 @@ class LiveNotes {
     this.#stop();
     if (document.visibilityState === 'hidden') return;
     const stream = new EventSource(`${eventsPath()}?since=${encodeURIComponent(versionOf(notes()))}`);
+    this.#stream = stream;
+    this.#poll();
+    stream.addEventListener('open', () => clearInterval(this.#timer));
+    stream.addEventListener('error', () => this.#poll());
     stream.addEventListener('changed', ({ lastEventId }) => {
       if (lastEventId !== versionOf(notes())) void this.refresh();
     });
-    stream.addEventListener('error', () => {
+  }
+
+  /** Asks from time to time until the stream is open: it may be refused, or wait for one of the browser's connections. */
+  #poll(): void {
+    clearInterval(this.#timer);
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#timer = setInterval(() => {
+      void this.refresh();
       // A connection that is lost is made again by the browser; a refused one is not.
-      if (stream.readyState === EventSource.CLOSED)
-        this.#timer ??= setInterval(() => void this.refresh(), POLL_MS);
-    });
-    this.#stream = stream;
+      if (stream.readyState === EventSource.CLOSED) this.#follow();
+    }, POLL_MS);
   }
 
   #stop(): void {
     this.#stream?.close();
     this.#stream = undefined;
     clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 
   async #refresh(): Promise<void> {
     // A browser may keep a public page for a minute: it has to ask whether that is still the one of now.
     const options: RequestInit = { cache: 'no-cache', headers: { Accept: 'text/html' } };
     const answer = await fetch(location.href, options).catch(() => undefined);
-    if (!answer?.ok || answer.redirected) return;
+    if (!answer?.ok || answer.redirected) return this.#poll();
+    if (this.#stream?.readyState === EventSource.OPEN) clearInterval(this.#timer);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.querySelector<HTMLElement>('#notes');
     if (fresh === null || versionOf(fresh) === versionOf(notes())) return;
