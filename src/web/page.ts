@@ -5,8 +5,7 @@ import type { LegalPage, Site } from './site.ts';
 
 /**
  * The header fields of every page. Pages load nothing from elsewhere but the pictures that a note shows, and a form of
- * theirs goes nowhere else. No other site gets a Referer: the path of a
- * page may hold a feed's name.
+ * theirs goes nowhere else. No other site gets a Referer, because the path of a page may hold a feed's name.
  */
 export const PAGE_FIELDS = {
   'Content-Type': 'text/html; charset=utf-8',
