@@ -29,6 +29,7 @@ import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { requestLog } from './telemetry/request-log.ts';
+import { toolLog } from './telemetry/tool-outcome.ts';
 import { Assets } from './web/assets.ts';
 import { siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -88,6 +89,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     metrics,
     site,
     assets,
+    access,
+    observeTool: config.logRequests ? both(toolLog(log), metrics?.tool) : metrics?.tool,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });

@@ -18,10 +18,13 @@ const ALLOWED: Record<string, readonly string[]> = {
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
   live: ['feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'feeds'],
+  assistants: ['access', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'requests', 'storage'],
   routes: [
     'access',
+    'assistants',
     'config.ts',
     'feeds',
+    'gate.ts',
     'http',
     'ingest',
     'live',

@@ -21,6 +21,8 @@ export interface Caller {
   readonly sender: string | undefined;
   /** The client has gone; what is not begun need not be done. */
   readonly isAborted: boolean;
+  /** The instance has let them in already, so that nothing of it is asked or counted again. */
+  readonly isAdmitted?: boolean;
 }
 
 /** A name that a caller may use, and its feed where it exists. */
@@ -129,7 +131,7 @@ export class Access {
    * @throws Refusal `auth`, `too_many_attempts`
    */
   instance(caller: Caller): void | Promise<void> {
-    if (this.#expected === undefined) return;
+    if (this.#expected === undefined || caller.isAdmitted) return;
     if (caller.bearer === undefined)
       throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
     const isRight = timingSafeEqual(digest(caller.bearer), this.#expected);

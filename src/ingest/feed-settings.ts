@@ -30,6 +30,9 @@ export const FEED_CHANGES = z.object({
 
 export type FeedChanges = z.infer<typeof FEED_CHANGES>;
 
+/** Some of them; what is left out or undefined stays as it is. */
+export type SomeFeedChanges = { readonly [M in keyof FeedChanges]?: FeedChanges[M] | undefined };
+
 /** The way in for changes to a feed that the caller may write to. */
 export class FeedSettingsWriter {
   readonly #parts: SettingsParts;
@@ -39,17 +42,17 @@ export class FeedSettingsWriter {
   }
 
   /**
-   * Replaces title and description, and what else is given.
+   * Changes what is given.
    * @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found`
    */
-  async change(allowed: Feed, changes: FeedChanges): Promise<Feed> {
-    const title = oneLine('title', changes.title, TITLE_LENGTH);
-    const description = oneLine('description', changes.description, DESCRIPTION_LENGTH);
+  async change(allowed: Feed, changes: SomeFeedChanges): Promise<Feed> {
+    const title = optionalLine('title', changes.title, TITLE_LENGTH);
+    const description = optionalLine('description', changes.description, DESCRIPTION_LENGTH);
     const readId = this.#readId(changes.read_id, allowed);
     const image = await this.#image(allowed.name, changes.image);
     const changed = await this.#parts.storage.configure(allowed, (feed) => ({
-      title,
-      description,
+      title: title ?? feed.title,
+      description: description ?? feed.description,
       showSender: changes.show_sender ?? feed.showSender,
       image: image === 'kept' ? feed.image : image,
       readId: readId ?? feed.readId,
@@ -111,6 +114,10 @@ export class FeedSettingsWriter {
     await stored?.close();
     return stored !== undefined;
   }
+}
+
+function optionalLine(field: string, text: string | undefined, max: number): string | undefined {
+  return text === undefined ? undefined : oneLine(field, text, max);
 }
 
 function notFound(): Refusal {

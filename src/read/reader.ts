@@ -3,7 +3,7 @@ import { type FeedName, isNoteId, isReadId, parseNoteFile, type ReadId } from '.
 import { mediaType } from '../feeds/note-types.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Representation } from '../http/representation.ts';
+import type { Preconditions, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import { KnownBases } from './bases.ts';
@@ -11,7 +11,7 @@ import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
-import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
+import { badBefore, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
 import type { Renderer } from './renderer.ts';
 import type { Dated, ViewMaker } from './view-maker.ts';
 import { type ReadPlace, UNKNOWN_FEED, type ViewFeed } from './views/document.ts';
@@ -31,6 +31,12 @@ export interface ReaderParts {
   readonly files: FileBodies;
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
+}
+
+/** What a view by a feed's name depends on of its request. */
+export interface NamedRequest extends Preconditions, QuerySource {
+  /** Absolute base of links, without a trailing slash. */
+  readonly base: string;
 }
 
 /** A list by the name of a feed, which need not exist. */
@@ -116,7 +122,7 @@ export class Reader {
   }
 
   /** `GET /api/v1/feeds/{feed}/notes` for a feed that the client may write to. */
-  async namedList(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
+  async namedList(exchange: NamedRequest, { name, feed }: NamedList): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = pageQuery(exchange);
     if (feed === undefined) return json(200, { notes: [], next: null });
@@ -135,7 +141,7 @@ export class Reader {
   }
 
   /** `GET /api/v1/feeds/{feed}/notes/{id}` for a feed that the client may write to. */
-  async namedNote(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
+  async namedNote(exchange: NamedRequest, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     const key = `named-note ${base} ${readId} ${name} ${id}`;
@@ -176,7 +182,7 @@ export class Reader {
 
   /** Must stay free of work: on a hit this is all that happens between request and answer. */
   #answer(
-    exchange: Exchange,
+    exchange: Preconditions,
     readId: ReadId,
     key: string,
     build: () => Promise<Built>,
@@ -187,7 +193,7 @@ export class Reader {
       : ready.answer(exchange);
   }
 
-  #baseOf({ base }: Exchange): string {
+  #baseOf({ base }: Pick<Exchange, 'base'>): string {
     this.#bases.use(base);
     return base;
   }

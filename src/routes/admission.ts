@@ -5,7 +5,7 @@ import { headers } from '../http/headers.ts';
 import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';
-import type { DescribedOperation } from './operation.ts';
+import type { Admitted, DescribedOperation } from './operation.ts';
 
 /** The operation as the front end runs it: it lets in only who may, and renders refusals in its own way. */
 export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
@@ -33,6 +33,11 @@ function handlerOf(operation: DescribedOperation, access: Access): Operation['ha
       return (exchange) => {
         access.metrics(callerOf(exchange));
         return operation.handle(exchange);
+      };
+    case 'assistant':
+      return async (exchange) => {
+        refuseForeignOrigin(exchange);
+        return operation.handle(exchange, await admittedAssistant(exchange, access));
       };
     case 'reader':
       return async (exchange) => {
@@ -87,6 +92,36 @@ export function callerOf(exchange: Exchange): Caller {
 function refuseForeign(exchange: Exchange): void {
   if (exchange.header('sec-fetch-site') === 'cross-site')
     throw new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
+}
+
+/** The names of this machine, and addresses, which no other site can make its own (DNS rebinding). */
+const OWN_HOST = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/;
+
+/**
+ * Only pages of this instance may call tools. Without PUBLIC_URL a page of another site could have the same name as the
+ * instance: its own, which it has lead to an address of its visitor's network.
+ */
+function refuseForeignOrigin(exchange: Exchange): void {
+  refuseForeign(exchange);
+  const sent = exchange.header('origin', true);
+  if (sent === undefined) return;
+  const { origin, hostname } = new URL(exchange.base);
+  if (sent !== origin || !(exchange.hasPublicUrl || OWN_HOST.test(hostname)))
+    throw new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
+}
+
+/** Whoever may call tools; who may not is told where to get a token (RFC 9728 §5.1). */
+async function admittedAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
+  const { caller, base } = admittedBy(exchange);
+  try {
+    await access.instance(caller);
+    return { caller, base };
+  } catch (cause) {
+    if (!(cause instanceof Refusal) || cause.code !== 'auth') throw cause;
+    const error = caller.bearer === undefined ? '' : 'error="invalid_token", ';
+    const challenge = `Bearer ${error}resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
+    throw new Refusal('auth', cause.message, { headers: { 'WWW-Authenticate': challenge } });
+  }
 }
 
 function toLogin({ path }: Exchange): Answer {

@@ -54,6 +54,7 @@ const BY_NAME = [
 const SECURITY: Readonly<Record<DescribedOperation['access'], readonly object[]>> = {
   public: [],
   page: [],
+  assistant: [{}, { instancePassword: [] }],
   metrics: [{}, { metricsToken: [] }],
   reader: BY_NAME,
   writer: BY_NAME,

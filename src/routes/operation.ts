@@ -21,10 +21,12 @@ export interface Admitted {
  * - `reader`: whoever may read a feed by its name; it need not exist
  * - `writer`: whoever may change a feed by its name; it exists, and the request counts as a write
  * - `poster`: whoever may post to a name; the request counts as a write
+ * - `assistant`: whoever may call tools, from no web page of another site
  * - `metrics`: whoever has the token for the metrics
  */
 export type Admission =
   | { readonly access: 'public' | 'page' | 'metrics'; handle(exchange: Exchange): Answering }
+  | { readonly access: 'assistant'; handle(exchange: Exchange, admitted: Admitted): Answering }
   | {
       readonly access: 'reader' | 'poster';
       handle(exchange: Exchange, named: NamedFeed & Admitted): Answering;

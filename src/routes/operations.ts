@@ -8,6 +8,7 @@ import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
+import { type McpOperationParts, mcpOperation } from './mcp-operation.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
@@ -32,6 +33,10 @@ export interface OperationParts {
   readonly assets: Assets;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
+  /** Who may. */
+  readonly access: McpOperationParts['access'];
+  /** Told of every call of a tool when given. */
+  readonly observeTool: McpOperationParts['observeTool'];
   /** What Prometheus may ask for; undefined where metrics are off. */
   readonly metrics: MetricsSource | undefined;
   /** Why the service cannot take requests now, in one word; undefined when it can. */
@@ -47,6 +52,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
+    mcpOperation({ ...parts, serviceTitle: parts.site.title }),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

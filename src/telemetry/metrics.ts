@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/transaction.ts';
 import type { CommitObserver } from '../storage/commit-observer.ts';
 import { requestMetrics } from './request-metrics.ts';
+import type { ToolOutcome } from './tool-outcome.ts';
 import { type WatchedParts, watchParts } from './watched-metrics.ts';
 
 /** What Prometheus is told. The members that take numbers are handed to the parts that have them. */
@@ -11,6 +12,8 @@ export interface Metrics {
   /** Takes the end of a worker's task, from the pools. */
   readonly task: (work: string, ms: number) => void;
   readonly commits: CommitObserver;
+  /** Takes the end of a call of an assistant's tool. */
+  readonly tool: (outcome: ToolOutcome) => void;
   /** Has these parts asked at every scrape. To be called once. */
   watch(parts: WatchedParts): void;
   /** Media type of `metricsAnswer`. */
@@ -52,6 +55,13 @@ export function createMetrics(): Metrics {
     buckets: COMMIT_WRITES,
     registers,
   });
+  const tools = new Histogram({
+    name: 'service_tool_duration_seconds',
+    help: "How long calls of assistants' tools took, by the tool and what became of it: ok, or the code of a refusal",
+    labelNames: ['tool', 'outcome'],
+    buckets: TASK_SECONDS,
+    registers,
+  });
   return {
     request: requestMetrics(registry),
     task: (task, ms) => tasks.observe({ task }, ms / 1000),
@@ -59,6 +69,7 @@ export function createMetrics(): Metrics {
       wrote: (ms) => commits.observe(ms / 1000),
       committed: (writes) => batches.observe(writes),
     },
+    tool: ({ tool, code = 'ok', ms }) => tools.observe({ tool, outcome: code }, ms / 1000),
     watch: (parts) => watchParts(registry, parts),
     contentType: registry.contentType,
     metricsAnswer: () => registry.metrics(),
