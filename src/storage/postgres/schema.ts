@@ -10,7 +10,8 @@ import { connectionOptions } from './connection-options.ts';
  * update the row in place. The one row of `feed_count` is locked by whoever makes or deletes a feed. `notes.type` is
  * the place in md, png, jpg, gif, webp. Pictures do not get smaller by compression, and parts of what is not
  * compressed can be read. Ids and tags are ordered by their bytes. `client_counts` may be lost in a crash: it holds what
- * each client did within the last minute, by second at most (`ClientCounts`).
+ * each client did within the last minute, by second at most (`ClientCounts`). `token_series.turn` is the place of the
+ * token whose turn it is, -1 where none works any more.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -62,6 +63,12 @@ const MIGRATIONS: readonly string[] = [
      counts integer[] NOT NULL,
      granted integer NOT NULL
    ) WITH (fillfactor = 50);`,
+  `CREATE TABLE token_series (
+     id text COLLATE "C" PRIMARY KEY,
+     turn integer NOT NULL,
+     until bigint NOT NULL
+   );
+   CREATE INDEX token_series_to_forget ON token_series (until);`,
 ];
 
 /** The version that this program reads and writes. */
@@ -72,7 +79,7 @@ const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
 const VERSION_TABLE = 'note_feed_schema';
-const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags', 'client_counts'];
+const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags', 'client_counts', 'token_series'];
 
 /** The database is not one that this program can use. Its message is a sentence for the operator. */
 export class WrongDatabase extends Error {}

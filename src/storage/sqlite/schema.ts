@@ -6,7 +6,8 @@ import type { Database } from 'better-sqlite3';
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
- * `content` comes last, so that everything else is read without it.
+ * `content` comes last, so that everything else is read without it. `token_series.turn` is the place of the token whose
+ * turn it is, -1 where none works any more.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -47,6 +48,11 @@ const MIGRATIONS: readonly string[] = [
      type INTEGER NOT NULL,
      note INTEGER NOT NULL,
      PRIMARY KEY (feed, tag, created_at, id, type)
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE token_series (
+     id TEXT PRIMARY KEY,
+     turn INTEGER NOT NULL,
+     until INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
 ];
 

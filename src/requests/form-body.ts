@@ -1,0 +1,29 @@
+import { Refusal } from '../refusals.ts';
+import { isUrlencoded } from './content-type.ts';
+
+/** Largest form of a page, bytes. */
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** A request that brings the fields of a form. */
+export interface FormRequest {
+  header(name: string): string | undefined;
+  body(limit: number): Promise<Uint8Array>;
+}
+
+/**
+ * The fields of a form as browsers send it without files (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
+ * @throws Refusal `unsupported_type`, `too_large`; `invalid_body` for what is not UTF-8, which `URLSearchParams` alone
+ * would change to other text
+ */
+export async function formBody(request: FormRequest): Promise<URLSearchParams> {
+  if (!isUrlencoded(request.header('content-type')))
+    throw new Refusal('unsupported_type', 'The Content-Type must be application/x-www-form-urlencoded.');
+  const bytes = await request.body(MAX_FORM_BYTES);
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    decodeURIComponent(text);
+    return new URLSearchParams(text);
+  } catch (cause) {
+    throw new Refusal('invalid_body', 'The form is not UTF-8.', { cause });
+  }
+}
