@@ -1,6 +1,7 @@
-import { Access } from './access/access.ts';
+import { Access, type AccessTokens } from './access/access.ts';
 import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
+import { Sessions } from './access/sessions.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
@@ -14,6 +15,7 @@ import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import { FeedEvents } from './live/feed-events.ts';
+import type { OAuth } from './oauth/oauth.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { ChangeSeconds } from './read/change-seconds.ts';
@@ -70,7 +72,11 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const renewal = new PasswordRenewal({ storage, passwords, log });
-  const access = new Access({ ...config, storage, passwords, renewal, counts });
+  const sessions = createSessions(config, secret);
+  const oauth = oauthServer(config, secret, storage);
+  const accessTokens: AccessTokens | undefined =
+    oauth && (async (token, base) => (await oauth()).grants.access(token, base));
+  const access = new Access({ ...config, storage, passwords, renewal, counts, accessTokens });
   const record = eventLog(log);
   const placing = new PictureTexts(texts, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
@@ -90,6 +96,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     site,
     assets,
     access,
+    oauth,
+    sessions,
     observeTool: config.logRequests ? both(toolLog(log), metrics?.tool) : metrics?.tool,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
@@ -117,6 +125,27 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
       await Promise.all(Object.values(pools).map((pool) => pool.drain(LEFTOVER_MS)));
       await storage.close();
     },
+  };
+}
+
+/** The sessions of an instance that something locks. */
+function createSessions({ password }: Config, secret: Uint8Array): Sessions | undefined {
+  return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
+}
+
+/** The OAuth server of an instance that something locks; loaded when it is first asked for. */
+function oauthServer(
+  { password }: Config,
+  secret: Uint8Array,
+  storage: Storage,
+): (() => Promise<OAuth>) | undefined {
+  if (password === undefined) return undefined;
+  let loaded: Promise<OAuth> | undefined;
+  return () => {
+    loaded ??= import('./oauth/oauth.ts').then(
+      ({ OAuth }) => new OAuth({ secret, locks: [password] }, storage),
+    );
+    return loaded;
   };
 }
 

@@ -18,6 +18,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
   live: ['feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'feeds'],
+  oauth: ['access', 'feeds', 'refusals.ts'],
   assistants: ['access', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'requests', 'storage'],
   routes: [
     'access',
@@ -28,6 +29,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'http',
     'ingest',
     'live',
+    'oauth',
     'read',
     'refusals.ts',
     'requests',

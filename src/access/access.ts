@@ -7,6 +7,9 @@ import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
 
+/** The form of a signed token, so that the code for them is not loaded for passwords. */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 /** Who asks for something, and what was sent to be let in; the same for an API request, a form and a tool. */
 export interface Caller {
   /** What counts as one client: an IPv4 address or an IPv6 /64 network. */
@@ -31,6 +34,12 @@ export interface NamedFeed {
   readonly feed: Feed | undefined;
 }
 
+/** What an access token for the tools of `base` says; undefined for any other text. */
+export type AccessTokens = (
+  token: string,
+  base: string,
+) => Promise<{ readonly sender: string | undefined } | 'expired' | undefined>;
+
 export interface AccessParts {
   /** The instance password; undefined on an open instance. */
   readonly password: string | undefined;
@@ -46,6 +55,8 @@ export interface AccessParts {
   readonly reservedPassword: string | undefined;
   /** Where other containers count the same clients; without it there are none. */
   readonly counts?: SharedCounts | undefined;
+  /** Tells access tokens from other texts, where assistants can have them. */
+  readonly accessTokens?: AccessTokens | undefined;
   /** A clock in ms that never goes back. */
   readonly now?: () => number;
 }
@@ -136,6 +147,30 @@ export class Access {
       throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
     const isRight = timingSafeEqual(digest(caller.bearer), this.#expected);
     return this.#settle(caller, isRight, 'That is not the password of this instance.');
+  }
+
+  /**
+   * Lets an assistant in: by an access token, or as `instance` does. Returns the caller as its tools see them.
+   * @param base of the instance that the token must be for
+   * @throws Refusal `auth`, `too_many_attempts`
+   */
+  async assistant(caller: Caller, base: string): Promise<Caller> {
+    const { client, requestId, bearer } = caller;
+    const grant =
+      bearer !== undefined && JWT.test(bearer) ? await this.#parts.accessTokens?.(bearer, base) : undefined;
+    if (grant === 'expired') throw new Refusal('auth', 'The access token has expired.');
+    if (grant === undefined) await this.instance(caller);
+    return {
+      client,
+      requestId,
+      bearer: undefined,
+      feedPassword: undefined,
+      sender: grant?.sender,
+      isAdmitted: true,
+      get isAborted() {
+        return caller.isAborted;
+      },
+    };
   }
 
   /**

@@ -86,10 +86,15 @@ export class Exchange implements Preconditions {
 
   /** A query parameter, decoded; the first of several. An empty value is none. */
   query(name: string): string | undefined {
-    this.#queryText ??= this.#req?.getQuery() ?? '';
-    if (this.#queryText === '') return undefined;
-    this.#query ??= new URLSearchParams(this.#queryText);
+    if (this.queryText === '') return undefined;
+    this.#query ??= new URLSearchParams(this.queryText);
     return this.#query.get(name) || undefined;
+  }
+
+  /** The raw query, without its question mark; empty where there is none. */
+  get queryText(): string {
+    this.#queryText ??= this.#req?.getQuery() ?? '';
+    return this.#queryText;
   }
 
   /** Who asks, for limits: an IPv4 address or an IPv6 /64 network. */

@@ -50,6 +50,12 @@ export function boundaryOf(contentType: string | undefined): string {
   );
 }
 
+/** Whether a `Content-Type` announces the fields of a page's form. */
+export function isUrlencoded(contentType: string | undefined): boolean {
+  const { media, isUtf8 } = parse(contentType);
+  return media === 'application/x-www-form-urlencoded' && isUtf8;
+}
+
 /** Whether a `Content-Type` announces JSON. */
 export function isJson(contentType: string | undefined): boolean {
   return parse(contentType).media === 'application/json';

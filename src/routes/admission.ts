@@ -114,8 +114,7 @@ function refuseForeignOrigin(exchange: Exchange): void {
 async function admittedAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
   const { caller, base } = admittedBy(exchange);
   try {
-    await access.instance(caller);
-    return { caller, base };
+    return { caller: await access.assistant(caller, base), base };
   } catch (cause) {
     if (!(cause instanceof Refusal) || cause.code !== 'auth') throw cause;
     const error = caller.bearer === undefined ? '' : 'error="invalid_token", ';

@@ -7,11 +7,11 @@ import { Refusal } from '../refusals.ts';
 import { isJson } from '../requests/content-type.ts';
 import { parseMessage } from '../requests/json-message.ts';
 import type { ToolOutcome } from '../telemetry/tool-outcome.ts';
+import type { Site } from '../web/site.ts';
 import type { DescribedOperation } from './operation.ts';
 
 export interface McpOperationParts extends ToolParts {
-  /** Of the instance. */
-  readonly serviceTitle: string;
+  readonly site: Site;
   /** Told of every call of a tool when given. */
   readonly observeTool: ((outcome: ToolOutcome) => void) | undefined;
 }
@@ -53,10 +53,10 @@ export function mcpOperation(parts: McpOperationParts): DescribedOperation {
 }
 
 /** When somebody first calls, because the SDK takes time to load and much memory. */
-async function load({ serviceTitle, observeTool, ...parts }: McpOperationParts): Promise<Mcp> {
+async function load({ site, observeTool, ...parts }: McpOperationParts): Promise<Mcp> {
   const { Mcp } = await import('../assistants/mcp.ts');
   const { schemaOf } = await import('./schemas.ts');
-  return new Mcp({ parts, schemaOf, observe: observeTool, title: serviceTitle });
+  return new Mcp({ parts, schemaOf, observe: observeTool, title: site.title });
 }
 
 /** An error of JSON-RPC 2.0, where there is no request that it could be the answer to. */

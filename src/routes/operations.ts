@@ -12,6 +12,7 @@ import { type McpOperationParts, mcpOperation } from './mcp-operation.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
+import { type OAuthOperationParts, oauthOperations } from './oauth-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
 import { pageOperations } from './page-operations.ts';
@@ -34,7 +35,9 @@ export interface OperationParts {
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
   /** Who may. */
-  readonly access: McpOperationParts['access'];
+  readonly access: McpOperationParts['access'] & OAuthOperationParts['access'];
+  readonly oauth: OAuthOperationParts['oauth'];
+  readonly sessions: OAuthOperationParts['sessions'];
   /** Told of every call of a tool when given. */
   readonly observeTool: McpOperationParts['observeTool'];
   /** What Prometheus may ask for; undefined where metrics are off. */
@@ -52,7 +55,8 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...feedOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
-    mcpOperation({ ...parts, serviceTitle: parts.site.title }),
+    mcpOperation(parts),
+    ...oauthOperations(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];
