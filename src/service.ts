@@ -98,7 +98,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     access,
     oauth,
     sessions,
-    observeTool: config.logRequests ? both(toolLog(log), metrics?.tool) : metrics?.tool,
+    observeTool: both(toolLog(log, config.logRequests), metrics?.tool),
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });

@@ -18,8 +18,8 @@ export interface ToolboxOptions {
   readonly parts: ToolParts;
   /** The JSON Schema of a body of the API. */
   readonly schemaOf: (name: Exclude<ToolResult, 'Deleted'>) => object;
-  /** Told of every call when given. Must not throw. */
-  readonly observe?: ((outcome: ToolOutcome) => void) | undefined;
+  /** Told of every call. Must not throw. */
+  readonly observe: (outcome: ToolOutcome) => void;
 }
 
 /** The tools as the protocol lists and calls them. */
@@ -53,7 +53,7 @@ export class Toolbox {
     const { requestId } = caller.caller;
     const startedAt = performance.now();
     const outcome = (code?: RefusalCode, error?: unknown) =>
-      this.#observe?.({ tool: name, requestId, code, error, ms: performance.now() - startedAt });
+      this.#observe({ tool: name, requestId, code, error, ms: performance.now() - startedAt });
     try {
       const value = await tool.run(this.#parts, parsed(tool, input), caller);
       outcome();

@@ -12,8 +12,8 @@ import type { DescribedOperation } from './operation.ts';
 
 export interface McpOperationParts extends ToolParts {
   readonly site: Site;
-  /** Told of every call of a tool when given. */
-  readonly observeTool: ((outcome: ToolOutcome) => void) | undefined;
+  /** Told of every call of a tool. */
+  readonly observeTool: (outcome: ToolOutcome) => void;
 }
 
 /** Largest body, bytes: some pictures in base64. */

@@ -38,7 +38,7 @@ export interface OperationParts {
   readonly access: McpOperationParts['access'] & OAuthOperationParts['access'];
   readonly oauth: OAuthOperationParts['oauth'];
   readonly sessions: OAuthOperationParts['sessions'];
-  /** Told of every call of a tool when given. */
+  /** Told of every call of a tool. */
   readonly observeTool: McpOperationParts['observeTool'];
   /** What Prometheus may ask for; undefined where metrics are off. */
   readonly metrics: MetricsSource | undefined;

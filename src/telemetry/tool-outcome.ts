@@ -13,9 +13,13 @@ export interface ToolOutcome {
   readonly error: unknown;
 }
 
-/** One line for each call, beside the one of its request. */
-export function toolLog(log: Pick<Log, 'info' | 'error'>): (outcome: ToolOutcome) => void {
+/**
+ * One line for each call, beside the one of its request.
+ * @param isEach false for calls with an error of ours alone
+ */
+export function toolLog(log: Pick<Log, 'info' | 'error'>, isEach: boolean): (outcome: ToolOutcome) => void {
   return ({ tool, requestId, ms, code, error }) => {
+    if (error === undefined && !isEach) return;
     const fields = {
       request: requestId,
       tool,

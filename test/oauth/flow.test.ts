@@ -1,5 +1,7 @@
 /** The OAuth server of a locked instance: registration, consent, codes and tokens, and the attacks on them. */
 import t from 'tap';
+import { Grants } from '../../src/oauth/grants.ts';
+import { SignedTokens } from '../../src/oauth/signed-tokens.ts';
 import { answerIn, OAuthClient, opensTools, REDIRECT, registered } from '../support/oauth-client.ts';
 import { ask, start } from '../support/service.ts';
 
@@ -279,6 +281,49 @@ t.test('a token is for one instance', async (t) => {
   const other = await start(t, { SERVICE_PASSWORD: PASSWORD, SERVICE_SECRET: SECRET });
   t.equal(await opensTools(other.url, json.access_token), 401);
   t.match(await client.refresh(json.refresh_token, {}, other.url), { json: { error: 'invalid_grant' } });
+});
+
+t.test('what has expired is refused, and not counted as a wrong password', async (t) => {
+  const limited = await start(t, {
+    SERVICE_PASSWORD: PASSWORD,
+    SERVICE_SECRET: SECRET,
+    SERVICE_RATE_LIMIT: '2',
+  });
+  const { base, now } = { base: limited.url, now: Date.now() };
+  const tokens = new SignedTokens({ secret: Buffer.from(SECRET), locks: [PASSWORD] });
+  // A storage that lets every token be used, so that only the time is looked at.
+  const grants = new Grants(tokens, { useToken: async () => true });
+  const asking = await OAuthClient.register(limited.url);
+  const { redirectUri } = asking;
+  const client = { id: asking.id, name: '', redirectUris: [redirectUri] };
+  const challenge = asking.request().get('code_challenge')!;
+  const consent = { client, redirectUri, challenge, sender: undefined };
+  const old = (minutes: number) => ({ base, now: now - minutes * 60_000 });
+
+  t.equal((await asking.exchange(await grants.code(consent, old(4)))).status, 200);
+  t.match(await asking.exchange(await grants.code(consent, old(6))), {
+    status: 400,
+    json: { error: 'invalid_grant', error_description: /expired/ },
+  });
+
+  const exchange = { client, redirectUri, verifier: asking.verifier };
+  const given = await grants.byCode(await grants.code(consent, old(0)), exchange, old(61));
+  const headers = { authorization: `Bearer ${given.access_token}`, 'content-type': 'application/json' };
+  for (let i = 0; i < 5; i += 1) {
+    const reply = await ask(`${base}/mcp`, { method: 'POST', body: '{}', headers });
+    t.equal(reply.status, 401);
+    t.match(reply.headers.get('www-authenticate'), /^Bearer error="invalid_token", resource_metadata=/);
+  }
+  t.equal(await opensTools(base, PASSWORD), 200);
+
+  for (const [sender, days] of [
+    [undefined, 30],
+    ['Ann', 7],
+  ] as const) {
+    const claims = await tokens.verify('code', await grants.code({ ...consent, sender }, old(0)));
+    const { until } = claims as { until: number };
+    t.equal(Math.round((until - now) / 86_400_000), days);
+  }
 });
 
 t.test('whoever is logged in need only allow it', async (t) => {

@@ -9,16 +9,24 @@ export class OAuthClient {
   readonly id: string;
   readonly redirectUri: string;
   readonly verifier = randomBytes(32).toString('base64url');
+  /** Sent with every request. */
+  readonly #headers: Record<string, string>;
 
-  private constructor(url: string, id: string, redirectUri: string) {
+  private constructor(url: string, id: string, redirectUri: string, headers: Record<string, string>) {
     this.url = url;
     this.id = id;
     this.redirectUri = redirectUri;
+    this.#headers = headers;
   }
 
-  static async register(url: string, redirectUri = REDIRECT): Promise<OAuthClient> {
-    const { json } = await registered(url, { redirect_uris: [redirectUri], client_name: 'An <assistant>' });
-    return new OAuthClient(url, json.client_id, redirectUri);
+  static async register(
+    url: string,
+    redirectUri = REDIRECT,
+    headers: Record<string, string> = {},
+  ): Promise<OAuthClient> {
+    const metadata = { redirect_uris: [redirectUri], client_name: 'An <assistant>' };
+    const { json } = await registered(url, metadata);
+    return new OAuthClient(url, json.client_id, redirectUri, headers);
   }
 
   /** The parameters of a request for consent. */
@@ -49,7 +57,7 @@ export class OAuthClient {
     return ask(`${this.url}/api/oauth/authorize`, {
       method: 'POST',
       body,
-      headers: { 'sec-fetch-site': 'same-origin', ...headers },
+      headers: { 'sec-fetch-site': 'same-origin', ...this.#headers, ...headers },
     });
   }
 
@@ -59,7 +67,7 @@ export class OAuthClient {
 
   token(fields: Record<string, string>, url = this.url): Promise<Reply> {
     const body = new URLSearchParams({ client_id: this.id, ...fields });
-    return ask(`${url}/oauth/token`, { method: 'POST', body });
+    return ask(`${url}/oauth/token`, { method: 'POST', body, headers: this.#headers });
   }
 
   exchange(code: string, changes: Record<string, string> = {}, url = this.url): Promise<Reply> {
@@ -87,7 +95,11 @@ export function answerIn(reply: Reply): URLSearchParams {
 }
 
 /** Whether tools can be called with a token. */
-export async function opensTools(url: string, token: string): Promise<number> {
+export async function opensTools(
+  url: string,
+  token: string,
+  headers: Record<string, string> = {},
+): Promise<number> {
   const { status } = await ask(`${url}/mcp`, {
     method: 'POST',
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
@@ -95,6 +107,7 @@ export async function opensTools(url: string, token: string): Promise<number> {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       authorization: `Bearer ${token}`,
+      ...headers,
     },
   });
   return status;
