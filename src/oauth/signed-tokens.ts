@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { type CryptoKey, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { keyFor } from '../access/signed.ts';
 
 /** What a token is for; none is taken for another. */
@@ -16,21 +16,21 @@ const ALGORITHM = 'HS256';
 
 /** Tokens that only we read, signed so that every container knows them (JWT, RFC 7519). */
 export class SignedTokens {
-  readonly #clientKey: Uint8Array;
-  readonly #key: Uint8Array;
+  readonly #clientKey: Promise<CryptoKey>;
+  readonly #key: Promise<CryptoKey>;
   readonly #now: () => number;
 
   constructor({ secret, locks, now = Date.now }: SignedTokensParts) {
-    this.#clientKey = keyFor('oauth client', secret);
-    this.#key = keyFor('oauth', secret, locks);
+    this.#clientKey = imported(keyFor('oauth client', secret));
+    this.#key = imported(keyFor('oauth', secret, locks));
     this.#now = now;
   }
 
   /** @param until when it ends, ms since the epoch; undefined for never */
-  sign(kind: TokenKind, claims: JWTPayload, until?: number): Promise<string> {
+  async sign(kind: TokenKind, claims: JWTPayload, until?: number): Promise<string> {
     const token = new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: kind });
     if (until !== undefined) token.setExpirationTime(Math.floor(until / 1000));
-    return token.sign(this.#keyOf(kind));
+    return token.sign(await this.#keyOf(kind));
   }
 
   /** What a token of that kind says; undefined for anything else. */
@@ -39,7 +39,7 @@ export class SignedTokens {
     try {
       const currentDate = new Date(this.#now());
       const options = { algorithms: [ALGORITHM], typ: kind, currentDate };
-      return (await jwtVerify(token, this.#keyOf(kind), options)).payload;
+      return (await jwtVerify(token, await this.#keyOf(kind), options)).payload;
     } catch (cause) {
       if (cause instanceof errors.JWTExpired) return 'expired';
       if (cause instanceof errors.JOSEError) return undefined;
@@ -47,9 +47,20 @@ export class SignedTokens {
     }
   }
 
-  #keyOf(kind: TokenKind): Uint8Array {
+  #keyOf(kind: TokenKind): Promise<CryptoKey> {
     return kind === 'client' ? this.#clientKey : this.#key;
   }
+}
+
+/** Once, because given as bytes it would be imported for each token, which takes as long as the rest. */
+function imported(key: Uint8Array): Promise<CryptoKey> {
+  return crypto.subtle.importKey(
+    'raw',
+    key as Uint8Array<ArrayBuffer>,
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign', 'verify'],
+  );
 }
 
 /** The last character of a signature has bits that count for nothing: with others in them it would be another text. */
