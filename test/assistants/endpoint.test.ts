@@ -157,6 +157,21 @@ t.test('a tool that there is not is an error of the protocol', async (t) => {
   t.match(reply.text, /"code":-32602/);
 });
 
+t.test('whoever wants to hear of changes is told at once that there are none', async (t) => {
+  const method = 'subscriptions/listen';
+  const revision = '2026-07-28';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { notifications: { toolsListChanged: true }, _meta };
+  const headers = { 'mcp-protocol-version': revision, 'mcp-method': method };
+  const reply = await send(service.url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), headers);
+  t.equal(reply.status, 200);
+  t.match(resultsIn(reply).at(-1), { resultType: 'complete' });
+});
+
 t.test('several messages at once are answered, but not any number', async (t) => {
   const batch = (size: number) =>
     JSON.stringify(Array.from({ length: size }, (_, id) => callOf('get_feed', { feed: 'rules' }, id)));
