@@ -254,7 +254,10 @@ async function told(answer: () => Promise<Answer>, code: OAuthErrorCode): Promis
   try {
     return await answer();
   } catch (cause) {
-    if (cause instanceof OAuthError) return errorAnswer(cause.code === 'invalid_client' ? 401 : 400, cause);
+    if (cause instanceof OAuthError)
+      return cause.code === 'invalid_client'
+        ? errorAnswer(401, cause, { 'WWW-Authenticate': 'Bearer' })
+        : errorAnswer(400, cause);
     if (!(cause instanceof Refusal) || cause.status < 400) throw cause;
     const error = cause.status < 500 ? code : 'temporarily_unavailable';
     return errorAnswer(cause.status, { code: error, message: cause.message }, cause.headers);

@@ -53,7 +53,8 @@ const MIGRATIONS: readonly string[] = [
      id TEXT PRIMARY KEY,
      turn INTEGER NOT NULL,
      until INTEGER NOT NULL
-   ) STRICT, WITHOUT ROWID;`,
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX token_series_to_forget ON token_series (until);`,
 ];
 
 /** The version that this program reads and writes. */

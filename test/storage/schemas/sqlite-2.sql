@@ -47,6 +47,8 @@ CREATE TABLE token_series (
      until INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX token_series_to_forget ON token_series (until);
+
 INSERT INTO feeds (id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at)
 VALUES (1, NULL, 'once-taken', NULL, '', '', 1, NULL, 1, 0, 1795278830127);
 INSERT INTO feeds (id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at)
