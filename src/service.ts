@@ -1,4 +1,4 @@
-import { Access } from './access/access.ts';
+import { Access, type AccessTokens } from './access/access.ts';
 import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
 import { Sessions } from './access/sessions.ts';
@@ -23,6 +23,7 @@ import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import { Takedown } from './ingest/takedown.ts';
 import { FeedEvents } from './live/feed-events.ts';
+import type { OAuth } from './oauth/oauth.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { ChangeSeconds } from './read/change-seconds.ts';
@@ -39,6 +40,7 @@ import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { requestLog } from './telemetry/request-log.ts';
+import { toolLog } from './telemetry/tool-outcome.ts';
 import { Assets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
 import { type Site, siteOf } from './web/site.ts';
@@ -93,7 +95,19 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const renewal = new PasswordRenewal({ storage, passwords, log });
   const sessions = createSessions(config, secret);
   const unlocks = new Unlocks(secret);
-  const access = new Access({ ...config, storage, passwords, renewal, counts, sessions, unlocks });
+  const oauth = oauthServer(config, secret, storage);
+  const accessTokens: AccessTokens | undefined =
+    oauth && (async (token, base) => (await oauth()).grants.access(token, base));
+  const access = new Access({
+    ...config,
+    storage,
+    passwords,
+    renewal,
+    counts,
+    sessions,
+    unlocks,
+    accessTokens,
+  });
   const record = eventLog(log);
   const placing = new PictureTexts(pools, config.parseTimeoutMs);
   const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
@@ -126,6 +140,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     legalTexts,
     assets,
     access,
+    oauth,
+    observeTool: both(toolLog(log, config.logRequests), metrics?.tool),
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });
@@ -161,6 +177,22 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
 /** The sessions of an instance that something locks. */
 function createSessions({ password }: Config, secret: Uint8Array): Sessions | undefined {
   return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
+}
+
+/** The OAuth server of an instance that something locks; loaded when it is first asked for. */
+function oauthServer(
+  { password }: Config,
+  secret: Uint8Array,
+  storage: Storage,
+): (() => Promise<OAuth>) | undefined {
+  if (password === undefined) return undefined;
+  let loaded: Promise<OAuth> | undefined;
+  return () => {
+    loaded ??= import('./oauth/oauth.ts').then(
+      ({ OAuth }) => new OAuth({ secret, locks: [password] }, storage),
+    );
+    return loaded;
+  };
 }
 
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */

@@ -9,6 +9,9 @@ import type { Session, Sessions } from './sessions.ts';
 import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
 import type { Lockable, Unlocks } from './unlocks.ts';
 
+/** The form of a signed token, so that the code for them is not loaded for passwords. */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 /** Who asks for something, and what was sent to be let in; the same for an API request, a form and a tool. */
 export interface Caller {
   /** What counts as one client: an IPv4 address or an IPv6 /64 network. */
@@ -27,6 +30,8 @@ export interface Caller {
   readonly sender: string | undefined;
   /** The client has gone; what is not begun need not be done. */
   readonly isAborted: boolean;
+  /** The instance has let them in already, so that nothing of it is asked or counted again. */
+  readonly isAdmitted?: boolean;
 }
 
 /** A name that a caller may use, and its feed where it exists. */
@@ -34,6 +39,12 @@ export interface NamedFeed {
   readonly name: FeedName;
   readonly feed: Feed | undefined;
 }
+
+/** What an access token for the tools of `base` says; undefined for any other text. */
+export type AccessTokens = (
+  token: string,
+  base: string,
+) => Promise<{ readonly sender: string | undefined } | 'expired' | undefined>;
 
 export interface AccessParts {
   /** The instance password, if there is one. */
@@ -55,6 +66,8 @@ export interface AccessParts {
   readonly reservedPassword: string | undefined;
   /** Where other containers count the same clients; without it there are none. */
   readonly counts?: SharedCounts | undefined;
+  /** Tells access tokens from other texts, where assistants can have them. */
+  readonly accessTokens?: AccessTokens | undefined;
   /** A clock in ms that never goes back. */
   readonly now?: () => number;
 }
@@ -161,7 +174,7 @@ export class Access {
    * @throws Refusal `auth`, `too_many_attempts`
    */
   instance(caller: Caller): void | Promise<void> {
-    if (!this.isLocked || caller.session !== undefined) return;
+    if (!this.isLocked || caller.isAdmitted || caller.session !== undefined) return;
     if (caller.bearer === undefined)
       throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
     const isRight = this.#expected !== undefined && timingSafeEqual(digest(caller.bearer), this.#expected);
@@ -171,6 +184,32 @@ export class Access {
   /** Whether a browser is led to the login page: it brings nothing that could open the instance. */
   mustLogIn({ bearer, session }: Caller): boolean {
     return this.isLocked && bearer === undefined && session === undefined;
+  }
+
+  /**
+   * Lets an assistant in: by an access token, or as `instance` does. Returns the caller as its tools see them.
+   * @param base of the instance that the token must be for
+   * @throws Refusal `auth`, `too_many_attempts`
+   */
+  async assistant(caller: Caller, base: string): Promise<Caller> {
+    const { client, requestId, bearer } = caller;
+    const grant =
+      bearer !== undefined && JWT.test(bearer) ? await this.#parts.accessTokens?.(bearer, base) : undefined;
+    if (grant === 'expired') throw new Refusal('auth', 'The access token has expired.');
+    if (grant === undefined) await this.instance(caller);
+    return {
+      client,
+      requestId,
+      bearer: undefined,
+      session: undefined,
+      feedPassword: undefined,
+      unlock: undefined,
+      sender: grant?.sender,
+      isAdmitted: true,
+      get isAborted() {
+        return caller.isAborted;
+      },
+    };
   }
 
   /**

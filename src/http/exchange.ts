@@ -127,6 +127,11 @@ export class Exchange implements Preconditions {
     return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
   }
 
+  /** The base is the one of the settings, not made of what the client has sent. */
+  get hasPublicUrl(): boolean {
+    return this.#context.publicUrl !== undefined;
+  }
+
   /** The length of the body where it is known beforehand, else undefined. 0 without a body. */
   get contentLength(): number | undefined {
     return this.#upload === undefined ? 0 : this.#upload.declared;

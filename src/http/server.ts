@@ -203,23 +203,32 @@ export class HttpServer implements TransactionHost {
   /** The answer where no operation takes the request. */
   #unrouted(exchange: Exchange, allow: readonly string[]): Answer {
     if (allow.length === 0) throw new Refusal('not_found', 'There is nothing at this address.');
-    const isPublic = allow.includes('GET') && this.#router.match('GET', exchange.path).route?.cors;
-    if (exchange.method === 'OPTIONS' && isPublic) return PREFLIGHT;
+    if (exchange.method === 'OPTIONS') {
+      const open = allow.filter((method) => this.#router.match(method, exchange.path).route?.cors);
+      if (open.length > 0) return preflight(open);
+    }
     throw new Refusal('method_not_allowed', 'This address does not take that method.', {
       headers: {
-        Allow: allow.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
+        Allow: methodList(allow),
       },
     });
   }
 }
 
-/** The answer to a CORS preflight request: public reads are open to every web page. */
-const PREFLIGHT: Answer = {
-  status: 204,
-  headers: headers({
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Allow-Methods': 'GET, HEAD',
-    'Access-Control-Allow-Headers': '*',
-    'Access-Control-Max-Age': '86400',
-  }),
-};
+/** The answer to a CORS preflight request for what is open to every web page, such as public reads. */
+function preflight(methods: readonly string[]): Answer {
+  return {
+    status: 204,
+    headers: headers({
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Methods': methodList(methods),
+      'Access-Control-Allow-Headers': '*',
+      'Access-Control-Max-Age': '86400',
+    }),
+  };
+}
+
+/** Methods as a header names them: what takes GET takes HEAD. */
+function methodList(methods: readonly string[]): string {
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+}

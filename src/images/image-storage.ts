@@ -131,6 +131,10 @@ export class ImageStorage implements Storage {
     return isDeleted;
   }
 
+  useToken(series: string, place: number, until: number): Promise<boolean> {
+    return this.#inner.useToken(series, place, until);
+  }
+
   onChange(listener: (change: FeedChange) => void): void {
     this.#inner.onChange(listener);
   }

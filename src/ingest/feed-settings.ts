@@ -22,6 +22,9 @@ export interface SettingsParts extends ReadIdRules {
 /** What is to be changed; what is left out stays as it is. */
 export type SettingsChanges = { readonly [Key in keyof FeedChanges]?: FeedChanges[Key] | undefined };
 
+/** Some of them; what is left out or undefined stays as it is. */
+export type SomeFeedChanges = { readonly [M in keyof FeedChanges]?: FeedChanges[M] | undefined };
+
 /** The way in for changes to a feed that the caller may write to. */
 export class FeedSettingsWriter {
   readonly #parts: SettingsParts;
@@ -34,7 +37,7 @@ export class FeedSettingsWriter {
    * Changes what is given.
    * @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found`
    */
-  async change(allowed: Feed, changes: SettingsChanges): Promise<Feed> {
+  async change(allowed: Feed, changes: SomeFeedChanges): Promise<Feed> {
     const title = optionalLine('title', changes.title, TITLE_LENGTH);
     const description = optionalLine('description', changes.description, DESCRIPTION_LENGTH);
     const readId = this.#readId(changes.read_id, allowed);

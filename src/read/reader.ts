@@ -4,7 +4,7 @@ import { mediaType } from '../feeds/note-types.ts';
 import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Representation } from '../http/representation.ts';
+import type { Preconditions, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
@@ -15,7 +15,7 @@ import { feedVersion, publicFeedVersion } from './feed-version.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
 import { pageHtml } from './page-html.ts';
-import { badBefore, pageQuery, type RequestedPage, tagQuery } from './page-query.ts';
+import { badBefore, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
 import { PictureSizes } from './picture-sizes.ts';
 import type { Renderer } from './renderer.ts';
 import type { Dated, ViewMaker } from './view-maker.ts';
@@ -45,6 +45,12 @@ export interface ReaderParts {
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
   readonly site: Site;
+}
+
+/** What a view by a feed's name depends on of its request. */
+export interface NamedRequest extends Preconditions, QuerySource {
+  /** Absolute base of links, without a trailing slash. */
+  readonly base: string;
 }
 
 /** A list by the name of a feed, which need not exist. */
@@ -189,7 +195,7 @@ export class Reader {
   }
 
   /** `GET /api/v1/feeds/{feed}/notes` for a feed that the client may write to. */
-  async namedList(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
+  async namedList(exchange: NamedRequest, { name, feed }: NamedList): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = pageQuery(exchange);
     if (feed === undefined) return json(200, { notes: [], next: null });
@@ -208,7 +214,7 @@ export class Reader {
   }
 
   /** `GET /api/v1/feeds/{feed}/notes/{id}` for a feed that the client may write to. */
-  async namedNote(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
+  async namedNote(exchange: NamedRequest, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     const key = `named-note ${base} ${readId} ${name} ${id}`;
@@ -292,7 +298,7 @@ export class Reader {
 
   /** Must stay free of work: on a hit this is all that happens between request and answer. */
   #answer(
-    exchange: Exchange,
+    exchange: Preconditions,
     readId: ReadId,
     key: string,
     build: () => Promise<Built>,
@@ -303,7 +309,7 @@ export class Reader {
       : ready.answer(exchange);
   }
 
-  #baseOf({ base }: Exchange): string {
+  #baseOf({ base }: Pick<Exchange, 'base'>): string {
     this.#bases.use(base);
     return base;
   }

@@ -56,6 +56,11 @@ export function boundaryOf(contentType: string | undefined): string {
   );
 }
 
+/** Whether a `Content-Type` announces JSON. */
+export function isJson(contentType: string | undefined): boolean {
+  return parse(contentType).media === 'application/json';
+}
+
 /** The media type, empty where there is none, and whether the parameters say nothing else than UTF-8. */
 function parse(contentType: string | undefined): { media: string; isUtf8: boolean } {
   const [media = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');

@@ -36,11 +36,15 @@ export async function jsonBody<N extends keyof JsonBodies>(
   throw new Refusal('invalid_body', `${sentenceOf(result.error.issues[0]!)}.`);
 }
 
-/** In our own words, because the validator's may change with its version. */
-function sentenceOf({ path, ...issue }: z.core.$ZodIssue): string {
+/** What a member must be, in our own words, because the validator's may change with its version. */
+export function kindOf(issue: z.core.$ZodIssue): string {
   const expected = issue.code === 'invalid_type' ? KINDS[issue.expected] : undefined;
-  if (path.length === 0) return `The body must be ${expected ?? 'another value'} in JSON`;
-  return `The member "${path.join('.')}" of the body must be ${expected ?? 'another value'}`;
+  return expected ?? 'another value';
+}
+
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  if (issue.path.length === 0) return `The body must be ${kindOf(issue)} in JSON`;
+  return `The member "${issue.path.join('.')}" of the body must be ${kindOf(issue)}`;
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -83,8 +83,8 @@ export async function readMultipart(request: MultipartRequest, rules: MultipartR
 
 type File = Omit<Attachment, 'alt'>;
 
-/** The parts of one request, held against the rules one by one. */
-class Form {
+/** The parts of one request, held against the rules one by one. A tool's text and pictures are such parts, too. */
+export class Form {
   readonly #rules: MultipartRules;
   #hasText = false;
   #text: Uint8Array | undefined;

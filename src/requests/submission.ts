@@ -112,7 +112,12 @@ function limitOf(type: NoteType, { maxImageBytes }: SubmissionRules): number {
   return type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
 }
 
-function submitted({ text, pictures }: Multipart, ofText: NoteMeta, ofPictures: NoteMeta): Submission {
+/**
+ * The notes of a form.
+ * @param ofText title and tags of the text
+ * @param ofPictures those of its pictures
+ */
+export function submitted({ text, pictures }: Multipart, ofText: NoteMeta, ofPictures: NoteMeta): Submission {
   return {
     text: text && { type: 'md', meta: ofText, bytes: text },
     pictures: pictures.map(({ type, name, alt, bytes }) => ({

@@ -54,6 +54,11 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         await access.operator(caller);
         return operation.handle(exchange, caller);
       };
+    case 'assistant':
+      return async (exchange) => {
+        refuseForeignOrigin(exchange);
+        return operation.handle(exchange, await admittedAssistant(exchange, access));
+      };
     case 'reader':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);
@@ -162,6 +167,35 @@ function apiCaller(exchange: Exchange, { sessions }: Access): Caller {
 /** Cookies count wherever the link to a page was; a form is refused before that if it is not ours. */
 function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
   return callerOf(exchange, { sessions, takesCookies: () => true });
+}
+
+/** The names of this machine, and addresses, which no other site can make its own (DNS rebinding). */
+const OWN_HOST = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/;
+
+/**
+ * Only pages of this instance may call tools. Without PUBLIC_URL a page of another site could have the same name as the
+ * instance: its own, which it has lead to an address of its visitor's network.
+ */
+function refuseForeignOrigin(exchange: Exchange): void {
+  refuseForeignPages(exchange);
+  const sent = exchange.header('origin', true);
+  if (sent === undefined) return;
+  const { origin, hostname } = new URL(exchange.base);
+  if (sent !== origin || !(exchange.hasPublicUrl || OWN_HOST.test(hostname)))
+    throw new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
+}
+
+/** Whoever may call tools; who may not is told where to get a token (RFC 9728 §5.1). */
+async function admittedAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
+  const { caller, base } = admittedBy(exchange, access, apiCaller);
+  try {
+    return { caller: await access.assistant(caller, base), base };
+  } catch (cause) {
+    if (!(cause instanceof Refusal) || cause.code !== 'auth') throw cause;
+    const error = caller.bearer === undefined ? '' : 'error="invalid_token", ';
+    const challenge = `Bearer ${error}resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
+    throw new Refusal('auth', cause.message, { headers: { 'WWW-Authenticate': challenge } });
+  }
 }
 
 /** The feed of that name; a refusal where the caller must unlock it first. */

@@ -55,6 +55,8 @@ const BY_NAME = [
 /** Pages and forms are not described. */
 const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly object[]>>> = {
   public: [],
+  page: [],
+  assistant: [{}, { instancePassword: [] }],
   metrics: [{}, { metricsToken: [] }],
   operator: [{ operatorToken: [] }],
   reader: BY_NAME,

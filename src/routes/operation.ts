@@ -39,12 +39,14 @@ export interface FeedForm extends AdmittedForm {
  * - `writer`: whoever may change a feed by its name; it exists, and the request counts as a write
  * - `previewer`: as `reader`, for what is not stored but costs something; it counts toward a limit of its own
  * - `poster`: whoever may post to a name; the request counts as a write
+ * - `assistant`: whoever may call tools, from no web page of another site
  * - `metrics`: whoever has the token for the metrics
  * - `operator`: whoever has the token of the operator
  */
 export type Admission =
   | { readonly access: 'public' | 'page' | 'metrics'; handle(exchange: Exchange): Answering }
   | { readonly access: 'operator'; handle(exchange: Exchange, caller: Caller): Answering }
+  | { readonly access: 'assistant'; handle(exchange: Exchange, admitted: Admitted): Answering }
   | {
       readonly access: 'reader' | 'previewer' | 'poster' | 'feed-page';
       handle(exchange: Exchange, named: NamedFeed & Admitted): Answering;

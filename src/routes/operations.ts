@@ -13,9 +13,11 @@ import type { Site } from '../web/site.ts';
 import { accessOperations } from './access-operations.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
+import { type McpOperationParts, mcpOperation } from './mcp-operation.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
+import { type OAuthOperationParts, oauthOperations } from './oauth-operations.ts';
 import { openApiOperation } from './openapi-operation.ts';
 import type { DescribedOperation } from './operation.ts';
 import { operatorOperations } from './operator-operations.ts';
@@ -45,6 +47,9 @@ export interface OperationParts {
   readonly takedown: Takedown;
   /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
+  readonly oauth: OAuthOperationParts['oauth'];
+  /** Told of every call of a tool. */
+  readonly observeTool: McpOperationParts['observeTool'];
   /** What Prometheus may ask for; undefined where metrics are off. */
   readonly metrics: MetricsSource | undefined;
   /** Why the service cannot take requests now, in one word; undefined when it can. */
@@ -65,6 +70,8 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...eventOperations(parts),
     ...operatorOperations(parts),
     previewOperation(parts),
+    mcpOperation(parts),
+    ...oauthOperations(parts),
     metricsOperation(parts.metrics),
   ];
   return [...table, openApiOperation(table, parts.publicUrl)];

@@ -206,6 +206,11 @@ const SCHEMAS = {
 /** The name of a schema in the API description. */
 export type SchemaName = keyof typeof SCHEMAS;
 
+/** One schema as JSON Schema 2020-12, with all that it refers to in it. */
+export function schemaOf(name: SchemaName): object {
+  return z.toJSONSchema(SCHEMAS[name][0], { io: 'input' });
+}
+
 /** Every schema as JSON Schema 2020-12, by name; they refer to each other as OpenAPI's components do. */
 export function jsonSchemas(): Record<string, object> {
   const registry = z.registry<{ id: string; description: string }>();

@@ -179,13 +179,24 @@ export interface FeedChange {
   readonly readIds: readonly ReadId[];
 }
 
+/** Series of tokens, each of which works once: in all processes that use the storage, and across restarts. */
+export interface TokenSeries {
+  /**
+   * Uses the token at a place of a series, of which the first is 0. True, once it is durable, if it is the turn of that
+   * token; then it is the turn of the next place. A token at any other place is used for the second time, or not known:
+   * false, and no token of the series works any more.
+   * @param until when the last token of the series ends, ms since the epoch: from then on it may be forgotten
+   */
+  useToken(series: string, place: number, until: number): Promise<boolean>;
+}
+
 /**
  * One storage backend. It says what is stored; the rules of texts, limits and who may do what live above it.
  *
  * A promise of a write settles when the change is durable (contract §7) and visible to every later call.
  * Failures of the medium are thrown as `Refusal` (`storage_full`, `store_unavailable`) with their cause.
  */
-export interface Storage {
+export interface Storage extends TokenSeries {
   feed(name: FeedName): Promise<Feed | undefined>;
   /**
    * As `feed`, for a post to come, and faster where it can be: the feed may be as it was before changes that have not

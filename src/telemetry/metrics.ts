@@ -3,6 +3,7 @@ import type { Outcome } from '../http/transaction.ts';
 import type { CommitObserver } from '../storage/commit-observer.ts';
 import { type ImageMetrics, imageMetrics } from './image-metrics.ts';
 import { requestMetrics } from './request-metrics.ts';
+import type { ToolOutcome } from './tool-outcome.ts';
 import { type WatchedParts, watchParts } from './watched-metrics.ts';
 
 /** What Prometheus is told. The members that take numbers are handed to the parts that have them. */
@@ -13,6 +14,8 @@ export interface Metrics {
   readonly task: (work: string, ms: number) => void;
   readonly commits: CommitObserver;
   readonly images: ImageMetrics;
+  /** Takes the end of a call of an assistant's tool. */
+  readonly tool: (outcome: ToolOutcome) => void;
   /** Has these parts asked at every scrape. To be called once. */
   watch(parts: WatchedParts): void;
   /** Media type of `metricsAnswer`. */
@@ -54,6 +57,13 @@ export function createMetrics(): Metrics {
     buckets: COMMIT_WRITES,
     registers,
   });
+  const tools = new Histogram({
+    name: 'service_tool_duration_seconds',
+    help: "How long calls of assistants' tools took, by the tool and what became of it: ok, or the code of a refusal",
+    labelNames: ['tool', 'outcome'],
+    buckets: TASK_SECONDS,
+    registers,
+  });
   return {
     request: requestMetrics(registry),
     task: (task, ms) => tasks.observe({ task }, ms / 1000),
@@ -62,6 +72,7 @@ export function createMetrics(): Metrics {
       committed: (writes) => batches.observe(writes),
     },
     images: imageMetrics(registry),
+    tool: ({ tool, code = 'ok', ms }) => tools.observe({ tool, outcome: code }, ms / 1000),
     watch: (parts) => watchParts(registry, parts),
     contentType: registry.contentType,
     metricsAnswer: () => registry.metrics(),

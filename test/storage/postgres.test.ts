@@ -6,6 +6,7 @@ import { testEdits } from './contract-edits.ts';
 import { testFeeds } from './contract-feeds.ts';
 import { testLimits } from './contract-limits.ts';
 import { testManyNotes } from './contract-many.ts';
+import { testTokens } from './contract-tokens.ts';
 import { keptLog } from './files-support.ts';
 
 t.setTimeout(240_000);
@@ -23,5 +24,6 @@ const backend: Backend = {
 testContract(backend);
 testFeeds(backend);
 testLimits(backend);
+testTokens(backend);
 testEdits(backend);
 testManyNotes(backend);

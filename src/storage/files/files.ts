@@ -47,6 +47,7 @@ import { sameStamp } from './stamp.ts';
 import { OpenedFile } from './stored-file.ts';
 import * as sys from './syscalls.ts';
 import { TagIndex } from './tag-index.ts';
+import { UsedTokens } from './used-tokens.ts';
 import { startWatch, type Watch } from './watch.ts';
 import type { WriteParts } from './write-parts.ts';
 import { WriterThread } from './writer-thread.ts';
@@ -101,6 +102,7 @@ class FilesStorage implements Storage {
   readonly #feedEditor: FeedEditor;
   readonly #removals: Removals;
   readonly #reconciler: Reconciler;
+  readonly #tokens: UsedTokens;
   readonly #running = new Set<Promise<unknown>>();
   #watch: Watch | undefined;
   #renewing: Promise<void> = Promise.resolve();
@@ -132,6 +134,7 @@ class FilesStorage implements Storage {
     this.#reader = reader;
     this.#thread = thread;
     this.#removals = new Removals(log);
+    this.#tokens = new UsedTokens(dir, thread);
     this.#writer = new NoteWriter(parts);
     this.#noteEditor = new NoteEditor(parts);
     this.#maker = new FeedMaker(parts, maxFeeds, (name) => this.#watch?.expect([name]));
@@ -253,6 +256,10 @@ class FilesStorage implements Storage {
 
   deleteFeed(feed: AllowedFeed): Promise<boolean> {
     return this.#write(() => this.#feedEditor.deleteFeed(feed));
+  }
+
+  useToken(series: string, place: number, until: number): Promise<boolean> {
+    return this.#write(() => this.#tokens.useToken(series, place, until));
   }
 
   onChange(listener: (change: FeedChange) => void): void {

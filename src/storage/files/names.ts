@@ -7,6 +7,8 @@ export const LOCK_FILE = '.lock';
 export const SECRET_FILE = '.secret';
 /** Read ids that deleted feeds had; see `retired-read-ids.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
+/** Which tokens have been used; see `used-tokens.ts`. */
+export const TOKENS_FILE = '.used-tokens';
 /** There while an instance is being moved into the data folder; see `files-archive.ts`. */
 export const MOVE_FILE = '.moving';
 

@@ -39,6 +39,7 @@ import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
 import type { Transaction } from './transaction.ts';
+import { UsedTokens } from './used-tokens.ts';
 
 export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
@@ -188,6 +189,10 @@ export class PostgresStorage implements Storage {
     const isDeleted = await this.#change((changes) => changes.deleteFeed(feed));
     if (isDeleted) this.#clearing.wake();
     return isDeleted;
+  }
+
+  useToken(series: string, place: number, until: number): Promise<boolean> {
+    return this.#run(() => new UsedTokens(this.#database).useToken(series, place, until));
   }
 
   onChange(listener: (change: FeedChange) => void): void {

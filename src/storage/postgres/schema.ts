@@ -13,6 +13,8 @@ import { connectionOptions } from './connection-options.ts';
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
  * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
  * another store than the one of the settings. The one row of `sweeper` says which process removes objects, and until when.
+ * `token_series.turn` is the place of the
+ * token whose turn it is, -1 where none works any more.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -77,7 +79,14 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX freed_keys_elsewhere ON freed_keys (key) WHERE due_at IS NULL;
 
    CREATE TABLE sweeper (holder text NOT NULL, until bigint NOT NULL);
-   INSERT INTO sweeper VALUES ('', 0);`,
+   INSERT INTO sweeper VALUES ('', 0);
+
+   CREATE TABLE token_series (
+     id text COLLATE "C" PRIMARY KEY,
+     turn integer NOT NULL,
+     until bigint NOT NULL
+   );
+   CREATE INDEX token_series_to_forget ON token_series (until);`,
 ];
 
 /** The version that this program reads and writes. */
@@ -88,7 +97,16 @@ const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
 const VERSION_TABLE = 'note_feed_schema';
-const OUR_TABLES = ['feeds', 'feed_count', 'notes', 'tags', 'client_counts', 'freed_keys', 'sweeper'];
+const OUR_TABLES = [
+  'feeds',
+  'feed_count',
+  'notes',
+  'tags',
+  'client_counts',
+  'freed_keys',
+  'sweeper',
+  'token_series',
+];
 
 /** The database is not one that this program can use. Its message is a sentence for the operator. */
 export class WrongDatabase extends Error {}

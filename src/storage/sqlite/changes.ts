@@ -94,6 +94,12 @@ export class Changes {
   }
 
   /** To be called before each transaction. */
+  /** See `TokenSeries`. */
+  useToken(series: string, place: number, until: number, now: number): boolean {
+    this.#sql.forgetSeries.run(now);
+    return this.#sql.useToken.get({ series, place, until })!.turn > 0;
+  }
+
   begin(): void {
     this.#open.clear();
     this.#left.clear();
@@ -395,6 +401,11 @@ function statements(db: Database) {
       `UPDATE feeds SET read_id = $read_id, title = $title, description = $description,
          show_sender = $show_sender, image = $image WHERE id = $id`,
     ),
+    useToken: prepare<object, { turn: number }>(
+      `INSERT INTO token_series (id, turn, until) VALUES ($series, iif($place = 0, 1, -1), $until)
+       ON CONFLICT (id) DO UPDATE SET turn = iif(turn = $place, $place + 1, -1) RETURNING turn`,
+    ),
+    forgetSeries: prepare<[number]>('DELETE FROM token_series WHERE until <= ?'),
     clearImage: prepare<[number]>('UPDATE feeds SET image = NULL WHERE id = ?'),
     setPassword: prepare<[string | null, number]>('UPDATE feeds SET password_hash = ? WHERE id = ?'),
     deleteFeed: prepare<[number]>(

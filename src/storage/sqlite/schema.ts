@@ -9,6 +9,8 @@ import type { Database } from 'better-sqlite3';
  * `content` comes last, so that everything else is read without it: `image_key` behind it is read by the head of the row
  * where it is null, and has no content before it where it is not. `freed_keys` are those whose objects are still to be
  * removed; without `due_at` they are in another store than the one of the settings.
+ * `token_series.turn` is the place of the token whose
+ * turn it is, -1 where none works any more.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -59,7 +61,14 @@ const MIGRATIONS: readonly string[] = [
      due_at INTEGER,
      attempts INTEGER NOT NULL DEFAULT 0
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX freed_keys_due ON freed_keys (due_at) WHERE due_at IS NOT NULL;`,
+   CREATE INDEX freed_keys_due ON freed_keys (due_at) WHERE due_at IS NOT NULL;
+
+   CREATE TABLE token_series (
+     id TEXT PRIMARY KEY,
+     turn INTEGER NOT NULL,
+     until INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX token_series_to_forget ON token_series (until);`,
 ];
 
 /** The version that this program reads and writes. */

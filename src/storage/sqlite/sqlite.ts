@@ -53,14 +53,15 @@ export interface SqliteOptions {
 }
 
 /** A write: a method of `Changes` that another thread calls. */
-type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome'>;
+type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome' | 'useToken'>;
+type WriterCalls = Pick<Changes, Write | 'useToken'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
 
 /** Those that give the feed as it is afterwards. */
 const GIVE_FEED: ReadonlySet<Write> = new Set(['post', 'create', 'configure']);
 
 interface Threads {
-  readonly writer: OrderThread<Pick<Changes, Write>>;
+  readonly writer: OrderThread<WriterCalls>;
   /** Who may write is asked by every request, so it must not wait behind long texts. */
   readonly feeds: OrderThread<Reads>;
   readonly notes: OrderThread<Reads>;
@@ -130,7 +131,7 @@ class SqliteStorage implements Storage, PictureRows {
     let storage: SqliteStorage | undefined;
     // First: it makes the tables, and says what is wrong with the file.
     const ofWriter: SqliteWriterData = { path, maxFeeds };
-    const writer = new OrderThread<Pick<Changes, Write>>(script('write-sqlite'), ofWriter, {
+    const writer = new OrderThread<WriterCalls>(script('write-sqlite'), ofWriter, {
       onNews,
       onDeath: (ended) => {
         if (storage) storage.#lostWriter(ended);
@@ -278,6 +279,10 @@ class SqliteStorage implements Storage, PictureRows {
 
   moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
     return this.#order('moveElsewhere', keys);
+  }
+
+  useToken(series: string, place: number, until: number): Promise<boolean> {
+    return this.#run(() => this.#threads.writer.call('useToken', series, place, until, Date.now()));
   }
 
   onChange(listener: (change: FeedChange) => void): void {

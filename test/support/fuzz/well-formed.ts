@@ -34,7 +34,10 @@ export function faultOf(request: FuzzRequest, response: RawResponse): string | u
 
 function refusalFault(status: number, type: string | undefined, text: string): string | undefined {
   if (type !== 'application/json') return 'a refusal that is not JSON';
-  const { error, code } = parsed(text) ?? {};
+  const { error, code, error_description: described, jsonrpc } = parsed(text) ?? {};
+  // What assistants ask for is refused in the words of their protocols.
+  if (jsonrpc === '2.0' && typeof error === 'object') return undefined;
+  if (typeof error === 'string' && typeof described === 'string') return undefined;
   if (typeof error !== 'string' || error === '') return 'a refusal without a sentence';
   if (new Refusal(code as RefusalCode, '').status !== status) return 'a code of another status';
   if (status === 503 && code !== 'busy') return 'another failure than busy';

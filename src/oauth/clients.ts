@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { oneLine } from '../feeds/text.ts';
+import { Refusal } from '../refusals.ts';
+import { OAuthError } from './oauth-error.ts';
+import { isRedirectUri } from './redirects.ts';
+import type { SignedTokens } from './signed-tokens.ts';
+
+const MAX_REDIRECT_URIS = 5;
+const NAME_LENGTH = 100;
+
+/** A program that somebody may let in. Nothing of it is stored: its id is its registration, signed. */
+export interface Client {
+  readonly id: string;
+  /** As it calls itself, which may be a lie; empty without one. */
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+}
+
+/** What a client says of itself (RFC 7591 §2); what else it says does not matter here. */
+interface Metadata {
+  readonly redirect_uris?: unknown;
+  readonly client_name?: unknown;
+}
+
+/** Registers clients and knows them again. */
+export class Clients {
+  readonly #tokens: SignedTokens;
+
+  constructor(tokens: SignedTokens) {
+    this.#tokens = tokens;
+  }
+
+  /** @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata` */
+  async register(metadata: unknown): Promise<Client> {
+    if (typeof metadata !== 'object' || metadata === null)
+      throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object.');
+    const { redirect_uris: redirectUris, client_name: name = '' } = metadata as Metadata;
+    if (!areRedirectUris(redirectUris))
+      throw new OAuthError(
+        'invalid_redirect_uri',
+        `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} addresses of at most 512 characters with https, or with http ` +
+          'on localhost, 127.0.0.1 or [::1], without a user and a fragment.',
+      );
+    const client = { name: nameOf(name), redirectUris };
+    return { id: await this.#tokens.sign('client', client), ...client };
+  }
+
+  /** The client of that id; undefined for any other text. */
+  async known(id: string): Promise<Client | undefined> {
+    const claims = await this.#tokens.verify('client', id);
+    if (claims === undefined || claims === 'expired') return undefined;
+    const { name, redirectUris } = claims as unknown as Client;
+    return { id, name, redirectUris };
+  }
+}
+
+/** Stands for the id of a client in its tokens, which would be long with it. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+function areRedirectUris(value: unknown): value is string[] {
+  const isList = Array.isArray(value) && value.length >= 1 && value.length <= MAX_REDIRECT_URIS;
+  return isList && value.every((uri) => typeof uri === 'string' && isRedirectUri(uri));
+}
+
+function nameOf(value: unknown): string {
+  const rule = `client_name must be one line of at most ${NAME_LENGTH} characters.`;
+  if (typeof value !== 'string') throw new OAuthError('invalid_client_metadata', rule);
+  try {
+    return oneLine('client_name', value, NAME_LENGTH);
+  } catch (cause) {
+    if (cause instanceof Refusal) throw new OAuthError('invalid_client_metadata', rule);
+    throw cause;
+  }
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import type { JWTPayload } from 'jose';
+import type { TokenSeries } from '../storage/storage.ts';
+import { type Client, digestOf } from './clients.ts';
+import { type Issuer, resourceOf } from './issuer.ts';
+import { OAuthError } from './oauth-error.ts';
+import type { SignedTokens } from './signed-tokens.ts';
+
+const CODE_MS = 5 * 60_000;
+const ACCESS_SECONDS = 60 * 60;
+const DAY_MS = 24 * 60 * 60_000;
+/** How long tokens can be had by one consent: of the password's, and of a person's who has signed in. */
+const FAMILY_DAYS = { password: 30, person: 7 };
+
+/** What somebody agreed to. */
+export interface Consent {
+  readonly client: Client;
+  readonly redirectUri: string;
+  /** S256 of the client's secret of this try (RFC 7636). */
+  readonly challenge: string;
+  /** The name of the person, where one has signed in. */
+  readonly sender: string | undefined;
+}
+
+/** The answer of the token endpoint (RFC 6749 §5.1). */
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  readonly expires_in: number;
+  readonly refresh_token: string;
+}
+
+/** Tokens of one consent: the code is the token at place 0, each refresh token one place further. */
+interface Family {
+  readonly series: string;
+  readonly place: number;
+  /** When its last refresh token ends, ms since the epoch. */
+  readonly until: number;
+  /** Digest of the client's id. */
+  readonly client: string;
+  readonly sender?: string | undefined;
+}
+
+/** Codes and tokens, each bound to a client and to this instance. */
+export class Grants {
+  readonly #tokens: SignedTokens;
+  readonly #series: TokenSeries;
+
+  constructor(tokens: SignedTokens, series: TokenSeries) {
+    this.#tokens = tokens;
+    this.#series = series;
+  }
+
+  /** The code by which a client gets its first tokens. */
+  code({ client, redirectUri, challenge, sender }: Consent, { base, now }: Issuer): Promise<string> {
+    const days = sender === undefined ? FAMILY_DAYS.password : FAMILY_DAYS.person;
+    const family: Family = {
+      series: randomBytes(16).toString('base64url'),
+      place: 0,
+      until: now + days * DAY_MS,
+      client: digestOf(client.id),
+      sender,
+    };
+    const bound = boundTo(redirectUri, challenge);
+    return this.#tokens.sign('code', { ...claimsOf(family, base), bound }, now + CODE_MS);
+  }
+
+  /** @throws OAuthError `invalid_grant`; Refusal `store_unavailable` */
+  async byCode(
+    code: string,
+    { client, redirectUri, verifier }: { client: Client; redirectUri: string; verifier: string },
+    issuer: Issuer,
+  ): Promise<TokenAnswer> {
+    const claims = await this.#claims('code', code, client, issuer);
+    if (claims.bound !== boundTo(redirectUri, digestOf(verifier)))
+      throw invalidGrant('The redirect_uri or the code_verifier is not that of the code.');
+    return this.#next(claims, issuer);
+  }
+
+  /** @throws as `byCode` */
+  async byRefreshToken(token: string, client: Client, issuer: Issuer): Promise<TokenAnswer> {
+    return this.#next(await this.#claims('refresh', token, client, issuer), issuer);
+  }
+
+  /** What an access token for this instance says; undefined for any other text. */
+  async access(token: string, base: string): Promise<{ sender: string | undefined } | 'expired' | undefined> {
+    const claims = await this.#tokens.verify('access', token);
+    if (claims === undefined || claims === 'expired') return claims;
+    if (claims.aud !== resourceOf(base)) return undefined;
+    return { sender: claims.sender as string | undefined };
+  }
+
+  async #claims(kind: 'code' | 'refresh', token: string, client: Client, { base }: Issuer) {
+    const claims = await this.#tokens.verify(kind, token);
+    if (claims === 'expired') throw invalidGrant('It has expired.');
+    if (claims === undefined || claims.aud !== resourceOf(base) || claims.client !== digestOf(client.id))
+      throw invalidGrant('It is not valid here, or not for this client.');
+    return claims as unknown as Family & { readonly bound?: string };
+  }
+
+  /** Nothing has been refused up to here, so the token is used up, and its family ends if it has been before. */
+  async #next({ series, place, until, client, sender }: Family, { base, now }: Issuer): Promise<TokenAnswer> {
+    if (!(await this.#series.useToken(series, place, until)))
+      throw invalidGrant('It has been used before, so that no token of that consent works any more.');
+    const claims = claimsOf({ series, place: place + 1, until, client, sender }, base);
+    const [access, refresh] = await Promise.all([
+      this.#tokens.sign('access', { aud: claims.aud, iss: claims.iss, sender }, now + ACCESS_SECONDS * 1000),
+      this.#tokens.sign('refresh', claims, until),
+    ]);
+    return { access_token: access, token_type: 'Bearer', expires_in: ACCESS_SECONDS, refresh_token: refresh };
+  }
+}
+
+function claimsOf(family: Family, base: string): JWTPayload & { aud: string; iss: string } {
+  return { ...family, iss: base, aud: resourceOf(base) };
+}
+
+function boundTo(redirectUri: string, challenge: string): string {
+  return digestOf(JSON.stringify([redirectUri, challenge]));
+}
+
+function invalidGrant(message: string): OAuthError {
+  return new OAuthError('invalid_grant', message);
+}

@@ -1,0 +1,70 @@
+import { type CryptoKey, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { keyFor } from '../access/signed.ts';
+
+/** What a token is for; none is taken for another. */
+export type TokenKind = 'client' | 'code' | 'access' | 'refresh';
+
+export interface SignedTokensParts {
+  readonly secret: Uint8Array;
+  /** What locks the instance: a change of any of it voids all tokens but the ids of clients, which open nothing. */
+  readonly locks: readonly string[];
+  /** Ms since the epoch. */
+  readonly now?: () => number;
+}
+
+const ALGORITHM = 'HS256';
+
+/** Tokens that only we read, signed so that every container knows them (JWT, RFC 7519). */
+export class SignedTokens {
+  readonly #clientKey: Promise<CryptoKey>;
+  readonly #key: Promise<CryptoKey>;
+  readonly #now: () => number;
+
+  constructor({ secret, locks, now = Date.now }: SignedTokensParts) {
+    this.#clientKey = imported(keyFor('oauth client', secret));
+    this.#key = imported(keyFor('oauth', secret, locks));
+    this.#now = now;
+  }
+
+  /** @param until when it ends, ms since the epoch; undefined for never */
+  async sign(kind: TokenKind, claims: JWTPayload, until?: number): Promise<string> {
+    const token = new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: kind });
+    if (until !== undefined) token.setExpirationTime(Math.floor(until / 1000));
+    return token.sign(await this.#keyOf(kind));
+  }
+
+  /** What a token of that kind says; undefined for anything else. */
+  async verify(kind: TokenKind, token: string): Promise<JWTPayload | 'expired' | undefined> {
+    if (!isCanonical(token)) return undefined;
+    try {
+      const currentDate = new Date(this.#now());
+      const options = { algorithms: [ALGORITHM], typ: kind, currentDate };
+      return (await jwtVerify(token, await this.#keyOf(kind), options)).payload;
+    } catch (cause) {
+      if (cause instanceof errors.JWTExpired) return 'expired';
+      if (cause instanceof errors.JOSEError) return undefined;
+      throw cause;
+    }
+  }
+
+  #keyOf(kind: TokenKind): Promise<CryptoKey> {
+    return kind === 'client' ? this.#clientKey : this.#key;
+  }
+}
+
+/** Once, because given as bytes it would be imported for each token, which takes as long as the rest. */
+function imported(key: Uint8Array): Promise<CryptoKey> {
+  return crypto.subtle.importKey(
+    'raw',
+    key as Uint8Array<ArrayBuffer>,
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign', 'verify'],
+  );
+}
+
+/** The last character of a signature has bits that count for nothing: with others in them it would be another text. */
+function isCanonical(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
+}

@@ -1,0 +1,248 @@
+/** `POST /mcp` as HTTP sees it: who may, from where, what it takes, and what is said of it in logs and metrics. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import type { ToolAnswer } from '../support/mcp-clients.ts';
+import { picture } from '../support/pictures.ts';
+import { ask, type Reply, start } from '../support/service.ts';
+
+const run = promisify(execFile);
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const PASSWORD = 'let us in';
+
+const service = await start(t, { SERVICE_METRICS: '1', SERVICE_MAX_IMAGE_BYTES: String(13 * 1024 * 1024) });
+const locked = await start(t, { SERVICE_PASSWORD: PASSWORD });
+
+function send(url: string, body: string, headers: Record<string, string> = {}): Promise<Reply> {
+  return ask(`${url}/mcp`, { method: 'POST', body, headers: { ...HEADERS, ...headers } });
+}
+
+function callOf(name: string, input: object, id = 1): object {
+  return { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input } };
+}
+
+/** The results in the events of an answer. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look at members freely
+function resultsIn({ text }: Reply): any[] {
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).result);
+}
+
+async function call(name: string, input: object, url = service.url): Promise<ToolAnswer> {
+  const [result] = resultsIn(await send(url, JSON.stringify(callOf(name, input))));
+  return { isError: result.isError === true, value: JSON.parse(result.content[0].text) };
+}
+
+t.test('other methods are refused, and what is no JSON is a post to a reserved name', async (t) => {
+  for (const method of ['GET', 'DELETE', 'PUT']) {
+    const reply = await ask(`${service.url}/mcp`, { method });
+    t.equal(reply.status, 405, method);
+    t.equal(reply.headers.get('allow'), 'POST');
+  }
+  const note = await ask(`${service.url}/mcp`, {
+    method: 'POST',
+    body: 'a note',
+    headers: { 'content-type': 'text/markdown' },
+  });
+  t.match(note, { status: 400, json: { code: 'reserved_feed' } });
+  for (const body of ['{', '\xff{}', '[1,2'])
+    t.match(await send(service.url, body), { status: 400, json: { error: { code: -32700 } } });
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  t.match(await send(service.url, list, { accept: 'application/json' }), { status: 406 });
+});
+
+t.test('a locked instance says where to get a token', async (t) => {
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const metadata = `resource_metadata="${locked.url}/.well-known/oauth-protected-resource/mcp"`;
+  const none = await send(locked.url, list);
+  t.match(none, { status: 401, json: { code: 'auth' } });
+  t.equal(none.headers.get('www-authenticate'), `Bearer ${metadata}`);
+  const wrong = await send(locked.url, list, { authorization: 'Bearer wrong' });
+  t.equal(wrong.status, 401);
+  t.equal(wrong.headers.get('www-authenticate'), `Bearer error="invalid_token", ${metadata}`);
+  t.equal((await send(locked.url, list, { authorization: `Bearer ${PASSWORD}` })).status, 200);
+});
+
+t.test('pages of other sites cannot call tools', async (t) => {
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const { port } = service;
+  const from = (origin: string, host: string) =>
+    new Promise<number>((resolve, reject) => {
+      const args = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-d', list];
+      for (const [name, value] of Object.entries({ ...HEADERS, origin, host }))
+        args.push('-H', `${name}: ${value}`);
+      run('curl', [...args, `${service.url}/mcp`]).then(({ stdout }) => resolve(Number(stdout)), reject);
+    });
+  t.equal(await from(`http://127.0.0.1:${port}`, `127.0.0.1:${port}`), 200);
+  t.equal(await from(`http://localhost:${port}`, `localhost:${port}`), 200);
+  t.equal(await from('http://evil.example', `127.0.0.1:${port}`), 403);
+  t.equal(await from('null', `127.0.0.1:${port}`), 403);
+  // A page whose name has been led to this machine.
+  t.equal(await from(`http://evil.example:${port}`, `evil.example:${port}`), 403);
+  const named = await start(t, { PUBLIC_URL: 'https://notes.example/below' });
+  for (const [origin, status] of [
+    ['https://notes.example', 200],
+    ['https://other.example', 403],
+    [named.url, 403],
+  ] as const)
+    t.equal((await send(named.url, list, { origin })).status, status, origin);
+  t.equal((await send(named.url, list)).status, 200);
+  t.match(await send(named.url, list, { 'sec-fetch-site': 'cross-site' }), {
+    status: 403,
+    json: { code: 'foreign_form' },
+  });
+});
+
+t.test('what breaks a rule is refused with the code of the API', async (t) => {
+  const feed = 'rules';
+  const made = await call('post_note', { feed, markdown: 'x' });
+  t.notOk(made.isError);
+  const { id } = made.value;
+  const png = picture('png').toString('base64');
+  const attachment = { name: 'a.png', type: 'image/png', data: png };
+  const form = (attachments: object[]) => ['post_note', { feed, markdown: 'x', attachments }] as const;
+  const table: readonly (readonly [string, object, string, RegExp?])[] = [
+    ['post_note', { feed: 'No', markdown: 'x' }, 'invalid_feed'],
+    ['post_note', { feed: 'login', markdown: 'x' }, 'reserved_feed'],
+    ['post_note', { feed, markdown: ' \n' }, 'empty_note'],
+    ['post_note', { feed, markdown: 'x'.repeat(100 * 1024 + 1) }, 'too_large'],
+    ['post_note', { feed, markdown: 'x', title: 'a\nb' }, 'invalid_request', /title/],
+    ['post_note', { feed, markdown: 'x', tags: ['a b'] }, 'invalid_request', /tags/],
+    ['post_note', { feed, markdown: 1 }, 'invalid_body', /"markdown" must be a text/],
+    ['post_note', { markdown: 'x' }, 'invalid_body', /"feed" must be a text/],
+    ['post_note', { feed, markdown: 'x', tags: 'a' }, 'invalid_body', /"tags" must be an array/],
+    ['post_note', { feed: 'unmade', markdown: 'x', read_id: 'A' }, 'invalid_request', /read id/],
+    ['post_note', { feed, markdown: 'x', password: 'p' }, 'feed_exists'],
+    ['post_note', { feed: 'unmade', markdown: 'x', password: '' }, 'invalid_request'],
+    [...form([{ ...attachment, data: 'no base64!' }]), 'invalid_body', /attachment "a.png": data/],
+    [...form([{ ...attachment, type: 'image/gif' }]), 'unsupported_type', /attachment "a.png"/],
+    [...form([{ ...attachment, type: 'image/tiff' }]), 'unsupported_type'],
+    [...form([attachment, attachment]), 'invalid_body', /two files/],
+    [...form([{ ...attachment, name: 'a/b' }]), 'invalid_body', /a\ufffdb/],
+    [...form([{ ...attachment, alt: 'a\nb' }]), 'invalid_body', /alternative text/],
+    [...form(Array.from({ length: 11 }, (_, i) => ({ ...attachment, name: `${i}.png` }))), 'invalid_body'],
+    ['post_file', { feed, type: 'text/markdown', data: png }, 'unsupported_type'],
+    ['post_file', { feed, type: 'image/gif', data: png }, 'unsupported_type'],
+    ['post_file', { feed, type: 'image/png', data: '' }, 'unsupported_type'],
+    ['post_file', { feed, type: 'image/png', data: png, alt: 'a\nb' }, 'invalid_request', /alt/],
+    ['list_notes', { feed, limit: 0 }, 'invalid_request', /limit/],
+    ['list_notes', { feed, limit: 1.5 }, 'invalid_request', /limit/],
+    ['list_notes', { feed, before: '/' }, 'invalid_request'],
+    ['list_notes', { feed, tag: 'a b' }, 'invalid_request'],
+    ['get_note', { feed, id: '..' }, 'not_found'],
+    ['get_note', { feed: 'unmade', id }, 'not_found'],
+    ['edit_note', { feed, id }, 'invalid_request', /nothing to change/],
+    ['edit_note', { feed, id, alt: 'x' }, 'invalid_request'],
+    ['edit_note', { feed, id, markdown: 'y', title: 'a\nb' }, 'invalid_request'],
+    ['edit_note', { feed, id, markdown: 'y', alt: 'x' }, 'invalid_request'],
+    ['edit_note', { feed, id: 'none', markdown: 'y' }, 'not_found'],
+    ['delete_note', { feed, id: 'none' }, 'not_found'],
+    ['update_feed', { feed }, 'invalid_request', /nothing to change/],
+    ['update_feed', { feed, image: 'none.png' }, 'invalid_request'],
+    ['update_feed', { feed, read_id: feed }, 'invalid_request'],
+    ['update_feed', { feed: 'unmade', title: 'x' }, 'not_found'],
+    ['delete_feed', { feed: 'unmade' }, 'not_found'],
+  ];
+  for (const [name, input, code, sentence = /./] of table) {
+    const { isError, value } = await call(name, input);
+    t.match({ isError, ...value }, { isError: true, code, error: sentence }, `${name} ${code}`);
+    t.same(Object.keys(value), ['error', 'code']);
+  }
+  t.match(await call('get_note', { feed, id }), { value: { content: 'x' } }, 'nothing has changed');
+  t.same((await call('list_notes', { feed: 'unmade' })).value, { notes: [], next: null });
+});
+
+t.test('a tool that there is not is an error of the protocol', async (t) => {
+  const reply = await send(service.url, JSON.stringify(callOf('make_tea', {})));
+  t.match(reply.text, /"code":-32602/);
+});
+
+t.test('whoever wants to hear of changes is told at once that there are none', async (t) => {
+  const method = 'subscriptions/listen';
+  const revision = '2026-07-28';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { notifications: { toolsListChanged: true }, _meta };
+  const headers = { 'mcp-protocol-version': revision, 'mcp-method': method };
+  const reply = await send(service.url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), headers);
+  t.equal(reply.status, 200);
+  t.match(resultsIn(reply).at(-1), { resultType: 'complete' });
+});
+
+t.test('several messages at once are answered, but not any number', async (t) => {
+  const batch = (size: number) =>
+    JSON.stringify(Array.from({ length: size }, (_, id) => callOf('get_feed', { feed: 'rules' }, id)));
+  t.equal(resultsIn(await send(service.url, batch(20))).length, 20);
+  t.match(await send(service.url, batch(21)), { status: 400, json: { error: { code: -32600 } } });
+});
+
+t.test('a picture of 11 MB is taken, a body of more than 16 MiB or of many values is not', async (t) => {
+  const large = picture('png', 11_000_000);
+  const posted = await call('post_file', {
+    feed: 'large',
+    type: 'image/png',
+    data: large.toString('base64'),
+  });
+  t.ok((await ask(posted.value.file_url)).bytes.equals(large));
+  const data = Buffer.alloc(12_600_000).toString('base64');
+  t.match(await send(service.url, JSON.stringify(callOf('post_file', { data }))), {
+    status: 413,
+    json: { code: 'too_large' },
+  });
+  t.match(await send(service.url, `[${'[],'.repeat(200_000)}1]`), { json: { error: { code: -32700 } } });
+  const commas = await call('post_note', { feed: 'large', markdown: ','.repeat(100_000) });
+  t.notOk(commas.isError);
+});
+
+t.test('writes by tools and by the API count together', async (t) => {
+  const { url } = await start(t, { SERVICE_RATE_LIMIT: '3' });
+  const post = () => call('post_note', { feed: 'counted', markdown: 'x' }, url);
+  t.notOk((await post()).isError);
+  t.notOk((await call('list_notes', { feed: 'counted' }, url)).isError);
+  const headers = { 'content-type': 'text/markdown' };
+  t.equal((await ask(`${url}/counted`, { method: 'POST', body: 'x', headers })).status, 201);
+  t.notOk((await post()).isError);
+  t.match(await post(), { isError: true, value: { code: 'rate_limited', error: /wait \d+ second/ } });
+});
+
+t.test('the log and the metrics tell of tools, and of no argument', async (t) => {
+  const feed = 'a-secret-name';
+  await call('post_note', { feed, markdown: 'a secret text', password: 'a secret password' });
+  await call('get_feed', { feed, password: 'a wrong password' });
+  const tools = service.lines.filter(({ message }) => message === 'tool').slice(-2);
+  t.match(
+    tools.map(({ fields }) => fields),
+    [
+      { tool: 'post_note', request: String, ms: Number },
+      { tool: 'get_feed', code: 'auth' },
+    ],
+  );
+  t.notMatch(JSON.stringify(service.lines), /secret|wrong password/);
+  const { text } = await ask(`${service.url}/metrics`);
+  t.match(text, /service_tool_duration_seconds_count\{tool="post_note",outcome="ok"\} [1-9]/);
+  t.match(text, /service_tool_duration_seconds_count\{tool="get_feed",outcome="auth"\} 1/);
+  t.notMatch(text, /make_tea|secret/);
+});
+
+t.test('the suite of conformance and the inspector are content', async (t) => {
+  const program = (name: string) => join(import.meta.dirname, '../../node_modules/.bin', name);
+  const scenarios = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'];
+  const { HOME = '', PATH = '' } = process.env;
+  const options = { env: { HOME, PATH }, cwd: service.dir };
+  const node = process.execPath;
+  await Promise.all(
+    scenarios.map(async (scenario) => {
+      const args = ['server', '--url', `${service.url}/mcp`, '--scenario', scenario];
+      const { stdout } = await run(node, [program('conformance'), ...args], options);
+      t.match(stdout, /Passed: ([1-9])\/\1, 0 failed, 0 warnings/, scenario);
+    }),
+  );
+  const args = ['--cli', `${service.url}/mcp`, '--transport', 'http', '--method', 'tools/call'];
+  const input = ['--tool-name', 'post_note', '--tool-arg', 'feed=inspected', 'markdown=hello'];
+  const { stdout } = await run(node, [program('mcp-inspector'), ...args, ...input], options);
+  const { structuredContent } = JSON.parse(stdout);
+  t.equal((await ask(structuredContent.file_url)).text, 'hello');
+});
