@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { countOf, folderPlace, imageSettings, ON_SQLITE, storeAt } from '../support/image-settings.ts';
 import { missing } from '../support/installed.ts';
-import { FORM_TYPE, field, file, formBody } from '../support/multipart.ts';
+import { field, file } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
 import { SwiftServer } from '../support/swift.ts';
