@@ -12,7 +12,16 @@ const ALLOWED: Record<string, readonly string[]> = {
   telemetry: [],
   access: ['feeds', 'refusals.ts'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
-  commands: ['cannot-be-used.ts', 'config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
+  commands: [
+    'cannot-be-used.ts',
+    'config.ts',
+    'images',
+    'privileges.ts',
+    'refusals.ts',
+    'setting-kinds.ts',
+    'setting.ts',
+    'storage',
+  ],
   storage: [
     'cannot-be-used.ts',
     'collect-garbage.ts',

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readPlace } from '../config.ts';
+import { readPlace, readSome } from '../config.ts';
 import type { Environment } from '../setting.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
 import { databasePath } from '../storage/sqlite/database-path.ts';
@@ -41,6 +41,10 @@ export async function backup(args: readonly string[], env: Environment): Promise
     });
   }
   await backUp(databasePath(place), target, () => isAsked);
+  if (readSome(env, ['images']).images !== 'db')
+    process.stdout.write(
+      'Pictures are in the image store (SERVICE_IMAGES), which is not in it: copy that by itself, after this.\n',
+    );
   process.stdout.write(`The backup is in ${resolve(target)} (${statSync(target).size} bytes).\n`);
   return 0;
 }

@@ -31,6 +31,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     does: 'asks the running service whether it is ready, and exits with 0 when it is',
     load: async () => (await import('./health.ts')).health,
   },
+  operator: {
+    takes: 'unreferenced|clean|move …',
+    does: 'looks at the image store of the running service, removes what no note refers to, or moves pictures into it',
+    load: async () => (await import('./operator.ts')).operator,
+  },
   move: {
     takes: '--from <place> --to <place>',
     does: 'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',

@@ -1,5 +1,7 @@
+import type { ImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { Ordered } from '../feeds/order.ts';
+import { Refusal } from '../refusals.ts';
 import type { OtherMembers } from './metadata.ts';
 import type { Feed, NoteMeta } from './storage.ts';
 
@@ -14,6 +16,41 @@ export interface ArchivedNote extends Ordered {
   /** What its metadata holds for other programs; undefined when that is nothing. */
   readonly others?: OtherMembers | undefined;
   readonly bytes: Uint8Array;
+}
+
+/** Where the pictures are whose rows have a key. */
+export interface ImageSource {
+  get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array>;
+}
+
+/** A row with the bytes of a note in it, or with the key of a picture. */
+interface ArchivedRow {
+  readonly content: Uint8Array;
+  readonly size: number;
+  readonly image_key: ImageKey | null;
+}
+
+/** The bytes of a note, wherever they are. Throws an error with a sentence for the operator when they cannot be had. */
+export async function wholePicture(row: ArchivedRow, images: ImageSource | undefined): Promise<Uint8Array> {
+  const { content, size, image_key: key } = row;
+  if (key === null) return content;
+  if (!images)
+    throw new Error(
+      'It has pictures in an image store: run the move with the SERVICE_IMAGES settings of the service.',
+    );
+  const bytes = Buffer.alloc(size);
+  let at = 0;
+  try {
+    for await (const piece of images.get(key, 0, size)) {
+      bytes.set(piece, at);
+      at += piece.byteLength;
+    }
+  } catch (cause) {
+    const why =
+      cause instanceof Refusal && cause.code === 'not_found' ? 'is gone from' : 'cannot be read from';
+    throw new Error(`A picture ${why} its image store (SERVICE_IMAGES).`, { cause });
+  }
+  return bytes;
 }
 
 /**

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { makeDataFolder } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { LockedPlace } from './archive.ts';
+import type { ImageSource, LockedPlace } from './archive.ts';
 import { FilesArchive, type FilesArchiveOptions } from './files/files-archive.ts';
 import { FolderLock } from './files/lock.ts';
 import { secretOfFolder } from './files/secret.ts';
@@ -27,6 +27,8 @@ export interface PlaceSettings {
   /** SERVICE_SECRET, where it is set. */
   readonly secret: Uint8Array | undefined;
   readonly log: Pick<Log, 'warn'>;
+  /** Where databases have the pictures that are not in their rows. */
+  readonly images?: ImageSource | undefined;
 }
 
 /**
@@ -43,7 +45,7 @@ export async function lockSource(place: Place, settings: PlaceSettings): Promise
     return lockFile(place.file, settings);
   }
   const lock = await MoveLock.take(place.url);
-  if (await lock.isInstance()) return lockedDatabase(place.url, lock);
+  if (await lock.isInstance()) return lockedDatabase(place.url, lock, settings.images);
   await lock.release();
   throw new Error('The database has no instance in it.');
 }
@@ -102,15 +104,15 @@ async function lockFolder(
 function lockFile(path: string, settings: PlaceSettings): LockedPlace {
   const file = DatabaseFile.take(path, settings.ownerIn(dirname(path)));
   return {
-    open: async () => SqliteArchive.open(file.path),
+    open: async () => SqliteArchive.open(file.path, settings.images),
     isLocked: async () => file.isLocked,
     release: async () => file.release(),
   };
 }
 
-function lockedDatabase(url: string, lock: MoveLock): LockedPlace {
+function lockedDatabase(url: string, lock: MoveLock, images?: ImageSource): LockedPlace {
   return {
-    open: () => PostgresArchive.open(url),
+    open: () => PostgresArchive.open(url, images),
     isLocked: () => lock.isHeld(),
     release: () => lock.release(),
   };

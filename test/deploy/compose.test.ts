@@ -1,5 +1,6 @@
 /** What the compose files say of containers; test/deploy/proxy.test.ts starts what they describe. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { readConfig } from '../../src/config.ts';
 import { type ComposeService, composeServices, environmentOf } from '../support/compose.ts';
@@ -7,10 +8,11 @@ import { type ComposeService, composeServices, environmentOf } from '../support/
 const PUBLIC_URL = 'https://notes.example';
 const { notes } = composeServices('compose.yaml');
 const { notes1, notes2, notes3, proxy } = composeServices('compose.postgres.yaml', { PUBLIC_URL });
+const { notes: withStore } = composeServices('compose.s3.yaml');
 const services = [notes, notes1, notes2, notes3] as ComposeService[];
 
 t.test('containers of the service may do nothing that it needs not', async (t) => {
-  for (const service of [...services, proxy])
+  for (const service of [...services, withStore, proxy])
     t.match(service, {
       read_only: true,
       cap_drop: ['ALL'],
@@ -49,4 +51,16 @@ t.test('several need the address that people use', async (t) => {
     () => composeServices('compose.postgres.yaml'),
     /^PUBLIC_URL is not set: the address that people use/,
   );
+});
+
+t.test('the one with an image store has all settings that it needs', async (t) => {
+  const file = join(
+    t.testdir({ secret: 'x'.repeat(40), other: 'y'.repeat(40), url: 'postgres://a@b/c' }),
+    'secret',
+  );
+  const env = environmentOf(withStore!);
+  const secrets = { SERVICE_DATABASE_URL_FILE: 'url', SERVICE_OPERATOR_TOKEN_FILE: 'other' };
+  for (const name of Object.keys(env).filter((name) => name.endsWith('_FILE')))
+    env[name] = file.replace(/secret$/, (secrets as Record<string, string>)[name] ?? 'secret');
+  t.match(readConfig(env), { storage: 'postgres', images: 's3', s3Bucket: 'notes', s3Region: 'us-east-1' });
 });

@@ -2,10 +2,11 @@
 import t, { type Test } from 'tap';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
+import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';
-import { start } from '../support/service.ts';
+import { post, start, tempDir } from '../support/service.ts';
 
 const { url } = await start(t, { SERVICE_RESERVED_FEEDS: 'house', SERVICE_METRICS: '1' });
 await untilItRenders(url);
@@ -229,6 +230,31 @@ t.test('event streams', async (t) => {
     await answered(t, { id, path, method: 'HEAD', status: 200, query: '?since=0' });
   await answered(t, { id: 'readEvents', status: 404, path: { readId: 'x' } }, 'not_found');
   await answered(t, { id: 'feedEvents', status: 400, path: { feed: 'Key' } }, 'invalid_feed');
+});
+
+t.test('what the operator asks for', async (t) => {
+  const dir = await tempDir(t);
+  const { url } = await start(t, { ...ON_SQLITE, ...imageSettings({ kind: 'fs', dir }) });
+  const other = new DescribedService(url, service.document);
+  const { json } = await post(`${url}/key`, picture('png'), PNG);
+  const authorization = `Bearer ${OPERATOR_TOKEN}`;
+  const take = { id: 'takeDown', body: JSON.stringify({ read_id: json.read_url.split('/').at(-2) }) };
+  const requests: (Omit<DescribedRequest, 'headers'> & { code?: RefusalCode })[] = [
+    { id: 'countUnreferencedImages', status: 200 },
+    { id: 'removeUnreferencedImages', status: 200 },
+    { id: 'moveImages', status: 200, body: '{"from":"db"}' },
+    { id: 'moveImages', status: 400, body: '{"from":"disk"}', code: 'invalid_request' },
+    { id: 'moveImages', status: 409, body: JSON.stringify({ from: 'fs', dir }), code: 'same_store' },
+    { ...take, status: 200 },
+    { ...take, status: 404, code: 'not_found' },
+  ];
+  for (const { code, ...request } of requests) {
+    const { reply, problems } = await other.ask({ ...request, headers: { authorization } });
+    t.same(problems, []);
+    t.equal(reply.status, request.status, reply.text);
+    if (code) t.equal(reply.json.code, code);
+  }
+  for (const what of other.seen) service.seen.add(what);
 });
 
 t.test('every operation was asked for each thing it can answer with when it goes well', async (t) => {

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
-import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
+import {
+  type Archive,
+  type ArchivedFeed,
+  type ArchivedNote,
+  type ImageSource,
+  wholePicture,
+} from '../archive.ts';
 import { metadataOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { byteaArray } from './bytea-array.ts';
@@ -26,6 +33,8 @@ interface WholeNoteRow extends PlaceRow {
   readonly modified_at: number;
   readonly metadata: string | null;
   readonly content: Uint8Array;
+  readonly size: number;
+  readonly image_key: ImageKey | null;
 }
 
 /** What comes in one answer: so many rows, and notes only until they have so many bytes, one at least. */
@@ -46,7 +55,7 @@ const RETIRED_AFTER = statement<{ read_id: ReadId }>(
 );
 const NOTES_AFTER = statement<WholeNoteRow>(
   'notes_after',
-  `SELECT id, type, created_at, modified_at, metadata, content FROM (
+  `SELECT id, type, created_at, modified_at, metadata, content, size, image_key FROM (
      SELECT *, sum(size) OVER (ORDER BY created_at, id, type ROWS UNBOUNDED PRECEDING) - size AS bytes_before FROM notes
      WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1) AND (created_at, id, type) > ($2, $3, $4)
      ORDER BY created_at, id, type LIMIT ${ROWS}
@@ -88,16 +97,18 @@ const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit
 /** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
 export class PostgresArchive implements Archive {
   readonly #database: Database;
+  readonly #images: ImageSource | undefined;
 
-  private constructor(url: string) {
+  private constructor(url: string, images: ImageSource | undefined) {
+    this.#images = images;
     this.#database = new Database(url, { limits: { statementMs: PATIENCE_MS, idleMs: PATIENCE_MS } });
   }
 
   /** Makes and upgrades the tables as the start of the service does, and throws as it does when it cannot be used. */
-  static async open(url: string): Promise<PostgresArchive> {
+  static async open(url: string, images?: ImageSource): Promise<PostgresArchive> {
     try {
       await migrate(url);
-      return new PostgresArchive(url);
+      return new PostgresArchive(url, images);
     } catch (error) {
       throw asStartFailure(error);
     }
@@ -116,8 +127,9 @@ export class PostgresArchive implements Archive {
     for (let { createdAt, id, type } = after; ; ) {
       const rows = await this.#database.read(NOTES_AFTER, [name, createdAt, id, typeNumber(type)]);
       for (const row of rows) {
-        const { modified_at, metadata, content } = row;
-        yield { ...placeOf(row), modifiedAt: modified_at, ...wholeMetaOf(metadata), bytes: content };
+        const { modified_at, metadata } = row;
+        const bytes = await wholePicture(row, this.#images);
+        yield { ...placeOf(row), modifiedAt: modified_at, ...wholeMetaOf(metadata), bytes };
       }
       if (rows.length === 0) return;
       ({ createdAt, id, type } = placeOf(rows.at(-1)!));

@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
+import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
-import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
+import {
+  type Archive,
+  type ArchivedFeed,
+  type ArchivedNote,
+  type ImageSource,
+  wholePicture,
+} from '../archive.ts';
 import { metadataOf, typeNumber, wholeMetaOf } from '../note-columns.ts';
 import { countOf } from '../refused-writes.ts';
 import { Connection } from './connection.ts';
@@ -22,6 +29,8 @@ interface WholeNoteRow extends PlaceRow {
   readonly modified_at: number;
   readonly metadata: string | null;
   readonly content: Uint8Array;
+  readonly size: number;
+  readonly image_key: ImageKey | null;
 }
 
 /** A place that is before every note. */
@@ -32,20 +41,22 @@ export class SqliteArchive implements Archive {
   readonly #db: Database;
   readonly #log: WriteLog;
   readonly #sql: ReturnType<typeof statements>;
+  readonly #images: ImageSource | undefined;
 
-  private constructor(db: Database) {
+  private constructor(db: Database, images: ImageSource | undefined) {
+    this.#images = images;
     this.#db = db;
     this.#log = new WriteLog(db);
     this.#sql = statements(db);
   }
 
   /** Makes and upgrades the tables as the start of the service does, and throws as it does when it cannot be used. */
-  static open(path: string): SqliteArchive {
+  static open(path: string, images?: ImageSource): SqliteArchive {
     const { db } = Connection.forWriting(path);
     migrate(db);
     // After a power cut the last commits may be gone, but nothing is half there, and the move goes on behind it.
     db.pragma('synchronous = NORMAL');
-    return new SqliteArchive(db);
+    return new SqliteArchive(db, images);
   }
 
   async *feeds(): AsyncIterable<ArchivedFeed> {
@@ -60,7 +71,12 @@ export class SqliteArchive implements Archive {
       const row = this.#sql.noteAfter.get(name, place.createdAt, place.id, typeNumber(place.type));
       if (!row) return;
       place = placeOf(row);
-      yield { ...place, modifiedAt: row.modified_at, ...wholeMetaOf(row.metadata), bytes: row.content };
+      yield {
+        ...place,
+        modifiedAt: row.modified_at,
+        ...wholeMetaOf(row.metadata),
+        bytes: await wholePicture(row, this.#images),
+      };
     }
   }
 
@@ -153,7 +169,7 @@ function statements(db: Database) {
       'SELECT read_id FROM feeds WHERE read_id > ? AND name IS NULL ORDER BY read_id LIMIT 1',
     ),
     noteAfter: prepare<[FeedName, number, string, number], WholeNoteRow>(
-      `SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content ${ofFeed}
+      `SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content, notes.size, notes.image_key ${ofFeed}
          AND (notes.created_at, notes.id, notes.type) > (?, ?, ?) ORDER BY ${order('ASC')} LIMIT 1`,
     ),
     newestNote: prepare<[FeedName], PlaceRow>(

@@ -1,0 +1,153 @@
+import { parseArgs } from 'node:util';
+import { readSome } from '../config.ts';
+import { type Environment, readSetting, type Setting } from '../setting.ts';
+import { baseUrl, secretText } from '../setting-kinds.ts';
+import { Progress } from './move/progress.ts';
+import { WrongArguments } from './wrong-arguments.ts';
+
+const HELP = `npm run operator -- unreferenced
+npm run operator -- clean
+npm run operator -- move --from db
+npm run operator -- move --from fs --dir <folder as the service sees it>
+npm run operator -- move --from s3 --endpoint <url> --bucket <name> [--region <name>]
+
+unreferenced counts what no note refers to in the image store of the running service, clean removes it, and move moves
+pictures into that store until all are moved; --limit is how many it looks at in one request. The service is asked at
+OPERATOR_URL, else at PUBLIC_URL, else at this machine's PORT, with SERVICE_OPERATOR_TOKEN. Secrets come from variables or
+files named by them with _FILE at the end, never from arguments: SERVICE_OPERATOR_TOKEN, and of the store that is moved
+from, MOVE_S3_ACCESS_KEY and MOVE_S3_SECRET_KEY.
+`;
+
+const OPTIONS = {
+  from: { type: 'string' },
+  dir: { type: 'string' },
+  endpoint: { type: 'string' },
+  bucket: { type: 'string' },
+  region: { type: 'string' },
+  limit: { type: 'string' },
+} as const;
+
+const UNREFERENCED = '/api/operator/images/unreferenced';
+/** How often a request is made again that did not come through, and how long is waited between, in ms. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 2_000;
+
+interface Answer {
+  readonly store: string;
+  readonly unreferenced: { readonly count: number; readonly bytes: number };
+  readonly deleted?: { readonly count: number; readonly bytes: number };
+  readonly failed: number;
+  readonly too_recent: number;
+  readonly missing: number;
+  readonly moved: { readonly count: number; readonly bytes: number };
+  readonly skipped: number;
+  readonly left: number;
+  readonly next: string | null;
+}
+
+interface Service {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** What the operator's endpoints do, from a terminal. The exit code is 0 where nothing failed and nothing is missing. */
+export async function operator(args: readonly string[], env: Environment): Promise<number> {
+  const [what, ...more] = args;
+  if (what === '--help') {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const { values } = parsed(more);
+  const service = serviceIn(env);
+  if (what === 'move') return move(service, values, env);
+  if (Object.keys(values).length > 0 || (what !== 'unreferenced' && what !== 'clean'))
+    throw new WrongArguments();
+  const result = await ask(service, what === 'clean' ? 'DELETE' : 'GET', UNREFERENCED);
+  process.stdout.write(shown(result));
+  return (result.failed ?? 0) + result.missing > 0 ? 1 : 0;
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS });
+  } catch {
+    throw new WrongArguments();
+  }
+}
+
+function serviceIn(env: Environment): Service {
+  const { port, publicUrl, operatorToken } = readSome(env, ['port', 'publicUrl', 'operatorToken']);
+  if (operatorToken === undefined) throw new Error('SERVICE_OPERATOR_TOKEN must be set, as for the service.');
+  const url = settingOf(env, baseUrl('OPERATOR_URL')) ?? publicUrl ?? `http://127.0.0.1:${port}`;
+  return { url, token: operatorToken };
+}
+
+async function move(
+  service: Service,
+  { limit, ...from }: ReturnType<typeof parsed>['values'],
+  env: Environment,
+): Promise<number> {
+  if (from.from === undefined || (limit !== undefined && !/^\d{1,5}$/.test(limit)))
+    throw new WrongArguments();
+  const keys =
+    from.from === 's3'
+      ? {
+          access_key: settingOf(env, secretText('MOVE_S3_ACCESS_KEY', [1, 256])),
+          secret_key: settingOf(env, secretText('MOVE_S3_SECRET_KEY', [1, 1024])),
+        }
+      : {};
+  const body = { ...from, ...keys, ...(limit !== undefined && { limit: Number(limit) }) };
+  const progress = new Progress(process.stdout);
+  const sum = { moved: 0, bytes: 0, skipped: 0, missing: 0, failed: 0 };
+  for (let after: string | null = ''; after !== null; ) {
+    const answer: Answer = await ask(service, 'POST', '/api/operator/images/move', { ...body, after });
+    sum.moved += answer.moved.count;
+    sum.bytes += answer.moved.bytes;
+    for (const member of ['skipped', 'missing', 'failed'] as const) sum[member] += answer[member];
+    after = answer.next;
+    progress.step(() => `Moved ${sum.moved} pictures (${sum.bytes} bytes), ${answer.left} still to look at.`);
+  }
+  progress.say(
+    `Moved ${sum.moved} pictures (${sum.bytes} bytes). There already or changed meanwhile: ${sum.skipped}. ` +
+      `In neither place: ${sum.missing}. Refused by a store, to be moved by another run: ${sum.failed}.`,
+  );
+  return sum.failed + sum.missing > 0 ? 1 : 0;
+}
+
+function shown({ store, unreferenced, deleted, failed, too_recent, missing }: Answer): string {
+  const lines = [
+    `Store: ${store}`,
+    `Referred to by no note, and older than an hour: ${unreferenced.count} (${unreferenced.bytes} bytes)`,
+    ...(deleted ? [`Removed: ${deleted.count} (${deleted.bytes} bytes)`, `Not removed: ${failed}`] : []),
+    `Younger, and left alone: ${too_recent}`,
+    `Pictures whose object is missing: ${missing}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Asks again where the service was away for a moment: everything here may be done twice. */
+async function ask(service: Service, method: string, path: string, body?: unknown): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const reply = await fetch(service.url + path, {
+      method,
+      headers: { authorization: `Bearer ${service.token}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch(() => undefined);
+    if (reply?.ok) return (await reply.json()) as Answer;
+    const isAway = reply === undefined || [502, 503, 504].includes(reply.status);
+    if (!isAway || attempt === ATTEMPTS) throw new Error(await reason(service, reply));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
+
+async function reason({ url }: Service, reply: Response | undefined): Promise<string> {
+  if (reply === undefined) return `The service does not answer at ${url}.`;
+  const said = (await reply.json().catch(() => ({}))) as { readonly error?: string; readonly code?: string };
+  return `The service refuses (${reply.status} ${said.code ?? ''}): ${said.error ?? 'it does not say why.'}`;
+}
+
+function settingOf<T>(env: Environment, setting: Setting<T>): T {
+  const reading = readSetting(env, setting);
+  if ('problem' in reading) throw new Error(`${reading.problem}.`);
+  return reading.value;
+}

@@ -1,0 +1,191 @@
+/**
+ * Pictures are moved between stores while others post, edit, delete and read, and the service is killed. `MOVES=all` tries
+ * every direction, which takes minutes.
+ */
+
+import { join } from 'node:path';
+import { setTimeout as nextLook } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import type { ImagePlace } from '../../src/images/open-images.ts';
+import { eventually } from '../support/eventually.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { countOf, imageSettings, ON_SQLITE, OPERATOR_TOKEN, storeAt } from '../support/image-settings.ts';
+import { missing } from '../support/installed.ts';
+import { picture } from '../support/pictures.ts';
+import { ask } from '../support/service.ts';
+import { dataDir, ServiceProcess } from '../support/service-process.ts';
+import { SwiftServer } from '../support/swift.ts';
+
+t.setTimeout(200_000);
+
+const PNG = { 'content-type': 'image/png' };
+const PICTURES = 16;
+/** Objects that a crash may leave: of two moves, and of a post. */
+const IN_FLIGHT = 9;
+/** What is tried each time. */
+const QUICK = new Set(['db folder', 'folder s3', 's3 db']);
+const noSwift = missing('swift');
+const swift = noSwift ? undefined : await SwiftServer.start(t);
+
+type Place = ImagePlace | undefined;
+/** Places for the pictures of a service whose data is in that folder. */
+const PLACES: Record<string, (dataDir: string, name: string) => Promise<Place>> = {
+  db: async () => undefined,
+  folder: async (dataDir, name) => ({ kind: 'fs', dir: join(dataDir, name) }),
+  s3: async () => ({ kind: 's3', ...(await swift!.bucket()) }),
+};
+
+/** The body of a request to move from that place. */
+function sourceOf(place: Place): Record<string, string> {
+  if (place === undefined) return { from: 'db' };
+  if (place.kind === 'fs') return { from: 'fs', dir: place.dir };
+  const { endpoint, bucket, accessKey, secretKey } = place;
+  return { from: 's3', endpoint, bucket, access_key: accessKey, secret_key: secretKey };
+}
+
+/** What each picture is to be, by its address; undefined once it is deleted. */
+type Pictures = Map<string, Buffer>;
+
+interface Answer {
+  readonly moved: { readonly count: number };
+  readonly missing: number;
+  readonly failed: number;
+  readonly left: number;
+  readonly next: string | null;
+}
+
+/** Moves until all is done; where the service is killed meanwhile, from the last cursor on when it is back. */
+async function moveAll(url: () => string, from: Record<string, string>, limit: number): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let after = '', tries = 0; tries < 10_000; tries += 1) {
+    const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` };
+    const body = JSON.stringify({ ...from, limit, after });
+    const reply = await ask(`${url()}/api/operator/images/move`, { method: 'POST', headers, body }).catch(
+      () => undefined,
+    );
+    if (reply?.status !== 200) {
+      if (reply) throw new Error(reply.text);
+      await nextLook(10);
+      continue;
+    }
+    answers.push(reply.json);
+    if (reply.json.next === null) return answers;
+    after = reply.json.next;
+  }
+  throw new Error('It never ends');
+}
+
+for (const from of ['db', 'folder', 's3'])
+  for (const to of ['db', 'folder', 's3']) {
+    if (from === 'db' && to === 'db') continue;
+    if (process.env.MOVES !== 'all' && !QUICK.has(`${from} ${to}`)) continue;
+    const skip = [from, to].includes('s3') && noSwift;
+    t.test(`from ${from} to ${to}`, { skip }, async (t) => {
+      const dir = await dataDir(t);
+      const [source, target] = [await PLACES[from]!(dir, 'one'), await PLACES[to]!(dir, 'other')];
+      const env = (place: Place) => ({ ...ON_SQLITE, ...imageSettings(place) });
+      let service = await ServiceProcess.start(t, { dir, env: env(source) });
+      const pictures: Pictures = new Map();
+      const post = async (seed: number) => {
+        const bytes = picture('png', 2_000 + 997 * (seed % 50), seed);
+        const posted = await new FeedClient(service.url, `feed-${seed % 5}`).post(bytes, PNG);
+        if (posted.status !== 201) throw new Error(posted.text);
+        const path = new URL(posted.json.file_url).pathname;
+        pictures.set(path, bytes);
+        return { id: posted.json.id, path, feed: `feed-${seed % 5}` };
+      };
+      const all: Awaited<ReturnType<typeof post>>[] = [];
+      for (let n = 0; n < PICTURES; n += 1) all.push(await post(n));
+      await service.kill('SIGTERM');
+      service = await ServiceProcess.start(t, { dir, env: env(target) });
+
+      // What is in another store is broken until it is moved; from then on it must never be again.
+      const wasWhole = new Set<string>(from === 'db' ? pictures.keys() : []);
+      const broken: string[] = [];
+      let isOver = false;
+      t.teardown(() => {
+        isOver = true;
+      });
+      let looks = 0;
+      const look = async (path: string) => {
+        const [wanted, { url }] = [pictures.get(path), service];
+        const got = await ask(url + path).catch(() => undefined);
+        if (got === undefined || url !== service.url || wanted !== pictures.get(path) || wanted === undefined)
+          return;
+        looks += 1;
+        if (got.status === 200 && wanted.equals(got.bytes)) wasWhole.add(path);
+        else if (wasWhole.has(path)) broken.push(`${path} ${got.status}`);
+      };
+      const reading = (async () => {
+        while (!isOver) for (const path of [...pictures.keys()]) if (!isOver) await look(path);
+      })();
+      let seed = 1_000;
+      const deleted = new Set<string>();
+      const changing = (async () => {
+        while (!isOver) {
+          seed += 1;
+          try {
+            const fresh = await post(seed);
+            wasWhole.add(fresh.path);
+            const old = all[seed % all.length]!;
+            if (deleted.has(old.path)) continue;
+            const note = `${service.url}/api/v1/feeds/${old.feed}/notes/${old.id}`;
+            if (seed % 2 === 0) {
+              pictures.delete(old.path);
+              deleted.add(old.path);
+              await ask(note, { method: 'DELETE' });
+            } else {
+              const bytes = picture('png', 3_333, seed);
+              pictures.delete(old.path);
+              const { status } = await ask(note, { method: 'PUT', headers: PNG, body: bytes });
+              if (status === 200) {
+                pictures.set(old.path, bytes);
+                wasWhole.add(old.path);
+              } else deleted.add(old.path);
+            }
+          } catch {
+            // Its service has been killed: nobody knows what became of it.
+            const unsure = all[seed % all.length]!;
+            pictures.delete(unsure.path);
+            deleted.add(unsure.path);
+          }
+        }
+      })();
+
+      const killing = (async () => {
+        await eventually(() => looks > 8);
+        await service.kill('SIGKILL');
+        service = await ServiceProcess.start(t, { dir, env: env(target) });
+      })();
+      const url = () => service.url;
+      await Promise.all([moveAll(url, sourceOf(source), 7), moveAll(url, sourceOf(source), 3), killing]);
+      isOver = true;
+      await Promise.all([reading, changing]);
+      const last = await moveAll(url, sourceOf(source), 1_000);
+      t.same(broken, []);
+      t.match(last, [{ missing: 0, failed: 0, left: 0, next: null }]);
+      const count = { count: 0, bytes: 0 };
+      t.same(
+        (await moveAll(url, sourceOf(source), 1_000))[0]?.moved,
+        count,
+        'a second time nothing is left to move',
+      );
+
+      for (const path of pictures.keys()) {
+        const got = await ask(service.url + path);
+        t.ok(got.status === 200 && pictures.get(path)!.equals(got.bytes), `${got.status}`);
+      }
+      const db = new Database(join(dir, 'notefeed.db'), { readonly: true });
+      t.teardown(() => db.close());
+      const keyed = db.prepare<[], { count: number }>(
+        'SELECT count(*) AS count FROM notes WHERE image_key IS NOT NULL',
+      );
+      if (source) t.equal(await countOf(await storeAt(t, source)), 0, 'nothing is left behind');
+      if (target) {
+        const store = await storeAt(t, target);
+        const isExact = async () => (await countOf(store)) <= keyed.get()!.count + IN_FLIGHT;
+        t.ok(await eventually(isExact), 'but what was just being written when the service was killed');
+      } else t.equal(keyed.get()!.count, 0);
+    });
+  }
