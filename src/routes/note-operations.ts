@@ -94,6 +94,8 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
       id: 'feedPage',
       method: 'GET',
       path: '/{feed}',
+      // The one reserved name at which there is something, but nothing to get.
+      accepts: ([feed]) => feed !== 'mcp',
       access: 'feed-page',
       handle: (exchange, named) => reader.feedPage(exchange, named),
     },

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { countOf, imageSettings, OPERATOR_TOKEN, storeAt } from '../support/image-settings.ts';
 import { picture } from '../support/pictures.ts';
-import { PostgresServer, UNSYNCED } from '../support/postgres.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import { ask, tempDir } from '../support/service.ts';
 
 t.setTimeout(120_000);
@@ -16,7 +16,7 @@ const ROUNDS = 25;
 const PNG = { 'content-type': 'image/png' };
 
 t.test('no object that a note refers to is ever removed, and in the end no other is left', async (t) => {
-  const server = await PostgresServer.start(t, UNSYNCED);
+  const server = await PostgresServer.start(t);
   const url = await server.database();
   const parent = await tempDir(t);
   await chmod(parent, 0o755);
