@@ -32,6 +32,8 @@ import { ViewMaker } from './read/view-maker.ts';
 import { admitting } from './routes/admission.ts';
 import { operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
+import { isAllowed } from './sign-in/people.ts';
+import { SignIn, type SignInSettings, signInLocks, signInSettings } from './sign-in/sign-in.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
@@ -88,7 +90,9 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const renewal = new PasswordRenewal({ storage, passwords, log });
-  const sessions = createSessions(config, secret);
+  const signingIn = signInSettings(config);
+  const signIn = signingIn && new SignIn({ ...signingIn, secret, log });
+  const sessions = createSessions(config.password, signingIn, secret);
   const unlocks = new Unlocks(secret);
   const access = new Access({ ...config, storage, passwords, renewal, counts, sessions, unlocks });
   const record = eventLog(log);
@@ -112,6 +116,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     site,
     assets,
     access,
+    signIn,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });
@@ -142,8 +147,15 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
 }
 
 /** The sessions of an instance that something locks. */
-function createSessions({ password }: Config, secret: Uint8Array): Sessions | undefined {
-  return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
+function createSessions(
+  password: string | undefined,
+  signingIn: SignInSettings | undefined,
+  secret: Uint8Array,
+): Sessions | undefined {
+  const locks = [...(password === undefined ? [] : [password]), ...(signingIn ? signInLocks(signingIn) : [])];
+  if (locks.length === 0) return undefined;
+  const allow = signingIn?.allow ?? [];
+  return new Sessions({ secret, locks, admits: (email) => isAllowed(allow, email) });
 }
 
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */

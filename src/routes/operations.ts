@@ -6,6 +6,7 @@ import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { Reader } from '../read/reader.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
@@ -22,6 +23,7 @@ import { pageOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
+import { signInOperations } from './sign-in-operations.ts';
 
 /** What the operations work with. */
 export interface OperationParts {
@@ -37,6 +39,8 @@ export interface OperationParts {
   readonly site: Site;
   readonly assets: Assets;
   readonly access: Access;
+  /** How people sign in; undefined where they do not. */
+  readonly signIn: SignIn | undefined;
   readonly images: ImageOperator;
   readonly takedown: Takedown;
   /** Absolute base of links, if it is set. */
@@ -53,6 +57,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...serviceOperations(parts),
     ...pageOperations(parts),
     ...accessOperations(parts),
+    ...signInOperations(parts),
     ...settingsOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
