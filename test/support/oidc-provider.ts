@@ -23,6 +23,8 @@ export class TestProvider {
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   #provider: Provider;
   readonly #redirectUris: readonly string[];
+  /** How clients say who they are. */
+  authMethod: 'client_secret_post' | 'client_secret_basic' = 'client_secret_post';
 
   private constructor(url: string, redirectUris: readonly string[], accounts: Record<string, Account>) {
     this.url = url;
@@ -141,7 +143,8 @@ export class TestProvider {
       clients: [
         { client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [...this.#redirectUris] },
       ],
-      clientDefaults: { token_endpoint_auth_method: 'client_secret_post' },
+      clientDefaults: { token_endpoint_auth_method: this.authMethod },
+      clientAuthMethods: [this.authMethod],
       jwks: { keys: [key] },
       cookies: { keys: ['a key'] },
       features: { devInteractions: { enabled: false } },
@@ -179,7 +182,7 @@ export class TestProvider {
 }
 
 /** Settings of an instance at an address of its own with which people of a provider sign in. */
-export function signInSettings(provider: Pick<TestProvider, 'url'>, publicUrl: string) {
+export function signInEnvironment(provider: Pick<TestProvider, 'url'>, publicUrl: string) {
   return {
     PORT: new URL(publicUrl).port,
     PUBLIC_URL: publicUrl,
