@@ -88,8 +88,8 @@ ${site.signInLabel !== undefined && showSender(feed, refused)}
 function showSender(feed: Feed, refused: SettingsPage['refused']): Child {
   const isShown = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
   return html`<input type="hidden" name="show_sender" value="0">
-<p><label class="choice"><input type="checkbox" name="show_sender" value="1"${isShown && html` checked`} aria-describedby="show-sender-hint">
- Show who posted</label></p>
+<label><input type="checkbox" name="show_sender" value="1"${isShown && html` checked`} aria-describedby="show-sender-hint">
+ Show who posted</label>
 <p class="hint" id="show-sender-hint">Readers see the names of people who have signed in at what they post. Here they are always shown.</p>`;
 }
 
