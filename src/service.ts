@@ -92,7 +92,9 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const renewal = new PasswordRenewal({ storage, passwords, log });
   const signingIn = signInSettings(config);
   const signIn = signingIn && new SignIn({ ...signingIn, secret, log });
-  const sessions = createSessions(config.password, signingIn, secret);
+  const locks = locksOf(config, signingIn);
+  const admits = (email: string) => isAllowed(signingIn?.allow ?? [], email);
+  const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
   const unlocks = new Unlocks(secret);
   const access = new Access({ ...config, storage, passwords, renewal, counts, sessions, unlocks });
   const record = eventLog(log);
@@ -146,16 +148,9 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   };
 }
 
-/** The sessions of an instance that something locks. */
-function createSessions(
-  password: string | undefined,
-  signingIn: SignInSettings | undefined,
-  secret: Uint8Array,
-): Sessions | undefined {
-  const locks = [...(password === undefined ? [] : [password]), ...(signingIn ? signInLocks(signingIn) : [])];
-  if (locks.length === 0) return undefined;
-  const allow = signingIn?.allow ?? [];
-  return new Sessions({ secret, locks, admits: (email) => isAllowed(allow, email) });
+/** What locks the instance: the password, what people sign in with, or both; empty for an open one. */
+function locksOf({ password }: Config, signingIn: SignInSettings | undefined): string[] {
+  return [...(password === undefined ? [] : [password]), ...(signingIn ? signInLocks(signingIn) : [])];
 }
 
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */

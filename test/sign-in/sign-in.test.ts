@@ -182,6 +182,11 @@ t.test('who is not on the list is not let in', async (t) => {
     await isTurnedAway(t, browser, reply, 'not_allowed', /^Your account at Acme &amp; Co may not use this/);
   }
   t.notMatch(JSON.stringify(service.lines), /elsewhere|notes\.example/, 'the log says nothing of who it was');
+  const told = service.lines.filter(({ message }) => message === 'sign-in not allowed');
+  t.same(
+    told.map(({ fields }) => fields.verified),
+    [true, false, false, false, true, true, true, false],
+  );
 });
 
 const FAILED = /^Signing in did not work\. Please try again\.$/;
@@ -329,6 +334,30 @@ t.test('a session ends with what it was signed in by', async (t) => {
   const locks = locksOf({});
   for (const changed of ['SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_CLIENT_SECRET'])
     t.strictNotSame(locksOf({ [changed]: 'https://other.example' }), locks, changed);
+});
+
+t.test('a list that lets everybody in asks for no address', async (t) => {
+  const base = `http://127.0.0.1:${await freePort()}`;
+  provider.redirectUris.push(`${base}/api/oidc/callback`);
+  provider.renew();
+  const everybody = { ...SETTINGS, SERVICE_OIDC_ALLOW: '*', SERVICE_OIDC_SENDER_CLAIM: 'nickname,name' };
+  const address = { PORT: new URL(base).port, PUBLIC_URL: base };
+  await start(t, { ...everybody, ...address });
+  for (const [name, sender] of [
+    ['homeless', 'Homeless'],
+    ['unverified', 'Anna Þ.'],
+    ['ben', 'Benny'],
+    ['subdomain', undefined],
+  ] as const) {
+    const browser = new Browser(base);
+    const departure = await browser.visit('/api/oidc/start');
+    const back = await provider.visit(departure.headers.get('location')!, name);
+    await browser.visit(back.slice(base.length));
+    const init = { method: 'POST', body: name, headers: { 'content-type': 'text/markdown' } };
+    const { json } = await browser.fetch('/gannet', init);
+    const note = await browser.fetch(`/api/v1/feeds/gannet/notes/${json.id}`);
+    t.equal(note.json.sender, sender, name);
+  }
 });
 
 t.test('with sign-in alone there is no password', async (t) => {

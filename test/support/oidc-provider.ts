@@ -22,14 +22,15 @@ export class TestProvider {
   /** Takes a request in the place of the provider, if it returns true. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   #provider: Provider;
-  readonly #redirectUris: readonly string[];
+  /** Where it may lead back to, from the next `renew` on. */
+  readonly redirectUris: string[];
   /** How clients say who they are. */
   authMethod: 'client_secret_post' | 'client_secret_basic' = 'client_secret_post';
 
-  private constructor(url: string, redirectUris: readonly string[], accounts: Record<string, Account>) {
+  private constructor(url: string, redirectUris: string[], accounts: Record<string, Account>) {
     this.url = url;
     this.accounts = accounts;
-    this.#redirectUris = redirectUris;
+    this.redirectUris = redirectUris;
     this.#provider = this.#make();
   }
 
@@ -141,7 +142,7 @@ export class TestProvider {
     const key = { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' };
     return {
       clients: [
-        { client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [...this.#redirectUris] },
+        { client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [...this.redirectUris] },
       ],
       clientDefaults: { token_endpoint_auth_method: this.authMethod },
       clientAuthMethods: [this.authMethod],
