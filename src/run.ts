@@ -98,7 +98,7 @@ function welcome(url: string, { title, publicUrl, password, oidcIssuer }: Config
   const base =
     publicUrl ?? url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:|\/|$)/, '//localhost').replace(/\/$/, '');
   if (password === undefined && oidcIssuer !== undefined)
-    return `${title} is open at ${base}, to people who sign in.\n`;
+    return `${title} is open at ${base}. Sign in there to post.\n`;
   const bearer = password === undefined ? '' : '-H "Authorization: Bearer $SERVICE_PASSWORD" ';
   const post = `curl ${bearer}-H 'Content-Type: text/markdown' --data 'Hello' ${base}/my-first-feed`;
   return `${title} is open at ${base}. Post a first note with: ${post}\n`;

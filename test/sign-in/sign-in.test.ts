@@ -129,6 +129,15 @@ t.test('what people post says who they are, and what a client says of that count
   t.equal(await post(await signedIn('nameless')), 'x@friends.example');
   t.equal(await post(await signedIn('long')), 'é'.repeat(100));
   t.equal(await post(await signedIn(), { 'x-note-sender': 'Eve', 'x-sender': 'Eve' }), 'Anna Þ.');
+  const { json } = await (await signedIn('ben')).fetch('/puffin', {
+    method: 'POST',
+    body: 'text',
+    headers: { 'content-type': 'text/markdown' },
+  });
+  const sender = JSON.stringify({ sender: 'Eve', title: 'Changed' });
+  const change = { method: 'PATCH', body: sender, headers: { 'content-type': 'application/json' } };
+  const changed = await (await signedIn('anna')).fetch(`/puffin/${json.id}`, change);
+  t.match(changed, { status: 200, json: { title: 'Changed', sender: 'Ben B.' } }, 'nor is it who changes it');
   t.equal(await post(await signedIn(), BEARER), undefined, 'a Bearer token wins over the session');
   const byPassword = new Browser(url);
   await byPassword.submit('/api/login', { password: PASSWORD });
