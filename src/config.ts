@@ -12,12 +12,15 @@ import {
   text,
 } from './setting.ts';
 import {
+  allowedPeople,
   baseUrl,
   bucketName,
+  claimNames,
   databaseUrl,
   feedNames,
   folder,
   host,
+  issuer,
   lineOfText,
   otherFolder,
   readableFile,
@@ -94,6 +97,12 @@ const SETTINGS = {
   termsFile: readableFile('SERVICE_TERMS_FILE'),
   noticeFile: readableFile('SERVICE_NOTICE_FILE'),
   reportUrl: urlTemplate('SERVICE_REPORT_URL', ['read_id', 'note_id', 'file']),
+  oidcIssuer: issuer('SERVICE_OIDC_ISSUER'),
+  oidcClientId: secretText('SERVICE_OIDC_CLIENT_ID', [1, 256]),
+  oidcClientSecret: secretText('SERVICE_OIDC_CLIENT_SECRET', [1, 1024]),
+  oidcAllow: allowedPeople('SERVICE_OIDC_ALLOW'),
+  oidcSenderClaims: claimNames('SERVICE_OIDC_SENDER_CLAIM', ['name', 'email']),
+  oidcLabel: lineOfText('SERVICE_OIDC_LABEL', undefined, 100),
 };
 
 /**
@@ -101,17 +110,6 @@ const SETTINGS = {
  * ignored one would be a surprise: it is refused.
  */
 const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[] = [
-  [
-    'sign-in',
-    [
-      'SERVICE_OIDC_ISSUER',
-      'SERVICE_OIDC_CLIENT_ID',
-      'SERVICE_OIDC_CLIENT_SECRET',
-      'SERVICE_OIDC_ALLOW',
-      'SERVICE_OIDC_SENDER_CLAIM',
-      'SERVICE_OIDC_LABEL',
-    ],
-  ],
   ['licenses', ['SERVICE_LICENSE_PUBLIC_KEY', 'SERVICE_LICENSE_URL']],
 ];
 
@@ -121,7 +119,12 @@ const KNOWN_NAMES = [
 ];
 
 /** Whoever knows one of these must not know another one by it. */
-const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken'] as const;
+const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken', 'oidcClientSecret'] as const;
+
+/** Sign-in takes all of these. */
+const SIGN_IN_NEEDS = ['oidcIssuer', 'oidcClientId', 'oidcClientSecret', 'oidcAllow'] as const;
+/** What says nothing without sign-in. */
+const SIGN_IN_CHOICES = ['oidcSenderClaims', 'oidcLabel'] as const;
 
 const IMAGE_SETTINGS = [
   'dataDir',
@@ -168,6 +171,7 @@ export function readConfig(env: Environment): Config {
     ...equalSecretProblems(config),
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
+    ...signInProblems(env),
   );
   return usable(config, problems);
 }
@@ -295,4 +299,14 @@ function reservedFeedProblems({ reservedFeeds, reservedPassword }: Config): stri
     'SERVICE_RESERVED_FEEDS must hold names of 3 to 64 characters that are no address of the service ' +
       '(such as login) when SERVICE_RESERVED_PASSWORD is set, for they are read ids too',
   ];
+}
+
+/** With a part of its settings missing, sign-in would be off and the instance perhaps open: that is refused. */
+function signInProblems(env: Environment): string[] {
+  const isGiven = (member: keyof Config) => isSet(env, SETTINGS[member].name);
+  const given = [...SIGN_IN_NEEDS, ...SIGN_IN_CHOICES].find(isGiven);
+  if (given === undefined) return [];
+  return [...SIGN_IN_NEEDS, 'publicUrl' as const]
+    .filter((member) => !isGiven(member))
+    .map((member) => `${SETTINGS[member].name} must be set where ${SETTINGS[given].name} is`);
 }

@@ -74,7 +74,7 @@ async function started(config: Config, log: Log, startService: StartService): Pr
     if (warning) log.warn(warning);
     const service = await startService(config, log, owner);
     log.info('started', { url: service.url, node: process.versions.node });
-    if (config.password === undefined)
+    if (config.password === undefined && config.oidcIssuer === undefined)
       log.warn('SERVICE_PASSWORD is not set: whoever reaches the service may make feeds and post notes');
     return service;
   } catch (err) {
@@ -94,9 +94,11 @@ function privileges(config: Config): Privileges {
 }
 
 /** Where to open the service and how to post a first note; on standard error, for standard output is the log's. */
-function welcome(url: string, { title, publicUrl, password }: Config): string {
+function welcome(url: string, { title, publicUrl, password, oidcIssuer }: Config): string {
   const base =
     publicUrl ?? url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:|\/|$)/, '//localhost').replace(/\/$/, '');
+  if (password === undefined && oidcIssuer !== undefined)
+    return `${title} is open at ${base}. Sign in there to post.\n`;
   const bearer = password === undefined ? '' : '-H "Authorization: Bearer $SERVICE_PASSWORD" ';
   const post = `curl ${bearer}-H 'Content-Type: text/markdown' --data 'Hello' ${base}/my-first-feed`;
   return `${title} is open at ${base}. Post a first note with: ${post}\n`;

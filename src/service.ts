@@ -35,6 +35,8 @@ import { ViewMaker } from './read/view-maker.ts';
 import { admitting } from './routes/admission.ts';
 import { operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
+import { isAllowed } from './sign-in/people.ts';
+import { SignIn, type SignInSettings, signInLocks, signInSettings } from './sign-in/sign-in.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { eventLog } from './telemetry/events.ts';
@@ -93,9 +95,13 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const passwords = new Passwords(hashing, secret);
   await makeReservedFeeds({ ...config, storage, passwords, log });
   const renewal = new PasswordRenewal({ storage, passwords, log });
-  const sessions = createSessions(config, secret);
+  const signingIn = signInSettings(config);
+  const signIn = signingIn && new SignIn({ ...signingIn, secret, log });
+  const locks = locksOf(config, signingIn);
+  const admits = (email: string) => isAllowed(signingIn?.allow ?? [], email);
+  const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
   const unlocks = new Unlocks(secret);
-  const oauth = oauthServer(config, secret, storage);
+  const oauth = sessions && oauthServer([{ secret, locks }, storage, admits]);
   const accessTokens: AccessTokens | undefined =
     oauth && (async (token, base) => (await oauth()).grants.access(token, base));
   const access = new Access({
@@ -142,6 +148,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     access,
     oauth,
     observeTool: both(toolLog(log, config.logRequests), metrics?.tool),
+    signIn,
     publicUrl: config.publicUrl,
     readiness: () => obstacle(server, storage),
   });
@@ -174,23 +181,16 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   };
 }
 
-/** The sessions of an instance that something locks. */
-function createSessions({ password }: Config, secret: Uint8Array): Sessions | undefined {
-  return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
+/** What locks the instance: the password, what people sign in with, or both; empty for an open one. */
+function locksOf({ password }: Config, signingIn: SignInSettings | undefined): string[] {
+  return [...(password === undefined ? [] : [password]), ...(signingIn ? signInLocks(signingIn) : [])];
 }
 
 /** The OAuth server of an instance that something locks; loaded when it is first asked for. */
-function oauthServer(
-  { password }: Config,
-  secret: Uint8Array,
-  storage: Storage,
-): (() => Promise<OAuth>) | undefined {
-  if (password === undefined) return undefined;
+function oauthServer(parts: ConstructorParameters<typeof OAuth>): () => Promise<OAuth> {
   let loaded: Promise<OAuth> | undefined;
   return () => {
-    loaded ??= import('./oauth/oauth.ts').then(
-      ({ OAuth }) => new OAuth({ secret, locks: [password] }, storage),
-    );
+    loaded ??= import('./oauth/oauth.ts').then(({ OAuth }) => new OAuth(...parts));
     return loaded;
   };
 }

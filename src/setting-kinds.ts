@@ -23,6 +23,50 @@ export function baseUrl(name: string): Setting<string | undefined> {
   return { name, fallback: undefined, rule, parse, secret: true };
 }
 
+/** The address of an OpenID Connect provider, as it was given; a wrong one may hold a password. */
+export function issuer(name: string): Setting<string | undefined> {
+  const parse = (value: string) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    const isPlain = url && !/[?#]/.test(value) && !url.username && !url.password;
+    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+    return isPlain && isSafe ? value : undefined;
+  };
+  const rule =
+    'an https URL without user, query and fragment; http is for localhost and loopback addresses only';
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Who may sign in: addresses, `@domain` or `*`, separated by commas; in small letters from then on. Of who may, nothing is
+ * shown.
+ */
+export function allowedPeople(name: string): Setting<readonly string[] | undefined> {
+  const parse = (value: string) => {
+    const entries = listOf(value).map((entry) => entry.toLowerCase());
+    const usable = entries.length > 0 && entries.every((entry) => /^(?:\*|[^\s@*;]*@[^\s@*;]+)$/.test(entry));
+    return usable ? entries : undefined;
+  };
+  const rule = 'e-mail addresses, @domain or *, separated by commas';
+  return { name, fallback: undefined, rule, parse, secret: true };
+}
+
+/** Names of claims of a provider, separated by commas. */
+export function claimNames(name: string, fallback: readonly string[]): Setting<readonly string[]> {
+  const parse = (value: string) => {
+    const names = listOf(value);
+    return names.length > 0 && names.every((claim) => /^[\x21-\x7e]{1,100}$/.test(claim)) ? names : undefined;
+  };
+  return {
+    name,
+    fallback,
+    rule: 'names of claims separated by commas, such as name,email',
+    parse,
+    secret: false,
+  };
+}
+
 /**
  * A URL in which each `{word}` of the given ones stands for a value that is known later. May be a `mailto:` one.
  * A wrong one may hold a password.
@@ -39,7 +83,11 @@ export function urlTemplate(name: string, words: readonly string[]): Setting<str
 }
 
 /** A text as a feed's title may be. */
-export function lineOfText(name: string, fallback: string, max: number): Setting<string> {
+export function lineOfText<F extends string | undefined>(
+  name: string,
+  fallback: F,
+  max: number,
+): Setting<string | F> {
   const parse = (value: string) => {
     try {
       return oneLine(name, value, max) || undefined;
@@ -144,12 +192,17 @@ export function secretText(name: string, [min, max]: readonly [number, number]):
 /** Names separated by commas. A feed's name is its key, so a wrong one is not shown. */
 export function feedNames(name: string): Setting<ReadonlySet<FeedName>> {
   const parse = (value: string) => {
-    const names = value
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '');
+    const names = listOf(value);
     return names.every(isFeedName) ? new Set(names) : undefined;
   };
   const rule = 'feed names (1 to 64 characters of a-z, 0-9, - and _) separated by commas';
   return { name, fallback: new Set(), rule, parse, secret: true };
+}
+
+/** What stands between commas, without what is empty. */
+function listOf(value: string): string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }

@@ -11,6 +11,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['feeds', 'refusals.ts'],
+  'sign-in': ['access', 'feeds'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
   commands: [
     'cannot-be-used.ts',
@@ -53,6 +54,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'refusals.ts',
     'requests',
     'setting-kinds.ts',
+    'sign-in',
     'web',
   ],
   workers: ['background.ts', 'collect-garbage.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],

@@ -1,6 +1,7 @@
 /** Every setting with every kind of value that it must not have. */
 import { join } from 'node:path';
 import t from 'tap';
+import { readConfig } from '../src/config.ts';
 import { problems } from './support/config-problems.ts';
 
 const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: boolean }> = {
@@ -114,7 +115,51 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'an absolute http, https or mailto URL, in which only {read_id}, {note_id}, {file} may stand in braces',
     hidden: true,
   },
+  SERVICE_OIDC_ISSUER: {
+    values: [
+      'accounts.example',
+      'http://accounts.example',
+      'http://127.0.0.1.example',
+      'http://10.0.0.1',
+      'https://me:hush@accounts.example',
+      'https://accounts.example/?x',
+      'https://accounts.example/#x',
+    ],
+    rule: 'an https URL without user, query and fragment; http is for localhost and loopback addresses only',
+    hidden: true,
+  },
+  SERVICE_OIDC_CLIENT_ID: passwordRow(1, 256),
+  SERVICE_OIDC_CLIENT_SECRET: passwordRow(1, 1024),
+  SERVICE_OIDC_ALLOW: {
+    values: ['anna', 'anna@', '*@notes.example', 'anna@notes.example;', 'a@b c@d', ',', '**'],
+    rule: 'e-mail addresses, @domain or *, separated by commas',
+    hidden: true,
+  },
+  SERVICE_OIDC_SENDER_CLAIM: {
+    values: ['full name', ',', 'é'],
+    rule: 'names of claims separated by commas, such as name,email',
+  },
+  SERVICE_OIDC_LABEL: {
+    values: ['a\nb', 'x'.repeat(101), '  '],
+    rule: 'one line of at most 100 characters, without control characters',
+  },
 };
+
+/** Of these, one alone is wrong because of the others that it needs. */
+const SIGN_IN = {
+  PUBLIC_URL: 'https://notes.example',
+  SERVICE_OIDC_ISSUER: 'https://accounts.example/realm/',
+  SERVICE_OIDC_CLIENT_ID: 'notes',
+  SERVICE_OIDC_CLIENT_SECRET: 'secret of notes',
+  SERVICE_OIDC_ALLOW: 'Anna@Notes.example, @friends.example',
+};
+
+/** The problems of a variable with this value, where nothing else is missing. */
+function problemsOf(name: string, value: string): readonly string[] {
+  const isOfSignIn = name.replace('_FILE', '').startsWith('SERVICE_OIDC_');
+  const { [name.replace('_FILE', '')]: _, ...others }: Record<string, string> = isOfSignIn ? SIGN_IN : {};
+  return problems({ ...others, [name]: value });
+}
 
 /** A password that is never shown, however it is wrong. */
 function passwordRow(min: number, max: number) {
@@ -135,12 +180,6 @@ function passwordRow(min: number, max: number) {
 
 /** What has no place in this version. */
 const NOT_YET: Record<string, string> = {
-  SERVICE_OIDC_ISSUER: 'sign-in',
-  SERVICE_OIDC_CLIENT_ID: 'sign-in',
-  SERVICE_OIDC_CLIENT_SECRET: 'sign-in',
-  SERVICE_OIDC_ALLOW: 'sign-in',
-  SERVICE_OIDC_SENDER_CLAIM: 'sign-in',
-  SERVICE_OIDC_LABEL: 'sign-in',
   SERVICE_LICENSE_PUBLIC_KEY: 'licenses',
   SERVICE_LICENSE_URL: 'licenses',
 };
@@ -149,7 +188,7 @@ t.test('a bad value of every setting', async (t) => {
   for (const [name, { values, rule, hidden }] of Object.entries(BAD_VALUES)) {
     for (const value of values) {
       const shown = hidden || value.includes('://') ? '' : `, not ${JSON.stringify(value.slice(0, 60))}`;
-      t.strictSame(problems({ [name]: value }), [`${name} must be ${rule}${shown}`]);
+      t.strictSame(problemsOf(name, value), [`${name} must be ${rule}${shown}`]);
     }
   }
 });
@@ -184,13 +223,13 @@ t.test('what this version does not have refuses the start rather than being igno
 t.test('any variable may be given as a file, a secret one is not shown from there either', async (t) => {
   const file = join(t.testdir({ value: '\0 hush, no variable takes this value \0' }), 'value');
   for (const [name, { rule, hidden }] of Object.entries(BAD_VALUES)) {
-    const [problem = ''] = problems({ [`${name}_FILE`]: file });
+    const [problem = ''] = problemsOf(`${name}_FILE`, file);
     const start = `${name} (from ${name}_FILE) must be ${rule}`;
     // The one variable whose only rule is a length.
     if (name === 'SERVICE_SECRET') t.equal(problem, '');
     else if (hidden) t.equal(problem, start);
     else t.ok(problem.startsWith(`${start}, not `), problem);
-    t.strictSame(problems({ [name]: 'x', [`${name}_FILE`]: file }), [
+    t.match(problems({ [name]: 'x', [`${name}_FILE`]: file }), [
       `${name} and ${name}_FILE must not both be set`,
     ]);
   }
@@ -200,7 +239,7 @@ t.test('an empty file is no value', async (t) => {
   const dir = t.testdir({ empty: '', newline: '\n' });
   for (const name of Object.keys(BAD_VALUES))
     for (const file of ['empty', 'newline'])
-      t.strictSame(problems({ [`${name}_FILE`]: join(dir, file) }), [`${name}_FILE names an empty file`]);
+      t.strictSame(problemsOf(`${name}_FILE`, join(dir, file)), [`${name}_FILE names an empty file`]);
 });
 
 t.test('an image store needs a database, and S3 its place and keys', async (t) => {
@@ -221,4 +260,40 @@ t.test('an image store needs a database, and S3 its place and keys', async (t) =
     t.strictSame(problems({ ...env, SERVICE_IMAGES: 'fs' }), [], 'what is not chosen may lack something');
   }
   t.strictSame(problems({ ...sqlite, ...S3, SERVICE_IMAGES: 's3' }), []);
+});
+
+t.test('sign-in takes its settings together, with PUBLIC_URL', async (t) => {
+  t.strictSame(problems(SIGN_IN), []);
+  t.match(readConfig(SIGN_IN), {
+    oidcIssuer: 'https://accounts.example/realm/',
+    oidcAllow: ['anna@notes.example', '@friends.example'],
+    oidcSenderClaims: ['name', 'email'],
+    oidcLabel: undefined,
+  });
+  const chosen = {
+    SERVICE_OIDC_SENDER_CLAIM: 'nickname, https://notes.example/name,',
+    SERVICE_OIDC_LABEL: 'Acme',
+  };
+  t.match(readConfig({ ...SIGN_IN, ...chosen }), {
+    oidcSenderClaims: ['nickname', 'https://notes.example/name'],
+    oidcLabel: 'Acme',
+  });
+  for (const name of Object.keys(SIGN_IN)) {
+    const first = name === 'SERVICE_OIDC_ISSUER' ? 'SERVICE_OIDC_CLIENT_ID' : 'SERVICE_OIDC_ISSUER';
+    t.strictSame(problems({ ...SIGN_IN, [name]: '' }), [`${name} must be set where ${first} is`]);
+  }
+  for (const [name, value] of Object.entries(chosen))
+    t.strictSame(
+      problems({ [name]: value })
+        .map((problem) => problem.split(' ')[0])
+        .sort(),
+      Object.keys(SIGN_IN).sort(),
+    );
+  for (const SERVICE_OIDC_ISSUER of [
+    'http://localhost:8080/x',
+    'http://127.0.0.9',
+    'http://[::1]:1',
+    'https://a.b',
+  ])
+    t.strictSame(problems({ ...SIGN_IN, SERVICE_OIDC_ISSUER }), []);
 });

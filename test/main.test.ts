@@ -120,6 +120,10 @@ t.test('--check shows no secret', async (t) => {
     SERVICE_IMAGE_UPLOADS: '0',
     SERVICE_MAX_FEEDS: '7',
     PUBLIC_URL: 'https://notes.example',
+    SERVICE_OIDC_ISSUER: 'https://accounts.example/realm',
+    SERVICE_OIDC_CLIENT_ID: 'hush-9',
+    SERVICE_OIDC_CLIENT_SECRET: 'hush-10',
+    SERVICE_OIDC_ALLOW: 'hush-11@notes.example,*',
   };
   const { stdout, stderr } = await runEntry(['--check'], env);
   t.equal(stderr, '');
@@ -128,7 +132,7 @@ t.test('--check shows no secret', async (t) => {
     '  Notes: PostgreSQL database notes on db.example port 5433',
     /Address/,
     '  Links: begin with https://notes.example',
-    '  Access: with SERVICE_PASSWORD',
+    '  Access: with SERVICE_PASSWORD, or by signing in at accounts.example, whoever has an account there',
     '  Pictures: refused',
     /^ {2}Limits: .* 7 feeds, /,
     '  Proxy: the last X-Forwarded-For, -Host and -Proto are believed',

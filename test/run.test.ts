@@ -96,6 +96,23 @@ t.test('with a password no warning is logged, and the first post has it', async 
   t.notMatch(await errors, 'hush');
 });
 
+t.test('with sign-in no warning is logged either', async (t) => {
+  const { child, output, errors } = start(t, {
+    PUBLIC_URL: 'https://notes.example',
+    SERVICE_OIDC_ISSUER: 'https://accounts.example',
+    SERVICE_OIDC_CLIENT_ID: 'notes',
+    SERVICE_OIDC_CLIENT_SECRET: 'hush',
+    SERVICE_OIDC_ALLOW: '*',
+  });
+  await says(child, 'started');
+  child.kill();
+  t.strictSame(
+    (await output).filter(({ level }) => level !== 'info'),
+    [],
+  );
+  t.equal(await errors, 'Note Feed is open at https://notes.example. Sign in there to post.\n');
+});
+
 t.test('a second signal ends a stop that takes too long', async (t) => {
   const { child, exit } = start(t, { FAKE: 'never stops' });
   await says(child, 'started');

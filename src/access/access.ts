@@ -175,10 +175,15 @@ export class Access {
    */
   instance(caller: Caller): void | Promise<void> {
     if (!this.isLocked || caller.isAdmitted || caller.session !== undefined) return;
-    if (caller.bearer === undefined)
-      throw new Refusal('auth', 'This instance has a password: send it as Authorization: Bearer.');
+    if (caller.bearer === undefined) throw new Refusal('auth', this.#lockedMessage);
     const isRight = this.#expected !== undefined && timingSafeEqual(digest(caller.bearer), this.#expected);
     return this.#settle(caller, isRight, 'That is not the password of this instance.');
+  }
+
+  get #lockedMessage(): string {
+    return this.#expected === undefined
+      ? 'People sign in to this instance in a browser; it has no password for programs.'
+      : 'This instance has a password: send it as Authorization: Bearer.';
   }
 
   /** Whether a browser is led to the login page: it brings nothing that could open the instance. */
@@ -225,7 +230,7 @@ export class Access {
       if (this.unlocks.opens(caller.unlock, feed)) return;
       throw new Refusal('auth', 'This feed has a password: send it as X-Feed-Password.');
     }
-    await this.#refuseGuesser(caller);
+    await this.refuseGuesser(caller);
     const isRight = await this.#parts.passwords.verify(feed.passwordHash, password);
     await this.#settle(caller, isRight, 'That is not the password of this feed.');
   }
@@ -291,9 +296,20 @@ export class Access {
     if (seconds !== undefined) throw tooMuch('rate_limited', 'Too many previews', seconds);
   }
 
-  /** Turns away a client over the limit before its password costs anything. */
-  #refuseGuesser({ client }: Caller): void | Promise<void> {
+  /**
+   * Turns away a client over the limit before its password costs anything. A promise where other containers have to be asked.
+   * @throws Refusal `too_many_attempts`
+   */
+  refuseGuesser({ client }: Pick<Caller, 'client'>): void | Promise<void> {
     return whenKnown(this.#wrongPasswords.peek(client), refuseGuess);
+  }
+
+  /**
+   * Counts a wrong password, or what is like one. A promise where other containers have to be asked.
+   * @throws Refusal `too_many_attempts`
+   */
+  countGuess({ client }: Pick<Caller, 'client'>): void | Promise<void> {
+    return whenKnown(this.#wrongPasswords.take(client), refuseGuess);
   }
 
   /**
@@ -301,7 +317,7 @@ export class Access {
    * over the limit says nothing of them, or one could guess beyond it.
    */
   #settle(caller: Caller, isRight: boolean, message: string): void | Promise<void> {
-    if (isRight) return this.#refuseGuesser(caller);
+    if (isRight) return this.refuseGuesser(caller);
     return whenKnown(this.#wrongPasswords.take(caller.client), (seconds) => {
       refuseGuess(seconds);
       throw new Refusal('auth', message);

@@ -13,12 +13,23 @@ export interface Session {
   readonly until: number;
   /** The name of a person who has signed in. */
   readonly sender?: string | undefined;
+  /** The verified address of a person who has signed in, empty where there is none; undefined where the password was given. */
+  readonly email?: string | undefined;
+}
+
+/** Who has signed in. */
+export interface Person {
+  readonly sender: string | undefined;
+  /** Verified; empty where there is none. */
+  readonly email: string;
 }
 
 export interface SessionParts {
   readonly secret: Uint8Array;
   /** What locks the instance, such as its password: a change of any of it ends all sessions. At least one. */
   readonly locks: readonly string[];
+  /** Whether who has signed in with this address still may. */
+  readonly admits?: (email: string) => boolean;
   /** Ms since the epoch. */
   readonly now?: () => number;
 }
@@ -26,17 +37,19 @@ export interface SessionParts {
 /** The sessions of a locked instance. Each is in its cookie alone, so every container knows it. */
 export class Sessions {
   readonly #key: Uint8Array;
+  readonly #admits: (email: string) => boolean;
   readonly #now: () => number;
 
-  constructor({ secret, locks, now = Date.now }: SessionParts) {
+  constructor({ secret, locks, admits = () => false, now = Date.now }: SessionParts) {
     this.#key = keyFor('session', secret, locks);
+    this.#admits = admits;
     this.#now = now;
   }
 
-  /** The cookie of a new session, as `Set-Cookie`. */
-  cookie(place: CookiePlace, sender?: string): string {
+  /** The cookie of a new session, as `Set-Cookie`: of a person, or of somebody who has given the password. */
+  cookie(place: CookiePlace, person?: Person): string {
     const until = this.#now() + LIFETIME * 1000;
-    const session: Session = { id: randomBytes(12).toString('base64url'), until, sender };
+    const session: Session = { id: randomBytes(12).toString('base64url'), until, ...person };
     return sessionCookie(place, signed(this.#key, JSON.stringify(session)), LIFETIME);
   }
 
@@ -46,7 +59,8 @@ export class Sessions {
     const text = value === undefined ? undefined : verified(this.#key, value);
     if (text === undefined) return undefined;
     const session = JSON.parse(text) as Session;
-    return session.until > this.#now() ? session : undefined;
+    const { until, email } = session;
+    return until > this.#now() && (email === undefined || this.#admits(email)) ? session : undefined;
   }
 }
 

@@ -15,17 +15,29 @@ export async function check(args: readonly string[], env: Environment): Promise<
 }
 
 function summary(config: Config): string {
-  const { host, port, publicUrl, password, trustProxy, rateLimit, metrics, metricsToken } = config;
+  const { host, port, publicUrl, trustProxy, rateLimit, metrics, metricsToken } = config;
   return `The settings can be used. Only they were read: nothing was opened, made or connected to.
   Notes: ${notes(config)}
   Address: ${host} port ${port}
   Links: begin with ${publicUrl ?? 'the host of each request'}
-  Access: ${password === undefined ? 'open to all, without SERVICE_PASSWORD' : 'with SERVICE_PASSWORD'}
+  Access: ${access(config)}
   Pictures: ${config.imageUploads ? `of at most ${config.maxImageBytes} bytes` : 'refused'}
   Limits: ${limit(rateLimit, 'writes')} a minute for each client, ${caps(config)}
   Proxy: ${trustProxy ? 'the last X-Forwarded-For, -Host and -Proto are believed' : 'none is believed'}
   Metrics: ${metrics ? `at /metrics, ${metricsToken === undefined ? 'open to all' : 'with SERVICE_METRICS_TOKEN'}` : 'off'}
 `;
+}
+
+function access({ password, oidcIssuer, oidcAllow }: Config): string {
+  const ways = [
+    ...(password === undefined ? [] : ['with SERVICE_PASSWORD']),
+    ...(oidcIssuer === undefined
+      ? []
+      : [
+          `by signing in at ${new URL(oidcIssuer).host}${oidcAllow?.includes('*') ? ', whoever has an account there' : ''}`,
+        ]),
+  ];
+  return ways.join(', or ') || 'open to all, without SERVICE_PASSWORD';
 }
 
 function notes(config: Config): string {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JWTPayload } from 'jose';
+import type { Person } from '../access/sessions.ts';
 import type { TokenSeries } from '../storage/storage.ts';
 import { type Client, digestOf } from './clients.ts';
 import { type Issuer, resourceOf } from './issuer.ts';
@@ -18,8 +19,8 @@ export interface Consent {
   readonly redirectUri: string;
   /** S256 of the client's secret of this try (RFC 7636). */
   readonly challenge: string;
-  /** The name of the person, where one has signed in. */
-  readonly sender: string | undefined;
+  /** Who has signed in; undefined where the password was given. */
+  readonly person: Person | undefined;
 }
 
 /** The answer of the token endpoint (RFC 6749 §5.1). */
@@ -38,28 +39,31 @@ interface Family {
   readonly until: number;
   /** Digest of the client's id. */
   readonly client: string;
-  readonly sender?: string | undefined;
+  readonly person?: Person | undefined;
 }
 
 /** Codes and tokens, each bound to a client and to this instance. */
 export class Grants {
   readonly #tokens: SignedTokens;
   readonly #series: TokenSeries;
+  readonly #admits: (email: string) => boolean;
 
-  constructor(tokens: SignedTokens, series: TokenSeries) {
+  /** @param admits whether who has signed in with this address still may */
+  constructor(tokens: SignedTokens, series: TokenSeries, admits: (email: string) => boolean) {
     this.#tokens = tokens;
     this.#series = series;
+    this.#admits = admits;
   }
 
   /** The code by which a client gets its first tokens. */
-  code({ client, redirectUri, challenge, sender }: Consent, { base, now }: Issuer): Promise<string> {
-    const days = sender === undefined ? FAMILY_DAYS.password : FAMILY_DAYS.person;
+  code({ client, redirectUri, challenge, person }: Consent, { base, now }: Issuer): Promise<string> {
+    const days = person === undefined ? FAMILY_DAYS.password : FAMILY_DAYS.person;
     const family: Family = {
       series: randomBytes(16).toString('base64url'),
       place: 0,
       until: now + days * DAY_MS,
       client: digestOf(client.id),
-      sender,
+      person,
     };
     const bound = boundTo(redirectUri, challenge);
     return this.#tokens.sign('code', { ...claimsOf(family, base), bound }, now + CODE_MS);
@@ -86,8 +90,9 @@ export class Grants {
   async access(token: string, base: string): Promise<{ sender: string | undefined } | 'expired' | undefined> {
     const claims = await this.#tokens.verify('access', token);
     if (claims === undefined || claims === 'expired') return claims;
-    if (claims.aud !== resourceOf(base)) return undefined;
-    return { sender: claims.sender as string | undefined };
+    const person = claims.person as Person | undefined;
+    if (claims.aud !== resourceOf(base) || !this.#isAdmitted(person)) return undefined;
+    return { sender: person?.sender };
   }
 
   async #claims(kind: 'code' | 'refresh', token: string, client: Client, { base }: Issuer) {
@@ -95,16 +100,22 @@ export class Grants {
     if (claims === 'expired') throw invalidGrant('It has expired.');
     if (claims === undefined || claims.aud !== resourceOf(base) || claims.client !== digestOf(client.id))
       throw invalidGrant('It is not valid here, or not for this client.');
-    return claims as unknown as Family & { readonly bound?: string };
+    const family = claims as unknown as Family & { readonly bound?: string };
+    if (!this.#isAdmitted(family.person)) throw invalidGrant('Its person may not sign in any more.');
+    return family;
+  }
+
+  #isAdmitted(person: Person | undefined): boolean {
+    return person === undefined || this.#admits(person.email);
   }
 
   /** Nothing has been refused up to here, so the token is used up, and its family ends if it has been before. */
-  async #next({ series, place, until, client, sender }: Family, { base, now }: Issuer): Promise<TokenAnswer> {
+  async #next({ series, place, until, client, person }: Family, { base, now }: Issuer): Promise<TokenAnswer> {
     if (!(await this.#series.useToken(series, place, until)))
       throw invalidGrant('It has been used before, so that no token of that consent works any more.');
-    const claims = claimsOf({ series, place: place + 1, until, client, sender }, base);
+    const claims = claimsOf({ series, place: place + 1, until, client, person }, base);
     const [access, refresh] = await Promise.all([
-      this.#tokens.sign('access', { aud: claims.aud, iss: claims.iss, sender }, now + ACCESS_SECONDS * 1000),
+      this.#tokens.sign('access', { aud: claims.aud, iss: claims.iss, person }, now + ACCESS_SECONDS * 1000),
       this.#tokens.sign('refresh', claims, until),
     ]);
     return { access_token: access, token_type: 'Bearer', expires_in: ACCESS_SECONDS, refresh_token: refresh };

@@ -8,9 +8,10 @@ export class OAuth {
   readonly clients: Clients;
   readonly grants: Grants;
 
-  constructor(parts: SignedTokensParts, series: TokenSeries) {
+  /** @param admits whether who has signed in with this address still may */
+  constructor(parts: SignedTokensParts, series: TokenSeries, admits: (email: string) => boolean) {
     const tokens = new SignedTokens(parts);
     this.clients = new Clients(tokens);
-    this.grants = new Grants(tokens, series);
+    this.grants = new Grants(tokens, series, admits);
   }
 }

@@ -12,8 +12,9 @@ import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { settingsPage } from '../web/settings-page.ts';
 import { unlockPage } from '../web/unlock-page.ts';
+import { backToLogin } from './back-to-login.ts';
 import { callerOf, placeOf } from './caller.ts';
-import { loginPath, nextPath } from './next-path.ts';
+import { nextPath } from './next-path.ts';
 import type { AdmittedForm, DescribedOperation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { isFromOwnPage } from './own-page.ts';
@@ -54,10 +55,7 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
           await access.instance({ ...caller, session: undefined, bearer });
         } catch (cause) {
           if (!(cause instanceof Refusal)) throw cause;
-          const { code } = cause;
-          const retry = cause.headers['Retry-After'];
-          const answer = seeOther(exchange, loginPath(next, { error: code, ...(retry && { retry }) }));
-          return { ...answer, code };
+          return backToLogin(exchange, next, cause);
         }
         return seeOther(exchange, next, [sessions.cookie(placeOf(exchange))]);
       },

@@ -1,5 +1,5 @@
 import type { Access } from '../access/access.ts';
-import type { Session } from '../access/sessions.ts';
+import type { Person, Session } from '../access/sessions.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
@@ -175,7 +175,7 @@ async function authorize(
       client: asking.client.name,
       redirectUri: asking.redirectUri,
       fields: fieldsIn(parameters),
-      asksPassword: sessionOf(exchange, access) === undefined,
+      next: sessionOf(exchange, access) === undefined ? `${PAGE}?${exchange.queryText}` : undefined,
       problem: problemIn(parameters),
     });
     return { status: 200, headers: headers(authorizePageFields(asking.redirectUri)), body };
@@ -208,9 +208,14 @@ async function consent(
       }
     }
     const { client, redirectUri } = asking;
-    const code = await grants.code({ client, redirectUri, challenge, sender: session?.sender }, issuer);
+    const code = await grants.code({ client, redirectUri, challenge, person: personOf(session) }, issuer);
     return seeOther(backTo(asking, issuer, { code }));
   });
+}
+
+/** Who has signed in; undefined where the password was given. */
+function personOf(session: Session | undefined): Person | undefined {
+  return session?.email === undefined ? undefined : { sender: session.sender, email: session.email };
 }
 
 /** Tells the client of errors that are its own (RFC 6749 §4.1.2.1). */

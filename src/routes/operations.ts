@@ -7,6 +7,7 @@ import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
@@ -26,6 +27,7 @@ import { previewOperation } from './preview-operation.ts';
 import { readOperations } from './read-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
+import { signInOperations } from './sign-in-operations.ts';
 import { siteOperations } from './site-operations.ts';
 
 /** What the operations work with. */
@@ -43,6 +45,8 @@ export interface OperationParts {
   readonly legalTexts: LegalTexts;
   readonly assets: Assets;
   readonly access: Access;
+  /** How people sign in; undefined where they do not. */
+  readonly signIn: SignIn | undefined;
   readonly images: ImageOperator;
   readonly takedown: Takedown;
   /** Absolute base of links, if it is set. */
@@ -62,6 +66,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...serviceOperations(parts),
     ...pageOperations(parts),
     ...accessOperations(parts),
+    ...signInOperations(parts),
     ...settingsOperations(parts),
     ...siteOperations(parts),
     ...noteOperations(parts),

@@ -4,7 +4,12 @@ import { headers } from '../http/headers.ts';
 
 /** Leads to another page of this instance, by its path, and sets cookies on the way. */
 export function seeOther(exchange: Exchange, path: string, cookies: readonly string[] = []): Answer {
-  const fields = { Location: exchange.root + path, 'Cache-Control': 'private, no-store' };
+  return redirect(exchange.root + path, cookies);
+}
+
+/** Leads to any address, and sets cookies on the way. */
+export function redirect(url: string, cookies: readonly string[] = []): Answer {
+  const fields = { Location: url, 'Cache-Control': 'private, no-store' };
   return withCookies({ status: 303, headers: headers(fields) }, cookies);
 }
 

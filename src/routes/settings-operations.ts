@@ -65,7 +65,8 @@ export function settingsOperations({ settings, site }: OperationParts): Describe
 /** What is absent stays as it is. */
 function changesIn(form: URLSearchParams): SettingsChanges {
   const field = (name: string) => form.get(name) ?? undefined;
-  const showSender = field('show_sender');
+  // Of a box and the hidden value before it, which stands for a box that is not ticked.
+  const showSender = form.getAll('show_sender').at(-1);
   if (showSender !== undefined && !/^[01]$/.test(showSender))
     throw new Refusal('invalid_request', 'show_sender must be 0 or 1.', { field: 'show_sender' });
   return {

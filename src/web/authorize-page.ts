@@ -1,5 +1,6 @@
 import { html } from './html.ts';
 import { PAGE_FIELDS, page } from './page.ts';
+import { signInButton } from './sign-in-button.ts';
 import type { Site } from './site.ts';
 
 /** What the page at `/oauth/authorize` asks. */
@@ -13,30 +14,33 @@ export interface AuthorizePage {
   readonly redirectUri: string;
   /** Sent with the form. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** Somebody who is logged in need not give the password. */
-  readonly asksPassword: boolean;
+  /** The path of this page, for who has to log in first; undefined for somebody who has. */
+  readonly next: string | undefined;
   /** Why the last try was refused. */
   readonly problem?: string | undefined;
 }
 
 /** The page that asks whether a program may use the instance. */
 export function authorizePage(asked: AuthorizePage): Buffer {
-  const { site, action, client, redirectUri, fields, asksPassword, problem } = asked;
+  const { site, action, client, redirectUri, fields, next, problem } = asked;
   const { host } = new URL(redirectUri);
   const name = client === '' ? 'A program' : client;
+  const mayAllow = next === undefined || site.hasPassword;
   return page(site, {
     title: 'Allow access?',
     main: html`<h1>Allow access?</h1>
 <p><strong>${name}</strong> wants to use ${site.title}, and leads back to <strong>${host}</strong>.</p>
 <p>It could post to, read, change and delete every feed whose name it is told. What it calls itself may be wrong: go on only if you have just added this service to it.</p>
 ${problem !== undefined && html`<p role="alert">${problem}</p>`}
+${next !== undefined && signInButton(site, next)}
 <form method="post" action="${action}">
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${
-  asksPassword &&
+  mayAllow &&
+  next !== undefined &&
   html`<p><label>Password of this instance <input type="password" name="password" autocomplete="current-password" autofocus></label></p>`
 }
-<p><button>Allow</button> <button name="deny" value="1">Deny</button></p>
+<p class="actions">${mayAllow && html`<button class="primary">Allow</button>`} <button name="deny" value="1">Deny</button></p>
 </form>`,
   });
 }

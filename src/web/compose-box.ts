@@ -52,10 +52,13 @@ const PROTECTION = html`<div data-empty-feed>
 </div>`;
 
 function firstNote(site: Site, feed: ComposedFeed): Child {
+  const curl = curlLine(site, feed);
+  if (curl === undefined)
+    return html`<p data-empty-feed>There is no note yet: write the first one above.</p>`;
   return html`<section data-empty-feed aria-label="Post from a terminal">
 <h2>There is no note yet</h2>
 <p>Write the first one above, or post it from a terminal:</p>
-${copyable('curl-line', curlLine(site, feed), 'the command')}
+${copyable('curl-line', curl, 'the command')}
 </section>`;
 }
 

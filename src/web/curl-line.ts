@@ -1,3 +1,5 @@
+import type { Site } from './site.ts';
+
 /** What a command for posting needs to know of a feed. */
 export interface PostedFeed {
   /** Absolute base of links. */
@@ -7,8 +9,15 @@ export interface PostedFeed {
   readonly isProtected: boolean;
 }
 
-/** The command that posts a note to a feed, with placeholders in capitals for the passwords that it needs. */
-export function curlLine({ isLocked }: { readonly isLocked: boolean }, feed: PostedFeed): string {
+/**
+ * The command that posts a note to a feed, with placeholders in capitals for the passwords that it needs; undefined where only
+ * people who sign in can post.
+ */
+export function curlLine(
+  { isLocked, hasPassword }: Pick<Site, 'isLocked' | 'hasPassword'>,
+  feed: PostedFeed,
+): string | undefined {
+  if (isLocked && !hasPassword) return undefined;
   return [
     "curl --data-binary 'Hello' -H 'Content-Type: text/markdown'",
     ...(isLocked ? ["-H 'Authorization: Bearer INSTANCE-PASSWORD'"] : []),

@@ -78,9 +78,19 @@ ${field({
   hint: 'Title and description are public: they head the read-only page and the RSS feed.',
   ...typed(refused, 'description', feed.description),
 })}
+${site.signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>
 </form>
 </section>`;
+}
+
+/** A box that is not ticked is not sent: then the hidden value before it is the last one. */
+function showSender(feed: Feed, refused: SettingsPage['refused']): Child {
+  const isShown = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
+  return html`<input type="hidden" name="show_sender" value="0">
+<label><input type="checkbox" name="show_sender" value="1"${isShown && html` checked`} aria-describedby="show-sender-hint">
+ Show who posted</label>
+<p class="hint" id="show-sender-hint">Readers see the names of people who have signed in at what they post. Here they are always shown.</p>`;
 }
 
 function titleImage(site: Site, feed: Feed, base: string): Child {
@@ -116,9 +126,12 @@ function sharing(site: Site, { feed, base, refused }: SettingsPage): Child {
 ${copyable('read-link', readPageUrl(base, readId), 'the read link')}
 <h3>RSS link</h3>
 ${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}
-<h3>Post from a terminal</h3>
+${
+  curl !== undefined &&
+  html`<h3>Post from a terminal</h3>
 <p class="hint">This holds the name of the feed: keep it to yourself.</p>
-${copyable('curl-line', curl, 'the command')}
+${copyable('curl-line', curl, 'the command')}`
+}
 <form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds

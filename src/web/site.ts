@@ -14,6 +14,10 @@ export interface Site {
   readonly reportUrl: string | undefined;
   /** Somebody has to log in. */
   readonly isLocked: boolean;
+  /** There is an instance password, with which programs can post. */
+  readonly hasPassword: boolean;
+  /** The provider with which people sign in, as they know it; undefined where they do not. */
+  readonly signInLabel: string | undefined;
   /** Pictures may be posted. */
   readonly takesPictures: boolean;
   /** Largest picture, bytes. */
@@ -40,7 +44,9 @@ export function siteOf(config: Config, assets: Site['assets']): Site {
     timeZone: config.timeZone,
     legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
     reportUrl: config.reportUrl,
-    isLocked: config.password !== undefined,
+    isLocked: config.password !== undefined || config.oidcIssuer !== undefined,
+    hasPassword: config.password !== undefined,
+    signInLabel: config.oidcLabel ?? (config.oidcIssuer && new URL(config.oidcIssuer).host),
     takesPictures: config.imageUploads,
     maxImageBytes: config.maxImageBytes,
     shrinkImageBytes: config.shrinkImageBytes,

@@ -21,6 +21,8 @@ export interface StartPage {
 
 /** The page at `/`: what this is, and the way to a feed. */
 export function startPage(site: Site, { base, name, problem, notice, isDeleted }: StartPage): Buffer {
+  const posted = { base, name: problem === undefined ? name : 'my-secret-feed', isProtected: false };
+  const curl = curlLine(site, posted);
   return page(site, {
     title: site.title,
     isListed: true,
@@ -41,9 +43,12 @@ ${field({
 })}
 <p class="actions"><button class="primary">Open</button></p>
 </form>
-<h2>From a terminal</h2>
+${
+  curl !== undefined &&
+  html`<h2>From a terminal</h2>
 <p>The answer holds <code>read_url</code>, an RSS feed for everybody else.</p>
-${copyable('curl-line', curlLine(site, { base, name: problem === undefined ? name : 'my-secret-feed', isProtected: false }), 'the command')}
+${copyable('curl-line', curl, 'the command')}`
+}
 ${script(site, 'start')}`,
   });
 }

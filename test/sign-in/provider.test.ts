@@ -1,0 +1,93 @@
+/** What is asked of a provider, and how often. */
+import t from 'tap';
+import { Provider } from '../../src/sign-in/provider.ts';
+import { CLIENT, TestProvider } from '../support/oidc-provider.ts';
+
+t.setTimeout(60_000);
+
+const HOUR = 60 * 60 * 1000;
+const HOME = 'https://notes.example';
+const provider = await TestProvider.start(t, [HOME], {
+  anna: { name: 'Anna', email: 'anna@notes.example', email_verified: true },
+});
+const parts = {
+  issuer: provider.url,
+  clientId: CLIENT.id,
+  clientSecret: CLIENT.secret,
+  redirectUri: `${HOME}/api/oidc/callback`,
+};
+
+/** What the provider says of Anna when she has signed in. */
+async function signIn(asking: Provider, isEnough = false) {
+  const { url, flight } = await asking.depart('/');
+  const back = new URL(await provider.visit(url, 'anna'));
+  return asking.arrive(back.search.slice(1), flight, () => isEnough);
+}
+
+/** How often this was asked for since the last time. */
+function asked(path: string): number {
+  const count = provider.asked.filter((one) => one === path).length;
+  provider.asked.splice(0, provider.asked.length, ...provider.asked.filter((one) => one !== path));
+  return count;
+}
+
+const DOCUMENT = '/.well-known/openid-configuration';
+
+t.test('its documents are kept for an hour, and fetched once for all who come at once', async (t) => {
+  let now = 0;
+  const asking = new Provider({ ...parts, now: () => now });
+  await Promise.all([asking.depart('/'), asking.depart('/'), asking.depart('/')]);
+  t.equal(asked(DOCUMENT), 1);
+  t.equal(asked('/jwks'), 0);
+  await signIn(asking);
+  now = HOUR - 1;
+  await signIn(asking);
+  t.equal(asked(DOCUMENT), 0);
+  t.equal(asked('/jwks'), 1);
+  now = HOUR;
+  await signIn(asking);
+  t.equal(asked(DOCUMENT), 1);
+  t.equal(asked('/jwks'), 1);
+});
+
+t.test('what is in the id token need not be asked for', async (t) => {
+  const asking = new Provider(parts);
+  asked('/me');
+  t.match(await signIn(asking, true), [{ sub: 'anna' }]);
+  t.equal(asked('/me'), 0);
+  t.match(await signIn(asking), [{ sub: 'anna' }, { name: 'Anna', email: 'anna@notes.example' }]);
+  t.equal(asked('/me'), 1);
+});
+
+t.test('a slash at the end of the issuer makes no difference, anything else does', async (t) => {
+  t.match((await new Provider({ ...parts, issuer: `${provider.url}/` }).depart('/')).url, provider.url);
+  for (const issuer of [provider.url.replace('127.0.0.1', 'localhost'), `${provider.url}//`])
+    await t.rejects(new Provider({ ...parts, issuer }).depart('/'), { name: 'ProviderUnavailable' }, issuer);
+});
+
+t.test('the secret is sent in the way that the provider takes', async (t) => {
+  t.teardown(() => {
+    provider.authMethod = 'client_secret_post';
+  });
+  for (const method of ['client_secret_basic', 'client_secret_post'] as const) {
+    provider.authMethod = method;
+    provider.renew();
+    t.match(await signIn(new Provider(parts)), [{ sub: 'anna' }, {}], method);
+  }
+  const wrong = new Provider({ ...parts, clientSecret: 'wrong' });
+  await t.rejects(signIn(wrong), { name: 'ResponseBodyError', message: /error/ });
+});
+
+t.test('an id token that another key has signed is refused', async (t) => {
+  t.teardown(() => provider.recover());
+  const asking = new Provider(parts);
+  await asking.depart('/');
+  const others = JSON.stringify({ keys: [] });
+  provider.intercept = (request, response) => {
+    if (!request.url!.startsWith('/jwks')) return false;
+    response.setHeader('content-type', 'application/json');
+    response.end(others);
+    return true;
+  };
+  await t.rejects(signIn(asking), { message: /no applicable keys/ });
+});

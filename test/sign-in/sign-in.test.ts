@@ -1,0 +1,400 @@
+/** People sign in with a real provider: the way there and back, who may, and what they see if it fails (contract §10). */
+import t, { type Test } from 'tap';
+import { readConfig } from '../../src/config.ts';
+import { Flights } from '../../src/sign-in/flights.ts';
+import { signInLocks, signInSettings } from '../../src/sign-in/sign-in.ts';
+import { Browser } from '../support/cookie-browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
+import { ask, type Reply, start } from '../support/service.ts';
+
+t.setTimeout(120_000);
+
+const url = `http://127.0.0.1:${await freePort()}`;
+const provider = await TestProvider.start(t, [url], {
+  anna: { name: 'Anna Þ.', email: 'Anna@Notes.example', email_verified: true },
+  ben: { name: ' \u202eBen\nB. ', nickname: 'Benny', email: 'ben@friends.example', email_verified: true },
+  nameless: { email: 'x@friends.example', email_verified: true },
+  long: { name: 'é'.repeat(150), email: 'long@friends.example', email_verified: true },
+  eve: { name: 'Anna Þ.', email: 'eve@elsewhere.example', email_verified: true },
+  unverified: { name: 'Anna Þ.', email: 'anna@notes.example', email_verified: false },
+  unsaid: { name: 'Anna Þ.', email: 'anna@notes.example' },
+  text: { name: 'Anna Þ.', email: 'anna@notes.example', email_verified: 'true' },
+  subdomain: { email: 'x@sub.friends.example', email_verified: true },
+  suffix: { email: 'x@notfriends.example', email_verified: true },
+  kelvin: { email: '\u212aim@notes.example', email_verified: true },
+  homeless: { name: 'Homeless' },
+});
+const PASSWORD = 'let us in';
+const SETTINGS: Record<string, string> = {
+  ...signInEnvironment(provider, url),
+  SERVICE_OIDC_ALLOW: 'anna@notes.example, kim@notes.example, @Friends.example',
+  SERVICE_OIDC_LABEL: 'Acme & Co',
+  SERVICE_PASSWORD: PASSWORD,
+  SERVICE_SECRET: 'the same secret in all the containers',
+  SERVICE_TRUST_PROXY: '1',
+  SERVICE_RATE_LIMIT: '5',
+};
+const service = await start(t, SETTINGS);
+const BEARER = { authorization: `Bearer ${PASSWORD}` };
+
+/** Goes to the provider; where it leads back to. */
+async function away(browser: Browser, name: string | undefined, next = '/'): Promise<string> {
+  const departure = await browser.visit(`/api/oidc/start?${new URLSearchParams({ next })}`);
+  const back = await provider.visit(departure.headers.get('location')!, name);
+  return back.slice(url.length);
+}
+
+/** Signs in; the answer to the way back. */
+async function signIn(browser: Browser, name: string | undefined, next = '/'): Promise<Reply> {
+  return browser.visit(await away(browser, name, next));
+}
+
+async function signedIn(name = 'anna'): Promise<Browser> {
+  const browser = new Browser(url);
+  await signIn(browser, name);
+  return browser;
+}
+
+/** Nobody has been signed in, and the login page says why. */
+async function isTurnedAway(t: Test, browser: Browser, reply: Reply, error: string, sentence: RegExp) {
+  t.equal(reply.status, 303);
+  t.match(reply.headers.get('location'), new RegExp(`^/login\\?error=${error}(&|$)`));
+  t.notMatch(reply.headers.getSetCookie().join(), /^session=/);
+  t.equal((await browser.visit('/')).status, 303, 'the instance stays closed');
+  const page = await browser.visit(reply.headers.get('location')!);
+  t.match(page.text.match(/<p class="error" role="alert">([^<]*)/)?.[1], sentence);
+}
+
+t.test('somebody signs in and goes on to where they wanted to', async (t) => {
+  const browser = new Browser(url);
+  const login = (await browser.visit('/walrus?tag=a')).headers.get('location')!;
+  const page = await browser.visit(login);
+  t.match(page.text, 'Sign in with Acme &amp; Co</a>');
+  t.match(page.text, 'type="password"', 'the password lets in as well');
+  const href = /href="(\/api\/oidc\/start[^"]*)"/.exec(page.text)![1]!.replaceAll('&amp;', '&');
+  const departure = await browser.visit(href);
+  t.equal(departure.status, 303);
+  t.equal(departure.headers.get('cache-control'), 'private, no-store');
+  t.match(departure.headers.getSetCookie(), [
+    /^flight=[\w.-]+; Path=\/api\/oidc; Max-Age=600; HttpOnly; SameSite=Lax$/,
+  ]);
+  const to = new URL(departure.headers.get('location')!);
+  t.equal(to.origin, provider.url);
+  t.match(Object.fromEntries(to.searchParams), {
+    client_id: 'notes',
+    response_type: 'code',
+    scope: 'openid profile email',
+    redirect_uri: `${url}/api/oidc/callback`,
+    code_challenge_method: 'S256',
+    code_challenge: /^[\w-]{43}$/,
+    state: /^[\w-]{43}$/,
+    nonce: /^[\w-]{43}$/,
+  });
+  const back = await provider.visit(to.href, 'anna');
+  const reply = await browser.visit(back.slice(url.length));
+  t.match(reply, { status: 303 });
+  t.equal(reply.headers.get('location'), '/walrus?tag=a');
+  t.match(reply.headers.getSetCookie(), [
+    /^session=[\w.-]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/,
+    /^flight=; Path=\/api\/oidc; Max-Age=0; /,
+  ]);
+  t.equal((await browser.visit('/walrus')).status, 200);
+  t.equal((await browser.fetch('/api/v1/feeds/walrus/notes')).status, 200);
+  await browser.submit('/logout', {});
+  t.equal((await browser.visit('/walrus')).status, 303, 'until they log out');
+});
+
+t.test('the way there begins by a form as well, and leads nowhere else', async (t) => {
+  const browser = new Browser(url);
+  const departure = await browser.submit('/api/oidc/start', { next: '/walrus/settings' });
+  const back = await provider.visit(departure.headers.get('location')!, 'ben');
+  t.equal((await browser.visit(back.slice(url.length))).headers.get('location'), '/walrus/settings');
+  const foreign = await browser.submit('/api/oidc/start', {}, { 'sec-fetch-site': 'cross-site' });
+  t.equal(foreign.status, 403);
+  for (const next of ['//evil.example', 'https://evil.example', '/\\evil.example', `/${'x'.repeat(3000)}`])
+    t.equal((await signIn(new Browser(url), 'anna', next)).headers.get('location'), '/', next.slice(0, 30));
+  const longest = `/${'"'.repeat(2047)}`;
+  t.equal((await signIn(new Browser(url), 'anna', longest)).headers.get('location'), longest);
+});
+
+t.test('what people post says who they are, and what a client says of that counts for nothing', async (t) => {
+  const post = async (browser: Browser, headers: Record<string, string> = {}) => {
+    const init = { method: 'POST', body: 'text', headers: { 'content-type': 'text/markdown', ...headers } };
+    const { json } = await browser.fetch('/puffin', init);
+    return (await ask(`${url}/api/v1/feeds/puffin/notes/${json.id}`, { headers: BEARER })).json.sender;
+  };
+  t.equal(await post(await signedIn('anna')), 'Anna Þ.');
+  t.equal(await post(await signedIn('ben')), 'Ben B.');
+  t.equal(await post(await signedIn('nameless')), 'x@friends.example');
+  t.equal(await post(await signedIn('long')), 'é'.repeat(100));
+  t.equal(await post(await signedIn(), { 'x-note-sender': 'Eve', 'x-sender': 'Eve' }), 'Anna Þ.');
+  const { json } = await (await signedIn('ben')).fetch('/puffin', {
+    method: 'POST',
+    body: 'text',
+    headers: { 'content-type': 'text/markdown' },
+  });
+  const sender = JSON.stringify({ sender: 'Eve', title: 'Changed' });
+  const change = { method: 'PATCH', body: sender, headers: { 'content-type': 'application/json' } };
+  const changed = await (await signedIn('anna')).fetch(`/puffin/${json.id}`, change);
+  t.match(changed, { status: 200, json: { title: 'Changed', sender: 'Ben B.' } }, 'nor is it who changes it');
+  t.equal(await post(await signedIn(), BEARER), undefined, 'a Bearer token wins over the session');
+  const byPassword = new Browser(url);
+  await byPassword.submit('/api/login', { password: PASSWORD });
+  t.equal(await post(byPassword), undefined);
+});
+
+t.test('readers see who posted as long as the feed shows it', async (t) => {
+  const browser = await signedIn();
+  const headers = { 'content-type': 'text/markdown' };
+  const posted = await browser.fetch('/curlew', { method: 'POST', body: '# A note', headers });
+  const { id, read_url } = posted.json;
+  const readUrl = read_url.replace(/\/feed\.xml$/, '');
+  const readId = readUrl.split('/').at(-1);
+  /** Where readers look, and what they find there. */
+  const PLACES: [path: string, shown: RegExp][] = [
+    [`/r/${readId}/feed.xml`, /<dc:creator>Anna Þ\.<\/dc:creator>/],
+    [`/r/${readId}/feed.json`, /"authors":\[\{"name":"Anna Þ\."\}\]/],
+    [`/api/v1/read/${readId}/notes`, /"sender":"Anna Þ\."/],
+    [`/r/${readId}`, /by <bdi>Anna Þ\.<\/bdi>/],
+    [`/r/${readId}/${id}`, /by <bdi>Anna Þ\.<\/bdi>/],
+  ];
+  const settings = '/curlew/settings';
+  t.match((await browser.visit(settings)).text, /name="show_sender" value="1" checked/);
+  for (const [path, shown] of PLACES) t.match((await ask(url + path)).text, shown, path);
+  // As a browser sends a box that is not ticked.
+  await browser.submit('/curlew/details', { title: 'Hidden', description: '', show_sender: '0' });
+  t.match((await browser.visit(settings)).text, /name="show_sender" value="1" aria/);
+  for (const [path] of PLACES) {
+    const { status, text } = await ask(url + path);
+    t.equal(status, 200, path);
+    t.notMatch(text, /Anna/, path);
+  }
+  t.match(
+    (await browser.fetch('/api/v1/feeds/curlew/notes')).text,
+    /"sender":"Anna Þ\."/,
+    'by name it stays',
+  );
+  t.match((await browser.visit('/curlew')).text, /by <bdi>Anna/);
+  const ticked = [
+    ['show_sender', '0'],
+    ['show_sender', '1'],
+  ] as const;
+  await browser.submit('/curlew/details', ticked);
+  for (const [path, shown] of PLACES) t.match((await ask(url + path)).text, shown, path);
+});
+
+t.test('who is not on the list is not let in', async (t) => {
+  for (const name of ['eve', 'unverified', 'unsaid', 'text', 'subdomain', 'suffix', 'kelvin', 'homeless']) {
+    const browser = new Browser(url);
+    const reply = await signIn(browser, name, '/walrus');
+    await isTurnedAway(t, browser, reply, 'not_allowed', /^Your account at Acme &amp; Co may not use this/);
+  }
+  t.notMatch(JSON.stringify(service.lines), /elsewhere|notes\.example/, 'the log says nothing of who it was');
+  const told = service.lines.filter(({ message }) => message === 'sign-in not allowed');
+  t.same(
+    told.map(({ fields }) => fields.verified),
+    [true, false, false, false, true, true, true, false],
+  );
+});
+
+const FAILED = /^Signing in did not work\. Please try again\.$/;
+
+t.test('who lets go at the provider is not let in', async (t) => {
+  const browser = new Browser(url);
+  await isTurnedAway(t, browser, await signIn(browser, undefined), 'sign_in_failed', FAILED);
+});
+
+t.test('a wrong state ends the sign-in', async (t) => {
+  const browser = new Browser(url);
+  const back = await away(browser, 'anna');
+  const wrong = back.replace(/state=[^&]*/, 'state=wrong');
+  await isTurnedAway(t, browser, await browser.visit(wrong), 'sign_in_failed', FAILED);
+  await isTurnedAway(t, browser, await browser.visit(back), 'sign_in_failed', FAILED);
+});
+
+t.test('nobody goes on with what began in the browser of another', async (t) => {
+  const [mine, theirs] = [new Browser(url), new Browser(url)];
+  const back = await away(mine, 'anna');
+  await away(theirs, 'ben');
+  await isTurnedAway(t, theirs, await theirs.visit(back), 'sign_in_failed', FAILED);
+});
+
+t.test('a callback counts once', async (t) => {
+  const browser = new Browser(url);
+  const back = await away(browser, 'anna');
+  const before = browser.copy();
+  t.equal((await browser.visit(back)).headers.get('location'), '/');
+  // With the flight cookie, which a thief may have kept: the provider takes the code once.
+  await isTurnedAway(t, before, await before.visit(back), 'sign_in_failed', FAILED);
+  const fresh = new Browser(url);
+  await isTurnedAway(t, fresh, await fresh.visit(back), 'sign_in_failed', FAILED);
+});
+
+t.test('whoever takes longer than ten minutes begins anew', async (t) => {
+  const browser = new Browser(url);
+  const back = await away(browser, 'anna');
+  const { SERVICE_SECRET = '', SERVICE_OIDC_ISSUER = '', SERVICE_OIDC_CLIENT_ID = '' } = SETTINGS;
+  const locks = [SERVICE_OIDC_ISSUER, SERVICE_OIDC_CLIENT_ID, SETTINGS.SERVICE_OIDC_CLIENT_SECRET!];
+  const flights = (age: number) => new Flights(Buffer.from(SERVICE_SECRET), locks, () => Date.now() - age);
+  const flight = flights(0).flightIn(browser.cookiesFor('/api/oidc/callback'))!;
+  const late = browser.copy();
+  late.take([flights(601_000).cookie(flight, { root: '', isSecure: false })]);
+  await isTurnedAway(t, late, await late.visit(back), 'sign_in_failed', FAILED);
+  browser.take([flights(599_000).cookie(flight, { root: '', isSecure: false })]);
+  t.equal((await browser.visit(back)).headers.get('location'), '/', 'and until then goes on');
+});
+
+t.test('what fails counts as a wrong password, but only where a sign-in has begun', async (t) => {
+  const browser = new Browser(url);
+  for (let i = 0; i < 9; i += 1) {
+    const reply = await browser.visit('/api/oidc/callback?code=x&state=y');
+    t.match(reply.headers.get('location'), /error=sign_in_failed/);
+  }
+  for (let i = 0; i < 5; i += 1)
+    t.match((await signIn(browser, 'eve')).headers.get('location'), /error=not_allowed/);
+  const reply = await signIn(browser, 'anna', '/walrus');
+  const location = reply.headers.get('location')!;
+  t.match(location, /^\/login\?error=too_many_attempts&retry=\d+&next=%2Fwalrus$/);
+  t.match((await browser.visit(location)).text, /please wait \d+ second/);
+  const password = await browser.submit('/api/login', { password: PASSWORD });
+  t.match(password.headers.get('location'), /error=too_many_attempts/);
+});
+
+t.test('where the provider is down the login page says so, and all else goes on', async (t) => {
+  const DOWN = /^Acme &amp; Co cannot be reached right now\. Please try again later\.$/;
+  const [leaving, returning] = [new Browser(url), new Browser(url)];
+  const back = await away(returning, 'anna');
+  const member = await signedIn();
+  const fresh = await start(t, { ...SETTINGS, PORT: '0' });
+  t.teardown(() => provider.recover());
+  const error =
+    (status: number) => (_: unknown, response: { writeHead(status: number): { end(): void } }) => {
+      response.writeHead(status).end();
+      return true;
+    };
+  provider.intercept = error(503);
+  await isTurnedAway(t, returning, await returning.visit(back), 'sign_in_unavailable', DOWN);
+  const departures = new Browser(fresh.url);
+  const departure = () => departures.visit('/api/oidc/start?next=/walrus');
+  t.equal((await departure()).headers.get('location'), '/login?error=sign_in_unavailable&next=%2Fwalrus');
+  provider.breakDown();
+  await isTurnedAway(t, departures, await departure(), 'sign_in_unavailable', DOWN);
+  t.equal((await member.visit('/walrus')).status, 200);
+  t.equal((await leaving.submit('/api/login', { password: PASSWORD })).headers.get('location'), '/');
+  // It takes the connection and says nothing.
+  provider.intercept = () => true;
+  const waiting = departure();
+  t.equal((await member.visit('/walrus')).status, 200);
+  await isTurnedAway(t, departures, await waiting, 'sign_in_unavailable', DOWN);
+  provider.intercept = (request, response) => {
+    if (!request.url!.includes('.well-known')) return false;
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({ issuer: 'https://evil.example', authorization_endpoint: 'https://evil.example/' }),
+    );
+    return true;
+  };
+  await isTurnedAway(t, departures, await departure(), 'sign_in_unavailable', DOWN);
+  provider.recover();
+  t.match(
+    (await departure()).headers.get('location'),
+    provider.url,
+    'it is asked again as soon as somebody comes',
+  );
+});
+
+t.test('new keys of the provider are fetched when one of them has signed', async (t) => {
+  await signedIn();
+  for (let i = 0; i < 2; i += 1) {
+    provider.renew();
+    provider.asked.length = 0;
+    t.equal((await signIn(new Browser(url), 'anna', '/walrus')).headers.get('location'), '/walrus');
+    t.equal((await signIn(new Browser(url), 'ben', '/walrus')).headers.get('location'), '/walrus');
+    t.equal(provider.asked.filter((path) => path === '/jwks').length, 1, 'once');
+    t.notOk(provider.asked.includes('/.well-known/openid-configuration'));
+  }
+});
+
+t.test('a provider that becomes another one signs nobody in', async (t) => {
+  t.teardown(() => provider.renew());
+  provider.renew('http://127.0.0.1:1');
+  const browser = new Browser(url);
+  const departure = await browser.visit('/api/oidc/start');
+  const back = await provider.visit(departure.headers.get('location')!, 'anna');
+  await isTurnedAway(t, browser, await browser.visit(back.slice(url.length)), 'sign_in_failed', FAILED);
+});
+
+t.test('a session ends with what it was signed in by', async (t) => {
+  const cookie = (await signedIn('anna')).cookiesFor('/');
+  const guest = (await signedIn('ben')).cookiesFor('/');
+  const CHANGES: [changed: Record<string, string>, anna: number, ben: number][] = [
+    [{ SERVICE_OIDC_ALLOW: '@friends.example', SERVICE_OIDC_LABEL: 'Other' }, 303, 200],
+    [{ SERVICE_OIDC_CLIENT_SECRET: 'other' }, 303, 303],
+  ];
+  for (const [changed, anna, ben] of CHANGES) {
+    const other = await start(t, { ...SETTINGS, PORT: '0', ...changed });
+    const status = async (cookie: string) => (await ask(other.url, { headers: { cookie } })).status;
+    t.same([await status(cookie), await status(guest)], [anna, ben], JSON.stringify(changed));
+  }
+  // Each start takes a second, so the others are seen by what sessions are signed with.
+  const locksOf = (changed: Record<string, string>) =>
+    signInLocks(signInSettings(readConfig({ ...SETTINGS, ...changed }))!);
+  const locks = locksOf({});
+  for (const changed of ['SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_CLIENT_SECRET'])
+    t.strictNotSame(locksOf({ [changed]: 'https://other.example' }), locks, changed);
+});
+
+t.test('a list that lets everybody in asks for no address', async (t) => {
+  const base = `http://127.0.0.1:${await freePort()}`;
+  provider.redirectUris.push(`${base}/api/oidc/callback`);
+  provider.renew();
+  const everybody = { ...SETTINGS, SERVICE_OIDC_ALLOW: '*', SERVICE_OIDC_SENDER_CLAIM: 'nickname,name' };
+  const address = { PORT: new URL(base).port, PUBLIC_URL: base };
+  await start(t, { ...everybody, ...address });
+  for (const [name, sender] of [
+    ['homeless', 'Homeless'],
+    ['unverified', 'Anna Þ.'],
+    ['ben', 'Benny'],
+    ['subdomain', undefined],
+  ] as const) {
+    const browser = new Browser(base);
+    const departure = await browser.visit('/api/oidc/start');
+    const back = await provider.visit(departure.headers.get('location')!, name);
+    await browser.visit(back.slice(base.length));
+    const init = { method: 'POST', body: name, headers: { 'content-type': 'text/markdown' } };
+    const { json } = await browser.fetch('/gannet', init);
+    const note = await browser.fetch(`/api/v1/feeds/gannet/notes/${json.id}`);
+    t.equal(note.json.sender, sender, name);
+  }
+});
+
+t.test('with sign-in alone there is no password', async (t) => {
+  const { SERVICE_PASSWORD: _, SERVICE_OIDC_LABEL: __, ...alone } = SETTINGS;
+  const base = `http://127.0.0.1:${await freePort()}`;
+  const { url } = await start(t, { ...alone, PORT: new URL(base).port, PUBLIC_URL: base });
+  const record = `${url}/api/v1/feeds/walrus`;
+  t.match(await ask(record), { status: 401, json: { code: 'auth', error: /sign in/ } });
+  t.match(await ask(record, { headers: BEARER }), { status: 401, json: { code: 'auth' } });
+  const browser = new Browser(url);
+  t.equal((await browser.visit('/walrus')).headers.get('location'), '/login?next=%2Fwalrus');
+  const page = await browser.visit('/login?next=%2Fwalrus');
+  t.match(page.text, `Sign in with ${new URL(provider.url).host}</a>`);
+  t.notMatch(page.text, /type="password"|curl|Bearer/);
+  const password = await browser.submit('/api/login', { password: PASSWORD });
+  t.match(password.headers.get('location'), '/login?error=auth');
+  t.match((await browser.visit('/login?error=auth')).text, 'not the password');
+});
+
+t.test('without sign-in there is nothing of it', async (t) => {
+  const { url } = await start(t, { SERVICE_PASSWORD: PASSWORD });
+  for (const path of ['/api/oidc/start', '/api/oidc/callback']) {
+    t.match(await ask(url + path), { status: 404, json: { code: 'not_found' } });
+    t.equal((await ask(url + path, { method: 'POST' })).status, 404);
+  }
+  t.notMatch((await ask(`${url}/login?error=not_allowed`)).text, /Sign in with|list/);
+  const browser = new Browser(url);
+  await browser.submit('/api/login', { password: PASSWORD });
+  await browser.fetch('/walrus', { method: 'POST', body: 'x', headers: { 'content-type': 'text/markdown' } });
+  t.notMatch((await browser.visit('/walrus/settings')).text, /show_sender/);
+});

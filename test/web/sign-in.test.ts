@@ -1,0 +1,83 @@
+/** Signing in as a user of Chromium: there and back, a note with a name, and the name hidden. */
+import t, { type Test } from 'tap';
+import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
+import { ask, start } from '../support/service.ts';
+
+t.setTimeout(120_000);
+
+// By its name, so that the provider is another site to the browser.
+const url = `http://localhost:${await freePort()}`;
+const provider = await TestProvider.start(t, [url], {
+  anna: { name: 'Anna Þ.', email: 'anna@notes.example', email_verified: true },
+  eve: { name: 'Eve', email: 'eve@elsewhere.example', email_verified: true },
+});
+await start(t, {
+  ...signInEnvironment(provider, url),
+  SERVICE_OIDC_ALLOW: '@notes.example',
+  SERVICE_OIDC_LABEL: 'Acme',
+  SERVICE_PASSWORD: 'instance password',
+});
+const browser = await startBrowser(t);
+const { page, ...faults } = await visit(t, browser, PHONE);
+
+/** Everybody can use the page as it is now, on a small screen. */
+async function isGood(t: Test, name: string): Promise<void> {
+  t.same(await axeFindings(page), [], `axe, ${name}`);
+  t.equal(await overflow(page), 0, `width, ${name}`);
+}
+
+/** From the login page to the provider, and back. */
+async function signInAs(name: string): Promise<void> {
+  await page.click('text=Sign in with Acme');
+  await page.waitForURL(`${provider.url}/**`);
+  await page.fill('[name=name]', name);
+  await page.click('text=Go on');
+  await page.waitForURL(`${url}/**`);
+}
+
+t.test('who is not allowed is told so, on the page where they can try again', async (t) => {
+  await page.goto(`${url}/puffin`);
+  await isGood(t, 'login');
+  await signInAs('eve');
+  t.match(await page.textContent('[role=alert]'), 'Your account at Acme may not use this instance');
+  await isGood(t, 'not allowed');
+  await page.context().clearCookies();
+});
+
+t.test('somebody signs in, posts from the page, and hides the name', async (t) => {
+  await page.goto(`${url}/puffin`);
+  await signInAs('anna');
+  t.equal(page.url(), `${url}/puffin`);
+  await page.fill('#note-text', 'Seen at the cliff');
+  await page.keyboard.press('Control+Enter');
+  const article = page.locator('article', { hasText: 'Seen at the cliff' });
+  await article.waitFor();
+  t.match(await article.textContent(), 'by Anna Þ.');
+  await page.goto(`${url}/puffin/settings`);
+  await isGood(t, 'settings');
+  const readLink = (await page.textContent('#read-link'))!.trim();
+  t.match((await ask(readLink)).text, 'Anna');
+  await page.uncheck('text=Show who posted');
+  await page.click('text=Save changes');
+  await page.waitForURL(`${url}/puffin/settings?saved=1`);
+  t.notOk(await page.isChecked('text=Show who posted'));
+  await page.goto(readLink);
+  t.match(await page.textContent('article'), 'Seen at the cliff');
+  t.notMatch(await page.content(), 'Anna');
+  await page.goto(`${url}/puffin/settings`);
+  await page.check('text=Show who posted');
+  await page.click('text=Save changes');
+  await page.waitForURL(`${url}/puffin/settings?saved=1`);
+  t.match((await ask(readLink)).text, 'by <bdi>Anna');
+});
+
+t.test('a log out ends it here', async (t) => {
+  await page.goto(`${url}/logout`);
+  await page.click('button.primary');
+  await page.waitForURL(`${url}/login?**`);
+  await page.goto(`${url}/puffin`);
+  t.match(page.url(), `${url}/login?next=`);
+  t.same(faults, { violations: [], errors: [], dialogs: [] });
+});
