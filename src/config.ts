@@ -20,6 +20,7 @@ import {
   host,
   lineOfText,
   otherFolder,
+  publicKeys,
   readableFile,
   secretBytes,
   secretText,
@@ -94,6 +95,8 @@ const SETTINGS = {
   termsFile: readableFile('SERVICE_TERMS_FILE'),
   noticeFile: readableFile('SERVICE_NOTICE_FILE'),
   reportUrl: urlTemplate('SERVICE_REPORT_URL', ['read_id', 'note_id', 'file']),
+  licenseKeys: publicKeys('SERVICE_LICENSE_PUBLIC_KEY'),
+  licenseUrl: urlTemplate('SERVICE_LICENSE_URL', []),
 };
 
 /**
@@ -112,7 +115,6 @@ const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[]
       'SERVICE_OIDC_LABEL',
     ],
   ],
-  ['licenses', ['SERVICE_LICENSE_PUBLIC_KEY', 'SERVICE_LICENSE_URL']],
 ];
 
 const KNOWN_NAMES = [

@@ -8,12 +8,21 @@ const root = resolve(import.meta.dirname, '..');
 /** Which rooms each room may import from at run time; imports of types only are free. */
 const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
+  licenses: ['refusals.ts'],
   http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['feeds', 'refusals.ts'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
-  commands: ['cannot-be-used.ts', 'config.ts', 'privileges.ts', 'refusals.ts', 'setting-kinds.ts', 'storage'],
-  storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'refusals.ts', 'workers'],
+  commands: [
+    'cannot-be-used.ts',
+    'config.ts',
+    'licenses',
+    'privileges.ts',
+    'refusals.ts',
+    'setting-kinds.ts',
+    'storage',
+  ],
+  storage: ['cannot-be-used.ts', 'data-folder.ts', 'feeds', 'gate.ts', 'licenses', 'refusals.ts', 'workers'],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
   images: ['cannot-be-used.ts', 'feeds', 'refusals.ts', 'storage'],
@@ -33,7 +42,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'setting-kinds.ts',
     'web',
   ],
-  workers: ['background.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],
+  workers: ['background.ts', 'task-limit.ts', 'feeds', 'licenses', 'read', 'storage'],
 };
 
 /** The first folder below src, `workers`, or the file itself. */

@@ -1,4 +1,5 @@
 /** Every setting with every kind of value that it must not have. */
+import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import t from 'tap';
 import { problems } from './support/config-problems.ts';
@@ -114,6 +115,26 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'an absolute http, https or mailto URL, in which only {read_id}, {note_id}, {file} may stand in braces',
     hidden: true,
   },
+  SERVICE_LICENSE_PUBLIC_KEY: {
+    values: [
+      'x',
+      ',',
+      'A'.repeat(42),
+      'A'.repeat(44),
+      `${'A'.repeat(43)},`,
+      `${'A'.repeat(43)},x`,
+      '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----',
+      generateKeyPairSync('x25519').publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    ],
+    rule: 'Ed25519 public keys, each as PEM or as the base64 of its 32 bytes, separated by commas',
+    hidden: true,
+  },
+  SERVICE_LICENSE_URL: {
+    values: ['x', '/buy', 'ftp://x.example', 'https://x.example/{id}', 'javascript:alert(1)'],
+    rule: 'an absolute http, https or mailto URL',
+    hidden: true,
+  },
 };
 
 /** A password that is never shown, however it is wrong. */
@@ -141,8 +162,6 @@ const NOT_YET: Record<string, string> = {
   SERVICE_OIDC_ALLOW: 'sign-in',
   SERVICE_OIDC_SENDER_CLAIM: 'sign-in',
   SERVICE_OIDC_LABEL: 'sign-in',
-  SERVICE_LICENSE_PUBLIC_KEY: 'licenses',
-  SERVICE_LICENSE_URL: 'licenses',
 };
 
 t.test('a bad value of every setting', async (t) => {

@@ -13,6 +13,7 @@ import { connectionOptions } from './connection-options.ts';
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
  * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
  * another store than the one of the settings. The one row of `sweeper` says which process removes objects, and until when.
+ * `feeds.license_id` is what the text in `feeds.license` counts by.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -78,6 +79,8 @@ const MIGRATIONS: readonly string[] = [
 
    CREATE TABLE sweeper (holder text NOT NULL, until bigint NOT NULL);
    INSERT INTO sweeper VALUES ('', 0);`,
+  `ALTER TABLE feeds ADD license text, ADD license_id text COLLATE "C";
+   CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
 ];
 
 /** The version that this program reads and writes. */
