@@ -16,6 +16,7 @@ import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-limits.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
+import type { Licensing, LicensingParts } from './ingest/licensing.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
@@ -97,16 +98,19 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const writing = { ...config, storage, preparation, record };
   const cache = new ReadCache(config.cacheBytes);
   const assets = new Assets();
-  const site = siteOf(config, assets.paths);
+  const limits = feedLimits(config);
+  const site = siteOf(config, assets.paths, limits);
+  const licensing = await createLicensing(config, { storage, limits, record });
   const table = operations({
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-    reader: createReader(config, storage, cache, { ...pools, site }),
+    reader: createReader(config, storage, cache, { ...pools, site, licensing }),
     events: new FeedEvents(storage),
     images: new ImageOperator({ rows: pictures, place, store, examined: metrics?.images.examined }),
     takedown: new Takedown(storage, record),
-    limits: feedLimits(config),
+    limits,
+    licensing,
     maxImageBytes: config.maxImageBytes,
     metrics,
     site,
@@ -146,6 +150,17 @@ function createSessions({ password }: Config, secret: Uint8Array): Sessions | un
   return password === undefined ? undefined : new Sessions({ secret, locks: [password] });
 }
 
+/** Loaded only where feeds need a license. */
+async function createLicensing(
+  { licenseKeys }: Config,
+  parts: Omit<LicensingParts, 'licenses'>,
+): Promise<Licensing | undefined> {
+  if (licenseKeys === undefined) return undefined;
+  const { Licenses } = await import('./licenses/licenses.ts');
+  const { Licensing } = await import('./ingest/licensing.ts');
+  return new Licensing({ ...parts, licenses: new Licenses(licenseKeys) });
+}
+
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */
 function checkHeaderValues(log: Log): void {
   keepsHeaderValues().then(
@@ -164,7 +179,12 @@ function createReader(
   { cacheBytes, title }: Config,
   storage: Storage,
   cache: ReadCache,
-  { checks, parsing, site }: { checks: WorkerPool; parsing: WorkerPool; site: Site },
+  {
+    checks,
+    parsing,
+    site,
+    licensing,
+  }: { checks: WorkerPool; parsing: WorkerPool; site: Site; licensing: Licensing | undefined },
 ): Reader {
   const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
@@ -186,6 +206,7 @@ function createReader(
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,
     site,
+    tierOf: licensing && ((feed) => licensing.tierOf(feed)),
   });
 }
 

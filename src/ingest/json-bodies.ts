@@ -23,6 +23,10 @@ export const JSON_BODIES = {
   NewPassword: z.object({
     password: z.string().describe('1 to 256 printable ASCII characters, no space at either end.'),
   }),
+  /** The body of `PUT /api/v1/feeds/{feed}/license`. */
+  NewLicense: z.object({
+    license: z.string().describe('As it was issued: `nf1.`, and two more parts.'),
+  }),
   /** The body of `POST /api/operator/images/move`. */
   MoveImages: z.object({
     from: z.string().describe('Where the bytes are now: `db`, `fs` or `s3`.'),

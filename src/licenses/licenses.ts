@@ -17,7 +17,7 @@ export class Licenses {
   readonly #read = new LRUCache<string, { readonly license: License | undefined }>({ max: KEPT });
 
   /** @param now a clock, ms since the epoch */
-  constructor(keys: readonly PublicKeyText[], now: () => number = Date.now) {
+  constructor(keys: readonly PublicKeyText[], now = () => Date.now()) {
     this.#keys = keys.map(keyObject);
     this.#now = now;
   }

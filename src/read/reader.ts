@@ -7,6 +7,7 @@ import type { Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
+import { siteInTier, type Tier, tierKey } from '../web/tier.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
@@ -39,6 +40,8 @@ export interface ReaderParts {
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
   readonly site: Site;
+  /** How feeds stand, where they need a license. */
+  readonly tierOf?: ((feed: Feed | undefined) => Tier) | undefined;
 }
 
 /** A list by the name of a feed, which need not exist. */
@@ -95,10 +98,12 @@ export class Reader {
   async feedPage(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = feedPageQuery(exchange);
+    const tier = this.#parts.tierOf?.(feed);
     const build = async () => {
       const place = { base, readId: feed?.readId ?? NO_READ_ID };
       const document = {
         ...(await this.#feedPage(place, feed, query, feedVersion(feed))),
+        site: siteInTier(this.#parts.site, tier),
         name,
         exists: feed !== undefined,
         hasNotes: feed !== undefined && feed.noteCount > 0,
@@ -108,7 +113,7 @@ export class Reader {
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // The version tells a feed with a password from the same one before it.
-    const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}`;
+    const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}${tierKey(tier)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
 
@@ -116,9 +121,15 @@ export class Reader {
   async notePage(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    return this.#answer(exchange, readId, `note-page ${base} ${readId} ${name} ${id}`, async () => {
-      const document = await this.#notePage({ base, readId }, feed, id);
-      return this.#rendered({ view: 'note-page', document: { ...document, name } }, feed, true);
+    const tier = this.#parts.tierOf?.(feed);
+    const key = `note-page ${base} ${readId} ${name} ${id}${tierKey(tier)}`;
+    return this.#answer(exchange, readId, key, async () => {
+      const document = {
+        ...(await this.#notePage({ base, readId }, feed, id)),
+        site: siteInTier(this.#parts.site, tier),
+        name,
+      };
+      return this.#rendered({ view: 'note-page', document }, feed, true);
     });
   }
 

@@ -2,6 +2,7 @@ import type { Access } from '../access/access.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
+import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
@@ -12,6 +13,7 @@ import type { Site } from '../web/site.ts';
 import { accessOperations } from './access-operations.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
+import { licenseOperations } from './license-operations.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
 import { noteOperations } from './note-operations.ts';
@@ -31,6 +33,8 @@ export interface OperationParts {
   readonly reader: Reader;
   /** What a feed may hold. */
   readonly limits: FeedLimits;
+  /** Where feeds need a license. */
+  readonly licensing: Licensing | undefined;
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
@@ -56,6 +60,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...settingsOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
+    ...licenseOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
     ...operatorOperations(parts),

@@ -85,10 +85,10 @@ function kindOf(type: NoteType): keyof Counts {
   return type === 'md' ? 'notes' : 'images';
 }
 
-function fullFeed(kind: keyof Counts, { picturesRefused }: FeedLimits, position: number): Refusal {
+function fullFeed(kind: keyof Counts, { isFree }: FeedLimits, position: number): Refusal {
   if (kind === 'images')
     return new Refusal('image_limit', 'This feed has as many pictures as it may have.', { position });
-  const without = picturesRefused === 'license_required' ? ' without a license' : '';
+  const without = isFree ? ' without a license' : '';
   return new Refusal('note_limit', `This feed has as many text notes as it may have${without}.`, {
     position,
   });

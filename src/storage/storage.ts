@@ -125,6 +125,8 @@ export interface FeedLimits {
   readonly images: number;
   /** Why no picture may be added or replaced; undefined if pictures may be. */
   readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
+  /** A license would let the feed hold more. */
+  readonly isFree?: boolean | undefined;
   /** What a feed may hold instead whose license does not count at that moment; without it no license is needed. */
   readonly free?: Omit<FeedLimits, 'free'> | undefined;
 }

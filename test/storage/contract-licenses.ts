@@ -10,7 +10,7 @@ import { heard, leavesAll, name, reopened, tally } from './contract-support.ts';
 const HOSTED: FeedLimits = {
   notes: 0,
   images: 0,
-  free: { notes: 3, images: 0, picturesRefused: 'license_required' },
+  free: { notes: 3, images: 0, picturesRefused: 'license_required', isFree: true },
 };
 
 function newLicense(said: { until?: string; feeds?: number; id?: string } = {}): NewLicense {
