@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
+import { HOSTED, licenseFor } from '../support/licenses.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';
@@ -224,6 +225,33 @@ t.test('event streams', async (t) => {
     await answered(t, { id, path, method: 'HEAD', status: 200, query: '?since=0' });
   await answered(t, { id: 'readEvents', status: 404, path: { readId: 'x' } }, 'not_found');
   await answered(t, { id: 'feedEvents', status: 400, path: { feed: 'Key' } }, 'invalid_feed');
+});
+
+t.test('licenses', async (t) => {
+  const hosted = await start(t, HOSTED);
+  const other = new DescribedService(hosted.url, service.document);
+  const ask = async (request: DescribedRequest, code?: RefusalCode) => {
+    const { reply, problems } = await other.ask({ ...KEY, ...request });
+    t.same(problems, []);
+    t.match(reply, { status: request.status, ...(code && { json: { code } }) });
+  };
+  const attach = (license: string) => ({
+    id: 'attachLicense',
+    body: JSON.stringify({ license }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const pictured = { id: 'postNote', body: picture('png'), headers: PNG };
+  const license = licenseFor();
+  await ask({ ...pictured, status: 402 }, 'license_required');
+  await ask({ id: 'postNote', status: 201, body: 'x', headers: MARKDOWN });
+  await ask({ id: 'getFeed', status: 200 });
+  await ask({ ...attach('x'), status: 400 }, 'invalid_license');
+  await ask({ ...attach(license), status: 200 });
+  await ask({ ...pictured, status: 201 });
+  await ask({ id: 'postNote', status: 201, body: 'x', headers: MARKDOWN, path: { feed: 'other' } });
+  await ask({ ...attach(license), status: 409, path: { feed: 'other' } }, 'taken');
+  await ask({ id: 'detachLicense', status: 204 });
+  for (const seen of other.seen) service.seen.add(seen);
 });
 
 t.test('every operation was asked for each thing it can answer with when it goes well', async (t) => {
