@@ -31,6 +31,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     does: 'asks the running service whether it is ready, and exits with 0 when it is',
     load: async () => (await import('./health.ts')).health,
   },
+  license: {
+    takes: 'keygen | issue --until <last day> | check <license>',
+    does: 'makes keys and licenses of a hosted instance, for whoever sells them, and checks one',
+    load: async () => (await import('./license.ts')).license,
+  },
   move: {
     takes: '--from <place> --to <place>',
     does: 'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',
