@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -104,6 +105,26 @@ t.test('a license that does not count changes nothing, and says why', async (t) 
   t.same(await licenseOf(feed), { until: FAR });
   t.equal((await postPicture(feed)).status, 201);
   refused(t, await attach(new FeedClient(url, 'unmade'), good), 404, 'not_found');
+});
+
+t.test('whatever is sent as a license, it is refused as one', async (t) => {
+  const feed = await newFeed();
+  const good = licenseFor();
+  const mutated = fc
+    .tuple(fc.nat(good.length), fc.string({ unit: 'binary', maxLength: 4 }))
+    .map(([at, put]) => good.slice(0, at) + put + good.slice(at + put.length));
+  const texts = fc.sample(fc.oneof(mutated, fc.string({ unit: 'binary', maxLength: 3_000 })), 200);
+  const sent = texts.filter((text) => text !== good);
+  const browser = new Browser(url);
+  for (const text of sent) {
+    const reply = await attach(feed, text);
+    refused(t, reply, 400, 'invalid_license');
+    t.equal(
+      await browser.submit(`/${feed.name}/license`, { license: text }).then(({ status }) => status),
+      400,
+    );
+  }
+  t.equal(await licenseOf(feed), null);
 });
 
 t.test('a license serves as many feeds as it says', async (t) => {
