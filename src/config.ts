@@ -23,6 +23,7 @@ import {
   issuer,
   lineOfText,
   otherFolder,
+  publicKeys,
   readableFile,
   secretBytes,
   secretText,
@@ -103,20 +104,11 @@ const SETTINGS = {
   oidcAllow: allowedPeople('SERVICE_OIDC_ALLOW'),
   oidcSenderClaims: claimNames('SERVICE_OIDC_SENDER_CLAIM', ['name', 'email']),
   oidcLabel: lineOfText('SERVICE_OIDC_LABEL', undefined, 100),
+  licenseKeys: publicKeys('SERVICE_LICENSE_PUBLIC_KEY'),
+  licenseUrl: urlTemplate('SERVICE_LICENSE_URL', []),
 };
 
-/**
- * Settings of what this version does not have. They decide where data is and who may do what, so a start that
- * ignored one would be a surprise: it is refused.
- */
-const NOT_YET: readonly (readonly [lacking: string, names: readonly string[]])[] = [
-  ['licenses', ['SERVICE_LICENSE_PUBLIC_KEY', 'SERVICE_LICENSE_URL']],
-];
-
-const KNOWN_NAMES = [
-  ...Object.values(SETTINGS).map(({ name }) => name),
-  ...NOT_YET.flatMap(([, names]) => names),
-];
+const KNOWN_NAMES = Object.values(SETTINGS).map(({ name }) => name);
 
 /** Whoever knows one of these must not know another one by it. */
 const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken', 'oidcClientSecret'] as const;
@@ -163,7 +155,6 @@ export class ConfigError extends Error {
 export function readConfig(env: Environment): Config {
   const { values: config, problems } = readEach(env, Object.keys(SETTINGS) as (keyof Config)[]);
   problems.push(
-    ...settingsOfLaterVersions(env),
     ...unknownSettings(env, KNOWN_NAMES),
     ...databaseProblems(env, config),
     ...databaseSecretProblems(env, config),
@@ -220,14 +211,6 @@ function readEach<M extends keyof Config>(
 function usable<T>(values: T, problems: readonly string[]): T {
   if (problems.length > 0) throw new ConfigError(problems);
   return values;
-}
-
-function settingsOfLaterVersions(env: Environment): string[] {
-  return NOT_YET.flatMap(([lacking, names]) =>
-    names
-      .filter((name) => isSet(env, name))
-      .map((name) => `${name} must not be set: this version has no ${lacking} yet`),
-  );
 }
 
 function databaseProblems(

@@ -8,6 +8,7 @@ export const REFUSAL_STATUS = {
   invalid_body: 400,
   invalid_request: 400,
   empty_note: 400,
+  invalid_license: 400,
   auth: 401,
   license_required: 402,
   images_off: 403,

@@ -17,6 +17,7 @@ import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-limits.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
+import type { Licensing, LicensingParts } from './ingest/licensing.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
@@ -120,7 +121,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const writing = { ...config, storage, preparation, record };
   const cache = new ReadCache(config.cacheBytes);
   const assets = new Assets();
-  const site = siteOf(config, assets.paths);
+  const limits = feedLimits(config);
+  const site = siteOf(config, assets.paths, limits);
   const renderer = new Renderer(parsing, config.cacheBytes / RENDERED_PART);
   const legalTexts = new LegalTexts(
     {
@@ -131,15 +133,17 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     },
     renderer,
   );
+  const licensing = await createLicensing(config, { storage, limits, record });
   const table = operations({
     posting: new Posting({ ...writing, access, passwords }),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-    reader: createReader(config, storage, cache, { checks, renderer, site }),
+    reader: createReader(config, storage, cache, { checks, renderer, site, licensing }),
     events: new FeedEvents(storage),
     images: new ImageOperator({ rows: pictures, place, store, examined: metrics?.images.examined }),
     takedown: new Takedown(storage, record),
-    limits: feedLimits(config),
+    limits,
+    licensing,
     maxImageBytes: config.maxImageBytes,
     metrics,
     site,
@@ -195,6 +199,17 @@ function oauthServer(parts: ConstructorParameters<typeof OAuth>): () => Promise<
   };
 }
 
+/** Loaded only where feeds need a license. */
+async function createLicensing(
+  { licenseKeys }: Config,
+  parts: Omit<LicensingParts, 'licenses'>,
+): Promise<Licensing | undefined> {
+  if (licenseKeys === undefined) return undefined;
+  const { Licenses } = await import('./licenses/licenses.ts');
+  const { Licensing } = await import('./ingest/licensing.ts');
+  return new Licensing({ ...parts, licenses: new Licenses(licenseKeys) });
+}
+
 /** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */
 function checkHeaderValues(log: Log): void {
   keepsHeaderValues().then(
@@ -213,7 +228,12 @@ function createReader(
   { title }: Config,
   storage: Storage,
   cache: ReadCache,
-  { checks, renderer, site }: { checks: WorkerPool; renderer: Renderer; site: Site },
+  {
+    checks,
+    renderer,
+    site,
+    licensing,
+  }: { checks: WorkerPool; renderer: Renderer; site: Site; licensing: Licensing | undefined },
 ): Reader {
   const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
@@ -235,6 +255,7 @@ function createReader(
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,
     site,
+    tierOf: licensing && ((feed) => licensing.tierOf(feed)),
   });
 }
 

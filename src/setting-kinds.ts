@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type FeedName, isFeedName } from './feeds/names.ts';
 import { oneLine } from './feeds/text.ts';
+import { type PublicKeyText, publicKeysIn } from './licenses/public-keys.ts';
 import { type Setting, text } from './setting.ts';
 
 /** An address or a host name to listen on. */
@@ -78,7 +79,8 @@ export function urlTemplate(name: string, words: readonly string[]): Setting<str
     const usable = !/[{}\s]/.test(filled) && /^(https?:\/\/|mailto:)/i.test(filled) && URL.canParse(filled);
     return usable ? value : undefined;
   };
-  const rule = `an absolute http, https or mailto URL, in which only ${places.join(', ')} may stand in braces`;
+  const inBraces = places.length > 0 ? `, in which only ${places.join(', ')} may stand in braces` : '';
+  const rule = `an absolute http, https or mailto URL${inBraces}`;
   return { name, fallback: undefined, rule, parse, secret: true };
 }
 
@@ -168,6 +170,12 @@ export function timeZone(name: string, fallback: string): Setting<string> {
     }
   };
   return text(name, fallback, 'the name of a time zone, such as Europe/Berlin', accepts);
+}
+
+/** Ed25519 public keys separated by commas. A wrong one may be the private key, so it is not shown. */
+export function publicKeys(name: string): Setting<readonly PublicKeyText[] | undefined> {
+  const rule = 'Ed25519 public keys, each as PEM or as the base64 of its 32 bytes, separated by commas';
+  return { name, fallback: undefined, rule, parse: publicKeysIn, secret: true };
 }
 
 /** A key for hashing and signing: its UTF-8 bytes, at least `min` of them. */

@@ -8,6 +8,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Which rooms each room may import from at run time; imports of types only are free. */
 const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
+  licenses: ['refusals.ts'],
   http: ['copy-bytes.ts', 'refusals.ts'],
   telemetry: [],
   access: ['feeds', 'refusals.ts'],
@@ -17,6 +18,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'cannot-be-used.ts',
     'config.ts',
     'images',
+    'licenses',
     'privileges.ts',
     'refusals.ts',
     'setting-kinds.ts',
@@ -29,6 +31,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'data-folder.ts',
     'feeds',
     'gate.ts',
+    'licenses',
     'refusals.ts',
     'workers',
   ],
@@ -57,7 +60,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'sign-in',
     'web',
   ],
-  workers: ['background.ts', 'collect-garbage.ts', 'task-limit.ts', 'feeds', 'read', 'storage'],
+  workers: ['background.ts', 'collect-garbage.ts', 'task-limit.ts', 'feeds', 'licenses', 'read', 'storage'],
 };
 
 /** The first folder below src, `workers`, or the file itself. */

@@ -97,6 +97,7 @@ t.test('--check says what the settings mean, and makes nothing', async (t) => {
     '  Access: open to all, without SERVICE_PASSWORD',
     '  Pictures: of at most 5242880 bytes',
     '  Limits: 60 writes a minute for each client, any number of feeds, in each any number of texts and any number of pictures',
+    '  Licenses: none are needed',
     '  Proxy: none is believed',
     '  Metrics: off',
     '',
@@ -135,6 +136,7 @@ t.test('--check shows no secret', async (t) => {
     '  Access: with SERVICE_PASSWORD, or by signing in at accounts.example, whoever has an account there',
     '  Pictures: refused',
     /^ {2}Limits: .* 7 feeds, /,
+    '  Licenses: none are needed',
     '  Proxy: the last X-Forwarded-For, -Host and -Proto are believed',
     '  Metrics: at /metrics, with SERVICE_METRICS_TOKEN',
   ]);

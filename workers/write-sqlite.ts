@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import type { PublicKeyText } from '../src/licenses/public-keys.ts';
 import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
@@ -14,6 +15,8 @@ export interface SqliteWriterData {
   readonly path: string;
   /** 0 is no limit. */
   readonly maxFeeds: number;
+  /** By which licenses are checked; undefined where none is needed. */
+  readonly licenseKeys: readonly PublicKeyText[] | undefined;
 }
 
 /** The most that one commit is for: what comes later must not wait for ever, nor the log grow without end. */
@@ -22,12 +25,15 @@ const COMMIT_BYTES = 8 * 1024 * 1024;
 /** After this time, in ms, the clearing is tried again where it has failed. */
 const CLEAR_AGAIN_MS = 10_000;
 
+const { path, maxFeeds, licenseKeys } = workerData as SqliteWriterData;
+// Loaded only where it is asked for.
+const licenseCounts = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
+
 serve(() => {
-  const { path, maxFeeds } = workerData as SqliteWriterData;
   const connection = Connection.forWriting(path);
   migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
-  const changes = new Changes(connection.db, maxFeeds);
+  const changes = new Changes(connection.db, maxFeeds, licenseCounts);
   const log = new WriteLog(connection.db);
   const commit = new GroupCommit(connection, changes, log);
   let isClearing = false;

@@ -23,6 +23,7 @@ function summary(config: Config): string {
   Access: ${access(config)}
   Pictures: ${config.imageUploads ? `of at most ${config.maxImageBytes} bytes` : 'refused'}
   Limits: ${limit(rateLimit, 'writes')} a minute for each client, ${caps(config)}
+  Licenses: ${licenses(config)}
   Proxy: ${trustProxy ? 'the last X-Forwarded-For, -Host and -Proto are believed' : 'none is believed'}
   Metrics: ${metrics ? `at /metrics, ${metricsToken === undefined ? 'open to all' : 'with SERVICE_METRICS_TOKEN'}` : 'off'}
 `;
@@ -52,6 +53,12 @@ function caps({ maxFeeds, maxNotesPerFeed, maxImagesPerFeed }: Config): string {
     limit(maxFeeds, 'feeds'),
     `in each ${limit(maxNotesPerFeed, 'texts')} and ${limit(maxImagesPerFeed, 'pictures')}`,
   ].join(', ');
+}
+
+function licenses({ licenseKeys, licenseUrl }: Config): string {
+  if (licenseKeys === undefined) return 'none are needed';
+  const keys = licenseKeys.length === 1 ? 'a public key' : `${licenseKeys.length} public keys`;
+  return `needed for pictures and many notes, checked by ${keys}, sold at ${licenseUrl ?? 'no address'}`;
 }
 
 function limit(most: number, what: string): string {

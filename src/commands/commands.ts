@@ -36,6 +36,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     does: 'looks at the image store of the running service, removes what no note refers to, or moves pictures into it',
     load: async () => (await import('./operator.ts')).operator,
   },
+  license: {
+    takes: 'keygen | issue --until <last day> | check <license>',
+    does: 'makes keys and licenses of a hosted instance, for whoever sells them, and checks one',
+    load: async () => (await import('./license.ts')).license,
+  },
   move: {
     takes: '--from <place> --to <place>',
     does: 'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',

@@ -11,6 +11,7 @@ import type {
   FeedLimits,
   FeedSettings,
   Neighbours,
+  NewLicense,
   NewNote,
   Note,
   NoteMeta,
@@ -118,6 +119,10 @@ export class ImageStorage implements Storage {
 
   setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
     return this.#inner.setPassword(feed, passwordHash);
+  }
+
+  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
+    return this.#inner.setLicense(feed, license);
   }
 
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {

@@ -25,6 +25,10 @@ export const JSON_BODIES = {
   }),
   /** The body of `POST /api/v1/feeds/{feed}/preview`. */
   PreviewText: z.object({ text: z.string().describe('Markdown of at most 100 KB.') }),
+  /** The body of `PUT /api/v1/feeds/{feed}/license`. */
+  NewLicense: z.object({
+    license: z.string().describe('As it was issued: `nf1.`, and two more parts.'),
+  }),
   /** The body of `POST /api/operator/images/move`. */
   MoveImages: z.object({
     from: z.string().describe('Where the bytes are now: `db`, `fs` or `s3`.'),

@@ -8,6 +8,7 @@ import type { Preconditions, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
+import { siteInTier, type Tier, tierKey } from '../web/tier.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
@@ -45,6 +46,8 @@ export interface ReaderParts {
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
   readonly site: Site;
+  /** How feeds stand, where they need a license. */
+  readonly tierOf?: ((feed: Feed | undefined) => Tier) | undefined;
 }
 
 /** What a view by a feed's name depends on of its request. */
@@ -109,10 +112,12 @@ export class Reader {
   async feedPage(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = feedPageQuery(exchange);
+    const tier = this.#parts.tierOf?.(feed);
     const build = async () => {
       const place = { base, readId: feed?.readId ?? NO_READ_ID };
       const document = {
         ...(await this.#feedPage(place, feed, query, feedVersion(feed))),
+        site: siteInTier(this.#parts.site, tier),
         name,
         exists: feed !== undefined,
         hasNotes: feed !== undefined && feed.noteCount > 0,
@@ -122,7 +127,7 @@ export class Reader {
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // What is shown of the feed is what it was when the client was let in, so its version is a part of the key.
-    const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}`;
+    const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}${tierKey(tier)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
 
@@ -130,10 +135,15 @@ export class Reader {
   async notePage(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    const key = `note-page ${base} ${readId} ${name} ${feed.version} ${id}`;
+    const tier = this.#parts.tierOf?.(feed);
+    const key = `note-page ${base} ${readId} ${name} ${feed.version} ${id}${tierKey(tier)}`;
     return this.#answer(exchange, readId, key, async () => {
-      const document = await this.#notePage({ base, readId }, feed, id);
-      return this.#rendered({ view: 'note-page', document: { ...document, name } }, feed, true);
+      const document = {
+        ...(await this.#notePage({ base, readId }, feed, id)),
+        site: siteInTier(this.#parts.site, tier),
+        name,
+      };
+      return this.#rendered({ view: 'note-page', document }, feed, true);
     });
   }
 

@@ -2,13 +2,15 @@ import { existing } from '../access/access.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { jsonBody } from '../requests/json-body.ts';
+import type { Feed } from '../storage/storage.ts';
 import type { DescribedOperation } from './operation.ts';
 import { CHANGING, DONE, JSON_BODY, jsonAnswer, NAMED } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** The feed record and its password. */
-export function feedOperations({ settings }: OperationParts): DescribedOperation[] {
+export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
   const feed = '/api/v1/feeds/{feed}';
+  const shown = (record: Feed, base: string) => json(200, feedJson(record, base, licensing?.tierOf(record)));
   return [
     {
       id: 'getFeed',
@@ -21,7 +23,7 @@ export function feedOperations({ settings }: OperationParts): DescribedOperation
         answers: { 200: jsonAnswer('Feed', 'The feed.') },
         refusals: NAMED,
       },
-      handle: (_, { feed, base }) => json(200, feedJson(existing(feed), base)),
+      handle: (_, { feed, base }) => shown(existing(feed), base),
     },
     {
       id: 'updateFeed',
@@ -37,7 +39,7 @@ export function feedOperations({ settings }: OperationParts): DescribedOperation
         refusals: [...CHANGING, ...JSON_BODY, 'taken'],
       },
       handle: async (exchange, { feed, base }) =>
-        json(200, feedJson(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base)),
+        shown(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base),
     },
     {
       id: 'deleteFeed',

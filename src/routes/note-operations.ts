@@ -5,6 +5,7 @@ import type { Posted } from '../ingest/post.ts';
 import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
+import type { Feed } from '../storage/storage.ts';
 import { placeOf } from './caller.ts';
 import type { Admission, DescribedOperation } from './operation.ts';
 import {
@@ -24,11 +25,16 @@ import { withCookies } from './see-other.ts';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
 export function noteOperations(parts: OperationParts): DescribedOperation[] {
-  const { access, posting, editing, reader, limits, maxImageBytes } = parts;
+  const { access, posting, editing, reader, limits, licensing, maxImageBytes } = parts;
+  /** What is known of a feed before the body is read; the storage decides. */
+  const rulesOf = (feed: Feed | undefined) => ({
+    maxImageBytes,
+    limits: licensing?.limitsOf(feed) ?? limits,
+  });
   const post: Admission = {
     access: 'poster',
     async handle(exchange, { name, feed, caller, base }) {
-      const { readId, read } = admitPost(exchange, { maxImageBytes, limits });
+      const { readId, read } = admitPost(exchange, rulesOf(feed));
       if (feed === undefined) posting.admitReadId(name, readId);
       const submission = await read();
       const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
@@ -45,7 +51,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const replace: Admission = {
     access: 'writer',
     async handle(exchange, { feed, caller, base }) {
-      const submission = await admitReplacement(exchange, { maxImageBytes, limits })();
+      const submission = await admitReplacement(exchange, rulesOf(feed))();
       const id = exchange.parameters[1]!;
       const replaced = await editing.replace(feed, id, { submission, limits }, caller);
       const place = { base, readId: feed.readId, name: feed.name };

@@ -58,6 +58,7 @@ export const JSON_BODY: readonly RefusalCode[] = ['invalid_body', 'too_large', '
 export const NOTE_BODY: readonly RefusalCode[] = [
   'invalid_body',
   'empty_note',
+  'license_required',
   'images_off',
   'too_large',
   'unsupported_type',

@@ -2,6 +2,7 @@ import type { Access } from '../access/access.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
+import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
@@ -14,6 +15,7 @@ import type { Site } from '../web/site.ts';
 import { accessOperations } from './access-operations.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
+import { licenseOperations } from './license-operations.ts';
 import { type McpOperationParts, mcpOperation } from './mcp-operation.ts';
 import type { MetricsSource } from './metrics-operation.ts';
 import { metricsOperation } from './metrics-operation.ts';
@@ -38,6 +40,8 @@ export interface OperationParts {
   readonly reader: Reader;
   /** What a feed may hold. */
   readonly limits: FeedLimits;
+  /** Where feeds need a license. */
+  readonly licensing: Licensing | undefined;
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
   readonly events: FeedEvents;
@@ -71,6 +75,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...siteOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
+    ...licenseOperations(parts),
     ...readOperations(parts),
     ...eventOperations(parts),
     ...operatorOperations(parts),

@@ -80,6 +80,11 @@ const feed = z.object({
   image_url: addressOrNull('The title image; null where the feed has none, or no notes.'),
   protected: z.boolean().describe('The feed has a password of its own.'),
   read_url: addressOrNull('The RSS feed, for everybody who may read; null while the feed has no notes.'),
+  license: z
+    .object({ until: text('Its last day, a UTC date.') })
+    .nullable()
+    .describe('The license that the feed has; null in the free tier. Only where feeds need one.')
+    .optional(),
 });
 
 const readFeed = z.object({
@@ -190,6 +195,7 @@ const SCHEMAS = {
   JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
   FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
   NoteChanges: [noteChanges, 'What to change of a note: at least one of them.'],
+  NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
   NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
   MoveImages: [JSON_BODIES.MoveImages, 'Where pictures are to be moved from.'],
   MovedImages: [movedImages, 'What a move came to.'],

@@ -7,14 +7,15 @@ import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
-import type { Site } from '../web/site.ts';
+import { siteInTier } from '../web/tier.ts';
 import { placeOf } from './caller.ts';
 import type { DescribedOperation, FeedForm } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './see-other.ts';
 
 /** The settings page of a feed, and the forms that are on it. */
-export function settingsOperations({ settings, site }: OperationParts): DescribedOperation[] {
+export function settingsOperations(parts: OperationParts): DescribedOperation[] {
+  const { settings, site, licensing } = parts;
   const accepts = ([feed = '']: readonly string[]) => !ROUTE_NAMES.has(feed);
   return [
     {
@@ -28,7 +29,8 @@ export function settingsOperations({ settings, site }: OperationParts): Describe
           const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
           return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
         }
-        return pageAnswer(settingsPage(site, { feed, base, isSaved: exchange.query('saved') === '1' }));
+        const isSaved = exchange.query('saved') === '1';
+        return pageAnswer(settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
       },
     },
     {
@@ -41,7 +43,7 @@ export function settingsOperations({ settings, site }: OperationParts): Describe
         await settings.change(feed, changesIn(form));
         return seeOther(exchange, `/${feed.name}/settings?saved=1`);
       },
-      explain: (...refused) => explain(site, ...refused),
+      explain: (...refused) => explainOnSettings(parts, ...refused, 'read_id'),
     },
     {
       id: 'deleteFeedByForm',
@@ -57,7 +59,7 @@ export function settingsOperations({ settings, site }: OperationParts): Describe
         await settings.remove(feed, caller);
         return seeOther(exchange, '/?deleted=1', withoutUnlock(feed.name, placeOf(exchange)));
       },
-      explain: (...refused) => explain(site, ...refused),
+      explain: (...refused) => explainOnSettings(parts, ...refused, 'read_id'),
     },
   ];
 }
@@ -77,10 +79,20 @@ function changesIn(form: URLSearchParams): SettingsChanges {
   };
 }
 
-/** The settings page again, with why and with what was typed. */
-function explain(site: Site, exchange: Exchange, { feed, form, base }: FeedForm, refusal: Refusal): Answer {
+/**
+ * The settings page again, with why and with what was typed.
+ * @param takenField the field to blame for what is taken
+ */
+export function explainOnSettings(
+  { site, licensing }: OperationParts,
+  exchange: Exchange,
+  { feed, form, base }: FeedForm,
+  refusal: Refusal,
+  takenField: string,
+): Answer {
   const { message, code } = refusal;
-  const field = refusal.field ?? (code === 'taken' ? 'read_id' : undefined);
+  const field = refusal.field ?? (code === 'taken' ? takenField : undefined);
   const refused = { form, problem: { message, field } };
-  return errorPage(site, refusal, exchange, settingsPage(site, { feed, base, refused }));
+  const shown = settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, refused });
+  return errorPage(site, refusal, exchange, shown);
 }

@@ -9,7 +9,10 @@ import type { PictureRows } from './picture-rows.ts';
 import { databasePath } from './sqlite/database-path.ts';
 import type { Storage } from './storage.ts';
 
-type StorageSettings = Pick<Config, 'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds'>;
+type StorageSettings = Pick<
+  Config,
+  'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds' | 'licenseKeys'
+>;
 
 export interface OpenedStorage {
   readonly storage: Storage;
@@ -30,8 +33,9 @@ export async function openStorage(
   log: Log,
   { owner, commits }: { readonly owner: Owner | undefined; readonly commits: CommitObserver | undefined },
 ): Promise<OpenedStorage> {
-  const { storage, dataDir, database, secret, maxFeeds } = settings;
+  const { storage, dataDir, database, secret, maxFeeds, licenseKeys } = settings;
   const parts = { owner, maxFeeds, log, commits };
+  const licenseCounts = licenseKeys && (await import('../licenses/licenses.ts')).licenseCheck(licenseKeys);
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
     const { openFiles } = await import('./files/files.ts');
@@ -39,18 +43,21 @@ export async function openStorage(
     return inDataDir(dataDir, async () => {
       warnOfReaders(dataDir, log);
       const ownSecret = secret ?? (await loadSecret(dataDir, owner));
-      return { storage: await openFiles({ ...parts, dir: dataDir, secret: ownSecret }), secret: ownSecret };
+      return {
+        storage: await openFiles({ ...parts, licenseCounts, dir: dataDir, secret: ownSecret }),
+        secret: ownSecret,
+      };
     });
   }
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
   if (storage === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite.ts');
-    const opened = await openSqlite({ ...parts, file: databasePath(settings) });
+    const opened = await openSqlite({ ...parts, licenseKeys, file: databasePath(settings) });
     return { storage: opened, pictures: opened, secret };
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   const { openPostgres } = await import('./postgres/postgres.ts');
-  const opened = await openPostgres({ ...parts, url: database.url });
+  const opened = await openPostgres({ ...parts, licenseCounts, url: database.url });
   return {
     storage: opened,
     pictures: opened.pictureRows,

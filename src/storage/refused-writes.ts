@@ -1,4 +1,5 @@
 import type { NoteType } from '../feeds/note-types.ts';
+import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
 import type { FeedLimits, NewNote } from './storage.ts';
 
@@ -11,6 +12,20 @@ export interface Counts {
 /** What the row of a feed counts. */
 export function countedIn(row: { readonly note_count: number; readonly image_count: number }): Counts {
   return { notes: row.note_count - row.image_count, images: row.image_count };
+}
+
+/**
+ * What a feed may hold now. To be asked in the turn, or in the transaction, in which the write is decided.
+ * @param license the one that the feed has
+ * @param counts checks it; undefined where no license is needed
+ */
+export function limitsNow(
+  limits: FeedLimits,
+  license: string | null | undefined,
+  counts: LicenseCheck | undefined,
+): FeedLimits {
+  if (limits.free === undefined) return limits;
+  return license && counts?.(license) ? limits : limits.free;
 }
 
 /** Notes that a feed must have room for, and what it may hold. */
@@ -70,10 +85,10 @@ function kindOf(type: NoteType): keyof Counts {
   return type === 'md' ? 'notes' : 'images';
 }
 
-function fullFeed(kind: keyof Counts, { picturesRefused }: FeedLimits, position: number): Refusal {
+function fullFeed(kind: keyof Counts, { isFree }: FeedLimits, position: number): Refusal {
   if (kind === 'images')
     return new Refusal('image_limit', 'This feed has as many pictures as it may have.', { position });
-  const without = picturesRefused === 'license_required' ? ' without a license' : '';
+  const without = isFree ? ' without a license' : '';
   return new Refusal('note_limit', `This feed has as many text notes as it may have${without}.`, {
     position,
   });
@@ -82,6 +97,12 @@ function fullFeed(kind: keyof Counts, { picturesRefused }: FeedLimits, position:
 /** The refusal of one feed more than there may be. */
 export function tooManyFeeds(): Refusal {
   return new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
+}
+
+/** The refusal of a license that serves as many feeds as it may. */
+export function licenseTaken(feeds: number): Refusal {
+  const used = feeds === 1 ? 'another feed' : `${feeds} other feeds`;
+  return new Refusal('taken', `This license is in use by ${used}: detach it there first.`);
 }
 
 /** The refusal of a read id that is not free. */

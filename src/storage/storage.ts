@@ -18,6 +18,8 @@ export interface Feed {
   readonly image: NoteFile | undefined;
   /** The stored form of the feed's password (argon2, or scrypt until it is used); undefined for a feed without one. */
   readonly passwordHash: string | undefined;
+  /** The license attached to it, as text: a secret, and it may be over. Undefined for a feed without one. */
+  readonly license: string | undefined;
   /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
   readonly changedAt: number;
   /**
@@ -126,6 +128,19 @@ export interface FeedLimits {
   readonly images: number;
   /** Why no picture may be added or replaced; undefined if pictures may be. */
   readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
+  /** A license would let the feed hold more. */
+  readonly isFree?: boolean | undefined;
+  /** What a feed may hold instead whose license does not count at that moment; without it no license is needed. */
+  readonly free?: Omit<FeedLimits, 'free'> | undefined;
+}
+
+/** A license to be attached to a feed. */
+export interface NewLicense {
+  readonly text: string;
+  /** What it counts by. */
+  readonly id: string;
+  /** How many feeds may have a license of this id at once. */
+  readonly feeds: number;
 }
 
 /** A place in a feed's order: everything strictly after it (older) is on the next page. */
@@ -261,6 +276,12 @@ export interface Storage extends TokenSeries {
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined>;
   /** Replaces (or, undefined, removes) the password of a feed. False when there is no such feed. */
   setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean>;
+  /**
+   * Gives a feed a license in place of the one it has, or takes that away. Undefined when there is no such feed. However
+   * many do so at once, in however many processes, a license never comes to more feeds than it serves.
+   * @throws Refusal `taken` when it serves that many other feeds already
+   */
+  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined>;
   /**
    * Makes a feed without notes. Undefined when the name is in use.
    * @throws as `post`

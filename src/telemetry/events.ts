@@ -16,7 +16,7 @@ export interface NoteFacts {
 
 /** Something that a request has done for good. */
 export type Event =
-  | { readonly name: 'feed created' | 'feed deleted' }
+  | { readonly name: 'feed created' | 'feed deleted' | 'license attached' | 'license detached' }
   | ({ readonly name: 'note posted' | 'note edited' | 'note deleted' } & NoteFacts);
 
 /** Takes an event once it is durable. */

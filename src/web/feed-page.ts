@@ -7,6 +7,7 @@ import { pageText } from './page.ts';
 import { type Shared, sharedHead } from './page-head.ts';
 import { script } from './script.ts';
 import type { Site } from './site.ts';
+import { tierNotice } from './tier.ts';
 import { dayElement, dayOf } from './times.ts';
 
 /** The notes of a feed that a page shows, newest first. */
@@ -82,7 +83,7 @@ export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
     title: feed.title,
     main: html`${feedHeader(feed, links)}
 ${isFirst ? composeBox(site, { base, name, isProtected, exists, hasNotes }) : script(site, 'live')}
-${hasNotes ? shownNotes(site, feed) : html`<div id="notes" data-version="${feed.version}"></div>`}`,
+${hasNotes ? shownNotes(site, feed, tierNotice(site, `${base}/${name}/settings`)) : html`<div id="notes" data-version="${feed.version}"></div>`}`,
   });
 }
 
@@ -100,12 +101,12 @@ ${links && html`<nav aria-label="This feed">${links}</nav>`}
 </header>`;
 }
 
-function shownNotes(site: Site, shown: ShownNotes): Html {
+function shownNotes(site: Site, shown: ShownNotes, notice?: Child): Html {
   const { notes, version, tag, next, isOlder } = shown;
   const query = tag === undefined ? '' : `tag=${encodeURIComponent(tag)}&`;
   return html`${tag !== undefined && html`<p class="filter">Notes tagged <span class="tag">${tag}</span> <a href="?">Show all</a></p>`}
 <div id="notes" data-version="${version}">
-${days(site, notes)}</div>
+${notice}${days(site, notes)}</div>
 ${notes.length === 0 && html`<p class="nothing">${tag === undefined ? 'No notes yet.' : 'No notes with this tag.'}</p>`}
 ${
   (next !== undefined || isOlder) &&

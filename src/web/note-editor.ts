@@ -5,6 +5,7 @@ import { type Child, type Html, html } from './html.ts';
 import { pictureField, SENDING } from './picture-field.ts';
 import { script } from './script.ts';
 import type { Site } from './site.ts';
+import { noPictures } from './tier.ts';
 
 /** A note as its editor needs it. */
 export interface EditedNote {
@@ -73,6 +74,6 @@ ${
 <input id="replacement" name="replacement" type="file" accept="${mediaType(type)}" data-shrink="${site.shrinkImageBytes}"
  data-largest="${site.maxImageBytes}" aria-describedby="replacement-notice">
 <p class="notice" id="replacement-notice" role="status"></p>`
-    : html`<p class="hint">Images can't be posted on this instance.</p>`
+    : noPictures(site)
 }`;
 }

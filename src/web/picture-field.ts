@@ -1,9 +1,10 @@
 import { type Child, html } from './html.ts';
 import type { Site } from './site.ts';
+import { noPictures } from './tier.ts';
 
 /** Where pictures are added to a text: by choosing, pasting or dropping them. `browser/picture-list.ts` brings it to life. */
 export function pictureField(site: Site): Child {
-  if (!site.takesPictures) return html`<p class="hint">Images can't be posted on this instance.</p>`;
+  if (!site.takesPictures) return noPictures(site);
   return html`<div class="pictures" data-shrink="${site.shrinkImageBytes}" data-largest="${site.maxImageBytes}">
 <ul class="attachments" aria-label="Pictures of this note"></ul>
 <template>

@@ -6,10 +6,12 @@ import { copyable } from './copyable.ts';
 import { curlLine } from './curl-line.ts';
 import { type Field, field } from './field.ts';
 import { type Child, html } from './html.ts';
+import { licenseGroup } from './license-group.ts';
 import { page } from './page.ts';
 import { SENDING } from './picture-field.ts';
 import { script } from './script.ts';
 import type { Site } from './site.ts';
+import { noPictures } from './tier.ts';
 
 export interface SettingsPage {
   readonly feed: Feed;
@@ -28,7 +30,7 @@ export interface FieldProblem {
   readonly field: string | undefined;
 }
 
-/** The settings of a feed. Passwords that were typed are never shown again. */
+/** The settings of a feed. Passwords and licenses that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): Buffer {
   const { feed, base, isSaved = false, refused } = settings;
   const isUnblamed = refused !== undefined && !isShown(site, feed, refused.problem.field);
@@ -43,6 +45,7 @@ ${profile(site, settings)}
 ${titleImage(site, feed, base)}
 ${sharing(site, settings)}
 ${feed.passwordHash !== undefined && privacy(site, settings)}
+${license(site, settings)}
 ${dangerZone(site, settings)}
 </div>
 ${script(site, 'settings')}`,
@@ -56,6 +59,8 @@ function isShown(site: Site, { passwordHash }: Feed, field: string | undefined):
     case 'description':
     case 'name':
       return true;
+    case 'license':
+      return site.tier !== undefined;
     case 'read_id':
       return site.allowsCustomIds;
     case 'current':
@@ -108,7 +113,7 @@ ${site.takesPictures && html`<button type="button" data-action="choose" disabled
 <button type="button" data-action="pick" aria-expanded="false" aria-controls="picks" disabled>Pick one of this feed</button>
 ${image !== undefined && html`<button type="button" data-action="remove" disabled>Remove</button>`}
 </p>
-${!site.takesPictures && html`<p class="hint">Images can't be posted on this instance.</p>`}
+${!site.takesPictures && noPictures(site)}
 <noscript><p class="hint">Choosing or removing a title image needs JavaScript.</p></noscript>
 <input type="file" hidden accept="image/png,image/jpeg,image/gif,image/webp">
 <ul id="picks" class="picks" hidden></ul>
@@ -191,6 +196,11 @@ ${password('remove', 'current', 'Current password')}
 <p class="actions"><button class="danger" name="action" value="remove">Remove password</button></p>
 </form>
 </section>`;
+}
+
+function license(site: Site, { feed, refused }: SettingsPage): Child {
+  const problem = refused?.problem.field === 'license' ? refused.problem.message : undefined;
+  return licenseGroup(site, { name: feed.name, isAttached: feed.license !== undefined, problem });
 }
 
 function dangerZone(site: Site, { feed, refused }: SettingsPage): Child {

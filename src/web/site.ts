@@ -1,5 +1,7 @@
 import type { Config } from '../config.ts';
+import type { FeedLimits } from '../storage/storage.ts';
 import type { AssetName } from './assets.ts';
+import type { Tier } from './tier.ts';
 
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site {
@@ -26,8 +28,20 @@ export interface Site {
   readonly shrinkImageBytes: number;
   /** Read ids may be chosen. */
   readonly allowsCustomIds: boolean;
+  /** Feeds need a license beyond the free tier; undefined where they need none. */
+  readonly hosted: Hosted | undefined;
+  /** Of the feed that a page by its name is of, where feeds need a license. */
+  readonly tier?: Tier | undefined;
   /** The address of each asset, with a hash of its content in it. */
   readonly assets: Readonly<Record<AssetName, string>>;
+}
+
+/** What pages say of licenses. */
+export interface Hosted {
+  /** The texts that a feed may have without one. */
+  readonly freeNotes: number;
+  /** Where one can be bought. */
+  readonly licenseUrl: string | undefined;
 }
 
 /** The pages that the law may ask for. */
@@ -35,7 +49,7 @@ export const LEGAL_PAGES = ['imprint', 'privacy', 'terms'] as const;
 export type LegalPage = (typeof LEGAL_PAGES)[number];
 
 /** What the settings say of pages. */
-export function siteOf(config: Config, assets: Site['assets']): Site {
+export function siteOf(config: Config, assets: Site['assets'], limits?: FeedLimits): Site {
   const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
   const rooted = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
@@ -51,6 +65,7 @@ export function siteOf(config: Config, assets: Site['assets']): Site {
     maxImageBytes: config.maxImageBytes,
     shrinkImageBytes: config.shrinkImageBytes,
     allowsCustomIds: config.allowCustomIds,
+    hosted: limits?.free && { freeNotes: limits.free.notes, licenseUrl: config.licenseUrl },
     assets: Object.fromEntries(rooted),
   };
 }

@@ -25,6 +25,7 @@ const FEED: Feed = {
   showSender: true,
   image: undefined,
   passwordHash: undefined,
+  license: undefined,
   changedAt: 1_700_000_000_000,
   version: '1',
   noteCount: 1,

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
 import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
+import { HOSTED, licenseFor } from '../support/licenses.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';
@@ -255,6 +256,33 @@ t.test('what the operator asks for', async (t) => {
     if (code) t.equal(reply.json.code, code);
   }
   for (const what of other.seen) service.seen.add(what);
+});
+
+t.test('licenses', async (t) => {
+  const hosted = await start(t, HOSTED);
+  const other = new DescribedService(hosted.url, service.document);
+  const ask = async (request: DescribedRequest, code?: RefusalCode) => {
+    const { reply, problems } = await other.ask({ ...KEY, ...request });
+    t.same(problems, []);
+    t.match(reply, { status: request.status, ...(code && { json: { code } }) });
+  };
+  const attach = (license: string) => ({
+    id: 'attachLicense',
+    body: JSON.stringify({ license }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const pictured = { id: 'postNote', body: picture('png'), headers: PNG };
+  const license = licenseFor();
+  await ask({ ...pictured, status: 402 }, 'license_required');
+  await ask({ id: 'postNote', status: 201, body: 'x', headers: MARKDOWN });
+  await ask({ id: 'getFeed', status: 200 });
+  await ask({ ...attach('x'), status: 400 }, 'invalid_license');
+  await ask({ ...attach(license), status: 200 });
+  await ask({ ...pictured, status: 201 });
+  await ask({ id: 'postNote', status: 201, body: 'x', headers: MARKDOWN, path: { feed: 'other' } });
+  await ask({ ...attach(license), status: 409, path: { feed: 'other' } }, 'taken');
+  await ask({ id: 'detachLicense', status: 204 });
+  for (const seen of other.seen) service.seen.add(seen);
 });
 
 t.test('every operation was asked for each thing it can answer with when it goes well', async (t) => {

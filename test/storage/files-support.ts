@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { licenseCheck } from '../../src/licenses/licenses.ts';
 import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { PUBLIC_KEY } from '../support/licenses.ts';
 import type { Backend } from './contract.ts';
 
 export const SECRET = Buffer.from('a secret of tests that is long enough');
@@ -40,6 +42,7 @@ export const filesBackend: Backend = {
   name: 'files',
   create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
-    return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, log: keptLog() }) };
+    const licenseCounts = licenseCheck([PUBLIC_KEY]);
+    return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, licenseCounts, log: keptLog() }) };
   },
 };

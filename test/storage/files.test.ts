@@ -1,12 +1,14 @@
 import { testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testFeeds } from './contract-feeds.ts';
+import { testLicenses } from './contract-licenses.ts';
 import { testLimits } from './contract-limits.ts';
 import { testTokens } from './contract-tokens.ts';
 import { filesBackend } from './files-support.ts';
 
 testContract(filesBackend);
 testFeeds(filesBackend);
+testLicenses(filesBackend);
 testLimits(filesBackend);
 testTokens(filesBackend);
 testEdits(filesBackend);

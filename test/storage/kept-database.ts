@@ -11,6 +11,9 @@ const TEXT = '20261103T080000Z-019a48a8-0000-7000-8000-000000000003' as NoteId;
 /** The keys without notes in those that can have any: one that was there, and that of the note that is cleared away. */
 export const KEPT_KEYS = ['00112233445566778899aabbccddeeff', 'ffeeddccbbaa99887766554433221100'];
 
+/** What the feed with a password has in those that know of licenses. */
+export const KEPT_LICENSE = { license: 'nf1.x.y' };
+
 /**
  * The databases in `schemas/` hold a feed with a picture, a text and a password, one without notes, and a deleted one
  * whose note has yet to be cleared away: all that is there, and more can be stored.

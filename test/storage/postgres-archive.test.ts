@@ -21,6 +21,7 @@ const FEED = {
   name: feedName('feed'),
   readId: 'read-feed' as ReadId,
   passwordHash: undefined,
+  license: undefined,
   title: '',
   description: '',
   showSender: true,

@@ -1,9 +1,12 @@
 import t from 'tap';
+import { licenseCheck } from '../../src/licenses/licenses.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import { PUBLIC_KEY } from '../support/licenses.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testFeeds } from './contract-feeds.ts';
+import { testLicenses } from './contract-licenses.ts';
 import { testLimits } from './contract-limits.ts';
 import { testManyNotes } from './contract-many.ts';
 import { testTokens } from './contract-tokens.ts';
@@ -11,18 +14,20 @@ import { keptLog } from './files-support.ts';
 
 t.setTimeout(240_000);
 
+const licenseCounts = licenseCheck([PUBLIC_KEY]);
 const server = await PostgresServer.start(t);
 
 const backend: Backend = {
   name: 'postgres',
   create: async (_, maxFeeds) => {
     const url = await server.database();
-    return { open: () => openPostgres({ url, maxFeeds, log: keptLog() }) };
+    return { open: () => openPostgres({ url, maxFeeds, licenseCounts, log: keptLog() }) };
   },
 };
 
 testContract(backend);
 testFeeds(backend);
+testLicenses(backend);
 testLimits(backend);
 testTokens(backend);
 testEdits(backend);

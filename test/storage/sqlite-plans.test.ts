@@ -44,7 +44,7 @@ const changes = preparedBy((db) => new Changes(db, 0));
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {
   t.ok(reads.length >= 5 && changes.length > 15);
   // Done once, at the start and where a commit has failed.
-  const counting = changes.filter((sql) => sql.startsWith('SELECT count(*)'));
+  const counting = changes.filter((sql) => sql.startsWith('SELECT count(*) AS count FROM feeds WHERE name'));
   t.equal(counting.length, 1);
   for (const sql of [...reads, ...pictures, ...changes].filter((one) => !counting.includes(one)))
     t.notMatch(planOf(sql), /SCAN (?!feeds USING COVERING INDEX feeds_to_clear)|TEMP B-TREE/, sql);

@@ -5,8 +5,9 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/sqlite/schema.ts';
 import { databaseIn } from '../support/open-backend.ts';
+import { feedName } from './contract.ts';
 import { dataFolder } from './files-support.ts';
-import { checkKept, KEPT_KEYS } from './kept-database.ts';
+import { checkKept, KEPT_KEYS, KEPT_LICENSE } from './kept-database.ts';
 import { opened } from './sqlite-support.ts';
 
 const SCHEMAS = join(import.meta.dirname, 'schemas');
@@ -48,6 +49,7 @@ for (const version of versions) {
     t.teardown(() => db.close());
     const count = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM notes');
     await checkKept(t, storage, () => count.get()!.count);
+    if (version >= 3) t.match(await storage.feed(feedName('diary')), KEPT_LICENSE);
     if (version >= 2) t.same(db.prepare('SELECT key FROM freed_keys ORDER BY key').pluck().all(), KEPT_KEYS);
   });
 }

@@ -1,5 +1,6 @@
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { PUBLIC_KEY } from '../support/licenses.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import type { Backend } from './contract.ts';
 import { dataFolder, keptLog } from './files-support.ts';
@@ -24,6 +25,7 @@ export const sqliteBackend: Backend = {
   name: 'sqlite',
   create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
-    return { open: () => openSqlite({ file: databaseIn(dir), maxFeeds, log: keptLog() }) };
+    const licenseKeys = [PUBLIC_KEY];
+    return { open: () => openSqlite({ file: databaseIn(dir), maxFeeds, licenseKeys, log: keptLog() }) };
   },
 };

@@ -4,6 +4,7 @@ import type {
   FeedCreation,
   FeedLimits,
   FeedSettings,
+  NewLicense,
   NewNote,
   NoteMeta,
   Replacement,
@@ -68,6 +69,10 @@ export function edits(storage: Storage) {
     setPassword: async (name: FeedName, passwordHash: string | undefined) => {
       const feed = await storage.feed(name);
       return feed !== undefined && storage.setPassword(feed, passwordHash);
+    },
+    setLicense: async (name: FeedName, license: NewLicense | undefined) => {
+      const feed = await storage.feed(name);
+      return feed && storage.setLicense(feed, license);
     },
     deleteFeed: async (name: FeedName) => {
       const feed = await storage.feed(name);

@@ -1,14 +1,16 @@
 import type { Test } from 'tap';
 import { FeedClient, readIdIn } from './feed-client.ts';
+import { HOSTED, licenseFor } from './licenses.ts';
 import { placeFiles, type Question } from './moving.ts';
 import { picture } from './pictures.ts';
 import { ask, start } from './service.ts';
 
 /** Settings of a service on plain files whose answers hold nothing of its own address. */
-export const ON_FILES = { SERVICE_STORAGE: 'fs', PUBLIC_URL: 'https://notes.example' };
+export const ON_FILES = { SERVICE_STORAGE: 'fs', PUBLIC_URL: 'https://notes.example', ...HOSTED };
 
 const BYTES = '\ufeff# BOM\r\n\0 and NUL\n\n![x][x]\n\n[x]: cat.png\r\n';
 const PASSWORD = 'hush hush';
+const LICENSE = JSON.stringify({ license: licenseFor() });
 const ODD_ID = '\u{1f600} \uff01 %41 a\nb';
 
 /** Fills a data folder through the service, and by hand, with everything that an instance can have. */
@@ -16,6 +18,7 @@ export async function fillInstance(t: Test, dir: string): Promise<{ readonly rea
   const service = await start(t, ON_FILES, dir);
   const plain = new FeedClient(service.url, 'plain');
   const first = await plain.post(BYTES, { 'x-note-title': 'First', 'x-note-tags': 'a,b' });
+  await plain.send('PUT', '/license', LICENSE);
   const image = await plain.post(picture('png', 70_000), {
     'content-type': 'image/png',
     'x-note-alt': 'A "cat"',
@@ -73,5 +76,6 @@ export async function questionsTo(url: string, { readId }: { readonly readId: st
     ['/api/v1/feeds/locked', locked],
     ['/api/v1/feeds/locked/notes'],
     ['/api/v1/feeds/gone/notes', post],
+    ['/api/v1/feeds/emptied/license', { method: 'PUT', body: LICENSE }],
   ];
 }

@@ -1,6 +1,7 @@
 import type { FeedName } from '../../feeds/names.ts';
 import { fileUrl, rssUrl } from '../../feeds/urls.ts';
 import type { Feed } from '../../storage/storage.ts';
+import type { Tier } from '../../web/tier.ts';
 
 /** The feed record of docs/specification.md, "Feed". */
 export interface FeedJson {
@@ -11,10 +12,15 @@ export interface FeedJson {
   image_url: string | null;
   protected: boolean;
   read_url: string | null;
+  /** Only where feeds need a license. */
+  license?: { until: string } | null;
 }
 
-/** A feed for whoever may write to it. Without notes there is nothing to read, so no address for it. */
-export function feedJson(feed: Feed, base: string): FeedJson {
+/**
+ * A feed for whoever may write to it. Without notes there is nothing to read, so no address for it.
+ * @param tier how it stands, where feeds need a license
+ */
+export function feedJson(feed: Feed, base: string, tier?: Tier): FeedJson {
   const { name, readId, title, description, showSender, image, passwordHash, noteCount } = feed;
   const isEmpty = noteCount === 0;
   return {
@@ -25,5 +31,6 @@ export function feedJson(feed: Feed, base: string): FeedJson {
     image_url: isEmpty || image === undefined ? null : fileUrl(base, readId, image),
     protected: passwordHash !== undefined,
     read_url: isEmpty ? null : rssUrl(base, readId),
+    ...(tier && { license: tier.until === undefined ? null : { until: tier.until } }),
   };
 }

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { NO_SETTINGS, parseSettings, type StoredSettings, serializeSettings } from '../metadata.ts';
-import type { AllowedFeed, Feed, FeedSettings } from '../storage.ts';
+import { licenseTaken } from '../refused-writes.ts';
+import type { AllowedFeed, Feed, FeedSettings, NewLicense } from '../storage.ts';
+import { Turns } from '../turns.ts';
 import type { Change } from './durable.ts';
-import { line, passwordPart, reserve } from './feed-maker.ts';
+import { licensePart, line, passwordPart, reserve } from './feed-maker.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
-import { PASSWORD_FILE, READ_ID_FILE } from './names.ts';
+import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE } from './names.ts';
 import type { Removals } from './removals.ts';
 import { settingsChange } from './settings-change.ts';
 import { forgetGone, type WriteParts } from './write-parts.ts';
@@ -13,6 +15,8 @@ import { forgetGone, type WriteParts } from './write-parts.ts';
 export class FeedEditor {
   readonly #parts: WriteParts;
   readonly #removals: Pick<Removals, 'remove'>;
+  /** Who attaches a license, by its id, is alone with it: the feeds that have it are counted. */
+  readonly #attaching = new Turns<string>();
 
   constructor(parts: WriteParts, removals: Pick<Removals, 'remove'>) {
     this.#parts = parts;
@@ -46,6 +50,20 @@ export class FeedEditor {
       return this.#write(feed, [change], { ...feed.files, passwordHash });
     });
     return set !== undefined;
+  }
+
+  /** See `Storage.setLicense`. */
+  setLicense(allowed: AllowedFeed, license: NewLicense | undefined): Promise<IndexedFeed | undefined> {
+    return this.#alone(allowed, (feed) =>
+      license === undefined
+        ? this.#write(feed, [{ name: LICENSE_FILE, bytes: undefined }], { ...feed.files, license: undefined })
+        : this.#attaching.alone(license.id, () => this.#attach(feed, license)),
+    );
+  }
+
+  async #attach(feed: IndexedFeed, { id, text, feeds }: NewLicense): Promise<IndexedFeed> {
+    if (this.#parts.index.countLicensed(id, feed) >= feeds) throw licenseTaken(feeds);
+    return this.#write(feed, [licensePart(text)], { ...feed.files, license: { text, id } });
   }
 
   /**

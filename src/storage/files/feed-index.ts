@@ -38,6 +38,13 @@ export class FeedIndex {
     return feed?.key === key && feed.files.passwordHash === passwordHash ? feed : undefined;
   }
 
+  /** How many other feeds have a license of that id. */
+  countLicensed(id: string, except: IndexedFeed): number {
+    let count = 0;
+    for (const feed of this.#feeds.values()) if (feed !== except && feed.files.license?.id === id) count += 1;
+    return count;
+  }
+
   byReadId(readId: ReadId): IndexedFeed | undefined {
     const name = this.#claims.holder(readId);
     const feed = name === undefined ? undefined : this.#feeds.get(name);

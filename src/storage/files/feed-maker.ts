@@ -2,12 +2,19 @@ import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS } from '../metadata.ts';
-import { NO_NOTES, type Room, readIdTaken, refuseBeyond, tooManyFeeds } from '../refused-writes.ts';
+import {
+  limitsNow,
+  NO_NOTES,
+  type Room,
+  readIdTaken,
+  refuseBeyond,
+  tooManyFeeds,
+} from '../refused-writes.ts';
 import type { FeedCreation, NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
-import { PASSWORD_FILE, READ_ID_FILE } from './names.ts';
+import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE } from './names.ts';
 import { entryOf, partsOf } from './note-files.ts';
 import { scanFeed } from './scan.ts';
 import type { WriteParts } from './write-parts.ts';
@@ -47,7 +54,10 @@ export class FeedMaker {
     reserve(this.#parts, name, readId);
     try {
       if (this.#maxFeeds > 0 && index.size + this.#making >= this.#maxFeeds) throw tooManyFeeds();
-      if (room) refuseBeyond(room, NO_NOTES);
+      if (room) {
+        const limits = limitsNow(room.limits, undefined, this.#parts.licenseCounts);
+        refuseBeyond({ notes: room.notes, limits }, NO_NOTES);
+      }
       this.#making += 1;
       try {
         const [note, ...more] = room?.notes ?? [];
@@ -112,6 +122,11 @@ export function reserve(
 /** The file of a feed's password. */
 export function passwordPart(passwordHash: string): Part {
   return { name: PASSWORD_FILE, bytes: line(passwordHash), private: true };
+}
+
+/** The file of a feed's license. */
+export function licensePart(text: string): Part {
+  return { name: LICENSE_FILE, bytes: line(text), private: true };
 }
 
 /** A dot file of one line. */

@@ -10,7 +10,7 @@ import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
 import { DurableWriter, fileTime, type Part } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import { FeedIndex } from './feed-index.ts';
-import { line, passwordPart } from './feed-maker.ts';
+import { licensePart, line, passwordPart } from './feed-maker.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { readMoveMark, writeMoveMark } from './move-mark.ts';
 import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
@@ -163,9 +163,10 @@ function inOrder(a: Ordered, b: Ordered): number {
   );
 }
 
-function feedParts({ readId, passwordHash, ...settings }: ArchivedFeed): Part[] {
+function feedParts({ readId, passwordHash, license, ...settings }: ArchivedFeed): Part[] {
   const parts: Part[] = [{ name: READ_ID_FILE, bytes: line(readId) }];
   if (passwordHash !== undefined) parts.push(passwordPart(passwordHash));
+  if (license !== undefined) parts.push(licensePart(license));
   const json = serializeSettings(settings);
   if (json !== undefined) parts.push({ name: SETTINGS_FILE, bytes: Buffer.from(json) });
   return parts;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { collectGarbage } from '../../collect-garbage.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
+import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -14,6 +15,7 @@ import type {
   FeedLimits,
   FeedSettings,
   Neighbours,
+  NewLicense,
   NewNote,
   Note,
   NoteMeta,
@@ -61,6 +63,8 @@ export interface FilesOptions {
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** Checks licenses; undefined where none is needed. */
+  readonly licenseCounts?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Told of every write and of every sync of a folder; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -111,7 +115,7 @@ class FilesStorage implements Storage {
   #isClosed = false;
 
   constructor(
-    { dir, secret, owner, maxFeeds, log, commits }: FilesOptions,
+    { dir, secret, owner, maxFeeds, licenseCounts, log, commits }: FilesOptions,
     lock: FolderLock,
     retired: string,
   ) {
@@ -128,6 +132,7 @@ class FilesStorage implements Storage {
       writer: thread,
       turns: new Turns(),
       retired: new RetiredReadIds(dir, thread, retired),
+      licenseCounts,
       log,
     };
     this.#index = index;
@@ -248,6 +253,10 @@ class FilesStorage implements Storage {
 
   setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
     return this.#write(() => this.#feedEditor.setPassword(feed, passwordHash));
+  }
+
+  async setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
+    return (await this.#write(() => this.#feedEditor.setLicense(feed, license)))?.record();
   }
 
   async create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {

@@ -12,6 +12,13 @@ export interface FeedFiles {
   readonly settings: StoredSettings;
   /** The line of `.password`; undefined for a feed without that file. */
   readonly passwordHash: string | undefined;
+  /** The line of `.license` and the id it counts by; undefined for a feed without that file. */
+  readonly license?: AttachedLicense | undefined;
+}
+
+export interface AttachedLicense {
+  readonly text: string;
+  readonly id: string | undefined;
 }
 
 let count = 0;
@@ -150,6 +157,7 @@ export class IndexedFeed {
       showSender: this.#files.settings.showSender,
       image: this.#titleImage(),
       passwordHash: this.#files.passwordHash,
+      license: this.#files.license?.text,
       changedAt: this.#changedAt,
       version: `${STARTED_AT}.${this.#change.toString(36)}`,
       noteCount: this.#byFile.size,

@@ -18,6 +18,8 @@ export const READ_ID_FILE = '.readid';
 export const SETTINGS_FILE = '.feed.json';
 /** Hash of a feed's password. */
 export const PASSWORD_FILE = '.password';
+/** The license of a feed. */
+export const LICENSE_FILE = '.license';
 
 const TEMP_PREFIX = '.tmp-nfs-';
 const TEMP_NAME = /^\.tmp-nfs-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -54,7 +56,9 @@ export function noteOfMetaFile(name: string): NoteFile | undefined {
   return parseNoteFile(name.slice(1, -'.json'.length))?.file;
 }
 
+const FEED_FILES: ReadonlySet<string> = new Set([READ_ID_FILE, SETTINGS_FILE, PASSWORD_FILE, LICENSE_FILE]);
+
 /** A dot file that says something of the whole feed. */
 export function isFeedFile(name: string): boolean {
-  return name === READ_ID_FILE || name === SETTINGS_FILE || name === PASSWORD_FILE;
+  return FEED_FILES.has(name);
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type NoteId, noteFile } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import { NO_META, serializeMeta } from '../metadata.ts';
-import { refuseBeyond, refusePicture } from '../refused-writes.ts';
+import { limitsNow, refuseBeyond, refusePicture } from '../refused-writes.ts';
 import type { AllowedFeed, FeedLimits, NewNote, Note, NoteMeta, Replacement } from '../storage.ts';
 import type { Change } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
@@ -32,9 +32,10 @@ export class NoteEditor {
   ): Promise<Note | undefined> {
     return this.#edit(allowed, { id }, async (feed, entry) => {
       if (entry.type !== type) return undefined;
-      refusePicture(type, limits);
+      const limitsOfFeed = limitsNow(limits, feed.files.license?.text, this.#parts.licenseCounts);
+      refusePicture(type, limitsOfFeed);
       // No post is under way: the change is alone with the feed.
-      refuseBeyond({ notes: added, limits }, feed.stored);
+      refuseBeyond({ notes: added, limits: limitsOfFeed }, feed.stored);
       const dating = await this.#dating(feed, entry);
       const changes = [...dating, { name: entry.file, bytes }];
       const stamps = await this.#write(feed, entry, changes, added);

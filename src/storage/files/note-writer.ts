@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
-import { KINDS, type Room, refuseBeyond } from '../refused-writes.ts';
+import { KINDS, limitsNow, type Room, refuseBeyond } from '../refused-writes.ts';
 import type { FeedLimits, NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
@@ -8,11 +8,13 @@ import { entriesOf, partsOf } from './note-files.ts';
 import type { Stamp } from './stamp.ts';
 import { forgetGone, type WriteParts } from './write-parts.ts';
 
+type PartsOfWriter = Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns' | 'licenseCounts'>;
+
 /** Stores new notes in feeds that exist. */
 export class NoteWriter {
-  readonly #parts: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns'>;
+  readonly #parts: PartsOfWriter;
 
-  constructor(parts: Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns'>) {
+  constructor(parts: PartsOfWriter) {
     this.#parts = parts;
   }
 
@@ -36,8 +38,9 @@ export class NoteWriter {
     notes: readonly NewNote[],
     limits: FeedLimits,
   ): Promise<IndexedFeed | undefined> {
-    const { dir, index } = this.#parts;
-    const giveRoomBack = keepRoom(feed, { notes, limits });
+    const { dir, index, licenseCounts } = this.#parts;
+    const limitsOfFeed = limitsNow(limits, feed.files.license?.text, licenseCounts);
+    const giveRoomBack = keepRoom(feed, { notes, limits: limitsOfFeed });
     const parts = notes.map(partsOf);
     const files = parts.map((ofNote) => ofNote.at(-1)!.name as NoteFile);
     const work = this.#write(join(dir, feed.name), parts);

@@ -3,8 +3,8 @@ import { isReadId, type NoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from '../metadata.ts';
 import { isGone } from './failures.ts';
-import type { FeedFiles } from './indexed-feed.ts';
-import { metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
+import type { AttachedLicense, FeedFiles } from './indexed-feed.ts';
+import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import { isFolder, readDotFile } from './read-file.ts';
 import type { Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -24,12 +24,18 @@ export async function readMetaFile(
 /**
  * Reads what the dot files of a feed say; undefined when its folder is gone. A warning about them never says whose
  * they are.
+ * @param hasLicense false where there is known to be no `.license`
  */
-export async function readFeedFiles(folder: string, log: Pick<Log, 'warn'>): Promise<FeedFiles | undefined> {
+export async function readFeedFiles(
+  folder: string,
+  log: Pick<Log, 'warn'>,
+  hasLicense = true,
+): Promise<FeedFiles | undefined> {
   const readId = (await readDotFile(join(folder, READ_ID_FILE)))?.text.trim();
   const json = (await readDotFile(join(folder, SETTINGS_FILE)))?.text;
   const settings = json === undefined ? NO_SETTINGS : parseSettings(json);
   const passwordHash = await readPasswordHash(join(folder, PASSWORD_FILE));
+  const license = hasLicense ? await readLicense(join(folder, LICENSE_FILE)) : undefined;
   // Looked at last: files missing from a folder that went away would open the feed to everybody.
   if (!(await isFolder(folder))) return undefined;
   if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
@@ -39,7 +45,16 @@ export async function readFeedFiles(folder: string, log: Pick<Log, 'warn'>): Pro
     storedReadId: readId !== undefined && isReadId(readId) ? readId : undefined,
     settings: settings ?? NO_SETTINGS,
     passwordHash,
+    ...(license && { license }),
   };
+}
+
+/** Whether it counts is found out when that is asked. */
+async function readLicense(path: string): Promise<AttachedLicense | undefined> {
+  const text = (await readDotFile(path))?.text.trim();
+  if (!text) return undefined;
+  const { licenseId } = await import('../../licenses/format.ts');
+  return { text, id: licenseId(text) };
 }
 
 /** Whatever is there under that name protects, be it a link or a folder: only its absence opens a feed. */

@@ -10,7 +10,7 @@ import type { Entry } from './entry.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
 import { settleIntents } from './intents.ts';
-import { isTempName, metaFile, noteOfMetaFile } from './names.ts';
+import { isTempName, LICENSE_FILE, metaFile, noteOfMetaFile } from './names.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
@@ -64,7 +64,7 @@ export async function scanFeed(
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, log))) return scanFeed(dir, name, log);
     const entries = await readEntries(folder, files);
-    const feedFiles = await readFeedFiles(folder, log);
+    const feedFiles = await readFeedFiles(folder, log, files.has(LICENSE_FILE));
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, dateOfFile(stats));
   } catch (error) {
     if (isGone(error)) return undefined;

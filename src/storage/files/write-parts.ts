@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { FeedName } from '../../feeds/names.ts';
+import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Turns } from '../turns.ts';
 import type { FileWriter } from './durable.ts';
@@ -19,6 +20,8 @@ export interface WriteParts {
   /** Posts share the feed of a name; whatever else changes it, or makes it, or reads it anew, is alone with it. */
   readonly turns: Turns<FeedName>;
   readonly retired: RetiredReadIds;
+  /** See `limitsNow`. */
+  readonly licenseCounts?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 

@@ -1,6 +1,7 @@
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import { type NoteFile, type NoteId, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
+import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { settingsAsStored } from '../metadata.ts';
 import {
   metadataOf,
@@ -15,6 +16,8 @@ import {
   type Counts,
   countedIn,
   countOf,
+  licenseTaken,
+  limitsNow,
   NO_NOTES,
   readIdTaken,
   refuseBeyond,
@@ -25,6 +28,7 @@ import type {
   Feed,
   FeedLimits,
   FeedSettings,
+  NewLicense,
   NewNote,
   Note,
   NoteMeta,
@@ -81,10 +85,17 @@ const CONFIGURE = statement(
   'UPDATE feeds SET read_id = $2, title = $3, description = $4, show_sender = $5, image = $6 WHERE id = $1',
 );
 const SET_PASSWORD = statement('set_password', 'UPDATE feeds SET password_hash = $2 WHERE id = $1');
+// The other key of these locks says that they are of licenses; two ids that have the same number only wait longer.
+const LOCK_LICENSE = statement('lock_license', 'SELECT pg_advisory_xact_lock(1818845540, hashtext($1))');
+const COUNT_LICENSED = statement<{ count: number }>(
+  'count_licensed',
+  'SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2',
+);
+const SET_LICENSE = statement('set_license', 'UPDATE feeds SET license = $2, license_id = $3 WHERE id = $1');
 const DELETE_FEED = statement(
   'delete_feed',
-  `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL, to_clear = true
-   WHERE id = $1`,
+  `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL, license = NULL,
+     license_id = NULL, to_clear = true WHERE id = $1`,
 );
 
 /**
@@ -93,9 +104,12 @@ const DELETE_FEED = statement(
  */
 export class Changes {
   readonly #transaction: Transaction;
+  readonly #licenseCounts: LicenseCheck | undefined;
 
-  constructor(transaction: Transaction) {
+  /** @param licenseCounts see `limitsNow` */
+  constructor(transaction: Transaction, licenseCounts: LicenseCheck | undefined) {
     this.#transaction = transaction;
+    this.#licenseCounts = licenseCounts;
   }
 
   async replace(
@@ -108,8 +122,9 @@ export class Changes {
     const found = await this.#find(allowed, id);
     if (found?.note.type !== typeNumber(type)) return NOTHING;
     const { feed, note } = found;
-    refusePicture(type, limits);
-    refuseBeyond({ notes: added, limits }, countedIn(feed));
+    const limitsOfFeed = limitsNow(limits, feed.license, this.#licenseCounts);
+    refusePicture(type, limitsOfFeed);
+    refuseBeyond({ notes: added, limits: limitsOfFeed }, countedIn(feed));
     const now = Date.now();
     const { size, key } = placeOfBytes({ bytes, image });
     const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now, size, key]);
@@ -177,6 +192,24 @@ export class Changes {
     if (!feed) return { value: false };
     this.#transaction.send(SET_PASSWORD, [feed.id, passwordHash]);
     return { ...this.#count(feed, NO_NOTES), value: true };
+  }
+
+  /** Of two at once, the second waits for the first with its own feed locked, which nobody else waits for. */
+  async setLicense(
+    allowed: AllowedFeed,
+    license: NewLicense | undefined,
+  ): Promise<Changed<Feed | undefined>> {
+    const feed = await this.#feed(allowed);
+    if (!feed) return NOTHING;
+    if (license) {
+      this.#transaction.send(LOCK_LICENSE, [license.id]);
+      const [others] = await this.#transaction.run(COUNT_LICENSED, [license.id, feed.id]);
+      if (others!.count >= license.feeds) throw licenseTaken(license.feeds);
+    }
+    this.#transaction.send(SET_LICENSE, [feed.id, license?.text, license?.id]);
+    const row = counted({ ...feed, license: license?.text ?? null }, NO_NOTES, Date.now());
+    setCounters(this.#transaction, [row]);
+    return { ...this.#told(feed, [feed.read_id]), value: feedOf(row) };
   }
 
   /** The notes stay until they are cleared away (`Clearing`). */

@@ -3,6 +3,7 @@ import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
+import { licenseId } from '../../licenses/format.ts';
 import {
   type Archive,
   type ArchivedFeed,
@@ -68,8 +69,8 @@ const NEWEST = statement<PlaceRow>(
 );
 const ADD_FEED = statement<object>(
   'add_feed',
-  `INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, changed_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (name) DO NOTHING RETURNING 1`,
+  `INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, changed_at, license, license_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (name) DO NOTHING RETURNING 1`,
 );
 const COUNT = statement<{ id: number }>(
   'count_moved',
@@ -164,7 +165,11 @@ export class PostgresArchive implements Archive {
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
     await this.#write(async (transaction) => {
       const { name, readId, passwordHash, title, description, showSender, image, changedAt } = feed;
-      const values = [name, readId, passwordHash, title, description, showSender, image, changedAt];
+      const { license } = feed;
+      const values = [
+        ...[name, readId, passwordHash, title, description, showSender, image, changedAt],
+        ...[license, license && licenseId(license)],
+      ];
       const made = await transaction.run(ADD_FEED, values);
       countFeeds(transaction, made.length);
     });

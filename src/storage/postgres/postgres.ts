@@ -1,5 +1,6 @@
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
+import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { storedFile } from '../loaded-file.ts';
@@ -13,6 +14,7 @@ import type {
   FeedLimits,
   FeedSettings,
   Neighbours,
+  NewLicense,
   NewNote,
   Note,
   NoteMeta,
@@ -34,7 +36,7 @@ import { Database } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { PostgresPictures } from './picture-rows.ts';
-import { type Post, Posts, type PostsDone } from './posts.ts';
+import { type Post, type PostRules, Posts, type PostsDone } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
@@ -46,6 +48,8 @@ export interface PostgresOptions {
   readonly url: string;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** Checks licenses; undefined where none is needed. */
+  readonly licenseCounts?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn'>;
   /** Told of every write and of every commit; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -68,7 +72,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 /** A storage that several processes may use. */
 export class PostgresStorage implements Storage {
   readonly #database: Database;
-  readonly #maxFeeds: number;
+  readonly #rules: PostRules;
   readonly #commits: CommitObserver | undefined;
   readonly #reads: Reads;
   readonly #posts: GroupCommit<Post, Feed | undefined>;
@@ -83,9 +87,9 @@ export class PostgresStorage implements Storage {
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  private constructor({ url, maxFeeds, commits }: PostgresOptions) {
+  private constructor({ url, maxFeeds, licenseCounts, commits }: PostgresOptions) {
     this.#database = new Database(url, { onWriter: keepMovesOut });
-    this.#maxFeeds = maxFeeds;
+    this.#rules = { maxFeeds, licenseCounts };
     this.#commits = commits;
     this.#reads = new Reads(this.#database);
     this.#posts = new GroupCommit<Post, Feed | undefined>({
@@ -181,6 +185,10 @@ export class PostgresStorage implements Storage {
     return this.#change((changes) => changes.setPassword(feed, passwordHash));
   }
 
+  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
+    return this.#change((changes) => changes.setLicense(feed, license));
+  }
+
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
     return this.#post({ name, notes: [], target: { kind: 'new', ...creation } });
   }
@@ -228,7 +236,7 @@ export class PostgresStorage implements Storage {
 
   async #store(posts: readonly Post[]): Promise<PostsDone['answers']> {
     const { answers } = await this.#transaction((transaction) =>
-      Posts.store(transaction, posts, this.#maxFeeds),
+      Posts.store(transaction, posts, this.#rules),
     );
     this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
     return answers;
@@ -236,7 +244,9 @@ export class PostgresStorage implements Storage {
 
   #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
     return this.#write(async () => {
-      const { value } = await this.#transaction((transaction) => work(new Changes(transaction)));
+      const { value } = await this.#transaction((transaction) =>
+        work(new Changes(transaction, this.#rules.licenseCounts)),
+      );
       this.#commits?.committed(1);
       return value;
     });

@@ -1,10 +1,12 @@
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
+import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { Refusal } from '../../refusals.ts';
 import {
   type Counts,
   countedIn,
   countOf,
+  limitsNow,
   NO_NOTES,
   type Room,
   readIdTaken,
@@ -35,6 +37,14 @@ export interface PostsDone {
   readonly changes: readonly ChangedFeed[];
 }
 
+/** What posts are decided by beside what they bring. */
+export interface PostRules {
+  /** The most feeds there may be; 0 is no limit. */
+  readonly maxFeeds: number;
+  /** See `limitsNow`. */
+  readonly licenseCounts: LicenseCheck | undefined;
+}
+
 interface NewFeed extends FeedCreation {
   readonly name: FeedName;
   readonly readId: ReadId;
@@ -56,7 +66,7 @@ const MAKE = statement<FeedRow>(
 /** Stores many posts in one transaction, deciding on each in their order. */
 export class Posts {
   readonly #transaction: Transaction;
-  readonly #maxFeeds: number;
+  readonly #rules: PostRules;
   readonly #now = Date.now();
   /** As they were when they were locked, or made. */
   readonly #feeds = new Map<FeedName, FeedRow>();
@@ -66,14 +76,13 @@ export class Posts {
   readonly #refusals = new Map<Post, Refusal>();
   readonly #stored = new Set<Post>();
 
-  private constructor(transaction: Transaction, maxFeeds: number) {
+  private constructor(transaction: Transaction, rules: PostRules) {
     this.#transaction = transaction;
-    this.#maxFeeds = maxFeeds;
+    this.#rules = rules;
   }
 
-  /** @param maxFeeds the most feeds there may be; 0 is no limit */
-  static store(transaction: Transaction, posts: readonly Post[], maxFeeds: number): Promise<PostsDone> {
-    return new Posts(transaction, maxFeeds).#store(posts);
+  static store(transaction: Transaction, posts: readonly Post[], rules: PostRules): Promise<PostsDone> {
+    return new Posts(transaction, rules).#store(posts);
   }
 
   async #store(posts: readonly Post[]): Promise<PostsDone> {
@@ -113,8 +122,9 @@ export class Posts {
       const post = makers.get(feed.name)!;
       const isAllowed = this.#allows(post, () => {
         if (taken.has(feed.readId)) throw readIdTaken();
-        if (this.#maxFeeds > 0 && count + feeds.length >= this.#maxFeeds) throw tooManyFeeds();
-        if (post.room) refuseBeyond(post.room, NO_NOTES);
+        const { maxFeeds } = this.#rules;
+        if (maxFeeds > 0 && count + feeds.length >= maxFeeds) throw tooManyFeeds();
+        this.#refuseBeyond(post, undefined, NO_NOTES);
       });
       if (!isAllowed) continue;
       taken.add(feed.readId);
@@ -139,13 +149,19 @@ export class Posts {
 
   /** Whether a post is for a feed that is there, which has a place for it. */
   #fits(post: Post): boolean {
-    const { name, room, target } = post;
+    const { name, target } = post;
     const feed = this.#feeds.get(name);
     if (!feed || target.kind !== 'existing' || feed.password_hash !== (target.passwordHash ?? null))
       return false;
     const [stored, coming] = [countedIn(feed), this.#counts.get(name) ?? NO_NOTES];
     const taken = { notes: stored.notes + coming.notes, images: stored.images + coming.images };
-    return this.#allows(post, () => room && refuseBeyond(room, taken));
+    return this.#allows(post, () => this.#refuseBeyond(post, feed, taken));
+  }
+
+  #refuseBeyond({ room }: Post, feed: FeedRow | undefined, taken: Readonly<Counts>): void {
+    if (room === undefined) return;
+    const limits = limitsNow(room.limits, feed?.license, this.#rules.licenseCounts);
+    refuseBeyond({ notes: room.notes, limits }, taken);
   }
 
   /** Runs checks that throw a refusal. */

@@ -3,7 +3,7 @@ import type { Feed } from '../storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
-  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at';
+  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license';
 
 export interface FeedRow {
   readonly id: number;
@@ -17,6 +17,7 @@ export interface FeedRow {
   readonly note_count: number;
   readonly image_count: number;
   readonly changed_at: number;
+  readonly license: string | null;
 }
 
 /** The columns of `NoteRow`, but for the content. */
@@ -34,6 +35,7 @@ export function feedOf(row: FeedRow): Feed {
     showSender: row.show_sender,
     image: row.image ?? undefined,
     passwordHash: row.password_hash ?? undefined,
+    license: row.license ?? undefined,
     changedAt: row.changed_at,
     version: row.changed_at.toString(36),
     noteCount: row.note_count,

@@ -13,8 +13,8 @@ import { connectionOptions } from './connection-options.ts';
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
  * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
  * another store than the one of the settings. The one row of `sweeper` says which process removes objects, and until when.
- * `token_series.turn` is the place of the
- * token whose turn it is, -1 where none works any more.
+ * `token_series.turn` is the place of the token whose turn it is, -1 where none works any more. `feeds.license_id` is what
+ * the text in `feeds.license` counts by.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -86,7 +86,10 @@ const MIGRATIONS: readonly string[] = [
      turn integer NOT NULL,
      until bigint NOT NULL
    );
-   CREATE INDEX token_series_to_forget ON token_series (until);`,
+   CREATE INDEX token_series_to_forget ON token_series (until);
+
+   ALTER TABLE feeds ADD license text, ADD license_id text COLLATE "C";
+   CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
 ];
 
 /** The version that this program reads and writes. */

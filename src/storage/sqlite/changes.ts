@@ -11,6 +11,7 @@ import {
 } from '../../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
+import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { settingsAsStored } from '../metadata.ts';
 import {
   metadataOf,
@@ -26,6 +27,8 @@ import type { PictureRow } from '../picture-rows.ts';
 import {
   countedIn,
   countOf,
+  licenseTaken,
+  limitsNow,
   NO_NOTES,
   type Room,
   readIdTaken,
@@ -39,6 +42,7 @@ import type {
   FeedCreation,
   FeedLimits,
   FeedSettings,
+  NewLicense,
   NewNote,
   Note,
   NoteMeta,
@@ -74,6 +78,7 @@ const CLEARED_TAGS = 1_000;
  */
 export class Changes {
   readonly #maxFeeds: number;
+  readonly #licenseCounts: LicenseCheck | undefined;
   readonly #sql: ReturnType<typeof statements>;
   readonly #pictures: PictureChanges;
   #feeds = 0;
@@ -85,9 +90,13 @@ export class Changes {
    */
   readonly #left = new Map<FeedRow, Changed<Feed>>();
 
-  /** @param maxFeeds 0 is no limit */
-  constructor(db: Database, maxFeeds: number) {
+  /**
+   * @param maxFeeds 0 is no limit
+   * @param licenseCounts see `limitsNow`
+   */
+  constructor(db: Database, maxFeeds: number, licenseCounts?: LicenseCheck) {
     this.#maxFeeds = maxFeeds;
+    this.#licenseCounts = licenseCounts;
     this.#sql = statements(db);
     this.#pictures = new PictureChanges(db);
     this.recount();
@@ -128,7 +137,7 @@ export class Changes {
     const room = { notes, limits };
     if (target.kind === 'new') return found ? NOTHING : this.#add(this.#make(name, target, room), notes);
     if (!found || found.password_hash !== (target.passwordHash ?? null)) return NOTHING;
-    refuseBeyond(room, countedIn(found));
+    refuseBeyond({ notes, limits: this.#limitsOf(found, limits) }, countedIn(found));
     return this.#add(found, notes);
   }
 
@@ -146,8 +155,9 @@ export class Changes {
   ): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || note?.type !== typeNumber(type)) return NOTHING;
-    refusePicture(type, limits);
-    refuseBeyond({ notes: added, limits }, countedIn(feed));
+    const limitsOfFeed = this.#limitsOf(feed, limits);
+    refusePicture(type, limitsOfFeed);
+    refuseBeyond({ notes: added, limits: limitsOfFeed }, countedIn(feed));
     this.#sql.replace.run({
       row: note.row,
       bytes,
@@ -211,6 +221,18 @@ export class Changes {
     return { ...this.#touched(feed, [feed.read_id]), value: true };
   }
 
+  setLicense(allowed: AllowedFeed, license: NewLicense | undefined): Changed<Feed | undefined> {
+    const feed = this.#feed(allowed);
+    if (!feed) return NOTHING;
+    if (license) {
+      const { count } = this.#sql.countLicensed.get(license.id, feed.id)!;
+      if (count >= license.feeds) throw licenseTaken(license.feeds);
+    }
+    feed.license = license?.text ?? null;
+    this.#sql.setLicense.run(feed.license, license?.id ?? null, feed.id);
+    return this.#touched(feed, [feed.read_id]);
+  }
+
   deleteFeed(allowed: AllowedFeed): Changed<boolean> {
     const feed = this.#feed(allowed);
     if (!feed) return { value: false };
@@ -263,7 +285,7 @@ export class Changes {
   ): FeedRow {
     if (this.#sql.readIdHolder.get(readId)) throw readIdTaken();
     if (this.#maxFeeds > 0 && this.#feeds >= this.#maxFeeds) throw tooManyFeeds();
-    if (room) refuseBeyond(room, NO_NOTES);
+    if (room) refuseBeyond({ ...room, limits: this.#limitsOf(undefined, room.limits) }, NO_NOTES);
     this.#feeds += 1;
     const made = this.#sql.makeFeed.get({
       name,
@@ -272,6 +294,10 @@ export class Changes {
     })!;
     this.#open.set(name, made);
     return made;
+  }
+
+  #limitsOf(feed: FeedRow | undefined, limits: FeedLimits): FeedLimits {
+    return limitsNow(limits, feed?.license, this.#licenseCounts);
   }
 
   #byName(name: FeedName): FeedRow | undefined {
@@ -408,8 +434,15 @@ function statements(db: Database) {
     forgetSeries: prepare<[number]>('DELETE FROM token_series WHERE until <= ?'),
     clearImage: prepare<[number]>('UPDATE feeds SET image = NULL WHERE id = ?'),
     setPassword: prepare<[string | null, number]>('UPDATE feeds SET password_hash = ? WHERE id = ?'),
+    countLicensed: prepare<[string, number], { count: number }>(
+      'SELECT count(*) AS count FROM feeds WHERE license_id = ? AND id <> ?',
+    ),
+    setLicense: prepare<[string | null, string | null, number]>(
+      'UPDATE feeds SET license = ?, license_id = ? WHERE id = ?',
+    ),
     deleteFeed: prepare<[number]>(
-      `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL WHERE id = ?`,
+      `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
+         license = NULL, license_id = NULL WHERE id = ?`,
     ),
     note: prepare<[number, NoteId, number, number], StoredNote>(
       'SELECT row, type, created_at, metadata, image_key FROM notes WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1',

@@ -3,7 +3,7 @@ import type { Feed } from '../storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
-  'id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at';
+  'id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license';
 
 /** A feed as it is stored. Within a transaction the writer keeps the row as it will be. */
 export interface FeedRow {
@@ -18,6 +18,7 @@ export interface FeedRow {
   note_count: number;
   image_count: number;
   changed_at: number;
+  license: string | null;
 }
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
@@ -34,6 +35,7 @@ export function feedOf(row: FeedRow): Feed {
     showSender: row.show_sender === 1,
     image: row.image ?? undefined,
     passwordHash: row.password_hash ?? undefined,
+    license: row.license ?? undefined,
     changedAt: row.changed_at,
     version: row.changed_at.toString(36),
     noteCount: row.note_count,

@@ -8,9 +8,8 @@ import type { Database } from 'better-sqlite3';
  * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
  * `content` comes last, so that everything else is read without it: `image_key` behind it is read by the head of the row
  * where it is null, and has no content before it where it is not. `freed_keys` are those whose objects are still to be
- * removed; without `due_at` they are in another store than the one of the settings.
- * `token_series.turn` is the place of the token whose
- * turn it is, -1 where none works any more.
+ * removed; without `due_at` they are in another store than the one of the settings. `token_series.turn` is the place of
+ * the token whose turn it is, -1 where none works any more. `feeds.license_id` is what the text in `feeds.license` counts by.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -68,7 +67,11 @@ const MIGRATIONS: readonly string[] = [
      turn INTEGER NOT NULL,
      until INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX token_series_to_forget ON token_series (until);`,
+   CREATE INDEX token_series_to_forget ON token_series (until);
+
+   ALTER TABLE feeds ADD COLUMN license TEXT;
+   ALTER TABLE feeds ADD COLUMN license_id TEXT;
+   CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
 ];
 
 /** The version that this program reads and writes. */

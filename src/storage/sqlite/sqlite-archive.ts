@@ -4,6 +4,7 @@ import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
+import { licenseId } from '../../licenses/format.ts';
 import {
   type Archive,
   type ArchivedFeed,
@@ -103,6 +104,8 @@ export class SqliteArchive implements Archive {
       showSender: feed.showSender ? 1 : 0,
       image: feed.image ?? null,
       passwordHash: feed.passwordHash ?? null,
+      license: feed.license ?? null,
+      licenseId: (feed.license && licenseId(feed.license)) ?? null,
     });
     const row = this.#sql.newestNote.get(feed.name);
     return row && placeOf(row);
@@ -177,8 +180,9 @@ function statements(db: Database) {
     ),
     feedId: prepare<[FeedName], { id: number }>('SELECT id FROM feeds WHERE name = ?'),
     addFeed: prepare<object>(
-      `INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, changed_at)
-       VALUES ($name, $readId, $passwordHash, $title, $description, $showSender, $image, $changedAt)
+      `INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, changed_at, license,
+         license_id)
+       VALUES ($name, $readId, $passwordHash, $title, $description, $showSender, $image, $changedAt, $license, $licenseId)
        ON CONFLICT (name) DO NOTHING`,
     ),
     addNote: prepare<object>(

@@ -5,6 +5,7 @@ import { cannotBeUsed } from '../../cannot-be-used.ts';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
+import type { PublicKeyText } from '../../licenses/public-keys.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -20,6 +21,7 @@ import type {
   FeedLimits,
   FeedSettings,
   Neighbours,
+  NewLicense,
   NewNote,
   Note,
   NoteMeta,
@@ -47,6 +49,8 @@ export interface SqliteOptions {
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** By which the thread that writes checks licenses; undefined where none is needed. */
+  readonly licenseKeys?: readonly PublicKeyText[] | undefined;
   readonly log: Pick<Log, 'error'>;
   /** Told of every write and of every commit; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -58,7 +62,7 @@ type WriterCalls = Pick<Changes, Write | 'useToken'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
 
 /** Those that give the feed as it is afterwards. */
-const GIVE_FEED: ReadonlySet<Write> = new Set(['post', 'create', 'configure']);
+const GIVE_FEED: ReadonlySet<Write> = new Set(['post', 'create', 'configure', 'setLicense']);
 
 interface Threads {
   readonly writer: OrderThread<WriterCalls>;
@@ -112,7 +116,10 @@ class SqliteStorage implements Storage, PictureRows {
     this.#commits = commits;
   }
 
-  static async start({ maxFeeds, log, commits }: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
+  static async start(
+    { maxFeeds, licenseKeys, log, commits }: SqliteOptions,
+    file: DatabaseFile,
+  ): Promise<SqliteStorage> {
     const { path } = file;
     const ofOthers: SqliteReaderData & SqliteCheckpointData = { path, serves: 'notes' };
     const checkpoints = new OrderThread<Checkpoints>(script('checkpoint-sqlite'), ofOthers);
@@ -130,7 +137,7 @@ class SqliteStorage implements Storage, PictureRows {
     };
     let storage: SqliteStorage | undefined;
     // First: it makes the tables, and says what is wrong with the file.
-    const ofWriter: SqliteWriterData = { path, maxFeeds };
+    const ofWriter: SqliteWriterData = { path, maxFeeds, licenseKeys };
     const writer = new OrderThread<WriterCalls>(script('write-sqlite'), ofWriter, {
       onNews,
       onDeath: (ended) => {
@@ -222,6 +229,10 @@ class SqliteStorage implements Storage, PictureRows {
 
   setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
     return this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
+  }
+
+  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
+    return this.#write(feed.name, 'setLicense', keyOf(feed), license);
   }
 
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {

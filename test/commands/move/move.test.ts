@@ -36,6 +36,7 @@ t.test('an instance is the same on every backend, by way of every other', async 
   };
   const expected = await rendered(ON_FILES, inDir('before'));
   t.match(expected, { '/api/v1/feeds/locked/notes': [401], '/api/v1/feeds/gone/notes': [409] });
+  t.match(expected, { '/api/v1/feeds/emptied/license': [409] });
 
   const env = { SERVICE_DATABASE_URL: url };
   const moved = await runMove(`fs:${inDir('before')}`, `sqlite:${file}`);

@@ -12,6 +12,7 @@ import type { Archive, ArchivedFeed, ArchivedNote } from '../../../src/storage/a
 import { lockTarget, type Place } from '../../../src/storage/open-archive.ts';
 import { line, tags } from '../../model/values.ts';
 import { hostileText } from '../../support/hostile-notes.ts';
+import { licenseFor } from '../../support/licenses.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { tempDir } from '../../support/service.ts';
 
@@ -65,6 +66,7 @@ const feed = fc
     showSender: fc.boolean(),
     hasImage: fc.boolean(),
     passwordHash: fc.option(fc.constantFrom('$argon2id$x', '!'), { nil: undefined }),
+    license: fc.option(fc.constantFrom('nf1.x.y', licenseFor()), { nil: undefined }),
     changedAt: fc.integer({ min: 0, max: 4e12 }),
     notes: fc.uniqueArray(note, { selector: ({ id, type }) => noteFile(id, type), maxLength: 8 }),
   })

@@ -84,5 +84,16 @@ INSERT INTO tags (feed, tag, created_at, id, type) VALUES
   (2, 'cat', 1793606400000, '20261102T080000Z-019a4382-0000-7000-8000-000000000002', 1),
   (2, 'cat', 1793692800000, '20261103T080000Z-019a48a8-0000-7000-8000-000000000003', 0);
 
+CREATE TABLE token_series (
+     id text COLLATE "C" PRIMARY KEY,
+     turn integer NOT NULL,
+     until bigint NOT NULL
+   );
+CREATE INDEX token_series_to_forget ON token_series (until);
+
+ALTER TABLE feeds ADD license text, ADD license_id text COLLATE "C";
+CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;
+UPDATE feeds SET license = 'nf1.x.y', license_id = 'kept-license' WHERE name = 'diary';
+
 CREATE TABLE note_feed_schema (version integer NOT NULL);
 INSERT INTO note_feed_schema VALUES (3);

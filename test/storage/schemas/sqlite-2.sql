@@ -55,6 +55,17 @@ CREATE TABLE freed_keys (
 
 CREATE INDEX freed_keys_due ON freed_keys (due_at) WHERE due_at IS NOT NULL;
 
+CREATE TABLE token_series (
+     id TEXT PRIMARY KEY,
+     turn INTEGER NOT NULL,
+     until INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+CREATE INDEX token_series_to_forget ON token_series (until);
+
+ALTER TABLE feeds ADD COLUMN license TEXT;
+ALTER TABLE feeds ADD COLUMN license_id TEXT;
+CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;
+
 INSERT INTO freed_keys (key, due_at, attempts) VALUES ('00112233445566778899aabbccddeeff', NULL, 1);
 
 INSERT INTO feeds (id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at)
@@ -77,5 +88,7 @@ INSERT INTO tags (feed, tag, created_at, id, type, note)
 VALUES (2, 'cat', 1793606400000, '20261102T080000Z-019a4382-0000-7000-8000-000000000002', 1, 2);
 INSERT INTO tags (feed, tag, created_at, id, type, note)
 VALUES (2, 'cat', 1793692800000, '20261103T080000Z-019a48a8-0000-7000-8000-000000000003', 0, 3);
+
+UPDATE feeds SET license = 'nf1.x.y', license_id = 'kept-license' WHERE id = 2;
 
 PRAGMA user_version = 2;

@@ -1,0 +1,120 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { readSome } from '../config.ts';
+import { issueLicense, newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/issuing.ts';
+import { Licenses } from '../licenses/licenses.ts';
+import type { Environment } from '../setting.ts';
+import { WrongArguments } from './wrong-arguments.ts';
+
+const HELP = `npm run license -- keygen [--key <file>]
+npm run license -- issue --until <last day> [--feeds <n>] [--count <n>] [--key <file>]
+npm run license -- check <license>
+
+keygen makes a pair of keys: the private one in a new file that only its owner can read (license-key.pem unless --key says
+otherwise), the public one on standard output, for SERVICE_LICENSE_PUBLIC_KEY.
+issue writes licenses to standard output, one a line, each with an id of its own. The last day is a UTC date such as
+2027-12-31; a license serves one feed at once unless --feeds says more (1000 at most). The private key comes from its file
+only, which must have mode 600.
+check says what a license says, if it counts by SERVICE_LICENSE_PUBLIC_KEY; "-" reads it from standard input, so it is in
+no list of processes.
+`;
+
+const KEY_FILE = 'license-key.pem';
+const MAX_COUNT = 10_000;
+
+type Options = { readonly [name in 'key' | 'until' | 'feeds' | 'count']?: string | undefined };
+
+/** `license keygen|issue|check`: for whoever sells licenses of a hosted instance. */
+export async function license(args: readonly string[], env: Environment): Promise<number> {
+  const { action, text, options } = parsed(args);
+  switch (action) {
+    case 'help':
+      process.stdout.write(HELP);
+      return 0;
+    case 'keygen':
+      return keygen(options);
+    case 'issue':
+      return issue(options);
+    case 'check':
+      return check(text, env);
+    default:
+      throw new WrongArguments();
+  }
+}
+
+function parsed(args: readonly string[]): { action: string; text: string; options: Options } {
+  if (args[0] === '--help') return { action: 'help', text: '', options: {} };
+  try {
+    const option = { type: 'string' } as const;
+    const options = { key: option, until: option, feeds: option, count: option };
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const [action = '', text = '', ...more] = positionals;
+    const takesText = action === 'check';
+    if (more.length > 0 || takesText !== (text !== '')) throw new WrongArguments();
+    return { action, text, options: values };
+  } catch {
+    throw new WrongArguments();
+  }
+}
+
+function keygen({ key: file = KEY_FILE }: Options): number {
+  const { privateKey, publicKey } = newKeyPair();
+  try {
+    writeFileSync(file, privateKey, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw new Error(`${file} is there already: a key is never written over.`);
+    throw new Error(`${file} cannot be written (${code}).`);
+  }
+  process.stderr.write(`The private key is in ${file}: keep it secret, and keep a copy. The public key is\n`);
+  process.stdout.write(`${publicKey}\n`);
+  return 0;
+}
+
+function issue({ key: file = KEY_FILE, until, feeds, count }: Options): number {
+  if (until === undefined) throw new WrongArguments();
+  const key = privateKeyFrom(file);
+  const said = { until, feeds: wholeNumber('--feeds', feeds, 1_000) };
+  const licenses = Array.from({ length: wholeNumber('--count', count, MAX_COUNT) }, () =>
+    issueLicense(key, said),
+  );
+  process.stdout.write(licenses.map((one) => `${one}\n`).join(''));
+  process.stderr.write(`They count by the public key ${publicKeyOf(key)}.\n`);
+  return 0;
+}
+
+function check(text: string, env: Environment): number {
+  const { licenseKeys } = readSome(env, ['licenseKeys']);
+  if (licenseKeys === undefined)
+    throw new Error('SERVICE_LICENSE_PUBLIC_KEY must be set: a license is checked by it.');
+  const { id, until, feeds } = new Licenses(licenseKeys).check(
+    text === '-' ? readFileSync(0, 'utf8').trim() : text,
+  );
+  process.stdout.write(
+    `This license counts.\n  id: ${id}\n  until the end of: ${until} (UTC)\n  feeds: ${feeds}\n`,
+  );
+  return 0;
+}
+
+function privateKeyFrom(file: string) {
+  const mode = modeOf(file);
+  if ((mode & 0o777) !== 0o600)
+    throw new Error(`${file} must be readable by its owner only: chmod 600 ${file}`);
+  const key = privateKeyIn(readFileSync(file, 'utf8'));
+  if (key === undefined) throw new Error(`${file} holds no Ed25519 private key in PEM form.`);
+  return key;
+}
+
+function modeOf(file: string): number {
+  try {
+    return statSync(file).mode;
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+function wholeNumber(option: string, text = '1', max: number): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > max) throw new Error(`${option} must be a whole number from 1 to ${max}.`);
+  return number;
+}

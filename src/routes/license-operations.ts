@@ -1,0 +1,101 @@
+import { ROUTE_NAMES } from '../feeds/names.ts';
+import { json, NO_CONTENT } from '../http/answer.ts';
+import type { Licensing } from '../ingest/licensing.ts';
+import { feedJson } from '../read/views/feed-json.ts';
+import { Refusal } from '../refusals.ts';
+import { jsonBody } from '../requests/json-body.ts';
+import { licensePage } from '../web/license-page.ts';
+import { pageAnswer } from '../web/page.ts';
+import type { DescribedOperation } from './operation.ts';
+import { CHANGING, DONE, JSON_BODY, jsonAnswer } from './operation-docs.ts';
+import type { OperationParts } from './operations.ts';
+import { seeOther } from './see-other.ts';
+import { explainOnSettings } from './settings-operations.ts';
+
+/** What a license is for, and attaching one. Where feeds need none, there is nothing at these addresses. */
+export function licenseOperations(parts: OperationParts): DescribedOperation[] {
+  const { site, licensing } = parts;
+  const path = '/api/v1/feeds/{feed}/license';
+  return [
+    {
+      id: 'licensePage',
+      method: 'GET',
+      path: '/license',
+      access: 'public',
+      isPage: true,
+      handle() {
+        if (site.hosted === undefined) throw notHosted();
+        return pageAnswer(licensePage(site, site.hosted));
+      },
+    },
+    {
+      id: 'attachLicense',
+      access: 'writer',
+      method: 'PUT',
+      path,
+      docs: {
+        ...FEEDS,
+        summary: 'Attach a license to a feed',
+        description:
+          'In place of the one it has. A license serves as many feeds at once as it says. It is a secret, and is not shown ' +
+          'again. Only on an instance whose feeds need licenses; else this is 404.',
+        body: 'NewLicense',
+        answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
+        refusals: [...CHANGING, ...JSON_BODY, 'invalid_license', 'taken'],
+      },
+      async handle(exchange, { feed, caller, base }) {
+        if (licensing === undefined) throw notHosted();
+        const { license } = await jsonBody(exchange, 'NewLicense');
+        const attached = await licensing.attach(feed, license, caller);
+        return json(200, feedJson(attached, base, licensing.tierOf(attached)));
+      },
+    },
+    {
+      id: 'detachLicense',
+      access: 'writer',
+      method: 'DELETE',
+      path,
+      docs: {
+        ...FEEDS,
+        summary: 'Detach the license of a feed',
+        description:
+          'Then it can be attached to another feed. What this one has stays. Where feeds need no license, this is 404.',
+        answers: DONE,
+        refusals: CHANGING,
+      },
+      async handle(_, { feed, caller }) {
+        if (licensing === undefined) throw notHosted();
+        await licensing.detach(feed, caller);
+        return NO_CONTENT;
+      },
+    },
+    ...(licensing === undefined ? [] : [licenseForm(parts, licensing)]),
+  ];
+}
+
+/** The form of the settings page. */
+function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
+  return {
+    id: 'changeLicense',
+    method: 'POST',
+    path: '/{feed}/license',
+    accepts: ([feed = '']) => !ROUTE_NAMES.has(feed),
+    access: 'feed-form',
+    async handle(exchange, { feed, form, caller }) {
+      const action = form.get('action') ?? 'attach';
+      if (action !== 'attach' && action !== 'detach')
+        throw new Refusal('invalid_request', 'action must be attach or detach.');
+      // Mail programs break long lines.
+      const text = (form.get('license') ?? '').replaceAll(/\s/g, '');
+      await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
+      return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+    },
+    explain: (exchange, form, refusal) => explainOnSettings(parts, exchange, form, refusal, 'license'),
+  };
+}
+
+function notHosted(): Refusal {
+  return new Refusal('not_found', 'Feeds of this instance need no license.');
+}
+
+const FEEDS = { tag: 'Feeds' } as const;

@@ -1,0 +1,49 @@
+import { type Child, type Html, html } from './html.ts';
+import type { Site } from './site.ts';
+
+/** How a feed of a hosted instance stands. */
+export interface Tier {
+  /** The last day of its license, a UTC date; undefined in the free tier. */
+  readonly until: string | undefined;
+  /** The license ends within two weeks. */
+  readonly endsSoon: boolean;
+  /** The last day of a license that it still has, but that is over. */
+  readonly endedOn: string | undefined;
+  /** The texts that it has. */
+  readonly notes: number;
+}
+
+/** The same instance, as pages of a feed show it. */
+export function siteInTier(site: Site, tier: Tier | undefined): Site {
+  if (tier === undefined) return site;
+  return { ...site, tier, takesPictures: site.takesPictures && tier.until !== undefined };
+}
+
+/** All that a page shows of it, as a text: another one where the page would be another. */
+export function tierKey(tier: Tier | undefined): string {
+  return tier === undefined ? '' : `${tier.until ?? 'free'} ${tier.endsSoon} ${tier.endedOn ?? ''}`;
+}
+
+/** Why there is no way to add a picture, in a line. */
+export function noPictures({ tier, root }: Site): Html {
+  return tier?.until === undefined && tier !== undefined
+    ? html`<p class="hint">Pictures need a license, which this feed does not have. <a href="${root}/license">What a license is for</a></p>`
+    : html`<p class="hint">Images can't be posted on this instance.</p>`;
+}
+
+/** What whoever writes to a feed should know of its tier, above its notes. */
+export function tierNotice({ tier, hosted, root }: Site, settings: string): Child {
+  if (tier === undefined || hosted === undefined) return undefined;
+  const { until, endsSoon, endedOn, notes } = tier;
+  if (until === undefined)
+    return html`<p class="quota">${amount(notes)} of ${amount(hosted.freeNotes)} notes. ${endedOn !== undefined && html`The license of this feed ended on ${endedOn}. `}<a href="${root}/license">Free tier</a></p>
+`;
+  if (!endsSoon) return undefined;
+  return html`<p class="quota warning">The license of this feed ends on ${until}. <a href="${settings}#license">Attach another one</a></p>
+`;
+}
+
+/** A number for people: `1,000`. */
+export function amount(count: number): string {
+  return count.toLocaleString('en');
+}
