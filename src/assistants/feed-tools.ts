@@ -15,9 +15,9 @@ export const FEED_TOOLS = [
     input: ARGUMENTS.get_feed,
     result: 'Feed',
     hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
-    async run({ access }, input, { caller, base }) {
-      const { feed } = await access.reader(called(caller, input), input.feed);
-      return feedJson(existing(feed), base);
+    async run({ access, licensing }, input, { caller, base }) {
+      const feed = existing((await access.reader(called(caller, input), input.feed)).feed);
+      return feedJson(feed, base, licensing?.tierOf(feed));
     },
   }),
   tool({
@@ -30,11 +30,12 @@ export const FEED_TOOLS = [
     result: 'Feed',
     // A random read id is another one each time.
     hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
-    async run({ access, settings }, { feed: name, password, ...changes }, { caller, base }) {
+    async run({ access, settings, licensing }, { feed: name, password, ...changes }, { caller, base }) {
       const feed = await access.writer(called(caller, { password }), name);
       if (Object.values(changes).every((value) => value === undefined))
         throw new Refusal('invalid_request', 'There is nothing to change: give a setting.');
-      return feedJson(await settings.change(feed, changes), base);
+      const changed = await settings.change(feed, changes);
+      return feedJson(changed, base, licensing?.tierOf(changed));
     },
   }),
   tool({

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Access, Caller } from '../access/access.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
+import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Reader } from '../read/reader.ts';
 import type { FeedLimits } from '../storage/storage.ts';
@@ -13,6 +14,8 @@ export interface ToolParts {
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Pick<Reader, 'namedList' | 'namedNote'>;
+  /** Where feeds need a license. */
+  readonly licensing: Pick<Licensing, 'tierOf'> | undefined;
   /** What a feed may hold. */
   readonly limits: FeedLimits;
   /** Largest picture, bytes. */

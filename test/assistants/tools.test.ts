@@ -1,5 +1,6 @@
 /** Real clients of two generations list and call all nine tools, on open, protected and locked instances. */
 import t, { type Test } from 'tap';
+import { FAR, HOSTED, licenseFor } from '../support/licenses.ts';
 import { CLIENTS, type McpClient } from '../support/mcp-clients.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
@@ -136,3 +137,22 @@ async function useAll(
   t.same((await client.call('delete_feed', place)).value, { deleted: true });
   t.match(await client.call('get_feed', place), { isError: true, value: { code: 'not_found' } });
 }
+
+t.test('an instance whose feeds need a license says so in the words of the API', async (t) => {
+  const { url } = await start(t, HOSTED);
+  const client = await Object.values(CLIENTS)[0]!(url);
+  const feed = 'hosted';
+  await client.call('post_note', { feed, markdown: 'x' });
+  t.match(await client.call('get_feed', { feed }), { value: { license: null } });
+  const file = { feed, type: 'image/png', data: picture('png').toString('base64') };
+  t.match(await client.call('post_file', file), { isError: true, value: { code: 'license_required' } });
+  const reply = await ask(`${url}/api/v1/feeds/${feed}/license`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ license: licenseFor() }),
+  });
+  t.equal(reply.status, 200);
+  t.match(await client.call('post_file', file), { isError: false });
+  t.match(await client.call('update_feed', { feed, title: 'Mine' }), { value: { license: { until: FAR } } });
+  await client.close();
+});
