@@ -9,6 +9,8 @@ export const OPERATOR_TOKEN = 'a token of the operator for tests';
 /** A database in DATA_DIR, and an operator. */
 export const ON_SQLITE = {
   SERVICE_STORAGE: 'sqlite',
+  // Of the backend that the test runs on otherwise.
+  SERVICE_DATABASE_URL: '',
   SERVICE_SECRET: 'a secret of tests that is long enough',
   SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
 };
