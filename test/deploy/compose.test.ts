@@ -1,4 +1,4 @@
-/** What the compose files say of containers; test/deploy/proxy.test.ts starts what they describe. */
+/** What the compose files say of containers; test/deploy/proxy.soak.ts starts what they describe. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

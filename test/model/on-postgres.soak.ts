@@ -1,4 +1,5 @@
-/** Many runs of the model on a database server; see `model.test.ts`. */
-process.env.SOAK = '1';
+/** The model test on a database server, in fewer runs; see `model.test.ts`. */
+process.env.SERVICE_STORAGE = 'postgres';
+process.env.MODEL_RUNS ??= '2';
 
-await import('./on-postgres.test.ts');
+await import('./model.test.ts');

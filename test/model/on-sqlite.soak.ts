@@ -1,4 +1,4 @@
 /** Many runs of the model on a database; see `model.test.ts`. */
-process.env.SOAK = '1';
+process.env.SERVICE_STORAGE = 'sqlite';
 
-await import('./on-sqlite.test.ts');
+await import('./model.test.ts');

@@ -1,4 +1,4 @@
-/** What a start makes of the intents that a crash left; how they come about is in `files-crash.test.ts`. */
+/** What a start makes of the intents that a crash left; how they come about is in `files-crash.soak.ts`. */
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

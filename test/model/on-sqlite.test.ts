@@ -1,4 +1,0 @@
-/** The model test on a database; see `model.test.ts`. */
-process.env.SERVICE_STORAGE = 'sqlite';
-
-await import('./model.test.ts');
