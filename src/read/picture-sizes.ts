@@ -11,8 +11,8 @@ const MOST_PICTURES = 100;
 /** Sizes remembered of pictures whose metadata says none. */
 const REMEMBERED = 10_000;
 
-/** What may be the name of a picture of the feed. */
-const PICTURE_NAME = /[^\s()[\]<>"'/\\?#%.]{1,200}\.(?:png|jpg|gif|webp)\b/g;
+/** What may be the name of a picture of the feed. Looked for by its end, because few words of a text end so. */
+const PICTURE_NAME = /\.(?:png|jpg|gif|webp)\b(?<=([^\s()[\]<>"'/\\?#%.]{1,200}\.\w+))/g;
 
 /**
  * Finds the sizes of the pictures that notes show, so that pages keep their places. They are in the metadata; of
@@ -81,7 +81,7 @@ function picturesOf(notes: readonly Note[]): Set<NoteFile> {
   for (const { id, type, content } of notes) {
     if (content === undefined) files.add(noteFile(id, type));
     else
-      for (const [name] of latin1(content).matchAll(PICTURE_NAME)) {
+      for (const [, name = ''] of latin1(content).matchAll(PICTURE_NAME)) {
         const found = parseNoteFile(name);
         if (found) files.add(found.file);
       }
