@@ -118,7 +118,11 @@ for (const from of ['db', 'folder', 's3'])
         else if (wasWhole.has(path)) broken.push(`${path} ${got.status}`);
       };
       const reading = (async () => {
-        while (!isOver) for (const path of [...pictures.keys()]) if (!isOver) await look(path);
+        while (!isOver) {
+          for (const path of [...pictures.keys()]) if (!isOver) await look(path);
+          // There may be none for a while.
+          await nextLook(1);
+        }
       })();
       let seed = 1_000;
       const deleted = new Set<string>();
@@ -149,6 +153,7 @@ for (const from of ['db', 'folder', 's3'])
             const unsure = all[seed % all.length]!;
             pictures.delete(unsure.path);
             deleted.add(unsure.path);
+            await nextLook(10);
           }
         }
       })();
