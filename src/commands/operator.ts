@@ -50,7 +50,7 @@ interface Service {
   readonly token: string;
 }
 
-/** What the operator's endpoints do, from a terminal. The exit code is 0 where nothing failed and nothing is missing. */
+/** Calls the operator endpoints from a terminal. The exit code is 0 where nothing failed and nothing is missing. */
 export async function operator(args: readonly string[], env: Environment): Promise<number> {
   const [what, ...more] = args;
   if (what === '--help') {

@@ -18,7 +18,7 @@ interface Node<R> {
 }
 
 export interface Match<R> {
-  /** Undefined where no route has this method and path. */
+  /** Undefined if no route has this method and path. */
   readonly route: R | undefined;
   /** The values of the path's parameters in order, decoded. */
   readonly parameters: readonly string[];

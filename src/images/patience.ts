@@ -7,7 +7,7 @@ export class Patience {
   readonly #aborting = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param ms how long nothing may move */
+  /** @param ms abort when no byte has moved for this long */
   constructor(ms: number) {
     this.#ms = ms;
   }

@@ -31,9 +31,9 @@ export interface S3Place {
 /** Requests at once; more wait for their turn. */
 const SOCKETS = 64;
 const CONNECT_MS = 2_000;
-/** A request that moves no byte for so long is given up, in ms. There is no limit for the whole of one that does. */
+/** A request is aborted when no byte has moved for this long, ms. A slow body may take longer in all. */
 const SILENCE_MS = 10_000;
-/** How often a body that was cut is read on from where it ended. */
+/** If the connection breaks while a body is read, the rest is requested again, at most this often. */
 const RESUMES = 2;
 const PAGE = 1_000;
 

@@ -33,8 +33,8 @@ export class Editing {
 
   /**
    * Replaces a note's bytes; everything else of it stays. A form may bring new pictures with a text.
-   * @throws Refusal whatever the contract says of a replaced note once its body has been read: `unsupported_type` also
-   * for another type than the note's; `not_found`
+   * @throws Refusal those of a post that apply to its body; `unsupported_type` also if the new type differs from the
+   * note's; `not_found`
    */
   async replace(
     feed: Feed,

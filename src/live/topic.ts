@@ -90,7 +90,7 @@ function tell(listener: Listener, feed: Feed | undefined, version: string, event
   const fate = listener.fate(feed);
   if (fate === 'stays') {
     if (listener.seen !== version) stream.send(event);
-    // Also where it is the same: what a client sent may be a part of a long text.
+    // Replace it even if it is equal: the client's value may be a slice that keeps a long header text in memory.
     listener.seen = version;
     return;
   }

@@ -86,7 +86,7 @@ export class Grants {
     return this.#next(await this.#claims('refresh', token, client, issuer), issuer);
   }
 
-  /** What an access token for this instance says; undefined for any other text. */
+  /** Verifies an access token for this instance. Undefined if it is invalid, or its person may not sign in any more. */
   async access(token: string, base: string): Promise<{ sender: string | undefined } | 'expired' | undefined> {
     const claims = await this.#tokens.verify('access', token);
     if (claims === undefined || claims === 'expired') return claims;

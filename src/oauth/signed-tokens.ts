@@ -6,7 +6,7 @@ export type TokenKind = 'client' | 'code' | 'access' | 'refresh';
 
 export interface SignedTokensParts {
   readonly secret: Uint8Array;
-  /** What locks the instance: a change of any of it voids all tokens but the ids of clients, which open nothing. */
+  /** The secrets that lock the instance. When one changes, all tokens are void; client ids stay valid, because they grant nothing. */
   readonly locks: readonly string[];
   /** Ms since the epoch. */
   readonly now?: () => number;
@@ -63,7 +63,10 @@ function imported(key: Uint8Array): Promise<CryptoKey> {
   );
 }
 
-/** The last character of a signature has bits that count for nothing: with others in them it would be another text. */
+/**
+ * Whether the signature is the only base64url text of its bytes. Its last character has unused bits; decoders ignore them,
+ * so a changed text would pass as the same token.
+ */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;

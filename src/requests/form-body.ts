@@ -12,8 +12,8 @@ export interface FormRequest {
 
 /**
  * The fields of a form as browsers send it without files (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
- * @throws Refusal `unsupported_type`, `too_large`; `invalid_body` for what is not UTF-8, which `URLSearchParams` alone
- * would change to other text
+ * @throws Refusal `unsupported_type`, `too_large`; `invalid_body` if it is not UTF-8, because `URLSearchParams` would
+ * silently replace the wrong bytes
  */
 export async function formBody(request: FormRequest): Promise<URLSearchParams> {
   if (!isUrlencoded(request.header('content-type')))

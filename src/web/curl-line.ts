@@ -1,6 +1,6 @@
 import type { Site } from './site.ts';
 
-/** What a command for posting needs to know of a feed. */
+/** The feed that a curl command posts to. */
 export interface PostedFeed {
   /** Absolute base of links. */
   readonly base: string;

@@ -14,7 +14,7 @@ export interface Site {
   readonly legalPages: readonly LegalPage[];
   /** Where readers report a note: a URL with `{read_id}`, `{note_id}`, `{file}`. */
   readonly reportUrl: string | undefined;
-  /** Somebody has to log in. */
+  /** Visitors must log in. */
   readonly isLocked: boolean;
   /** There is an instance password, with which programs can post. */
   readonly hasPassword: boolean;

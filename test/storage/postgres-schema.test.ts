@@ -5,7 +5,8 @@ import { Client } from 'pg';
 import t from 'tap';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { checkKept, KEPT_KEYS } from './kept-database.ts';
+import { feedName } from './contract.ts';
+import { checkKept, KEPT_KEYS, KEPT_LICENSE } from './kept-database.ts';
 import { opened } from './postgres-support.ts';
 
 const SCHEMAS = join(import.meta.dirname, 'schemas');
@@ -71,11 +72,12 @@ for (const version of versions) {
     const storage = await opened(t, url);
     await checkKept(t, storage, async () => (await client.query('SELECT FROM notes')).rows.length);
     const { rows: keys } = await client.query('SELECT key FROM freed_keys ORDER BY key');
-    if (version >= 3)
-      t.same(
-        keys.map(({ key }) => key),
-        KEPT_KEYS,
-      );
+    if (version < 3) return;
+    t.same(
+      keys.map(({ key }) => key),
+      KEPT_KEYS,
+    );
+    t.match(await storage.feed(feedName('diary')), KEPT_LICENSE);
   });
 }
 

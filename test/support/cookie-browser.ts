@@ -12,8 +12,8 @@ type Fields = Readonly<Record<string, string>> | readonly (readonly [string, str
 let clients = 0;
 
 /**
- * A browser as far as access goes: it keeps cookies by their paths and says where a request comes from. Each is a client of
- * its own where the service trusts its proxy.
+ * A browser's cookies and `Sec-Fetch-Site`, without a browser: it sends the cookies that fit a path. Each instance has its own
+ * client address if the service trusts its proxy.
  */
 export class Browser {
   readonly #url: string;

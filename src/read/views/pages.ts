@@ -12,14 +12,14 @@ import { exactText } from '../text.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';
 
-/** What pages with notes are made of: plain data, so that it can go to a worker. */
+/** The input of every page that shows notes: plain data, so that it can be sent to a worker. */
 export interface PageDocument extends FeedDocument {
   readonly site: Site;
   /** Sizes of pictures that the notes show, as far as they are known, by their addresses as they stand in HTML. */
   readonly sizes: ReadonlyMap<string, PixelSize>;
 }
 
-/** A page of the notes of a feed. */
+/** The input of a page that lists notes of a feed. */
 export interface FeedPageDocument extends PageDocument {
   /** Of the feed, for whoever asks whether it has changed. */
   readonly version: string;

@@ -24,7 +24,7 @@ export async function readMetaFile(
 /**
  * Reads what the dot files of a feed say; undefined when its folder is gone. A warning about them never says whose
  * they are.
- * @param hasLicense false where there is known to be no `.license`
+ * @param hasLicense false if the folder is known to hold no `.license`, which is then not read
  */
 export async function readFeedFiles(
   folder: string,

@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { dateOfId } from '../../feeds/ids.ts';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
@@ -16,7 +16,6 @@ import { settingsAsStored } from '../metadata.ts';
 import {
   metadataOf,
   metaOf,
-  type NoteRow,
   noteOf,
   placeOfBytes,
   typeNumber,
@@ -49,22 +48,14 @@ import type {
   Replacement,
   Target,
 } from '../storage.ts';
+import { type ChangeStatements, changeStatements, type StoredNote } from './change-statements.ts';
 import { PictureChanges } from './picture-changes.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
+import { type FeedRow, feedOf } from './rows.ts';
 
 /** What a write came to, and the read ids whose views are out of date with it: none when nothing changed. */
 export interface Changed<T> {
   readonly value: T;
   readonly readIds?: readonly ReadId[];
-}
-
-/** A note as it is looked up to be changed. */
-interface StoredNote {
-  readonly row: number;
-  readonly type: number;
-  readonly created_at: number;
-  readonly metadata: string | null;
-  readonly image_key: ImageKey | null;
 }
 
 const NOTHING = { value: undefined };
@@ -79,7 +70,7 @@ const CLEARED_TAGS = 1_000;
 export class Changes {
   readonly #maxFeeds: number;
   readonly #licenseCounts: LicenseCheck | undefined;
-  readonly #sql: ReturnType<typeof statements>;
+  readonly #sql: ChangeStatements;
   readonly #pictures: PictureChanges;
   #feeds = 0;
   /** Feeds as the transaction has them so far: each is read once. */
@@ -97,18 +88,12 @@ export class Changes {
   constructor(db: Database, maxFeeds: number, licenseCounts?: LicenseCheck) {
     this.#maxFeeds = maxFeeds;
     this.#licenseCounts = licenseCounts;
-    this.#sql = statements(db);
+    this.#sql = changeStatements(db);
     this.#pictures = new PictureChanges(db);
     this.recount();
   }
 
   /** To be called before each transaction. */
-  /** See `TokenSeries`. */
-  useToken(series: string, place: number, until: number, now: number): boolean {
-    this.#sql.forgetSeries.run(now);
-    return this.#sql.useToken.get({ series, place, until })!.turn > 0;
-  }
-
   begin(): void {
     this.#open.clear();
     this.#left.clear();
@@ -251,6 +236,12 @@ export class Changes {
     for (const { image_key } of cleared) this.#pictures.freed(image_key);
     if (cleared.length === 0) this.#sql.cleared.run(feed.id);
     return true;
+  }
+
+  /** See `TokenSeries`. Series that are over at `now` are forgotten. */
+  useToken(series: string, place: number, until: number, now: number): boolean {
+    this.#sql.forgetSeries.run(now);
+    return this.#sql.useToken.get({ series, place, until })!.turn > 0;
   }
 
   point(picture: PictureRow, key: ImageKey): Changed<boolean> {
@@ -407,92 +398,4 @@ function sameSettings(a: SettingsRow, b: SettingsRow): boolean {
   const shown = ({ read_id, title, description, show_sender, image }: SettingsRow) =>
     JSON.stringify([read_id, title, description, show_sender, image]);
   return shown(a) === shown(b);
-}
-
-function statements(db: Database) {
-  const prepare = <P extends unknown[] | object, R = unknown>(sql: string) =>
-    db.prepare(sql) as unknown as Statement<P extends unknown[] ? P : [P], R>;
-  return {
-    countFeeds: prepare<[], { count: number }>('SELECT count(*) AS count FROM feeds WHERE name IS NOT NULL'),
-    feedByName: prepare<[FeedName], FeedRow>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`),
-    readIdHolder: prepare<[ReadId], object>('SELECT 1 FROM feeds WHERE read_id = ?'),
-    makeFeed: prepare<object, FeedRow>(
-      `INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, 0)
-       RETURNING ${FEED_COLUMNS}`,
-    ),
-    count: prepare<[number, number, number, number]>(
-      'UPDATE feeds SET note_count = ?, image_count = ?, changed_at = ? WHERE id = ?',
-    ),
-    configure: prepare<object>(
-      `UPDATE feeds SET read_id = $read_id, title = $title, description = $description,
-         show_sender = $show_sender, image = $image WHERE id = $id`,
-    ),
-    useToken: prepare<object, { turn: number }>(
-      `INSERT INTO token_series (id, turn, until) VALUES ($series, iif($place = 0, 1, -1), $until)
-       ON CONFLICT (id) DO UPDATE SET turn = iif(turn = $place, $place + 1, -1) RETURNING turn`,
-    ),
-    forgetSeries: prepare<[number]>('DELETE FROM token_series WHERE until <= ?'),
-    clearImage: prepare<[number]>('UPDATE feeds SET image = NULL WHERE id = ?'),
-    setPassword: prepare<[string | null, number]>('UPDATE feeds SET password_hash = ? WHERE id = ?'),
-    countLicensed: prepare<[string, number], { count: number }>(
-      'SELECT count(*) AS count FROM feeds WHERE license_id = ? AND id <> ?',
-    ),
-    setLicense: prepare<[string | null, string | null, number]>(
-      'UPDATE feeds SET license = ?, license_id = ? WHERE id = ?',
-    ),
-    deleteFeed: prepare<[number]>(
-      `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-         license = NULL, license_id = NULL WHERE id = ?`,
-    ),
-    note: prepare<[number, NoteId, number, number], StoredNote>(
-      'SELECT row, type, created_at, metadata, image_key FROM notes WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1',
-    ),
-    noteOfType: prepare<[number, NoteId, number], object>(
-      'SELECT 1 FROM notes WHERE feed = ? AND id = ? AND type = ?',
-    ),
-    noteAt: prepare<[number], NoteRow>(`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`),
-    // Named parameters would cost more than the rest of it.
-    insert: prepare<
-      [
-        number,
-        NoteId,
-        number,
-        number,
-        number,
-        string | null,
-        string | null,
-        number,
-        Uint8Array,
-        ImageKey | null,
-      ]
-    >(
-      `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    // Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
-    // is what Last-Modified tells.
-    replace: prepare<object>(
-      `UPDATE notes SET content = $bytes, image_key = $key, size = $size, sha256 = $sha256, modified_at = max((modified_at / 1000 + 1) * 1000, $now)
-       WHERE row = $row`,
-    ),
-    setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
-    removeNote: prepare<[number]>('DELETE FROM notes WHERE row = ?'),
-    addTag: prepare<[number, string, number, string, number, number]>(
-      'INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
-    removeTag: prepare<[number, string, number, string, number]>(
-      'DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?',
-    ),
-    feedToClear: prepare<[], { id: number }>(
-      'SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1',
-    ),
-    clearTags: prepare<[number, number]>(
-      `DELETE FROM tags WHERE (feed, tag, created_at, id, type) IN
-         (SELECT feed, tag, created_at, id, type FROM tags WHERE feed = ? LIMIT ?)`,
-    ),
-    clearNotes: prepare<[number, number], { image_key: ImageKey | null }>(
-      'DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?) RETURNING image_key',
-    ),
-    cleared: prepare<[number]>('UPDATE feeds SET note_count = 0, image_count = 0 WHERE id = ?'),
-  };
 }

@@ -50,7 +50,7 @@ export function markDraft(key: string): void {
   } catch {}
 }
 
-/** Forgets the marked draft. */
+/** Removes the draft that `markDraft` has marked. */
 export function forgetMarkedDraft(): void {
   try {
     const key = sessionStorage.getItem(LEAVING);

@@ -17,7 +17,7 @@ interface Attachment {
   url: string;
 }
 
-/** The pictures that are posted with a text. */
+/** The list of pictures in the compose box, to be posted with the text. */
 export class PictureList {
   readonly #form: HTMLFormElement;
   readonly #root: HTMLElement;
