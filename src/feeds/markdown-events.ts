@@ -3,7 +3,6 @@ import { gfmTable } from 'micromark-extension-gfm-table';
 
 /** A token of a markdown text begins or ends; the context gives the characters of the token. */
 export type MarkdownEvent = ReturnType<typeof postprocess>[number];
-export type MarkdownToken = MarkdownEvent[1];
 
 /**
  * Reads a text as CommonMark 0.31 with GitHub's tables. Tokens count in UTF-16 units from the start of the text, but
