@@ -1,4 +1,4 @@
-/** What clients see of an S3 store with faults: the table in README.md, row by row. */
+/** What clients see of an S3 store with faults: the table in docs/backends.md, row by row. */
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { newImageKey } from '../../src/feeds/image-keys.ts';

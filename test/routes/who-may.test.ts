@@ -1,4 +1,4 @@
-/** README.md, "Who may", says which credential opens what; every operation is asked with every credential. */
+/** docs/access.md, "Who may", says which credential opens what; every operation is asked with every credential. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type OperationParts, operations } from '../../src/routes/operations.ts';
@@ -11,21 +11,21 @@ const METRICS_TOKEN = 'a token for the metrics';
 /** The rows by how they begin, and the kinds of operations that they are about. */
 const ROWS: Readonly<Record<string, readonly string[]>> = {
   'Read links': ['public'],
-  'Whatever is keyed': ['reader', 'poster', 'writer'],
+  'Requests by the name': ['reader', 'poster', 'writer'],
   'The tools': ['assistant'],
   '`/metrics`': ['metrics'],
 };
-/** Rows and columns that are told of and tried elsewhere. */
+/** Rows and columns that other tests cover. */
 const ELSEWHERE = { rows: ['Pages', '`/api/operator/…`'], columns: ['session', 'operator token'] };
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8');
 const cells = (line: string) =>
   line
     .split('|')
     .slice(1, -1)
     .map((cell) => cell.trim());
-const [head = [], , ...rows] = readme
-  .slice(readme.indexOf('| What it opens |'))
+const [head = [], , ...rows] = page
+  .slice(page.indexOf('| What it opens |'))
   .split('\n\n')[0]!
   .split('\n')
   .map(cells);
