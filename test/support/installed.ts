@@ -15,6 +15,7 @@ const PROGRAMS = {
     packages: 'python3-requests',
   },
   nginx: { file: '/usr/sbin/nginx', packages: 'nginx-light' },
+  caddy: { file: '/usr/bin/caddy', packages: 'caddy' },
   openssl: { file: '/usr/bin/openssl', packages: 'openssl' },
   swift: {
     file: '/usr/lib/python3/dist-packages/swift/__init__.py',
