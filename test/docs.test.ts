@@ -19,7 +19,7 @@ t.test('docs/settings.md has every setting', async (t) => {
   const names = [...read('src/config.ts').matchAll(/'((?:SERVICE_|PUBLIC_)[A-Z0-9_]+)'/g)].map(
     ([, name]) => name,
   );
-  for (const name of new Set(names)) t.ok(page.includes(`\`${name}\``), name);
+  for (const name of new Set(names)) t.ok(page.includes(`\`${name}\``), `${name}`);
 });
 
 /** The anchor that a heading gets where such documents are shown. */
