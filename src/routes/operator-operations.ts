@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import type { Setting } from '../setting.ts';
 import { baseUrl, bucketName, folder } from '../setting-kinds.ts';
-import type { DescribedOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 import { JSON_BODY, jsonAnswer } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
@@ -15,14 +15,13 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
 /** What only the operator may do. */
-export function operatorOperations({ images, takedown }: OperationParts): DescribedOperation[] {
+export function operatorOperations({ images, takedown }: OperationParts): OperationDefinition[] {
   const unreferenced = '/api/operator/images/unreferenced';
   return [
     {
       id: 'countUnreferencedImages',
       access: 'operator',
-      method: 'GET',
-      path: unreferenced,
+      route: `GET ${unreferenced}`,
       docs: {
         ...OPERATOR,
         summary: 'Compare the image store with the notes',
@@ -34,8 +33,7 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
     {
       id: 'removeUnreferencedImages',
       access: 'operator',
-      method: 'DELETE',
-      path: unreferenced,
+      route: `DELETE ${unreferenced}`,
       docs: {
         ...OPERATOR,
         summary: 'Remove what no note refers to from the image store',
@@ -48,8 +46,7 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
     {
       id: 'moveImages',
       access: 'operator',
-      method: 'POST',
-      path: '/api/operator/images/move',
+      route: 'POST /api/operator/images/move',
       docs: {
         ...OPERATOR,
         summary: 'Move pictures into the store of the settings',
@@ -72,8 +69,7 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
     {
       id: 'takeDown',
       access: 'operator',
-      method: 'POST',
-      path: '/api/operator/takedown',
+      route: 'POST /api/operator/takedown',
       docs: {
         ...OPERATOR,
         summary: 'Remove a note, or a whole feed, by what a report names',
