@@ -1,16 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { isReadId, ROUTE_NAMES } from './feeds/names.ts';
+import { resolve } from 'node:path';
+import { type FeedName, isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
-import {
-  type Environment,
-  integer,
-  isSet,
-  oneOf,
-  onOff,
-  readSetting,
-  type Setting,
-  text,
-} from './setting.ts';
+import { type Environment, isSet, readSetting, type Setting, setting, unknownSettings } from './setting.ts';
 import {
   allowedPeople,
   baseUrl,
@@ -20,26 +12,27 @@ import {
   feedNames,
   folder,
   host,
+  integer,
   issuer,
   lineOfText,
-  otherFolder,
+  oneOf,
+  onOff,
   publicKeys,
   readableFile,
+  regionName,
   secretBytes,
   secretText,
   timeZone,
   urlTemplate,
 } from './setting-kinds.ts';
 import { LOG_LEVELS } from './telemetry/log.ts';
-import { unknownSettings } from './unknown-settings.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const MAX_UNIX_ID = 2 ** 32 - 2;
-/** More of anything than one instance ever has. */
+/** More than any instance has. */
 const MAX_COUNT = 1_000_000_000;
-const TEN_MINUTES_MS = 600_000;
 
 /** Largest markdown text, bytes. */
 export const MAX_TEXT_BYTES = 100 * KIB;
@@ -47,115 +40,100 @@ export const MAX_TEXT_BYTES = 100 * KIB;
 export const MAX_FILES_PER_REQUEST = 10;
 const MULTIPART_OVERHEAD_BYTES = 64 * KIB;
 
-/** Every setting of the service, one row each: its member of `Config`, variable, default and rule. */
+/** Every setting: its member of `Config`, variable, kind and default. */
 const SETTINGS = {
-  host: host('HOST', '0.0.0.0'),
-  port: integer('PORT', 3000, [0, 65_535]),
-  publicUrl: baseUrl('PUBLIC_URL'),
-  dataDir: folder('DATA_DIR', './data'),
-  puid: integer('PUID', undefined, [0, MAX_UNIX_ID]),
-  pgid: integer('PGID', undefined, [0, MAX_UNIX_ID]),
-  timeZone: timeZone('TZ', 'UTC'),
-  title: lineOfText('SERVICE_TITLE', 'Note Feed', 100),
-  password: secretText('SERVICE_PASSWORD', [1, 256]),
-  trustProxy: onOff('SERVICE_TRUST_PROXY', false),
-  storage: oneOf('SERVICE_STORAGE', 'fs', ['fs', 'sqlite', 'postgres']),
-  database: databaseUrl('SERVICE_DATABASE_URL'),
-  images: oneOf('SERVICE_IMAGES', 'db', ['db', 'fs', 's3']),
-  imagesDir: otherFolder('SERVICE_IMAGES_DIR'),
-  s3Endpoint: baseUrl('SERVICE_S3_ENDPOINT'),
-  s3Bucket: bucketName('SERVICE_S3_BUCKET'),
-  s3Region: text(
-    'SERVICE_S3_REGION',
-    'us-east-1',
-    'the name of a region, of a-z, A-Z, 0-9, "-" and "_"',
-    (value) => /^[\w-]{1,64}$/.test(value),
-  ),
-  s3AccessKey: secretText('SERVICE_S3_ACCESS_KEY', [1, 256]),
-  s3SecretKey: secretText('SERVICE_S3_SECRET_KEY', [1, 1024]),
-  secret: secretBytes('SERVICE_SECRET', 32),
-  operatorToken: secretText('SERVICE_OPERATOR_TOKEN', [32, 1024]),
-  rateLimit: integer('SERVICE_RATE_LIMIT', 60, [0, 1_000_000]),
-  maxFeeds: integer('SERVICE_MAX_FEEDS', 0, [0, MAX_COUNT]),
-  maxNotesPerFeed: integer('SERVICE_MAX_NOTES_PER_FEED', 0, [0, MAX_COUNT]),
-  maxImagesPerFeed: integer('SERVICE_MAX_IMAGES_PER_FEED', 0, [0, MAX_COUNT]),
-  reservedFeeds: feedNames('SERVICE_RESERVED_FEEDS'),
-  reservedPassword: secretText('SERVICE_RESERVED_PASSWORD', [1, 256]),
-  allowCustomIds: onOff('SERVICE_ALLOW_CUSTOM_IDS', true),
-  imageUploads: onOff('SERVICE_IMAGE_UPLOADS', true),
-  maxImageBytes: integer('SERVICE_MAX_IMAGE_BYTES', 5 * MIB, [1, GIB], ' of bytes'),
-  shrinkImageBytes: integer('SERVICE_SHRINK_IMAGE_BYTES', MIB, [1, GIB], ' of bytes'),
-  parseTimeoutMs: integer('SERVICE_PARSE_TIMEOUT_MS', 10_000, [1, TEN_MINUTES_MS], ' of milliseconds'),
-  cacheBytes: integer('SERVICE_CACHE_BYTES', 64 * MIB, [MIB, 1024 * GIB], ' of bytes'),
-  bodyMemoryBytes: integer('SERVICE_BODY_MEMORY_BYTES', 256 * MIB, [MIB, 1024 * GIB], ' of bytes'),
-  workers: integer('SERVICE_WORKERS', availableParallelism(), [1, 256]),
-  metrics: onOff('SERVICE_METRICS', false),
-  metricsToken: secretText('SERVICE_METRICS_TOKEN', [1, 256]),
-  logLevel: oneOf('SERVICE_LOG_LEVEL', 'info', LOG_LEVELS),
-  logRequests: onOff('SERVICE_LOG_REQUESTS', true),
-  imprintFile: readableFile('SERVICE_IMPRINT_FILE'),
-  privacyFile: readableFile('SERVICE_PRIVACY_FILE'),
-  termsFile: readableFile('SERVICE_TERMS_FILE'),
-  noticeFile: readableFile('SERVICE_NOTICE_FILE'),
-  reportUrl: urlTemplate('SERVICE_REPORT_URL', ['read_id', 'note_id', 'file']),
-  oidcIssuer: issuer('SERVICE_OIDC_ISSUER'),
-  oidcClientId: secretText('SERVICE_OIDC_CLIENT_ID', [1, 256]),
-  oidcClientSecret: secretText('SERVICE_OIDC_CLIENT_SECRET', [1, 1024]),
-  oidcAllow: allowedPeople('SERVICE_OIDC_ALLOW'),
-  oidcSenderClaims: claimNames('SERVICE_OIDC_SENDER_CLAIM', ['name', 'email']),
-  oidcLabel: lineOfText('SERVICE_OIDC_LABEL', undefined, 100),
-  licenseKeys: publicKeys('SERVICE_LICENSE_PUBLIC_KEY'),
-  licenseUrl: urlTemplate('SERVICE_LICENSE_URL', []),
+  host: setting('HOST', host, '0.0.0.0'),
+  port: setting('PORT', integer([0, 65_535]), 3000),
+  publicUrl: setting('PUBLIC_URL', baseUrl),
+  dataDir: setting('DATA_DIR', folder, resolve('data')),
+  puid: setting('PUID', integer([0, MAX_UNIX_ID])),
+  pgid: setting('PGID', integer([0, MAX_UNIX_ID])),
+  timeZone: setting('TZ', timeZone, 'UTC'),
+  title: setting('SERVICE_TITLE', lineOfText(100), 'Note Feed'),
+  password: setting('SERVICE_PASSWORD', secretText([1, 256])),
+  trustProxy: setting('SERVICE_TRUST_PROXY', onOff, false),
+  storage: setting('SERVICE_STORAGE', oneOf(['fs', 'sqlite', 'postgres']), 'fs'),
+  database: setting('SERVICE_DATABASE_URL', databaseUrl),
+  images: setting('SERVICE_IMAGES', oneOf(['db', 'fs', 's3']), 'db'),
+  imagesDir: setting('SERVICE_IMAGES_DIR', folder),
+  s3Endpoint: setting('SERVICE_S3_ENDPOINT', baseUrl),
+  s3Bucket: setting('SERVICE_S3_BUCKET', bucketName),
+  s3Region: setting('SERVICE_S3_REGION', regionName, 'us-east-1'),
+  s3AccessKey: setting('SERVICE_S3_ACCESS_KEY', secretText([1, 256])),
+  s3SecretKey: setting('SERVICE_S3_SECRET_KEY', secretText([1, 1024])),
+  secret: setting('SERVICE_SECRET', secretBytes(32)),
+  operatorToken: setting('SERVICE_OPERATOR_TOKEN', secretText([32, 1024])),
+  rateLimit: setting('SERVICE_RATE_LIMIT', integer([0, 1_000_000]), 60),
+  maxFeeds: setting('SERVICE_MAX_FEEDS', integer([0, MAX_COUNT]), 0),
+  maxNotesPerFeed: setting('SERVICE_MAX_NOTES_PER_FEED', integer([0, MAX_COUNT]), 0),
+  maxImagesPerFeed: setting('SERVICE_MAX_IMAGES_PER_FEED', integer([0, MAX_COUNT]), 0),
+  reservedFeeds: setting('SERVICE_RESERVED_FEEDS', feedNames, new Set<FeedName>()),
+  reservedPassword: setting('SERVICE_RESERVED_PASSWORD', secretText([1, 256])),
+  allowCustomIds: setting('SERVICE_ALLOW_CUSTOM_IDS', onOff, true),
+  imageUploads: setting('SERVICE_IMAGE_UPLOADS', onOff, true),
+  maxImageBytes: setting('SERVICE_MAX_IMAGE_BYTES', integer([1, GIB], ' of bytes'), 5 * MIB),
+  shrinkImageBytes: setting('SERVICE_SHRINK_IMAGE_BYTES', integer([1, GIB], ' of bytes'), MIB),
+  parseTimeoutMs: setting('SERVICE_PARSE_TIMEOUT_MS', integer([1, 600_000], ' of milliseconds'), 10_000),
+  cacheBytes: setting('SERVICE_CACHE_BYTES', integer([MIB, 1024 * GIB], ' of bytes'), 64 * MIB),
+  bodyMemoryBytes: setting('SERVICE_BODY_MEMORY_BYTES', integer([MIB, 1024 * GIB], ' of bytes'), 256 * MIB),
+  workers: setting('SERVICE_WORKERS', integer([1, 256]), availableParallelism()),
+  metrics: setting('SERVICE_METRICS', onOff, false),
+  metricsToken: setting('SERVICE_METRICS_TOKEN', secretText([1, 256])),
+  logLevel: setting('SERVICE_LOG_LEVEL', oneOf(LOG_LEVELS), 'info'),
+  logRequests: setting('SERVICE_LOG_REQUESTS', onOff, true),
+  imprintFile: setting('SERVICE_IMPRINT_FILE', readableFile),
+  privacyFile: setting('SERVICE_PRIVACY_FILE', readableFile),
+  termsFile: setting('SERVICE_TERMS_FILE', readableFile),
+  noticeFile: setting('SERVICE_NOTICE_FILE', readableFile),
+  reportUrl: setting('SERVICE_REPORT_URL', urlTemplate(['read_id', 'note_id', 'file'])),
+  oidcIssuer: setting('SERVICE_OIDC_ISSUER', issuer),
+  oidcClientId: setting('SERVICE_OIDC_CLIENT_ID', secretText([1, 256])),
+  oidcClientSecret: setting('SERVICE_OIDC_CLIENT_SECRET', secretText([1, 1024])),
+  oidcAllow: setting('SERVICE_OIDC_ALLOW', allowedPeople),
+  oidcSenderClaims: setting('SERVICE_OIDC_SENDER_CLAIM', claimNames, ['name', 'email']),
+  oidcLabel: setting('SERVICE_OIDC_LABEL', lineOfText(100)),
+  licenseKeys: setting('SERVICE_LICENSE_PUBLIC_KEY', publicKeys),
+  licenseUrl: setting('SERVICE_LICENSE_URL', urlTemplate([])),
 };
 
-const KNOWN_NAMES = Object.values(SETTINGS).map(({ name }) => name);
-
-/** Whoever knows one of these must not know another one by it. */
+/** No two of these may be equal, because who knows one must not know another. */
 const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken', 'oidcClientSecret'] as const;
 
-/** Sign-in takes all of these. */
+/** Sign-in needs all of these. */
 const SIGN_IN_NEEDS = ['oidcIssuer', 'oidcClientId', 'oidcClientSecret', 'oidcAllow'] as const;
-/** What says nothing without sign-in. */
+/** These mean nothing without sign-in. */
 const SIGN_IN_CHOICES = ['oidcSenderClaims', 'oidcLabel'] as const;
 
-const IMAGE_SETTINGS = [
-  'dataDir',
-  'images',
-  'imagesDir',
-  's3Endpoint',
-  's3Bucket',
-  's3Region',
-  's3AccessKey',
-  's3SecretKey',
-] as const;
 const S3_NEEDS = ['s3Endpoint', 's3Bucket', 's3AccessKey', 's3SecretKey'] as const;
-
-/** Where the databases are. */
-const PLACES = { sqlite: 'file', postgres: 'server' } as const;
+const IMAGE_SETTINGS = ['dataDir', 'images', 'imagesDir', 's3Region', ...S3_NEEDS] as const;
 
 type Settings = typeof SETTINGS;
-type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
 /** The settings of one run of the service. Sizes are in bytes. */
-export type Config = { readonly [Member in keyof Settings]: ValueOf<Settings[Member]> };
+export type Config = {
+  readonly [Member in keyof Settings]: Settings[Member] extends Setting<infer T> ? T : never;
+};
+
+/** The settings for the place of pictures. */
+export type ImageSettings = Pick<Config, (typeof IMAGE_SETTINGS)[number]>;
 
 /** The environment holds values that cannot be used. */
 export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
   /** One sentence for each wrong variable, without any secret value. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(problems.join('; '));
-    this.name = 'ConfigError';
     this.problems = problems;
   }
 }
 
-/** Reads all settings. Throws `ConfigError` with every problem when one of them cannot be used. */
+/** Reads all settings. Throws `ConfigError` with every problem if one of them cannot be used. */
 export function readConfig(env: Environment): Config {
-  const { values: config, problems } = readEach(env, Object.keys(SETTINGS) as (keyof Config)[]);
-  problems.push(
-    ...unknownSettings(env, KNOWN_NAMES),
+  const members = Object.keys(SETTINGS) as (keyof Config)[];
+  return readSome(env, members, (config) => [
+    ...unknownSettings(env, members.map(nameOf)),
     ...databaseProblems(env, config),
     ...databaseSecretProblems(env, config),
     ...imageProblems(env, config),
@@ -163,40 +141,19 @@ export function readConfig(env: Environment): Config {
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
     ...signInProblems(env),
-  );
-  return usable(config, problems);
+  ]);
 }
 
-/** Reads some settings without a look at the others. Throws `ConfigError` when one of them cannot be used. */
-export function readSome<M extends keyof Config>(env: Environment, members: readonly M[]): Pick<Config, M> {
-  const { values, problems } = readEach(env, members);
-  return usable(values, problems);
-}
-
-/** Reads where the notes are, without a look at the other settings. Throws `ConfigError` when they contradict. */
-export function readPlace(env: Environment): Pick<Config, 'storage' | 'database' | 'dataDir'> {
-  const { values, problems } = readEach(env, ['storage', 'database', 'dataDir']);
-  return usable(values, [...problems, ...databaseProblems(env, values)]);
-}
-
-/** The settings that say where pictures are. */
-export type ImageSettings = Pick<Config, (typeof IMAGE_SETTINGS)[number]>;
-
-/** Reads where pictures are, as `readPlace` does. */
-export function readImages(env: Environment): ImageSettings {
-  const { values, problems } = readEach(env, IMAGE_SETTINGS);
-  return usable(values, [...problems, ...(values.images === 's3' ? lackingS3Settings(env) : [])]);
-}
-
-/** The largest body a request may have: a multipart post with a text and ten pictures (docs/specification.md, "Limits"). */
-export function largestRequestBytes(maxImageBytes: number): number {
-  return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
-}
-
-function readEach<M extends keyof Config>(
+/**
+ * Reads some settings.
+ * @param problemsOf finds what is wrong with them together
+ * @throws ConfigError if one of them cannot be used
+ */
+export function readSome<M extends keyof Config>(
   env: Environment,
   members: readonly M[],
-): { readonly values: Pick<Config, M>; readonly problems: string[] } {
+  problemsOf: (values: Pick<Config, M>) => string[] = () => [],
+): Pick<Config, M> {
   const problems: string[] = [];
   const values = members.map((member) => {
     const setting: Setting<unknown> = SETTINGS[member];
@@ -205,12 +162,35 @@ function readEach<M extends keyof Config>(
     problems.push(reading.problem);
     return [member, setting.fallback];
   });
-  return { values: Object.freeze(Object.fromEntries(values)), problems };
+  const config: Pick<Config, M> = Object.freeze(Object.fromEntries(values));
+  problems.push(...problemsOf(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
 }
 
-function usable<T>(values: T, problems: readonly string[]): T {
-  if (problems.length > 0) throw new ConfigError(problems);
-  return values;
+/** Reads the place of the notes. Throws `ConfigError` if its settings contradict each other. */
+export function readPlace(env: Environment): Pick<Config, 'storage' | 'database' | 'dataDir'> {
+  return readSome(env, ['storage', 'database', 'dataDir'], (values) => databaseProblems(env, values));
+}
+
+/** Reads the place of pictures, as `readPlace` does. */
+export function readImages(env: Environment): ImageSettings {
+  return readSome(env, IMAGE_SETTINGS, ({ images }) => (images === 's3' ? missingForS3(env) : []));
+}
+
+/** The largest body of a request: a multipart post with a text and ten pictures (docs/specification.md, "Limits"). */
+export function largestRequestBytes(maxImageBytes: number): number {
+  return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
+}
+
+function nameOf(member: keyof Config): string {
+  return SETTINGS[member].name;
+}
+
+/** A sentence for each setting without a value. */
+function missing(env: Environment, members: readonly (keyof Config)[], reason: string): string[] {
+  const names = members.map(nameOf).filter((name) => !isSet(env, name));
+  return names.map((name) => `${name} must be set where ${reason}`);
 }
 
 function databaseProblems(
@@ -221,13 +201,10 @@ function databaseProblems(
     if (database === undefined) return [];
     return ['SERVICE_DATABASE_URL must not be set where SERVICE_STORAGE is fs, which has no database'];
   }
-  const problems: string[] = [];
-  if (storage === 'postgres' && !isSet(env, 'SERVICE_DATABASE_URL'))
-    problems.push('SERVICE_DATABASE_URL must be set where SERVICE_STORAGE is postgres');
-  if (database !== undefined && database.kind !== PLACES[storage])
-    problems.push(
-      `SERVICE_DATABASE_URL must be a ${storage === 'sqlite' ? 'file' : 'postgres'}: URL where SERVICE_STORAGE is ${storage}`,
-    );
+  const [kind, scheme] = storage === 'sqlite' ? ['file', 'file'] : ['server', 'postgres'];
+  const problems = storage === 'postgres' ? missing(env, ['database'], 'SERVICE_STORAGE is postgres') : [];
+  if (database !== undefined && database.kind !== kind)
+    problems.push(`SERVICE_DATABASE_URL must be a ${scheme}: URL where SERVICE_STORAGE is ${storage}`);
   return problems;
 }
 
@@ -236,32 +213,26 @@ function databaseSecretProblems(env: Environment, { storage }: Config): string[]
   return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
 }
 
-/** Settings of an image store that is not chosen are only looked at one by one. */
-function imageProblems(
-  env: Environment,
-  { storage, images }: ImageSettings & Pick<Config, 'storage'>,
-): string[] {
+/** Settings of a store that is not chosen may be set, but each must be valid. */
+function imageProblems(env: Environment, { storage, images }: Config): string[] {
   if (storage === 'fs' && images !== 'db')
     return ['SERVICE_IMAGES must be db where SERVICE_STORAGE is fs, for there pictures are files anyway'];
-  return images === 's3' ? lackingS3Settings(env) : [];
+  return images === 's3' ? missingForS3(env) : [];
 }
 
-function lackingS3Settings(env: Environment): string[] {
-  return S3_NEEDS.map((member) => SETTINGS[member].name)
-    .filter((name) => !isSet(env, name))
-    .map((name) => `${name} must be set where SERVICE_IMAGES is s3`);
+function missingForS3(env: Environment): string[] {
+  return missing(env, S3_NEEDS, 'SERVICE_IMAGES is s3');
 }
 
 function equalSecretProblems(config: Config): string[] {
-  const set = SECRETS.flatMap((member) => {
-    const value = config[member];
-    return value === undefined ? [] : [{ name: SETTINGS[member].name, bytes: Buffer.from(value) }];
-  });
-  return set.flatMap(({ name, bytes }, i) =>
+  const set = SECRETS.filter((member) => config[member] !== undefined);
+  const isEqual = (a: keyof Config, b: keyof Config) =>
+    Buffer.from(config[a] as string).equals(Buffer.from(config[b] as string));
+  return set.flatMap((member, i) =>
     set
       .slice(i + 1)
-      .filter((other) => other.bytes.equals(bytes))
-      .map((other) => `${name} and ${other.name} must not be equal`),
+      .filter((other) => isEqual(member, other))
+      .map((other) => `${nameOf(member)} and ${nameOf(other)} must not be equal`),
   );
 }
 
@@ -284,12 +255,8 @@ function reservedFeedProblems({ reservedFeeds, reservedPassword }: Config): stri
   ];
 }
 
-/** With a part of its settings missing, sign-in would be off and the instance perhaps open: that is refused. */
+/** A part of the settings is refused, because sign-in would be off and the instance perhaps open. */
 function signInProblems(env: Environment): string[] {
-  const isGiven = (member: keyof Config) => isSet(env, SETTINGS[member].name);
-  const given = [...SIGN_IN_NEEDS, ...SIGN_IN_CHOICES].find(isGiven);
-  if (given === undefined) return [];
-  return [...SIGN_IN_NEEDS, 'publicUrl' as const]
-    .filter((member) => !isGiven(member))
-    .map((member) => `${SETTINGS[member].name} must be set where ${SETTINGS[given].name} is`);
+  const given = [...SIGN_IN_NEEDS, ...SIGN_IN_CHOICES].map(nameOf).find((name) => isSet(env, name));
+  return given === undefined ? [] : missing(env, [...SIGN_IN_NEEDS, 'publicUrl'], `${given} is`);
 }

@@ -1,56 +1,79 @@
 /**
- * The one catalogue of refusals: what a client may be told, with its stable code and HTTP status.
- * A refusal is thrown as a value; nothing parses messages.
+ * All refusals by their stable code: HTTP status, the response header that comes along, and the meaning for the API
+ * description.
  */
-export const REFUSAL_STATUS = {
-  invalid_feed: 400,
-  reserved_feed: 400,
-  invalid_body: 400,
-  invalid_request: 400,
-  empty_note: 400,
-  invalid_license: 400,
-  auth: 401,
-  license_required: 402,
-  images_off: 403,
-  foreign_form: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  timeout: 408,
-  feed_exists: 409,
-  taken: 409,
-  no_image_store: 409,
-  same_store: 409,
-  too_large: 413,
-  unsupported_type: 415,
-  range: 416,
-  rate_limited: 429,
-  too_many_attempts: 429,
-  internal: 500,
-  store_unavailable: 503,
-  busy: 503,
-  feed_limit: 507,
-  note_limit: 507,
-  image_limit: 507,
-  storage_full: 507,
+export const REFUSALS = {
+  invalid_feed: { status: 400, meaning: 'what the path holds cannot be the name of a feed' },
+  reserved_feed: { status: 400, meaning: 'the name is reserved' },
+  invalid_body: { status: 400, meaning: 'the body is not what it says it is' },
+  invalid_request: {
+    status: 400,
+    meaning: 'a part of the path, a query value, a header or a member of the body breaks its rule',
+  },
+  empty_note: { status: 400, meaning: 'the note is blank' },
+  invalid_license: { status: 400, meaning: 'the license is malformed, badly signed or over' },
+  auth: {
+    status: 401,
+    header: 'WWW-Authenticate',
+    meaning:
+      'the password of the instance or of the feed is missing or wrong; whether the feed exists is not said',
+  },
+  license_required: { status: 402, meaning: 'the free tier does not take this' },
+  images_off: { status: 403, meaning: 'this instance takes no pictures' },
+  foreign_form: { status: 403, meaning: 'a page of another site sent this' },
+  not_found: { status: 404, meaning: 'there is no such feed or note' },
+  method_not_allowed: { status: 405, meaning: 'the path does not take that method' },
+  timeout: { status: 408, meaning: 'the body came too slowly' },
+  feed_exists: {
+    status: 409,
+    meaning: 'the feed exists without a password, and one can only be set when a feed is made',
+  },
+  taken: {
+    status: 409,
+    meaning:
+      'another feed has that read id, or a deleted one had it; the license serves as many feeds as it may',
+  },
+  no_image_store: { status: 409, meaning: 'pictures have no store of their own' },
+  same_store: { status: 409, meaning: 'the pictures are in that store already' },
+  too_large: { status: 413, meaning: 'the body is larger than it may be' },
+  unsupported_type: {
+    status: 415,
+    meaning: 'the type is none of those a note may have, or the bytes are not of it',
+  },
+  range: { status: 416, header: 'Content-Range', meaning: 'the file has none of the bytes asked for' },
+  rate_limited: { status: 429, header: 'Retry-After', meaning: 'too many changes by one client' },
+  too_many_attempts: {
+    status: 429,
+    header: 'Retry-After',
+    meaning: 'too many wrong passwords by one client; until then the right one is refused as well',
+  },
+  internal: { status: 500, meaning: 'something went wrong in the service' },
+  store_unavailable: { status: 503, meaning: 'the storage cannot be reached' },
+  busy: { status: 503, header: 'Retry-After', meaning: 'too much is being done at once' },
+  feed_limit: { status: 507, meaning: 'the instance has as many feeds as it may have' },
+  note_limit: { status: 507, meaning: 'the feed has as many notes as it may have' },
+  image_limit: { status: 507, meaning: 'the feed has as many pictures as it may have' },
+  storage_full: { status: 507, meaning: 'the storage has no room left' },
 } as const;
 
-export type RefusalCode = keyof typeof REFUSAL_STATUS;
+export type RefusalCode = keyof typeof REFUSALS;
 
-export interface RefusalOptions {
+interface RefusalOptions {
   /** Extra response headers, for example `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
-  /** What went wrong underneath; for the log, never for the client. */
+  /** The error underneath; for the log, never for the client. */
   cause?: unknown;
-  /** Which of several notes is to blame: its index among those that were to be stored. */
+  /** The index of the note to blame, among those that were to be stored. */
   position?: number | undefined;
-  /** Which field of a form is to blame. */
+  /** The form field to blame. */
   field?: string | undefined;
-  /** In place of the code's own. */
+  /** Replaces the status of the code. */
   status?: number | undefined;
 }
 
 /** A request that is answered with an error: `{"error": message, "code": code}`. */
 export class Refusal extends Error {
+  override readonly name = 'Refusal';
   readonly code: RefusalCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -60,11 +83,24 @@ export class Refusal extends Error {
   /** `message` is one sentence for people. It never holds a feed name, a password or a path. */
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, { cause: options.cause });
-    this.name = 'Refusal';
     this.code = code;
-    this.status = options.status ?? REFUSAL_STATUS[code];
+    this.status = options.status ?? REFUSALS[code].status;
     this.headers = options.headers ?? {};
     this.position = options.position;
     this.field = options.field;
   }
+}
+
+export function noSuch(what: 'feed' | 'note'): Refusal {
+  return new Refusal('not_found', `There is no such ${what}.`);
+}
+
+export function nothingHere(): Refusal {
+  return new Refusal('not_found', 'There is nothing at this address.');
+}
+
+/** @throws Refusal `not_found` for undefined */
+export function existing<T>(value: T | undefined, what: 'feed' | 'note'): T {
+  if (value === undefined) throw noSuch(what);
+  return value;
 }

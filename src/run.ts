@@ -1,7 +1,7 @@
-import { cannotBeUsed } from './cannot-be-used.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
 import { stopRequest } from './stop-request.ts';
+import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 

@@ -1,92 +1,106 @@
 import { readFileSync } from 'node:fs';
+import { errorCode } from './system-errors.ts';
 
-/** One environment variable: what it may hold and what it is without a value. */
+/** A kind of value. */
+export interface Kind<T> {
+  /** The end of the sentence "<name> must be …". */
+  readonly rule: string;
+  /** The value of a text, or undefined if it breaks the rule. Never throws. */
+  readonly parse: (text: string) => T | undefined;
+  /** A wrong value must not be shown. */
+  readonly secret?: boolean;
+}
+
+/** An environment variable. */
 export interface Setting<T> {
   readonly name: string;
+  readonly kind: Kind<T>;
   /** The value when the variable is unset. */
   readonly fallback: T;
-  /** What a value must be, as the end of the sentence "<name> must be …". */
-  readonly rule: string;
-  /** The value of a text, or undefined when it breaks the rule. Never throws. */
-  readonly parse: (text: string) => T | undefined;
-  /** The value must never be shown. */
-  readonly secret: boolean;
+}
+
+export function setting<T, F extends T | undefined = undefined>(
+  name: string,
+  kind: Kind<T>,
+  fallback?: F,
+): Setting<T | F> {
+  return { name, kind, fallback: fallback as F };
 }
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The value of a setting, or the sentence that says what is wrong with it. */
-export type Reading<T> = { readonly value: T } | { readonly problem: string };
-
 const MAX_SHOWN = 60;
 
 /**
- * Reads one setting from its variable or from the file that `<name>_FILE` names (one final newline is dropped).
- * An empty variable counts as unset. An empty file is a problem, for whoever names one means a value to be there; so are
- * both at once.
+ * Reads a setting from its variable or from the file that `<name>_FILE` names (one final newline is dropped).
+ * An empty variable counts as unset; an empty file is a problem. `problem` is a sentence.
  */
-export function readSetting<T>(env: Environment, setting: Setting<T>): Reading<T> {
-  const { name } = setting;
+export function readSetting<T>(
+  env: Environment,
+  setting: Setting<T>,
+): { readonly value: T } | { readonly problem: string } {
+  const { name, kind } = setting;
   const path = env[`${name}_FILE`];
-  if (!path) return parsed(setting, name, env[name] ?? '');
-  if (env[name]) return { problem: `${name} and ${name}_FILE must not both be set` };
-  try {
-    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  let text = env[name] ?? '';
+  if (path) {
+    if (text) return { problem: `${name} and ${name}_FILE must not both be set` };
+    try {
+      text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    } catch (error) {
+      return { problem: `${name}_FILE must name a readable file (${errorCode(error)})` };
+    }
     if (text === '') return { problem: `${name}_FILE names an empty file` };
-    return parsed(setting, `${name} (from ${name}_FILE)`, text);
-  } catch (error) {
-    return { problem: `${name}_FILE must name a readable file (${(error as NodeJS.ErrnoException).code})` };
   }
+  if (text === '') return { value: setting.fallback };
+  const value = kind.parse(text);
+  if (value !== undefined) return { value };
+  // A URL with a password may be in the wrong variable.
+  const isShown = !kind.secret && !text.includes('://');
+  const shown = isShown ? `, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}` : '';
+  return { problem: `${name}${path ? ` (from ${name}_FILE)` : ''} must be ${kind.rule}${shown}` };
 }
 
-/** Whether a setting has a value, be it in its variable or by way of a file. */
+/** Whether a setting has a value, in its variable or in a file. */
 export function isSet(env: Environment, name: string): boolean {
   return Boolean(env[name] || env[`${name}_FILE`]);
 }
 
-function parsed<T>(setting: Setting<T>, label: string, text: string): Reading<T> {
-  if (text === '') return { value: setting.fallback };
-  const value = setting.parse(text);
-  if (value !== undefined) return { value };
-  // What is put into the wrong variable may be a URL with a password.
-  const shown =
-    setting.secret || text.includes('://') ? '' : `, not ${JSON.stringify(text.slice(0, MAX_SHOWN))}`;
-  return { problem: `${label} must be ${setting.rule}${shown}` };
+/**
+ * Variables that Kubernetes, and Docker with links, set for each of their services whose name begins with "service":
+ * names of addresses, and URLs of transport protocols.
+ */
+const INJECTED_NAME =
+  /^SERVICE_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const INJECTED_VALUE = /^(tcp|udp|sctp):\/\//;
+
+/**
+ * A sentence for each `SERVICE_…` variable that is no setting and no `_FILE` twin of one, because a misspelled
+ * SERVICE_PASSWORD would open the instance to all. Holds no value.
+ */
+export function unknownSettings(env: Environment, names: readonly string[]): string[] {
+  const known = names.flatMap((name) => [name, `${name}_FILE`]);
+  return Object.entries(env)
+    .filter(([name, value]) => name.startsWith('SERVICE_') && value && !known.includes(name))
+    .filter(([name, value]) => !INJECTED_NAME.test(name) && !INJECTED_VALUE.test(value!))
+    .map(([name]) => `${name} is no setting of this service; the nearest one is ${nearest(name, known)}`);
 }
 
-/** A setting whose text is used as it is when the test accepts it. */
-export function text<F extends string | undefined>(
-  name: string,
-  fallback: F,
-  rule: string,
-  accepts: (text: string) => boolean,
-): Setting<string | F> {
-  return { name, fallback, rule, parse: (value) => (accepts(value) ? value : undefined), secret: false };
+/** Compares without the prefix, so that SERVICE_PORT is nearest to PORT. */
+function nearest(name: string, known: readonly string[]): string {
+  const bare = (text: string) => text.toUpperCase().replace('SERVICE_', '');
+  const distances = known.map((candidate) => editDistance(bare(name), bare(candidate)));
+  return known[distances.indexOf(Math.min(...distances))]!;
 }
 
-/** A whole number of `min` to `max`, in decimal digits alone. */
-export function integer<F extends number | undefined>(
-  name: string,
-  fallback: F,
-  [min, max]: readonly [number, number],
-  unit = '',
-): Setting<number | F> {
-  const parse = (value: string) => {
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-    return number >= min && number <= max ? number : undefined;
-  };
-  return { name, fallback, rule: `a whole number${unit} from ${min} to ${max}`, parse, secret: false };
-}
-
-/** `1` or `0`. */
-export function onOff(name: string, fallback: boolean): Setting<boolean> {
-  const parse = (value: string) => (value === '1' ? true : value === '0' ? false : undefined);
-  return { name, fallback, rule: '1 (on) or 0 (off)', parse, secret: false };
-}
-
-/** One of the given words. */
-export function oneOf<const W extends string>(name: string, fallback: W, words: readonly W[]): Setting<W> {
-  const parse = (value: string) => words.find((word) => word === value);
-  return { name, fallback, rule: `one of ${words.join(', ')}`, parse, secret: false };
+/** The Levenshtein distance. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (const [j, wanted] of [...to].entries())
+      next.push(Math.min(row[j]! + Number(letter !== wanted), row[j + 1]! + 1, next[j]! + 1));
+    row = next;
+  }
+  return row.at(-1)!;
 }

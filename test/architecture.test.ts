@@ -15,7 +15,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'sign-in': ['access', 'feeds'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
   commands: [
-    'cannot-be-used.ts',
+    'system-errors.ts',
     'config.ts',
     'images',
     'licenses',
@@ -26,7 +26,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'storage',
   ],
   storage: [
-    'cannot-be-used.ts',
+    'system-errors.ts',
     'collect-garbage.ts',
     'data-folder.ts',
     'feeds',
@@ -37,7 +37,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
-  images: ['cannot-be-used.ts', 'feeds', 'refusals.ts', 'storage'],
+  images: ['system-errors.ts', 'feeds', 'refusals.ts', 'storage'],
   live: ['feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'feeds'],
   oauth: ['access', 'feeds', 'refusals.ts'],

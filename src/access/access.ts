@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type FeedName, isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
-import { Refusal, type RefusalCode } from '../refusals.ts';
+import { existing, nothingHere, Refusal, type RefusalCode } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
@@ -138,7 +138,7 @@ export class Access {
   async writer(caller: Caller, text: string): Promise<Feed> {
     const { feed } = await this.reader(caller, text);
     await this.write(caller);
-    return existing(feed);
+    return existing(feed, 'feed');
   }
 
   /**
@@ -254,8 +254,7 @@ export class Access {
    * @throws Refusal `not_found` where there is none; `auth`, `too_many_attempts`
    */
   operator({ client, bearer }: Caller): void | Promise<void> {
-    if (this.#operatorToken === undefined)
-      throw new Refusal('not_found', 'There is nothing at this address.');
+    if (this.#operatorToken === undefined) throw nothingHere();
     if (bearer === undefined)
       throw new Refusal('auth', 'The operator has a token: send it as Authorization: Bearer.');
     const isRight = timingSafeEqual(digest(bearer), this.#operatorToken);
@@ -347,15 +346,6 @@ function tooMuch(code: RefusalCode, what: string, seconds: number): Refusal {
   return new Refusal(code, `${what}: please wait ${seconds} ${unit}.`, {
     headers: { 'Retry-After': String(seconds) },
   });
-}
-
-/**
- * The feed, if there is one.
- * @throws Refusal `not_found`
- */
-export function existing(feed: Feed | undefined): Feed {
-  if (feed === undefined) throw new Refusal('not_found', 'There is no such feed.');
-  return feed;
 }
 
 function nameOf(text: string): FeedName {

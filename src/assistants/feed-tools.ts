@@ -1,6 +1,5 @@
-import { existing } from '../access/access.ts';
 import { feedJson } from '../read/views/feed-json.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { ARGUMENTS } from './arguments.ts';
 import { called } from './caller.ts';
 import { tool } from './tool.ts';
@@ -16,7 +15,7 @@ export const FEED_TOOLS = [
     result: 'Feed',
     hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
     async run({ access, licensing }, input, { caller, base }) {
-      const feed = existing((await access.reader(called(caller, input), input.feed)).feed);
+      const feed = existing((await access.reader(called(caller, input), input.feed)).feed, 'feed');
       return feedJson(feed, base, licensing?.tierOf(feed));
     },
   }),

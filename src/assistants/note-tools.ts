@@ -1,11 +1,10 @@
 import type { z } from 'zod';
-import { existing } from '../access/access.ts';
 import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
 import { namedNote } from '../read/views/note-json.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import type { Feed } from '../storage/storage.ts';
 import { ARGUMENTS } from './arguments.ts';
 import { called } from './caller.ts';
@@ -44,7 +43,7 @@ export const NOTE_TOOLS = [
     hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
     async run({ access, reader }, input, { caller, base }) {
       const { feed } = await access.reader(called(caller, input), input.feed);
-      return jsonOf(await reader.namedNote(request(base), existing(feed), input.id));
+      return jsonOf(await reader.namedNote(request(base), existing(feed, 'feed'), input.id));
     },
   }),
   tool({

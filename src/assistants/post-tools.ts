@@ -9,7 +9,7 @@ import { pictureTypeOf } from '../requests/content-type.ts';
 import { Form } from '../requests/multipart.ts';
 import type { OpenPart } from '../requests/multipart-parser.ts';
 import type { PartHeader } from '../requests/part-header.ts';
-import { submitted } from '../requests/submission.ts';
+import { submissionOf } from '../requests/submission.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
 import { ARGUMENTS } from './arguments.ts';
@@ -82,7 +82,7 @@ function noteOf(input: PostNote, parts: ToolParts): Submission {
     addPart(form, { name: 'file', fileName: name, type }, (part) => fromBase64(data, { ...part, field }));
     if (alt !== undefined) addPart(form, { name: `alt.${name}` }, () => encoder.encode(alt));
   }
-  return submitted(form.finish(), meta, { tags: meta.tags });
+  return submissionOf(form.finish(), meta, { tags: meta.tags });
 }
 
 function pictureOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submission {

@@ -1,4 +1,3 @@
-import { cannotBeUsed } from '../cannot-be-used.ts';
 import { readImages, readSome } from '../config.ts';
 import { openSource, placeOf } from '../images/open-images.ts';
 import { dataOwner } from '../privileges.ts';
@@ -6,6 +5,7 @@ import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
 import type { Archive, LockedPlace } from '../storage/archive.ts';
 import { areNested, digestOf, lockSource, lockTarget } from '../storage/open-archive.ts';
+import { cannotBeUsed } from '../system-errors.ts';
 import { placesIn } from './move/arguments.ts';
 import { copy } from './move/copy.ts';
 import { Progress } from './move/progress.ts';

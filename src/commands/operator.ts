@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readSome } from '../config.ts';
-import { type Environment, readSetting, type Setting } from '../setting.ts';
+import { type Environment, readSetting, type Setting, setting } from '../setting.ts';
 import { baseUrl, secretText } from '../setting-kinds.ts';
 import { Progress } from './move/progress.ts';
 import { WrongArguments } from './wrong-arguments.ts';
@@ -78,7 +78,7 @@ function parsed(args: readonly string[]) {
 function serviceIn(env: Environment): Service {
   const { port, publicUrl, operatorToken } = readSome(env, ['port', 'publicUrl', 'operatorToken']);
   if (operatorToken === undefined) throw new Error('SERVICE_OPERATOR_TOKEN must be set, as for the service.');
-  const url = settingOf(env, baseUrl('OPERATOR_URL')) ?? publicUrl ?? `http://127.0.0.1:${port}`;
+  const url = settingOf(env, setting('OPERATOR_URL', baseUrl)) ?? publicUrl ?? `http://127.0.0.1:${port}`;
   return { url, token: operatorToken };
 }
 
@@ -92,8 +92,8 @@ async function move(
   const keys =
     from.from === 's3'
       ? {
-          access_key: settingOf(env, secretText('MOVE_S3_ACCESS_KEY', [1, 256])),
-          secret_key: settingOf(env, secretText('MOVE_S3_SECRET_KEY', [1, 1024])),
+          access_key: settingOf(env, setting('MOVE_S3_ACCESS_KEY', secretText([1, 256]))),
+          secret_key: settingOf(env, setting('MOVE_S3_SECRET_KEY', secretText([1, 1024]))),
         }
       : {};
   const body = { ...from, ...keys, ...(limit !== undefined && { limit: Number(limit) }) };
@@ -146,8 +146,8 @@ async function reason({ url }: Service, reply: Response | undefined): Promise<st
   return `The service refuses (${reply.status} ${said.code ?? ''}): ${said.error ?? 'it does not say why.'}`;
 }
 
-function settingOf<T>(env: Environment, setting: Setting<T>): T {
-  const reading = readSetting(env, setting);
+function settingOf<T>(env: Environment, asked: Setting<T>): T {
+  const reading = readSetting(env, asked);
   if ('problem' in reading) throw new Error(`${reading.problem}.`);
   return reading.value;
 }

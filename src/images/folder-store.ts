@@ -6,6 +6,7 @@ import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
 import type { Owner } from '../privileges.ts';
 import { FolderSync } from '../storage/files/folder-sync.ts';
 import { storageFull } from '../storage/refused-writes.ts';
+import { errorCode } from '../system-errors.ts';
 import {
   type ImageBytes,
   type ImageFacts,
@@ -226,8 +227,7 @@ async function unlessAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return undefined;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')) return undefined;
     throw error;
   }
 }

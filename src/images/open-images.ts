@@ -1,8 +1,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cannotBeUsed } from '../cannot-be-used.ts';
 import type { ImageSettings } from '../config.ts';
 import type { Owner } from '../privileges.ts';
+import { cannotBeUsed } from '../system-errors.ts';
 import { FolderStore } from './folder-store.ts';
 import type { ImageStore } from './image-store.ts';
 import type { S3Place } from './s3-store.ts';

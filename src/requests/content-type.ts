@@ -1,12 +1,11 @@
 import { type NoteType, type PictureType, pictureType } from '../feeds/note-types.ts';
 import { Refusal } from '../refusals.ts';
-import { parseParameters } from './header-parameters.ts';
 
 /** A multipart boundary (RFC 2046, section 5.1.1). */
 const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
 
 /**
- * What the `Content-Type` of a post announces: `text/markdown` in UTF-8, one of the four picture types, or a form.
+ * The note type of a post's `Content-Type`: `text/markdown` in UTF-8, one of the four picture types, or a form.
  * @throws Refusal `unsupported_type` for any other, and for none
  */
 export function postedType(contentType: string | undefined): NoteType | 'form' {
@@ -21,21 +20,19 @@ export function postedType(contentType: string | undefined): NoteType | 'form' {
   );
 }
 
-/** The picture type a `Content-Type` announces, or undefined for any other and for none. */
+/** The picture type of a `Content-Type`; undefined for any other and for none. */
 export function pictureTypeOf(contentType: string | undefined): PictureType | undefined {
   return pictureType(parse(contentType).media);
 }
 
-/** Whether a `Content-Type` announces the fields of a page's form. */
 export function isUrlencoded(contentType: string | undefined): boolean {
   const { media, isUtf8 } = parse(contentType);
   return media === 'application/x-www-form-urlencoded' && isUtf8;
 }
 
 /**
- * Whether the `text` part of a multipart request may have this `Content-Type`: none, markdown in UTF-8, or what
- * browsers say of a file they do not know. A plain field is `text/plain` by default (RFC 7578, section 4.4), so one
- * that says so is taken too.
+ * Whether the `text` part of a form may have this `Content-Type`: none, markdown in UTF-8, or `application/octet-stream`,
+ * which browsers send for unknown files. A plain field is `text/plain` by default (RFC 7578, section 4.4).
  */
 export function isTextPartType(contentType: string | undefined, isFile: boolean): boolean {
   const { media, isUtf8 } = parse(contentType);
@@ -43,10 +40,7 @@ export function isTextPartType(contentType: string | undefined, isFile: boolean)
   return isUtf8 && (media === 'text/markdown' || (media === 'text/plain' && !isFile));
 }
 
-/**
- * The boundary that the `Content-Type` of a multipart request names.
- * @throws Refusal `invalid_body` where it names none, or one that cannot be
- */
+/** @throws Refusal `invalid_body` without a valid boundary */
 export function boundaryOf(contentType: string | undefined): string {
   const boundary = parseParameters(contentType ?? '')?.parameters.get('boundary') ?? '';
   if (BOUNDARY.test(boundary)) return boundary;
@@ -56,15 +50,44 @@ export function boundaryOf(contentType: string | undefined): string {
   );
 }
 
-/** Whether a `Content-Type` announces JSON. */
 export function isJson(contentType: string | undefined): boolean {
   return parse(contentType).media === 'application/json';
 }
 
-/** The media type, empty where there is none, and whether the parameters say nothing else than UTF-8. */
+/** The media type, empty if there is none, and whether the charset is UTF-8 or absent. */
 function parse(contentType: string | undefined): { media: string; isUtf8: boolean } {
   const [media = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
   const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset.slice('charset='.length));
   return { media: media.trim(), isUtf8 };
+}
+
+/** One parameter with what precedes it; a semicolon may be followed by none. */
+const PARAMETER = /[ \t]*;[ \t]*(?:([!#$%&'*+.^`|~\w-]+)=(?:"((?:[^"\\]|\\[\s\S])*)"|([^\s;"]*)))?[ \t]*/y;
+
+/**
+ * Parses a header value with parameters, for example `form-data; name="text"`; value and names become lower case. An
+ * unquoted parameter may hold any characters up to a space or semicolon, because some clients send a boundary such as
+ * `=_1` like that.
+ *
+ * In quotes, a backslash escapes a quote and itself (RFC 9110 quoted-pair, as older curl writes names) and is a plain
+ * character before any other, as browsers write it.
+ * @returns undefined for a malformed value, and for one that names a parameter twice
+ */
+export function parseParameters(
+  header: string,
+): { readonly value: string; readonly parameters: ReadonlyMap<string, string> } | undefined {
+  const semicolon = header.indexOf(';');
+  const end = semicolon === -1 ? header.length : semicolon;
+  const parameters = new Map<string, string>();
+  for (PARAMETER.lastIndex = end; PARAMETER.lastIndex < header.length; ) {
+    const match = PARAMETER.exec(header);
+    if (match === null) return undefined;
+    const [, name, quoted, plain = ''] = match;
+    if (name === undefined) continue;
+    const key = name.toLowerCase();
+    if (parameters.has(key)) return undefined;
+    parameters.set(key, quoted === undefined ? plain : quoted.replace(/\\(["\\])/g, '$1'));
+  }
+  return { value: header.slice(0, end).trim().toLowerCase(), parameters };
 }

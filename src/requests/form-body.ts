@@ -1,21 +1,16 @@
 import { Refusal } from '../refusals.ts';
 import { isUrlencoded } from './content-type.ts';
+import type { BodyRequest } from './json-body.ts';
 
 /** Largest form of a page, bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** A request that brings the fields of a form. */
-export interface FormRequest {
-  header(name: string): string | undefined;
-  body(limit: number): Promise<Uint8Array>;
-}
-
 /**
- * The fields of a form as browsers send it without files (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
+ * Reads the fields of a form without files (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
  * @throws Refusal `unsupported_type`, `too_large`; `invalid_body` if it is not UTF-8, because `URLSearchParams` would
  * silently replace the wrong bytes
  */
-export async function formBody(request: FormRequest): Promise<URLSearchParams> {
+export async function formBody(request: BodyRequest): Promise<URLSearchParams> {
   if (!isUrlencoded(request.header('content-type')))
     throw new Refusal('unsupported_type', 'The Content-Type must be application/x-www-form-urlencoded.');
   const bytes = await request.body(MAX_FORM_BYTES);

@@ -1,16 +1,18 @@
 import type { z } from 'zod';
+import { MAX_TEXT_BYTES } from '../config.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
 
-/** Largest JSON body, bytes. */
-export const MAX_JSON_BYTES = 8 * 1024;
+/** A request with headers and a body. */
+export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
 
-/** A request that brings JSON. */
-export interface JsonRequest {
-  body(limit: number): Promise<Uint8Array>;
-}
+/** Largest JSON body unless the operation says otherwise, bytes. */
+const MAX_JSON_BYTES = 8 * 1024;
+/** JSON may escape each byte of a text by six characters. */
+const MAX_PREVIEW_BYTES = 6 * MAX_TEXT_BYTES + 1024;
 
-/** What a member must be, by the name that the validator has for it. */
+/** What a member must be, by the validator's name for it. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'a text',
   number: 'a number',
@@ -21,36 +23,69 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The JSON value a request brings, in the shape of that name; members it does not know are ignored.
- * @throws Refusal `too_large`; `invalid_body` with the first thing that is wrong
+ * Reads a JSON body of the named schema; unknown members are ignored.
+ * @throws Refusal `too_large`; `invalid_body` for the first thing that is wrong
  */
 export async function jsonBody<N extends keyof JsonBodies>(
-  request: JsonRequest,
+  request: Pick<BodyRequest, 'body'>,
   name: N,
   maxBytes = MAX_JSON_BYTES,
 ): Promise<JsonBodies[N]> {
-  const value = parse(await request.body(maxBytes));
+  const value = parseJson(await request.body(maxBytes));
+  if (value === undefined) throw new Refusal('invalid_body', 'The body is not JSON in UTF-8.');
   const { JSON_BODIES } = await import('../ingest/json-bodies.ts');
   const result = (JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>).safeParse(value);
   if (result.success) return result.data;
-  throw new Refusal('invalid_body', `${sentenceOf(result.error.issues[0]!)}.`);
+  const issue = result.error.issues[0]!;
+  const what = issue.path.length === 0 ? 'The body' : `The member "${issue.path.join('.')}" of the body`;
+  const end = issue.path.length === 0 ? ' in JSON' : '';
+  throw new Refusal('invalid_body', `${what} must be ${kindOf(issue)}${end}.`);
 }
 
-/** What a member must be, in our own words, because the validator's may change with its version. */
+/** Names what a member must be. The validator's own words may change with its version. */
 export function kindOf(issue: z.core.$ZodIssue): string {
   const expected = issue.code === 'invalid_type' ? KINDS[issue.expected] : undefined;
   return expected ?? 'another value';
 }
 
-function sentenceOf(issue: z.core.$ZodIssue): string {
-  if (issue.path.length === 0) return `The body must be ${kindOf(issue)} in JSON`;
-  return `The member "${issue.path.join('.')}" of the body must be ${kindOf(issue)}`;
+/**
+ * The markdown of a preview request.
+ * @throws Refusal `invalid_body`, `too_large`
+ */
+export async function previewText(request: BodyRequest): Promise<Uint8Array> {
+  const { text } = await jsonBody(request, 'PreviewText', MAX_PREVIEW_BYTES);
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_TEXT_BYTES)
+    throw new Refusal('too_large', `A text may have at most ${MAX_TEXT_BYTES} bytes.`);
+  return bytes;
 }
 
-function parse(bytes: Uint8Array): unknown {
+/** Smaller bodies are parsed without counting their values, bytes. */
+const SMALL = 64 * 1024;
+/** Characters that begin a value. */
+const MARKS = ['[', '{', ','].map((mark) => mark.charCodeAt(0));
+/** A text of 100 KB may consist of such characters. */
+const MAX_MARKS = 150_000;
+
+/**
+ * Parses a JSON body that may be large because of long texts, such as pictures in base64; undefined for anything but
+ * JSON in UTF-8. Bodies with very many values are refused, because 1 MB of brackets becomes 100 MB of objects.
+ */
+export function parseMessage(body: Uint8Array): unknown {
+  return body.length > SMALL && hasManyMarks(body) ? undefined : parseJson(body);
+}
+
+function hasManyMarks(body: Uint8Array): boolean {
+  let left = MAX_MARKS;
+  for (const mark of MARKS)
+    for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at + 1)) if (--left < 0) return true;
+  return false;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (cause) {
-    throw new Refusal('invalid_body', 'The body is not JSON in UTF-8.', { cause });
+  } catch {
+    return undefined;
   }
 }

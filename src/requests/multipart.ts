@@ -9,6 +9,7 @@ import { pictureRefusal } from '../storage/refused-writes.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import { ArrivingBody } from './arriving-body.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
+import type { BodyRequest } from './json-body.ts';
 import { MultipartParser, type OpenPart } from './multipart-parser.ts';
 import type { PartHeader } from './part-header.ts';
 
@@ -16,24 +17,8 @@ import type { PartHeader } from './part-header.ts';
 const MAX_ALT_BYTES = 8 * 1024;
 const ALT = 'alt.';
 
-/** Where headers come from, by lower-case name. */
-export interface HeaderSource {
-  /** @param isLenient leaves out bytes that are not UTF-8, which are refused otherwise */
-  header(name: string, isLenient?: boolean): string | undefined;
-}
-
-/** A request that brings a multipart body. */
-export interface MultipartRequest extends HeaderSource {
-  /** Length of the body where it is known beforehand, bytes. */
-  readonly contentLength: number | undefined;
-  /**
-   * The whole body; valid until the request is over. `onPiece` takes each piece as it arrives, as a view of the
-   * body's buffer, which it may change up to the end of the piece.
-   */
-  body(limit: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array>;
-}
-
-export interface MultipartRules {
+/** What the notes of a request must obey, beyond the rules of all. */
+export interface SubmissionRules {
   readonly maxImageBytes: number;
   readonly limits: FeedLimits;
 }
@@ -59,7 +44,7 @@ export interface Multipart {
  * Refuses a request whose `Content-Length` tells that it is too large.
  * @throws Refusal `too_large`
  */
-export function admitMultipart(request: MultipartRequest, { maxImageBytes }: MultipartRules): void {
+export function admitMultipart(request: BodyRequest, { maxImageBytes }: SubmissionRules): void {
   const limit = largestRequestBytes(maxImageBytes);
   if ((request.contentLength ?? 0) > limit)
     throw new Refusal('too_large', `The body may have at most ${limit} bytes.`);
@@ -70,7 +55,7 @@ export function admitMultipart(request: MultipartRequest, { maxImageBytes }: Mul
  * after it is looked at.
  * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`; what `body` throws
  */
-export async function readMultipart(request: MultipartRequest, rules: MultipartRules): Promise<Multipart> {
+export async function readMultipart(request: BodyRequest, rules: SubmissionRules): Promise<Multipart> {
   const form = new Form(rules);
   const parser = new MultipartParser(boundaryOf(request.header('content-type')), (header) =>
     form.begin(header),
@@ -85,14 +70,14 @@ type File = Omit<Attachment, 'alt'>;
 
 /** The parts of one request, held against the rules one by one. A tool's text and pictures are such parts, too. */
 export class Form {
-  readonly #rules: MultipartRules;
+  readonly #rules: SubmissionRules;
   #hasText = false;
   #text: Uint8Array | undefined;
   /** By name, from the header on. */
   readonly #files = new Map<string, File | undefined>();
   readonly #alts = new Map<string, string | undefined>();
 
-  constructor(rules: MultipartRules) {
+  constructor(rules: SubmissionRules) {
     this.#rules = rules;
   }
 

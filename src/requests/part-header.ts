@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { decodeFormName } from '../feeds/file-names.ts';
 import { extendedText } from '../feeds/header-text.ts';
 import { Refusal } from '../refusals.ts';
-import { parseParameters } from './header-parameters.ts';
+import { parseParameters } from './content-type.ts';
 
 /** The header lines of a part by lower-case name, in order, one character for each byte. */
 export type PartFields = Readonly<Record<string, readonly string[] | undefined>>;

@@ -8,73 +8,56 @@ import { TITLE_LENGTH } from '../feeds/title.ts';
 import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
-import type { FeedLimits, NoteMeta } from '../storage/storage.ts';
+import type { NoteMeta } from '../storage/storage.ts';
 import { postedType } from './content-type.ts';
-import {
-  admitMultipart,
-  type HeaderSource,
-  type Multipart,
-  type MultipartRequest,
-  readMultipart,
-} from './multipart.ts';
-
-/** A request that brings notes: one as its body, or a text with its pictures as a form. */
-export interface SubmissionRequest extends MultipartRequest {
-  body(limit: number, onPiece?: (piece: Uint8Array) => void): Promise<Uint8Array>;
-}
-
-/** What the notes of a request must obey, beyond the rules of all. */
-export interface SubmissionRules {
-  readonly maxImageBytes: number;
-  readonly limits: FeedLimits;
-}
+import type { BodyRequest } from './json-body.ts';
+import { admitMultipart, type Multipart, readMultipart, type SubmissionRules } from './multipart.ts';
 
 const NO_META: NoteMeta = { tags: [] };
 
-/** A post whose headers are all right. */
-export interface AdmittedPost {
-  /** The read id chosen for a feed that the post makes, not checked; empty for a random one. */
-  readonly readId: string;
-  /**
-   * Reads the notes and checks all but what they hold.
-   * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`
-   */
-  read(): Promise<Submission>;
-}
+/**
+ * Reads the notes and checks everything but their content.
+ * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`
+ */
+export type ReadSubmission = () => Promise<Submission>;
 
 /**
- * Checks all that the headers of a post say.
+ * Checks the headers of a post. `readId` is the unchecked read id for a new feed, empty for a random one.
  * @throws Refusal `unsupported_type`, `images_off`, `license_required`, `too_large`, `invalid_request`
  */
-export function admitPost(request: SubmissionRequest, rules: SubmissionRules): AdmittedPost {
+export function admitPost(
+  request: BodyRequest,
+  rules: SubmissionRules,
+): { readonly readId: string; readonly read: ReadSubmission } {
   const read = admitNotes(request, rules);
   return { readId: request.header('x-read-id') ?? '', read };
 }
 
-function admitNotes(request: SubmissionRequest, rules: SubmissionRules): AdmittedPost['read'] {
+function admitNotes(request: BodyRequest, rules: SubmissionRules): ReadSubmission {
   const type = postedType(request.header('content-type'));
   if (type !== 'form') {
-    admitNote(request, type, rules);
+    const limit = admitNote(request, type, rules);
     const meta = noteHeaders(request, type);
-    return () => readNote(request, type, meta, rules);
+    return () => readNote(request, type, meta, limit);
   }
   admitMultipart(request, rules);
-  const { title, tags } = formHeaders(request);
+  refusePictureHeaders(request);
+  const { title, tags } = titleAndTags(request);
   return async () => {
     const form = await readMultipart(request, rules);
-    return submitted(form, { title, tags }, form.text ? { tags } : { title, tags });
+    return submissionOf(form, { title, tags }, form.text ? { tags } : { title, tags });
   };
 }
 
 /**
- * As `admitPost`, of a request to replace a note: what the note is called stays, so its headers say nothing but the
- * tags of new pictures. A form must have a text.
+ * As `admitPost`, for replacing a note. Its title, alternative text and name stay, so the only header is for the tags of
+ * new pictures, and a form must have a text.
  */
-export function admitReplacement(request: SubmissionRequest, rules: SubmissionRules): AdmittedPost['read'] {
+export function admitReplacement(request: BodyRequest, rules: SubmissionRules): ReadSubmission {
   const type = postedType(request.header('content-type'));
   if (type !== 'form') {
-    admitNote(request, type, rules);
-    return () => readNote(request, type, NO_META, rules);
+    const limit = admitNote(request, type, rules);
+    return () => readNote(request, type, NO_META, limit);
   }
   admitMultipart(request, rules);
   refusePictureHeaders(request);
@@ -82,55 +65,50 @@ export function admitReplacement(request: SubmissionRequest, rules: SubmissionRu
   return async () => {
     const form = await readMultipart(request, rules);
     if (form.text === undefined) throw new Refusal('invalid_body', 'The part text is missing.');
-    return submitted(form, NO_META, { tags });
+    return submissionOf(form, NO_META, { tags });
   };
 }
 
-/** Checks all that can be said of a note without its bytes. */
-function admitNote(request: SubmissionRequest, type: NoteType, rules: SubmissionRules): void {
-  refusePicture(type, rules.limits);
-  const limit = limitOf(type, rules);
+/** Checks what can be known without the bytes; returns the size limit. */
+function admitNote(request: BodyRequest, type: NoteType, { limits, maxImageBytes }: SubmissionRules): number {
+  refusePicture(type, limits);
+  const limit = type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
   if ((request.contentLength ?? 0) > limit) {
     const what = type === 'md' ? 'A text' : 'A picture';
     throw new Refusal('too_large', `${what} may have at most ${limit} bytes.`);
   }
+  return limit;
 }
 
 async function readNote(
-  request: SubmissionRequest,
+  request: BodyRequest,
   type: NoteType,
   meta: NoteMeta,
-  rules: SubmissionRules,
+  limit: number,
 ): Promise<Submission> {
-  const bytes = await request.body(limitOf(type, rules));
+  const bytes = await request.body(limit);
   if (type !== 'md') return { text: undefined, pictures: [{ type, meta, bytes }], isForm: false };
   if (!isUtf8(bytes)) throw new Refusal('unsupported_type', 'The text is not UTF-8.');
   return { text: { type, meta, bytes }, pictures: [], isForm: false };
 }
 
-function limitOf(type: NoteType, { maxImageBytes }: SubmissionRules): number {
-  return type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
-}
-
-/**
- * The notes of a form.
- * @param ofText title and tags of the text
- * @param ofPictures those of its pictures
- */
-export function submitted({ text, pictures }: Multipart, ofText: NoteMeta, ofPictures: NoteMeta): Submission {
+/** The notes of a form, with the title and tags of its text and of its pictures. */
+export function submissionOf(
+  { text, pictures }: Multipart,
+  textMeta: NoteMeta,
+  pictureMeta: NoteMeta,
+): Submission {
   return {
-    text: text && { type: 'md', meta: ofText, bytes: text },
-    pictures: pictures.map(({ type, name, alt, bytes }) => ({
-      type,
-      meta: { ...ofPictures, name, alt },
-      bytes,
-    })),
+    text: text && { type: 'md', meta: textMeta, bytes: text },
+    pictures: pictures.map(({ type, name, alt, bytes }) => {
+      return { type, meta: { ...pictureMeta, name, alt }, bytes };
+    }),
     isForm: true,
   };
 }
 
 /**
- * What a post's headers say of its note (docs/specification.md, "Posting").
+ * The metadata in the headers of a post (docs/specification.md, "Posting").
  * @throws Refusal `invalid_request` for a value that breaks its rule
  */
 export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
@@ -140,19 +118,9 @@ export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
   return { ...titleAndTags(source), alt, name: type === 'md' ? undefined : nameHeader(source) };
 }
 
-/**
- * What a post's headers say of the notes of its form: their title and tags.
- * @throws Refusal `invalid_request` for a value that breaks its rule, and for what parts of the form say
- */
-function formHeaders(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
-  refusePictureHeaders(source);
-  return titleAndTags(source);
-}
+type HeaderSource = Pick<BodyRequest, 'header'>;
 
-/**
- * Refuses the headers that speak of the one picture that is the body, in a request with a form.
- * @throws Refusal `invalid_request`
- */
+/** A form has these in its parts. */
 function refusePictureHeaders(source: HeaderSource): void {
   for (const name of ['X-Note-Alt', 'X-Note-Name'])
     if (textHeader(source, name))
@@ -176,7 +144,7 @@ function oneLineHeader(source: HeaderSource, name: string, maxLength: number): s
   return text === undefined ? undefined : oneLine(name, text, maxLength) || undefined;
 }
 
-/** A text in one of the three forms of contract §3: as it is, RFC 2047 encoded words, or `X-…*` (RFC 8187). */
+/** A text in one of the three forms of contract §3: plain, RFC 2047 encoded words, or `X-…*` (RFC 8187). */
 function textHeader(source: HeaderSource, name: string): string | undefined {
   const extended = source.header(`${name.toLowerCase()}*`);
   if (extended !== undefined) return decodeExtended(`${name}*`, extended);
@@ -184,7 +152,7 @@ function textHeader(source: HeaderSource, name: string): string | undefined {
   return plain && decodeWords(name, plain);
 }
 
-/** `X-Note-Name` in the same forms. No picture is refused for it: what cannot be decoded is taken as it is, or left out. */
+/** `X-Note-Name` in the same forms. It never causes a refusal: a name that cannot be decoded stays raw, or is left out. */
 function nameHeader(source: HeaderSource): string | undefined {
   const extended = source.header('x-note-name*', true);
   const plain = source.header('x-note-name', true);

@@ -1,37 +1,29 @@
-import { type Caller, existing } from '../access/access.ts';
+import type { Caller } from '../access/access.ts';
 import { feedPassword } from '../access/passwords.ts';
 import { withoutSession } from '../access/sessions.ts';
 import { withoutUnlock } from '../access/unlocks.ts';
-import { type FeedName, ROUTE_NAMES } from '../feeds/names.ts';
+import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { logOutPage } from '../web/log-out-page.ts';
 import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
-import { settingsPage } from '../web/settings-page.ts';
-import { siteInTier } from '../web/tier.ts';
 import { unlockPage } from '../web/unlock-page.ts';
-import { backToLogin } from './back-to-login.ts';
-import { callerOf, placeOf } from './caller.ts';
-import { nextPath } from './next-path.ts';
-import type { AdmittedForm, DescribedOperation } from './operation.ts';
+import { callerOf, isFromOwnPage, placeOf } from './caller.ts';
+import { type AdmittedForm, isFeedPath, type NameForm, type OperationDefinition } from './operation.ts';
 import type { OperationParts } from './operations.ts';
-import { isFromOwnPage } from './own-page.ts';
-import { seeOther } from './see-other.ts';
+import { backToLogin, nextPath, seeOther } from './redirects.ts';
+import { settingsAgain } from './settings-operations.ts';
 
-/** A form by a feed's name whose password is not checked yet. */
-type NameForm = AdmittedForm & { readonly name: FeedName };
-
-/** How browsers get in, and out again. */
-export function accessOperations(parts: OperationParts): DescribedOperation[] {
-  const { access, events, site } = parts;
+/** Login, logout, and the locks of feeds. */
+export function accessOperations(parts: OperationParts): OperationDefinition[] {
+  const { access, site } = parts;
   return [
     {
       id: 'loginPage',
-      method: 'GET',
-      path: '/login',
+      route: 'GET /login',
       access: 'public',
       handle(exchange) {
         if (!access.isLocked) return seeOther(exchange, '/');
@@ -43,57 +35,50 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
     },
     {
       id: 'logIn',
-      method: 'POST',
-      path: '/api/login',
+      route: 'POST /api/login',
       access: 'form',
-      async handle(exchange, { form, caller }) {
-        const next = nextPath(form.get('next'));
-        const { sessions } = access;
-        if (sessions === undefined) return seeOther(exchange, next);
-        // An empty password is none, which is not counted.
-        const bearer = form.get('password') || undefined;
-        try {
-          await access.instance({ ...caller, session: undefined, bearer });
-        } catch (cause) {
-          if (!(cause instanceof Refusal)) throw cause;
-          return backToLogin(exchange, next, cause);
-        }
-        return seeOther(exchange, next, [sessions.cookie(placeOf(exchange))]);
-      },
+      handle: (exchange, form) => logIn(parts, exchange, form),
     },
-    {
-      id: 'logOutPage',
-      method: 'GET',
-      path: '/logout',
-      access: 'public',
-      handle: () => pageAnswer(logOutPage(site)),
-    },
-    {
-      // Nothing is stored under this name, though all others are addresses to post to.
-      id: 'logOut',
-      method: 'POST',
-      path: '/logout',
-      access: 'public',
-      handle(exchange) {
-        if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
-        const { session } = callerOf(exchange, { sessions: access.sessions, takesCookies: isFromOwnPage });
-        if (session !== undefined) events.endSession(session);
-        return seeOther(exchange, '/', [withoutSession(placeOf(exchange))]);
-      },
-    },
+    { id: 'logOutPage', route: 'GET /logout', access: 'public', handle: () => pageAnswer(logOutPage(site)) },
+    // Every other POST to one segment posts a note to the feed of that name.
+    { id: 'logOut', route: 'POST /logout', access: 'public', handle: (exchange) => logOut(parts, exchange) },
     {
       id: 'feedAccess',
-      method: 'POST',
-      path: '/{feed}/access',
-      accepts: ([feed = '']) => !ROUTE_NAMES.has(feed),
+      route: 'POST /{feed}/access',
+      accepts: isFeedPath,
       access: 'name-form',
-      handle: (exchange, form) => accessAnswer(parts, exchange, form),
+      handle: (exchange, form) => changeLock(parts, exchange, form),
     },
   ];
 }
 
-/** `POST /<feed>/access`: what is done to a feed's lock. */
-function accessAnswer(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
+async function logIn(
+  { access }: OperationParts,
+  exchange: Exchange,
+  { form, caller }: AdmittedForm,
+): Promise<Answer> {
+  const next = nextPath(form.get('next'));
+  const { sessions } = access;
+  if (sessions === undefined) return seeOther(exchange, next);
+  // An empty password is none, which is not counted.
+  const bearer = form.get('password') || undefined;
+  try {
+    await access.instance({ ...caller, session: undefined, bearer });
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause;
+    return backToLogin(exchange, next, cause);
+  }
+  return seeOther(exchange, next, [sessions.cookie(placeOf(exchange))]);
+}
+
+function logOut({ access, events }: OperationParts, exchange: Exchange): Answer {
+  if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
+  const { session } = callerOf(exchange, access.sessions, isFromOwnPage);
+  if (session !== undefined) events.endSession(session);
+  return seeOther(exchange, '/', [withoutSession(placeOf(exchange))]);
+}
+
+function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
   switch (form.form.get('action')) {
     case 'unlock':
       return unlock(parts, exchange, form);
@@ -124,7 +109,7 @@ async function unlock(
   }
 }
 
-/** Needs the current password also where the feed is unlocked, because somebody may have left the browser open. */
+/** Asks for the current password even if the feed is unlocked, because the browser may be left open. */
 async function changePassword(
   parts: OperationParts,
   exchange: Exchange,
@@ -135,7 +120,7 @@ async function changePassword(
   let field = 'current';
   try {
     const owner = withPassword(caller, form.get('current'), 'The current password');
-    const feed = existing(await access.namedFeed(owner, name));
+    const feed = existing(await access.namedFeed(owner, name), 'feed');
     await access.write(caller);
     const saved = `/${name}/settings?saved=1`;
     const place = placeOf(exchange);
@@ -149,39 +134,34 @@ async function changePassword(
     return seeOther(exchange, saved, access.unlocks.cookies(changed, place));
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
-    return changeRefused(parts, exchange, admitted, { refusal: cause, field });
+    return refuseChange(parts, exchange, admitted, cause, field);
   }
 }
 
-/** The settings page again where the feed is unlocked, else its unlock form. */
-async function changeRefused(
-  { access, site, licensing }: OperationParts,
+/** Shows the settings page again if the feed is unlocked, else its unlock form. */
+async function refuseChange(
+  parts: OperationParts,
   exchange: Exchange,
-  { name, form, caller }: NameForm,
-  { refusal, field }: { readonly refusal: Refusal; readonly field: string },
+  { name, form, caller, base }: NameForm,
+  refusal: Refusal,
+  field: string,
 ): Promise<Answer> {
-  const { message } = refusal;
-  const unlocked = await access.namedFeed(caller, name).catch((cause) => {
+  const { access, site } = parts;
+  const feed = await access.namedFeed(caller, name).catch((cause) => {
     if (cause instanceof Refusal) return undefined;
     throw cause;
   });
-  const body =
-    unlocked === undefined
-      ? unlockPage(site, { name, back: `/${name}`, problem: message })
-      : settingsPage(siteInTier(site, licensing?.tierOf(unlocked)), {
-          feed: unlocked,
-          base: exchange.base,
-          refused: { form, problem: { message, field } },
-        });
-  return errorPage(site, refusal, exchange, body);
+  if (feed !== undefined) return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
+  const problem = refusal.message;
+  return errorPage(site, refusal, exchange, unlockPage(site, { name, back: `/${name}`, problem }));
 }
 
-/** The caller, as if the password had been sent with the request. An absent one is refused like an empty one. */
+/** The caller with the password of a form field; a missing one is refused like an empty one. */
 function withPassword(caller: Caller, password: string | null, field: string): Caller {
   return { ...caller, feedPassword: feedPassword(password ?? '', field) };
 }
 
-/** A path of the feed's pages; anything else is the feed page. */
+/** A path below the feed's page; the feed page for any other. */
 function pathOfFeed(name: FeedName, path: string | null): string {
   const next = nextPath(path);
   return next.startsWith(`/${name}/`) ? next : `/${name}`;

@@ -1,20 +1,16 @@
-import { type Access, type Caller, existing } from '../access/access.ts';
-import type { FeedName } from '../feeds/names.ts';
+import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
-import type { Feed } from '../storage/storage.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';
 import { unlockPage } from '../web/unlock-page.ts';
-import { callerOf } from './caller.ts';
-import { addressOf, loginPath } from './next-path.ts';
+import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
 import type { Admission, Admitted, DescribedOperation } from './operation.ts';
-import { isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './own-page.ts';
-import { seeOther } from './see-other.ts';
+import { loginPath, seeOther } from './redirects.ts';
 
-/** Those whose refusals are pages. */
+/** Operations whose refusals are pages. */
 const OF_PAGES: ReadonlySet<Admission['access']> = new Set([
   'page',
   'feed-page',
@@ -23,7 +19,7 @@ const OF_PAGES: ReadonlySet<Admission['access']> = new Set([
   'feed-form',
 ]);
 
-/** The operation as the front end runs it: it lets in only who may, and renders refusals in its own way. */
+/** The operation as the front end runs it: it checks the caller first, and renders refusals in its own way. */
 export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
   const { id, method, path, accepts, cors } = operation;
   return {
@@ -55,38 +51,12 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         return operation.handle(exchange, caller);
       };
     case 'assistant':
-      return async (exchange) => {
-        refuseForeignOrigin(exchange);
-        return operation.handle(exchange, await admittedAssistant(exchange, access));
-      };
+      return async (exchange) => operation.handle(exchange, await admitAssistant(exchange, access));
     case 'reader':
-      return async (exchange) => {
-        const admitted = admittedBy(exchange, access, apiCaller);
-        const named = await access.reader(admitted.caller, exchange.parameters[0]!);
-        return operation.handle(exchange, { ...named, ...admitted });
-      };
     case 'previewer':
-      return async (exchange) => {
-        const admitted = admittedBy(exchange, access, apiCaller);
-        refuseForeignPages(exchange);
-        const named = await access.reader(admitted.caller, exchange.parameters[0]!);
-        access.preview(admitted.caller);
-        return operation.handle(exchange, { ...named, ...admitted });
-      };
     case 'poster':
-      return async (exchange) => {
-        const admitted = admittedBy(exchange, access, apiCaller);
-        refuseForeignPages(exchange);
-        const named = await access.poster(admitted.caller, exchange.parameters[0]!);
-        return operation.handle(exchange, { ...named, ...admitted });
-      };
     case 'writer':
-      return async (exchange) => {
-        const admitted = admittedBy(exchange, access, apiCaller);
-        refuseForeignPages(exchange);
-        const feed = await access.writer(admitted.caller, exchange.parameters[0]!);
-        return operation.handle(exchange, { feed, ...admitted });
-      };
+      return (exchange) => handleByName(operation, exchange, access);
     case 'page':
       return (exchange) => {
         if (!access.isLocked) return operation.handle(exchange);
@@ -94,100 +64,123 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         if (access.mustLogIn(caller)) return toLogin(exchange);
         return Promise.resolve(access.instance(caller)).then(() => operation.handle(exchange));
       };
-    case 'feed-page':
-      return async (exchange) => {
-        const admitted = admittedBy(exchange, access, pageCaller);
-        if (access.mustLogIn(admitted.caller)) return toLogin(exchange);
-        const name = await access.visitor(admitted.caller, exchange.parameters[0]!);
-        const feed = await lookUp(access, admitted.caller, name);
-        if (feed instanceof Refusal) return locked(site, exchange, name, feed);
-        return operation.handle(exchange, { name, feed, ...admitted });
-      };
-    case 'form':
-      return async (exchange) => {
-        refuseAllButOwnPages(exchange);
-        const admitted = admittedBy(exchange, access, pageCaller);
-        return operation.handle(exchange, { form: await formBody(exchange), ...admitted });
-      };
-    case 'name-form':
-      return async (exchange) => {
-        refuseAllButOwnPages(exchange);
-        const admitted = admittedBy(exchange, access, pageCaller);
-        if (access.mustLogIn(admitted.caller)) return toLogin(exchange);
-        const name = await access.visitor(admitted.caller, exchange.parameters[0]!);
-        return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
-      };
-    case 'feed-form':
-      return (exchange) => handleFeedForm(operation, access, site, exchange);
+    default:
+      return (exchange) => handleInBrowser(operation, exchange, access, site);
   }
 }
 
-type FeedFormOperation = Extract<DescribedOperation, { access: 'feed-form' }>;
+type OperationOf<A extends Admission['access']> = Extract<DescribedOperation, { access: A }>;
 
-async function handleFeedForm(
-  operation: FeedFormOperation,
+/** API requests about a feed by its name. */
+async function handleByName(
+  operation: OperationOf<'reader' | 'previewer' | 'poster' | 'writer'>,
+  exchange: Exchange,
+  access: Access,
+): Promise<Answer> {
+  const admitted = { caller: apiCaller(exchange, access), base: exchange.base };
+  const { caller } = admitted;
+  if (operation.access !== 'reader') refuseForeignPages(exchange);
+  const name = exchange.parameters[0]!;
+  if (operation.access === 'writer')
+    return operation.handle(exchange, { feed: await access.writer(caller, name), ...admitted });
+  const named = await (operation.access === 'poster'
+    ? access.poster(caller, name)
+    : access.reader(caller, name));
+  if (operation.access === 'previewer') access.preview(caller);
+  return operation.handle(exchange, { ...named, ...admitted });
+}
+
+/** Forms, and pages of feeds. */
+async function handleInBrowser(
+  operation: OperationOf<'form' | 'name-form' | 'feed-form' | 'feed-page'>,
+  exchange: Exchange,
   access: Access,
   site: Site,
-  exchange: Exchange,
 ): Promise<Answer> {
-  refuseAllButOwnPages(exchange);
-  const admitted = admittedBy(exchange, access, pageCaller);
+  if (operation.access !== 'feed-page') refuseAllButOwnPages(exchange);
+  const admitted = { caller: pageCaller(exchange, access), base: exchange.base };
   const { caller } = admitted;
+  if (operation.access === 'form')
+    return operation.handle(exchange, { form: await formBody(exchange), ...admitted });
   if (access.mustLogIn(caller)) return toLogin(exchange);
   const name = await access.visitor(caller, exchange.parameters[0]!);
-  const known = await lookUp(access, caller, name);
-  if (known instanceof Refusal) return locked(site, exchange, name, known);
-  // The page is shown again with what was typed, so the form is read even where the client is over the limit.
-  const overLimit = await refusalOf(async () => access.write(caller));
+  if (operation.access === 'name-form')
+    return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
+  const feed = await access.namedFeed(caller, name).catch((cause) => {
+    if (cause instanceof Refusal && cause.code === 'auth') return cause;
+    throw cause;
+  });
+  if (feed instanceof Refusal) {
+    const back = exchange.method === 'POST' ? `/${name}` : pathAndQuery(exchange);
+    return errorPage(site, feed, exchange, unlockPage(site, { name, back }));
+  }
+  if (operation.access === 'feed-page') return operation.handle(exchange, { name, feed, ...admitted });
+  return handleFeedForm(operation, exchange, access, { feed, ...admitted });
+}
+
+async function handleFeedForm(
+  operation: OperationOf<'feed-form'>,
+  exchange: Exchange,
+  access: Access,
+  { feed: known, ...admitted }: Pick<NamedFeed, 'feed'> & Admitted,
+): Promise<Answer> {
+  // The page comes again with the entered values, so the form is read even if the client is over the limit.
+  const overLimit = await rejection(async () => access.write(admitted.caller));
   if (known === undefined && overLimit !== undefined) throw overLimit;
-  const feed = existing(known);
+  const feed = existing(known, 'feed');
   const form = await formBody(exchange).catch((cause) => {
     throw overLimit ?? cause;
   });
-  const admittedForm = { feed, form, ...admitted };
-  if (overLimit !== undefined) return operation.explain(exchange, admittedForm, overLimit);
+  const feedForm = { feed, form, ...admitted };
+  if (overLimit !== undefined) return operation.explain(exchange, feedForm, overLimit);
   try {
-    return await operation.handle(exchange, admittedForm);
+    return await operation.handle(exchange, feedForm);
   } catch (cause) {
-    if (cause instanceof Refusal) return operation.explain(exchange, admittedForm, cause);
+    if (cause instanceof Refusal) return operation.explain(exchange, feedForm, cause);
     throw cause;
   }
 }
 
-/** A request whose Host gives no base for links is refused before anything is changed. */
-function admittedBy(exchange: Exchange, access: Access, callerBy: typeof apiCaller): Admitted {
-  return { caller: callerBy(exchange, access), base: exchange.base };
+async function rejection(work: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof Refusal) return cause;
+    throw cause;
+  }
 }
 
-/** Cookies count for what our own pages ask for: any page could make a browser send them. */
+/** Cookies count only in requests of our own pages, because any page can make a browser send them. */
 function apiCaller(exchange: Exchange, { sessions }: Access): Caller {
-  return callerOf(exchange, { sessions, takesCookies: isFromOwnPage });
+  return callerOf(exchange, sessions, isFromOwnPage);
 }
 
-/** Cookies count wherever the link to a page was; a form is refused before that if it is not ours. */
+/** Cookies always count: a link to a page may be anywhere, and forms of other sites are refused first. */
 function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
-  return callerOf(exchange, { sessions, takesCookies: () => true });
+  return callerOf(exchange, sessions, () => true);
 }
 
-/** The names of this machine, and addresses, which no other site can make its own (DNS rebinding). */
+/** localhost and addresses, which no other site can make its own (DNS rebinding). */
 const OWN_HOST = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/;
 
 /**
- * Only pages of this instance may call tools. Without PUBLIC_URL a page of another site could have the same name as the
- * instance: its own, which it has lead to an address of its visitor's network.
+ * Only this instance's pages may call tools. Without PUBLIC_URL another site's page may have the host name of this
+ * instance, if it made that name resolve to an address in its visitor's network.
  */
 function refuseForeignOrigin(exchange: Exchange): void {
   refuseForeignPages(exchange);
   const sent = exchange.header('origin', true);
   if (sent === undefined) return;
   const { origin, hostname } = new URL(exchange.base);
-  if (sent !== origin || !(exchange.hasPublicUrl || OWN_HOST.test(hostname)))
-    throw new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
+  if (sent !== origin || !(exchange.hasPublicUrl || OWN_HOST.test(hostname))) throw foreignPage();
 }
 
-/** Whoever may call tools; who may not is told where to get a token (RFC 9728 §5.1). */
-async function admittedAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
-  const { caller, base } = admittedBy(exchange, access, apiCaller);
+/** The refusal of a token says where to get one (RFC 9728 §5.1). */
+async function admitAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
+  refuseForeignOrigin(exchange);
+  const caller = apiCaller(exchange, access);
+  const { base } = exchange;
   try {
     return { caller: await access.assistant(caller, base), base };
   } catch (cause) {
@@ -198,34 +191,12 @@ async function admittedAssistant(exchange: Exchange, access: Access): Promise<Ad
   }
 }
 
-/** The feed of that name; a refusal where the caller must unlock it first. */
-async function lookUp(access: Access, caller: Caller, name: FeedName): Promise<Feed | undefined | Refusal> {
-  try {
-    return await access.namedFeed(caller, name);
-  } catch (cause) {
-    if (cause instanceof Refusal && cause.code === 'auth') return cause;
-    throw cause;
-  }
-}
-
-async function refusalOf(work: () => Promise<void>): Promise<Refusal | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (cause) {
-    if (cause instanceof Refusal) return cause;
-    throw cause;
-  }
-}
-
-/** The unlock form in the place of a locked feed's page; a form that was sent is not sent again. */
-function locked(site: Site, exchange: Exchange, name: FeedName, refusal: Refusal): Answer {
-  const back = exchange.method === 'POST' ? `/${name}` : addressOf(exchange);
-  return errorPage(site, refusal, exchange, unlockPage(site, { name, back }));
-}
-
-/** Where somebody without a session is led; a form that was sent is not sent again. */
+/** A form is not sent again after the login. */
 function toLogin(exchange: Exchange): Answer {
-  const next = exchange.method === 'POST' ? exchange.path.replace(/\/[^/]+\/?$/, '') : addressOf(exchange);
+  const next = exchange.method === 'POST' ? exchange.path.replace(/\/[^/]+\/?$/, '') : pathAndQuery(exchange);
   return seeOther(exchange, loginPath(next));
+}
+
+function pathAndQuery({ path, queryText }: Exchange): string {
+  return queryText === '' ? path : `${path}?${queryText}`;
 }

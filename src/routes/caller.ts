@@ -3,16 +3,18 @@ import type { CookiePlace } from '../access/cookies.ts';
 import type { Sessions } from '../access/sessions.ts';
 import { unlockIn } from '../access/unlocks.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { Refusal } from '../refusals.ts';
 
-export interface CallerOptions {
-  /** The sessions of a locked instance. */
-  readonly sessions: Sessions | undefined;
-  /** Whether the cookies of the request count (contract §8). */
-  readonly takesCookies: (exchange: Exchange) => boolean;
-}
-
-/** Who sends a request. A header is read when it is asked for: one that is not UTF-8 must not be refused before that. */
-export function callerOf(exchange: Exchange, { sessions, takesCookies }: CallerOptions): Caller {
+/**
+ * The caller of a request. Headers are read lazily, because one that is not UTF-8 is refused only if it is needed.
+ * @param sessions of a locked instance
+ * @param takesCookies whether the request's cookies count (contract §8)
+ */
+export function callerOf(
+  exchange: Exchange,
+  sessions: Sessions | undefined,
+  takesCookies: (exchange: Exchange) => boolean,
+): Caller {
   const cookies = () => {
     const header = exchange.header('cookie', true);
     return header !== undefined && takesCookies(exchange) ? header : undefined;
@@ -46,7 +48,36 @@ export function callerOf(exchange: Exchange, { sessions, takesCookies }: CallerO
   };
 }
 
-/** Where cookies for who sends this request belong. */
+/** The path and scheme that cookies for this client are set for. */
 export function placeOf(exchange: Exchange): CookiePlace {
   return { root: exchange.root, isSecure: exchange.base.startsWith('https:') };
+}
+
+/**
+ * Whether a page of this instance sent the request: by `Sec-Fetch-Site`, else by `Origin`, because old browsers, and pages
+ * without https, do not send the first.
+ */
+export function isFromOwnPage(exchange: Exchange): boolean {
+  const site = exchange.header('sec-fetch-site', true);
+  if (site !== undefined) return site === 'same-origin';
+  const origin = exchange.header('origin', true);
+  return origin !== undefined && origin === new URL(exchange.base).origin;
+}
+
+/** @throws Refusal `foreign_form` unless a page of this instance sent the request */
+export function refuseAllButOwnPages(exchange: Exchange): void {
+  if (!isFromOwnPage(exchange))
+    throw new Refusal('foreign_form', 'This form is only taken from the pages of this instance.');
+}
+
+/**
+ * Another site's page must not write to an instance in its visitor's network.
+ * @throws Refusal `foreign_form`
+ */
+export function refuseForeignPages(exchange: Exchange): void {
+  if (exchange.header('sec-fetch-site') === 'cross-site') throw foreignPage();
+}
+
+export function foreignPage(): Refusal {
+  return new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
 }

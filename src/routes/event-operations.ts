@@ -1,16 +1,15 @@
 import type { Exchange } from '../http/exchange.ts';
 import { readIdOf } from '../read/reader.ts';
-import type { DescribedOperation } from './operation.ts';
-import { NAMED, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
+import type { OperationDefinition } from './operation.ts';
+import { NAMED_OR_NEW, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** What tells of changes while they happen. */
-export function eventOperations({ events }: OperationParts): DescribedOperation[] {
+export function eventOperations({ events }: OperationParts): OperationDefinition[] {
   return [
     {
       id: 'readEvents',
-      method: 'GET',
-      path: '/r/{readId}/events',
+      route: 'GET /r/{readId}/events',
       access: 'public',
       cors: true,
       docs: PUBLIC,
@@ -18,8 +17,7 @@ export function eventOperations({ events }: OperationParts): DescribedOperation[
     },
     {
       id: 'feedEvents',
-      method: 'GET',
-      path: '/api/v1/feeds/{feed}/events',
+      route: 'GET /api/v1/feeds/{feed}/events',
       access: 'reader',
       docs: BY_NAME,
       handle: (exchange, { name, feed, caller }) => events.byName(name, feed, caller, sinceOf(exchange)),
@@ -27,7 +25,7 @@ export function eventOperations({ events }: OperationParts): DescribedOperation[
   ];
 }
 
-/** Browsers send the version of the last event when they connect again; a page that connects first says what it shows. */
+/** Browsers send the last event's version when they reconnect; a first request names the version the page shows. */
 function sinceOf(exchange: Exchange): string | undefined {
   return exchange.header('last-event-id') || exchange.query('since') || undefined;
 }
@@ -59,5 +57,5 @@ const BY_NAME: OperationDocs = {
     `${EVENTS.description}\n\nThe feed need not exist: the stream tells when it is made. The stream ends when the feed is ` +
     'deleted, and when its password is changed, set or removed. One that was opened with the session of a browser ends ' +
     'with it.',
-  refusals: NAMED.filter((code) => code !== 'not_found'),
+  refusals: NAMED_OR_NEW,
 };

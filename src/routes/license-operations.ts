@@ -1,4 +1,3 @@
-import { ROUTE_NAMES } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import type { Licensing } from '../ingest/licensing.ts';
 import { feedJson } from '../read/views/feed-json.ts';
@@ -6,21 +5,20 @@ import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import { licensePage } from '../web/license-page.ts';
 import { pageAnswer } from '../web/page.ts';
-import type { DescribedOperation } from './operation.ts';
-import { CHANGING, DONE, JSON_BODY, jsonAnswer } from './operation-docs.ts';
+import { isFeedPath, type OperationDefinition } from './operation.ts';
+import { CHANGING, DONE, JSON_BODY, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
-import { seeOther } from './see-other.ts';
+import { seeOther } from './redirects.ts';
 import { explainOnSettings } from './settings-operations.ts';
 
-/** What a license is for, and attaching one. Where feeds need none, there is nothing at these addresses. */
-export function licenseOperations(parts: OperationParts): DescribedOperation[] {
+/** The page about licenses, and attaching one. If feeds need none, these addresses are 404. */
+export function licenseOperations(parts: OperationParts): OperationDefinition[] {
   const { site, licensing } = parts;
   const path = '/api/v1/feeds/{feed}/license';
   return [
     {
       id: 'licensePage',
-      method: 'GET',
-      path: '/license',
+      route: 'GET /license',
       access: 'public',
       isPage: true,
       handle() {
@@ -31,18 +29,8 @@ export function licenseOperations(parts: OperationParts): DescribedOperation[] {
     {
       id: 'attachLicense',
       access: 'writer',
-      method: 'PUT',
-      path,
-      docs: {
-        ...FEEDS,
-        summary: 'Attach a license to a feed',
-        description:
-          'In place of the one it has. A license serves as many feeds at once as it says. It is a secret, and is not shown ' +
-          'again. Only on an instance whose feeds need licenses; else this is 404.',
-        body: 'NewLicense',
-        answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-        refusals: [...CHANGING, ...JSON_BODY, 'invalid_license', 'taken'],
-      },
+      route: `PUT ${path}`,
+      docs: ATTACH,
       async handle(exchange, { feed, caller, base }) {
         if (licensing === undefined) throw notHosted();
         const { license } = await jsonBody(exchange, 'NewLicense');
@@ -53,16 +41,8 @@ export function licenseOperations(parts: OperationParts): DescribedOperation[] {
     {
       id: 'detachLicense',
       access: 'writer',
-      method: 'DELETE',
-      path,
-      docs: {
-        ...FEEDS,
-        summary: 'Detach the license of a feed',
-        description:
-          'Then it can be attached to another feed. What this one has stays. Where feeds need no license, this is 404.',
-        answers: DONE,
-        refusals: CHANGING,
-      },
+      route: `DELETE ${path}`,
+      docs: DETACH,
       async handle(_, { feed, caller }) {
         if (licensing === undefined) throw notHosted();
         await licensing.detach(feed, caller);
@@ -73,13 +53,12 @@ export function licenseOperations(parts: OperationParts): DescribedOperation[] {
   ];
 }
 
-/** The form of the settings page. */
-function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
+/** The license form of the settings page. */
+function licenseForm(parts: OperationParts, licensing: Licensing): OperationDefinition {
   return {
     id: 'changeLicense',
-    method: 'POST',
-    path: '/{feed}/license',
-    accepts: ([feed = '']) => !ROUTE_NAMES.has(feed),
+    route: 'POST /{feed}/license',
+    accepts: isFeedPath,
     access: 'feed-form',
     async handle(exchange, { feed, form, caller }) {
       const action = form.get('action') ?? 'attach';
@@ -90,7 +69,7 @@ function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOper
       await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
       return seeOther(exchange, `/${feed.name}/settings?saved=1`);
     },
-    explain: (exchange, form, refusal) => explainOnSettings(parts, exchange, form, refusal, 'license'),
+    explain: explainOnSettings(parts, 'license'),
   };
 }
 
@@ -98,4 +77,22 @@ function notHosted(): Refusal {
   return new Refusal('not_found', 'Feeds of this instance need no license.');
 }
 
-const FEEDS = { tag: 'Feeds' } as const;
+const ATTACH: OperationDocs = {
+  tag: 'Feeds',
+  summary: 'Attach a license to a feed',
+  description:
+    'In place of the one it has. A license serves as many feeds at once as it says. It is a secret, and is not shown ' +
+    'again. Only on an instance whose feeds need licenses; else this is 404.',
+  body: 'NewLicense',
+  answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
+  refusals: [...CHANGING, ...JSON_BODY, 'invalid_license', 'taken'],
+};
+
+const DETACH: OperationDocs = {
+  tag: 'Feeds',
+  summary: 'Detach the license of a feed',
+  description:
+    'Then it can be attached to another feed. What this one has stays. Where feeds need no license, this is 404.',
+  answers: DONE,
+  refusals: CHANGING,
+};

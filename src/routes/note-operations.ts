@@ -1,14 +1,15 @@
-import { existing } from '../access/access.ts';
-import { ROUTE_NAMES } from '../feeds/names.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import type { Posted } from '../ingest/post.ts';
-import { type CreatedJson, createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
-import { jsonBody } from '../requests/json-body.ts';
+import { createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
+import { existing } from '../refusals.ts';
+import { jsonBody, previewText } from '../requests/json-body.ts';
+import type { SubmissionRules } from '../requests/multipart.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
 import type { Feed } from '../storage/storage.ts';
-import { placeOf } from './caller.ts';
-import type { Admission, DescribedOperation } from './operation.ts';
+import { isFromOwnPage, placeOf } from './caller.ts';
+import { type Admission, isFeedPath, type OperationDefinition } from './operation.ts';
 import {
+  CHANGE,
   CHANGING,
   CONDITIONAL,
   conditionalAnswers,
@@ -16,48 +17,22 @@ import {
   JSON_BODY,
   jsonAnswer,
   NAMED,
+  NAMED_OR_NEW,
   NOTE_BODY,
   type OperationDocs,
 } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
-import { isFromOwnPage } from './own-page.ts';
-import { withCookies } from './see-other.ts';
+import { withCookies } from './redirects.ts';
+
+const NOTES = '/api/v1/feeds/{feed}/notes';
+const NOTE = `${NOTES}/{id}` as const;
+const NOTE_URL = '/{feed}/{id}';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
-export function noteOperations(parts: OperationParts): DescribedOperation[] {
-  const { access, posting, editing, reader, limits, licensing, maxImageBytes } = parts;
-  /** What is known of a feed before the body is read; the storage decides. */
-  const rulesOf = (feed: Feed | undefined) => ({
-    maxImageBytes,
-    limits: licensing?.limitsOf(feed) ?? limits,
-  });
-  const post: Admission = {
-    access: 'poster',
-    async handle(exchange, { name, feed, caller, base }) {
-      const { readId, read } = admitPost(exchange, rulesOf(feed));
-      if (feed === undefined) posting.admitReadId(name, readId);
-      const submission = await read();
-      const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
-      const place = { base, readId: posted.feed.readId, name };
-      const created = createdNote(posted.note, place);
-      const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
-      // The page that has made a protected feed goes on to show it.
-      const isUnlocked = feed === undefined && isFromOwnPage(exchange);
-      return isUnlocked
-        ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange)))
-        : answer;
-    },
-  };
-  const replace: Admission = {
-    access: 'writer',
-    async handle(exchange, { feed, caller, base }) {
-      const submission = await admitReplacement(exchange, rulesOf(feed))();
-      const id = exchange.parameters[1]!;
-      const replaced = await editing.replace(feed, id, { submission, limits }, caller);
-      const place = { base, readId: feed.readId, name: feed.name };
-      return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
-    },
-  };
+export function noteOperations(parts: OperationParts): OperationDefinition[] {
+  const { editing } = parts;
+  const post: Admission = postNote(parts);
+  const replace: Admission = replaceNote(parts);
   const change: Admission = {
     access: 'writer',
     async handle(exchange, { feed, caller, base }) {
@@ -68,71 +43,117 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   };
   const remove: Admission = {
     access: 'writer',
-    async handle(exchange, { feed, caller }) {
-      await editing.remove(feed, exchange.parameters[1]!, caller);
-      return NO_CONTENT;
-    },
+    handle: (exchange, { feed, caller }) =>
+      editing.remove(feed, exchange.parameters[1]!, caller).then(() => NO_CONTENT),
   };
-  const notes = '/api/v1/feeds/{feed}/notes';
-  const note = `${notes}/{id}`;
-  // What is below a reserved name is no note.
-  const byUrl = { path: '/{feed}/{id}', accepts: ([feed = '']: readonly string[]) => !ROUTE_NAMES.has(feed) };
+  const accepts = isFeedPath;
   return [
-    { id: 'postNoteByUrl', method: 'POST', path: '/{feed}', docs: POST, ...post },
-    { id: 'postNote', method: 'POST', path: notes, docs: POST, ...post },
+    { id: 'postNoteByUrl', route: 'POST /{feed}', docs: POST, ...post },
+    { id: 'postNote', route: `POST ${NOTES}`, docs: POST, ...post },
+    ...noteReads(parts),
+    { id: 'editNoteByUrl', route: `PUT ${NOTE_URL}`, accepts, docs: EDIT, ...replace },
+    { id: 'editNote', route: `PUT ${NOTE}`, docs: EDIT, ...replace },
+    { id: 'patchNoteByUrl', route: `PATCH ${NOTE_URL}`, accepts, docs: PATCH, ...change },
+    { id: 'patchNote', route: `PATCH ${NOTE}`, docs: PATCH, ...change },
+    { id: 'deleteNoteByUrl', route: `DELETE ${NOTE_URL}`, accepts, docs: DELETE, ...remove },
+    { id: 'deleteNote', route: `DELETE ${NOTE}`, docs: DELETE, ...remove },
+  ];
+}
+
+function noteReads({ reader }: OperationParts): OperationDefinition[] {
+  return [
     {
       id: 'listNotes',
-      method: 'GET',
-      path: notes,
+      route: `GET ${NOTES}`,
       docs: LIST,
       access: 'reader',
       handle: (exchange, named) => reader.namedList(exchange, named),
     },
     {
       id: 'getNote',
-      method: 'GET',
-      path: note,
+      route: `GET ${NOTE}`,
       docs: GET,
       access: 'reader',
-      handle: (exchange, { feed }) => reader.namedNote(exchange, existing(feed), exchange.parameters[1]!),
+      handle: (exchange, { feed }) =>
+        reader.namedNote(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
     },
     {
       id: 'feedPage',
-      method: 'GET',
-      path: '/{feed}',
-      // The one reserved name at which there is something, but nothing to get.
+      route: 'GET /{feed}',
+      // Its POST belongs to assistants, so a GET is 405.
       accepts: ([feed]) => feed !== 'mcp',
       access: 'feed-page',
       handle: (exchange, named) => reader.feedPage(exchange, named),
     },
     {
       id: 'notePage',
-      method: 'GET',
-      ...byUrl,
+      route: `GET ${NOTE_URL}`,
+      accepts: isFeedPath,
       access: 'feed-page',
-      handle: (exchange, { feed }) => reader.notePage(exchange, existing(feed), exchange.parameters[1]!),
+      handle: (exchange, { feed }) =>
+        reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
     },
-    { id: 'editNoteByUrl', method: 'PUT', ...byUrl, docs: EDIT, ...replace },
-    { id: 'editNote', method: 'PUT', path: note, docs: EDIT, ...replace },
-    { id: 'patchNoteByUrl', method: 'PATCH', ...byUrl, docs: PATCH, ...change },
-    { id: 'patchNote', method: 'PATCH', path: note, docs: PATCH, ...change },
-    { id: 'deleteNoteByUrl', method: 'DELETE', ...byUrl, docs: DELETE, ...remove },
-    { id: 'deleteNote', method: 'DELETE', path: note, docs: DELETE, ...remove },
+    {
+      id: 'preview',
+      route: 'POST /api/v1/feeds/{feed}/preview',
+      access: 'previewer',
+      docs: PREVIEW,
+      handle: async (exchange, { feed, base }) =>
+        json(200, { html: await reader.preview(await previewText(exchange), base, feed) }),
+    },
   ];
 }
 
-/** What the answer to a form says beyond the answer to a body that is the note. */
-function attachmentsOf(
-  { attachments }: Pick<Posted, 'attachments'>,
-  place: NamedPlace,
-): { attachments?: CreatedJson[] } {
-  return attachments ? { attachments: attachments.map((note) => createdNote(note, place)) } : {};
+function postNote(parts: OperationParts): Admission {
+  const { access, posting, limits } = parts;
+  return {
+    access: 'poster',
+    async handle(exchange, { name, feed, caller, base }) {
+      const { readId, read } = admitPost(exchange, rulesOf(parts, feed));
+      if (feed === undefined) posting.admitReadId(name, readId);
+      const submission = await read();
+      const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
+      const place = { base, readId: posted.feed.readId, name };
+      const created = createdNote(posted.note, place);
+      const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+      // A page that made a protected feed then shows it.
+      const isUnlocked = feed === undefined && isFromOwnPage(exchange);
+      return isUnlocked
+        ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange)))
+        : answer;
+    },
+  };
 }
 
-const NOTES = { tag: 'Notes' } as const;
+function replaceNote(parts: OperationParts): Admission {
+  const { editing, limits } = parts;
+  return {
+    access: 'writer',
+    async handle(exchange, { feed, caller, base }) {
+      const submission = await admitReplacement(exchange, rulesOf(parts, feed))();
+      const id = exchange.parameters[1]!;
+      const replaced = await editing.replace(feed, id, { submission, limits }, caller);
+      const place = { base, readId: feed.readId, name: feed.name };
+      return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
+    },
+  };
+}
+
+/** The rules as known before the body is read; the storage decides. */
+function rulesOf(
+  { maxImageBytes, limits, licensing }: OperationParts,
+  feed: Feed | undefined,
+): SubmissionRules {
+  return { maxImageBytes, limits: licensing?.limitsOf(feed) ?? limits };
+}
+
+/** A member for the pictures of a form; none for a body that is the note. */
+function attachmentsOf({ attachments }: Pick<Posted, 'attachments'>, place: NamedPlace) {
+  return attachments && { attachments: attachments.map((note) => createdNote(note, place)) };
+}
 
 const POST: OperationDocs = {
-  ...NOTES,
+  tag: 'Notes',
   summary: 'Post a note',
   description:
     'The body is the note, stored byte for byte: markdown in UTF-8 of at most 100 KB, or a picture of at most 5 MiB ' +
@@ -160,7 +181,8 @@ const POST: OperationDocs = {
     },
   },
   refusals: [
-    ...CHANGING.filter((code) => code !== 'not_found'),
+    ...NAMED_OR_NEW,
+    ...CHANGE,
     ...NOTE_BODY,
     'feed_exists',
     'taken',
@@ -171,7 +193,7 @@ const POST: OperationDocs = {
 };
 
 const LIST: OperationDocs = {
-  ...NOTES,
+  tag: 'Notes',
   summary: 'List notes, newest first',
   parameters: ['limit', 'before', 'tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.'),
@@ -179,7 +201,7 @@ const LIST: OperationDocs = {
 };
 
 const GET: OperationDocs = {
-  ...NOTES,
+  tag: 'Notes',
   summary: 'Read a note',
   parameters: CONDITIONAL,
   answers: conditionalAnswers({ 'application/json': 'Note' }, 'The note.'),
@@ -187,7 +209,7 @@ const GET: OperationDocs = {
 };
 
 const EDIT: OperationDocs = {
-  ...NOTES,
+  tag: 'Notes',
   summary: 'Replace a note',
   description:
     'A note is replaced by one of the same type; its id, date, title, tags, alternative text and name stay. ' +
@@ -199,7 +221,7 @@ const EDIT: OperationDocs = {
 };
 
 const PATCH: OperationDocs = {
-  ...NOTES,
+  tag: 'Notes',
   summary: 'Change the title, alternative text or tags of a note',
   description: 'Only a picture has an alternative text. An empty text or array removes.',
   body: 'NoteChanges',
@@ -208,9 +230,20 @@ const PATCH: OperationDocs = {
 };
 
 const DELETE: OperationDocs = {
-  ...NOTES,
+  tag: 'Notes',
   summary: 'Delete a note',
   description: 'For good. A picture that is the title image of its feed is that no more.',
   answers: DONE,
   refusals: CHANGING,
+};
+
+const PREVIEW: OperationDocs = {
+  tag: 'Notes',
+  summary: 'Render a text without posting it',
+  description:
+    'The HTML that pages would show for a note of this text. Nothing is stored, and the feed need not exist. It has a ' +
+    'rate limit of its own.',
+  body: 'PreviewText',
+  answers: { 200: jsonAnswer('Preview', 'The text as HTML.') },
+  refusals: [...NAMED_OR_NEW, ...JSON_BODY, 'foreign_form', 'rate_limited'],
 };

@@ -1,4 +1,3 @@
-import type { Access } from '../access/access.ts';
 import type { Person, Session } from '../access/sessions.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -14,109 +13,61 @@ import { type Issuer, resourceOf } from '../oauth/issuer.ts';
 import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { answerTokenRequest } from '../oauth/token-request.ts';
-import { Refusal } from '../refusals.ts';
+import { nothingHere, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
-import { parseMessage } from '../requests/json-message.ts';
+import { parseMessage } from '../requests/json-body.ts';
 import { authorizePage, authorizePageFields } from '../web/authorize-page.ts';
-import { errorPage } from '../web/error-page.ts';
-import type { Site } from '../web/site.ts';
-import { callerOf } from './caller.ts';
-import type { DescribedOperation } from './operation.ts';
-import { refuseAllButOwnPages } from './own-page.ts';
-
-export interface OAuthOperationParts {
-  readonly access: Pick<Access, 'instance' | 'sessions'>;
-  readonly site: Site;
-  /** The OAuth server of a locked instance; undefined on an open one. */
-  readonly oauth: (() => Promise<OAuth>) | undefined;
-}
+import { callerOf, refuseAllButOwnPages } from './caller.ts';
+import type { OperationDefinition } from './operation.ts';
+import type { OperationParts } from './operations.ts';
+import { redirect, seeOther } from './redirects.ts';
 
 /** Largest registration, bytes. */
 const MAX_BYTES = 16 * 1024;
 const PAGE = '/oauth/authorize';
+const CONSENT = '/api/oauth/authorize';
+const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
-/** How assistants are let into a locked instance (OAuth 2.1). */
-export function oauthOperations(parts: OAuthOperationParts): DescribedOperation[] {
-  const metadata = '/.well-known/oauth-protected-resource';
+type OAuthHandler = (exchange: Exchange, oauth: OAuth) => Answer | Promise<Answer>;
+
+/** The OAuth 2.1 server that gives assistants access to a locked instance; on an open one all is 404. */
+export function oauthOperations(parts: OperationParts): OperationDefinition[] {
+  const { oauth, site } = parts;
+  const loaded = (handle: OAuthHandler) => async (exchange: Exchange) => {
+    if (oauth === undefined) throw nothingHere();
+    return handle(exchange, await oauth());
+  };
+  const api = (
+    id: string,
+    route: OperationDefinition['route'],
+    handle: OAuthHandler,
+  ): OperationDefinition => {
+    return { id, route, access: 'public', cors: true, handle: loaded(handle) };
+  };
+  const page = (
+    id: string,
+    route: OperationDefinition['route'],
+    handle: OAuthHandler,
+  ): OperationDefinition => {
+    return { id, route, access: 'public', isPage: true, handle: loaded(handle) };
+  };
+  const resource: OAuthHandler = ({ base }) => json(200, resourceMetadata(base, site.title));
   return [
-    ...[metadata, `${metadata}/mcp`].map((path, i) =>
-      ofLocked(parts, {
-        id: i === 0 ? 'resourceMetadata' : 'toolsMetadata',
-        method: 'GET',
-        path,
-        cors: true,
-        handle: async ({ base }) => json(200, resourceMetadata(base, parts.site)),
-      }),
+    api('resourceMetadata', `GET ${RESOURCE_METADATA}`, resource),
+    api('toolsMetadata', `GET ${RESOURCE_METADATA}/mcp`, resource),
+    api('authorizationMetadata', 'GET /.well-known/oauth-authorization-server', ({ base }) =>
+      json(200, serverMetadata(base)),
     ),
-    ofLocked(parts, {
-      id: 'authorizationMetadata',
-      method: 'GET',
-      path: '/.well-known/oauth-authorization-server',
-      cors: true,
-      handle: async ({ base }) => json(200, serverMetadata(base)),
-    }),
-    ofLocked(parts, {
-      id: 'registerClient',
-      method: 'POST',
-      path: '/oauth/register',
-      cors: true,
-      handle: (exchange, oauth) => told(() => register(exchange, oauth), 'invalid_client_metadata'),
-    }),
-    ofLocked(parts, {
-      id: 'authorizePage',
-      method: 'GET',
-      path: PAGE,
-      page: true,
-      handle: (exchange, oauth) => authorize(exchange, oauth, parts),
-    }),
-    ofLocked(parts, {
-      id: 'authorize',
-      method: 'POST',
-      path: '/api/oauth/authorize',
-      page: true,
-      handle: (exchange, oauth) => consent(exchange, oauth, parts),
-    }),
-    ofLocked(parts, {
-      id: 'token',
-      method: 'POST',
-      path: '/oauth/token',
-      cors: true,
-      handle: (exchange, oauth) => told(() => tokens(exchange, oauth), 'invalid_request'),
-    }),
+    api('registerClient', 'POST /oauth/register', inOAuthTerms('invalid_client_metadata', register)),
+    page('authorizePage', `GET ${PAGE}`, (exchange, oauth) => authorize(exchange, oauth, parts)),
+    page('authorize', `POST ${CONSENT}`, (exchange, oauth) => consent(exchange, oauth, parts)),
+    api('token', 'POST /oauth/token', inOAuthTerms('invalid_request', giveTokens)),
   ];
 }
 
-interface OAuthOperation {
-  readonly id: string;
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly cors?: boolean;
-  /** For people: so are its errors. */
-  readonly page?: boolean;
-  handle(exchange: Exchange, oauth: OAuth): Promise<Answer>;
-}
-
-/** Nothing is there where nobody has to be let in. */
-function ofLocked({ oauth, site }: OAuthOperationParts, operation: OAuthOperation): DescribedOperation {
-  const { page = false, handle, ...rest } = operation;
-  return {
-    ...rest,
-    access: 'public',
-    async handle(exchange) {
-      try {
-        if (oauth === undefined) throw new Refusal('not_found', 'There is nothing at this address.');
-        return await handle(exchange, await oauth());
-      } catch (cause) {
-        if (page && cause instanceof Refusal) return errorPage(site, cause, exchange);
-        throw cause;
-      }
-    },
-  };
-}
-
-/** Where tokens for the tools can be had (RFC 9728 §2). */
-function resourceMetadata(base: string, { title }: Site): object {
+/** RFC 9728 §2. */
+function resourceMetadata(base: string, title: string): object {
   return {
     resource: resourceOf(base),
     authorization_servers: [base],
@@ -125,7 +76,7 @@ function resourceMetadata(base: string, { title }: Site): object {
   };
 }
 
-/** How tokens can be had (RFC 8414 §2). */
+/** RFC 8414 §2. */
 function serverMetadata(base: string): object {
   return {
     issuer: base,
@@ -154,24 +105,24 @@ async function register(exchange: Exchange, { clients }: OAuth): Promise<Answer>
   });
 }
 
-async function tokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
+async function giveTokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
   return json(200, await answerTokenRequest(await formBody(exchange), oauth, issuerOf(exchange)));
 }
 
-/** The page that asks, or an answer to the client where it asked wrongly. */
+/** Shows the consent page, or redirects a wrong request back to its client. */
 async function authorize(
   exchange: Exchange,
   { clients }: OAuth,
-  { site, access }: OAuthOperationParts,
+  { site, access }: OperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
   const asking = await askingIn(parameters, clients);
   const issuer = issuerOf(exchange);
-  return answered(asking, issuer, async () => {
+  return answerOrRedirect(asking, issuer, async () => {
     challengeIn(parameters, issuer.base);
     const body = authorizePage({
       site,
-      action: `${rootOf(issuer)}/api/oauth/authorize`,
+      action: exchange.root + CONSENT,
       client: asking.client.name,
       redirectUri: asking.redirectUri,
       fields: fieldsIn(parameters),
@@ -182,17 +133,17 @@ async function authorize(
   });
 }
 
-/** What somebody said to the page. */
+/** Takes the form of the consent page. */
 async function consent(
   exchange: Exchange,
   { clients, grants }: OAuth,
-  { access }: OAuthOperationParts,
+  { access }: OperationParts,
 ): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange);
   const asking = await askingIn(form, clients);
   const issuer = issuerOf(exchange);
-  return answered(asking, issuer, async () => {
+  return answerOrRedirect(asking, issuer, async () => {
     const challenge = challengeIn(form, issuer.base);
     if (form.has('deny')) throw new OAuthError('access_denied', 'The user has denied it.');
     const session = sessionOf(exchange, access);
@@ -200,41 +151,44 @@ async function consent(
       // An empty password is none, which is not counted.
       const bearer = form.get('password') || undefined;
       try {
-        const caller = callerOf(exchange, { sessions: undefined, takesCookies: () => false });
-        await access.instance({ ...caller, bearer });
+        await access.instance({ ...callerOf(exchange, undefined, () => false), bearer });
       } catch (cause) {
-        if (cause instanceof Refusal) return askedAgain(form, issuer, cause);
+        if (cause instanceof Refusal) return backToPage(exchange, form, cause);
         throw cause;
       }
     }
     const { client, redirectUri } = asking;
     const code = await grants.code({ client, redirectUri, challenge, person: personOf(session) }, issuer);
-    return seeOther(backTo(asking, issuer, { code }));
+    return redirect(backTo(asking, issuer, { code }));
   });
 }
 
-/** Who has signed in; undefined where the password was given. */
+/** The person who signed in; undefined if the password was given. */
 function personOf(session: Session | undefined): Person | undefined {
   return session?.email === undefined ? undefined : { sender: session.sender, email: session.email };
 }
 
-/** Tells the client of errors that are its own (RFC 6749 §4.1.2.1). */
-async function answered(asking: Asking, issuer: Issuer, answer: () => Promise<Answer>): Promise<Answer> {
+/** Redirects with the error if the client caused it (RFC 6749 §4.1.2.1). */
+async function answerOrRedirect(
+  asking: Asking,
+  issuer: Issuer,
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
   try {
     return await answer();
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause;
-    return seeOther(backTo(asking, issuer, { error: cause.code, error_description: cause.message }));
+    return redirect(backTo(asking, issuer, { error: cause.code, error_description: cause.message }));
   }
 }
 
-/** Back to the page, which says why. */
-function askedAgain(form: URLSearchParams, issuer: Issuer, refusal: Refusal): Answer {
+/** Redirects to the consent page, which shows the problem. */
+function backToPage(exchange: Exchange, form: URLSearchParams, refusal: Refusal): Answer {
   const { code, headers: fields } = refusal;
   const parameters = new URLSearchParams(Object.fromEntries(fieldsIn(form)));
   parameters.set('error', code);
   if (fields['Retry-After'] !== undefined) parameters.set('retry', fields['Retry-After']);
-  return { ...seeOther(`${rootOf(issuer)}${PAGE}?${parameters}`), code };
+  return { ...seeOther(exchange, `${PAGE}?${parameters}`), code };
 }
 
 function fieldsIn(parameters: URLSearchParams): (readonly [name: string, value: string])[] {
@@ -244,7 +198,7 @@ function fieldsIn(parameters: URLSearchParams): (readonly [name: string, value: 
   });
 }
 
-/** Anybody can put anything into the address, so nothing of it is repeated but a number. */
+/** Anybody can make such a URL, so the page repeats nothing of it but a number. */
 function problemIn(parameters: URLSearchParams): string | undefined {
   const error = parameters.get('error');
   if (error === null) return undefined;
@@ -254,43 +208,40 @@ function problemIn(parameters: URLSearchParams): string | undefined {
   return `Too many wrong passwords: please wait ${seconds} ${seconds === '1' ? 'second' : 'seconds'}.`;
 }
 
-/** The answer of an endpoint for programs, its errors in the words of OAuth. */
-async function told(answer: () => Promise<Answer>, code: OAuthErrorCode): Promise<Answer> {
-  try {
-    return await answer();
-  } catch (cause) {
-    if (cause instanceof OAuthError)
-      return cause.code === 'invalid_client'
-        ? errorAnswer(401, cause, { 'WWW-Authenticate': 'Bearer' })
-        : errorAnswer(400, cause);
-    if (!(cause instanceof Refusal) || cause.status < 400) throw cause;
-    const error = cause.status < 500 ? code : 'temporarily_unavailable';
-    return errorAnswer(cause.status, { code: error, message: cause.message }, cause.headers);
-  }
+/**
+ * The handler of an endpoint for programs, with errors as OAuth defines them.
+ * @param code for refusals of the request
+ */
+function inOAuthTerms(code: OAuthErrorCode, handle: OAuthHandler): OAuthHandler {
+  return async (exchange, oauth) => {
+    try {
+      return await handle(exchange, oauth);
+    } catch (cause) {
+      if (cause instanceof OAuthError)
+        return cause.code === 'invalid_client'
+          ? errorAnswer(401, cause.code, cause.message, { 'WWW-Authenticate': 'Bearer' })
+          : errorAnswer(400, cause.code, cause.message);
+      if (!(cause instanceof Refusal)) throw cause;
+      const error = cause.status < 500 ? code : 'temporarily_unavailable';
+      return errorAnswer(cause.status, error, cause.message, cause.headers);
+    }
+  };
 }
 
 function errorAnswer(
   status: number,
-  { code, message }: Pick<OAuthError, 'code' | 'message'>,
+  error: OAuthErrorCode,
+  description: string,
   fields: Readonly<Record<string, string>> = {},
 ): Answer {
-  return json(status, { error: code, error_description: message }, fields);
+  return json(status, { error, error_description: description }, fields);
 }
 
-/** Who has logged in; both pages are shown, and forms taken, by this instance alone. */
-function sessionOf(exchange: Exchange, { sessions }: Pick<Access, 'sessions'>): Session | undefined {
-  return callerOf(exchange, { sessions, takesCookies: () => true }).session;
+/** Cookies always count, because only this instance shows the page and sends its form. */
+function sessionOf(exchange: Exchange, { sessions }: OperationParts['access']): Session | undefined {
+  return callerOf(exchange, sessions, () => true).session;
 }
 
 function issuerOf({ base }: Exchange): Issuer {
   return { base, now: Date.now() };
-}
-
-/** The path of the instance, without a slash at the end. */
-function rootOf({ base }: Issuer): string {
-  return new URL(base).pathname.replace(/\/$/, '');
-}
-
-function seeOther(location: string): Answer {
-  return { status: 303, headers: headers({ Location: location, 'Cache-Control': 'private, no-store' }) };
 }

@@ -1,10 +1,14 @@
 import { mediaType, NOTE_TYPES, PICTURE_TYPES } from '../feeds/note-types.ts';
-import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
+import { REFUSALS, type RefusalCode } from '../refusals.ts';
 import type { DescribedOperation } from './operation.ts';
-import { type AnswerDocs, type ContentDocs, type OperationDocs, TAGS } from './operation-docs.ts';
+import {
+  type AnswerDocs,
+  type ContentDocs,
+  type OperationDocs,
+  RESPONSE_HEADERS,
+  TAGS,
+} from './operation-docs.ts';
 import { PARAMETERS } from './parameters.ts';
-import { REFUSAL_HEADERS, REFUSAL_TEXTS } from './refusal-docs.ts';
-import { RESPONSE_HEADERS, type ResponseHeader } from './response-headers.ts';
 import { componentOf, jsonSchemas } from './schemas.ts';
 
 type Json = Record<string, unknown>;
@@ -45,7 +49,7 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** Each password is needed only where there is one, and only the service knows that. */
+/** Each password is needed only if it is set, which only the service knows. */
 const BY_NAME = [
   {},
   { instancePassword: [] },
@@ -79,7 +83,7 @@ export function openApiDocument(
   return {
     openapi: '3.1.1',
     info: INFO,
-    // Else from this document's own address, so that it is right behind any proxy.
+    // Relative to this document, so that it is right behind any proxy.
     servers: [{ url: publicUrl ?? '../..' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: paths(table),
@@ -104,25 +108,35 @@ function paths(table: readonly Documented[]): Json {
   return found;
 }
 
-function operationObject(operation: Documented): Json {
-  const { id, path, docs } = operation;
+/** Members that are undefined are left out of the JSON. */
+function operationObject({ id, path, access, docs, cors }: Documented): Json {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const parameters = [...inPath, ...(docs.parameters ?? [])];
+  const refused = [...refusalsOf(docs)].map(([status, codes]) => [
+    status,
+    { $ref: `#/components/responses/${refusalName(codes, cors)}` },
+  ]);
   return {
     operationId: id,
     tags: [docs.tag],
     summary: docs.summary,
-    ...(docs.description === undefined ? {} : { description: docs.description }),
-    security: SECURITY[operation.access] ?? [],
-    ...(parameters.length === 0
-      ? {}
-      : { parameters: parameters.map((key) => ({ $ref: `#/components/parameters/${key}` })) }),
-    ...(docs.body === undefined ? {} : { requestBody: { required: true, content: bodyContent(docs.body) } }),
-    responses: responses(operation),
+    description: docs.description,
+    security: SECURITY[access] ?? [],
+    parameters: parameters.length === 0 ? undefined : parameters.map(parameterRef),
+    requestBody: docs.body && { required: true, content: bodyContent(docs.body) },
+    // If an error shares its status with another answer, that answer says more.
+    responses: {
+      ...Object.fromEntries(refused),
+      ...mapped(docs.answers, (answer, status) => answerObject(answer, Number(status), cors)),
+    },
   };
 }
 
-/** Without it a part of bytes would be `application/octet-stream`, which is refused. */
+function parameterRef(key: string): Json {
+  return { $ref: `#/components/parameters/${key}` };
+}
+
+/** Else a part of bytes would be `application/octet-stream`, which is refused. */
 const PART_TYPES = {
   text: { contentType: mediaType('md') },
   file: { contentType: PICTURE_TYPES.map(mediaType).join(', ') },
@@ -137,31 +151,18 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   };
 }
 
-/** Where an error shares its status with another answer, that answer says more. */
-function responses(operation: Documented): Json {
-  const { docs, cors } = operation;
-  const refused = [...refusals(operation)].map(([status, codes]) => [
-    status,
-    { $ref: `#/components/responses/${refusalName(codes, cors)}` },
-  ]);
-  return {
-    ...Object.fromEntries(refused),
-    ...mapped(docs.answers, (answer, status) => answerObject(answer, status, cors)),
-  };
-}
-
 /** The codes of an operation's errors, by status. */
-function refusals({ docs }: Documented): Map<number, RefusalCode[]> {
-  const codes = [...new Set([...ALWAYS, ...docs.refusals])].sort();
-  return Map.groupBy(codes, (code) => REFUSAL_STATUS[code]);
+function refusalsOf({ refusals }: OperationDocs): Map<number, RefusalCode[]> {
+  const codes = [...new Set([...ALWAYS, ...refusals])].sort();
+  return Map.groupBy(codes, (code) => REFUSALS[code].status);
 }
 
 /** Operations with the same errors share their description. */
 function refusalComponents(table: readonly Documented[]): Json {
-  const found = table.flatMap((operation) =>
-    [...refusals(operation).values()].map((codes) => [
-      refusalName(codes, operation.cors),
-      refusalObject(codes, operation.cors),
+  const found = table.flatMap(({ docs, cors }) =>
+    [...refusalsOf(docs)].map(([status, codes]) => [
+      refusalName(codes, cors),
+      answerObject(refusalDocs(codes), status, cors),
     ]),
   );
   return Object.fromEntries(found);
@@ -171,39 +172,24 @@ function refusalName(codes: readonly RefusalCode[], cors = false): string {
   return [...(cors ? ['public'] : []), ...codes].join('.');
 }
 
-function answerObject(answer: AnswerDocs, status: string, cors = false): Json {
-  const { description, headers = [], content } = answer;
-  const common = headersOf(Number(status));
-  if (content !== undefined) common.push('X-Content-Type-Options');
-  if (cors) common.push('Access-Control-Allow-Origin');
-  return {
-    description,
-    headers: headerObjects([...headers, ...common]),
-    ...(content === undefined ? {} : { content: contentObject(content) }),
-  };
-}
-
-function refusalObject(codes: readonly RefusalCode[], cors = false): Json {
-  const headers = codes.flatMap((code) => [
-    ...headersOf(REFUSAL_STATUS[code]),
-    ...(REFUSAL_HEADERS[code] ?? []),
-  ]);
-  if (cors) headers.push('Access-Control-Allow-Origin');
+function refusalDocs(codes: readonly RefusalCode[]): AnswerDocs {
+  const refusals = codes.map((code) => REFUSALS[code]);
   const narrowed = { type: 'object', properties: { code: { enum: codes } }, required: ['code'] };
   return {
-    description: codes.map((code) => `\`${code}\`: ${REFUSAL_TEXTS[code]}.`).join(' '),
-    headers: headerObjects(['Cache-Control', 'X-Content-Type-Options', ...headers]),
-    content: { 'application/json': { schema: { allOf: [{ $ref: componentOf('Error') }, narrowed] } } },
+    description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].meaning}.`).join(' '),
+    headers: ['Cache-Control', ...refusals.flatMap((refusal) => ('header' in refusal ? refusal.header : []))],
+    content: { 'application/json': { allOf: [{ $ref: componentOf('Error') }, narrowed] } },
   };
 }
 
-/** What the front end adds to every answer of a status. */
-function headersOf(status: number): ResponseHeader[] {
-  return status >= 500 ? ['X-Request-Id'] : [];
-}
-
-function headerObjects(names: readonly ResponseHeader[]): Json {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+/** An answer, with the headers that the front end adds. */
+function answerObject({ description, content, ...answer }: AnswerDocs, status: number, cors = false): Json {
+  const headers = [...(answer.headers ?? [])];
+  if (status >= 500) headers.push('X-Request-Id');
+  if (content !== undefined) headers.push('X-Content-Type-Options');
+  if (cors) headers.push('Access-Control-Allow-Origin');
+  const references = headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  return { description, headers: Object.fromEntries(references), content: content && contentObject(content) };
 }
 
 function contentObject(content: Readonly<Record<string, ContentDocs>>): Json {
@@ -212,9 +198,9 @@ function contentObject(content: Readonly<Record<string, ContentDocs>>): Json {
 
 function contentSchema(docs: ContentDocs): Json {
   if (docs === 'text') return { type: 'string' };
-  // OpenAPI 3.1 wants no schema here; the format changes nothing, and tools know bytes by it.
+  // OpenAPI 3.1 needs no schema here; the format changes nothing, but tools recognize bytes by it.
   if (docs === 'bytes') return { type: 'string', format: 'binary' };
-  return { $ref: componentOf(docs) };
+  return typeof docs === 'object' ? docs : { $ref: componentOf(docs) };
 }
 
 function mapped<T>(record: Readonly<Record<string, T>>, change: (value: T, key: string) => unknown): Json {

@@ -1,6 +1,5 @@
 import type { RefusalCode } from '../refusals.ts';
 import type { ParameterKey } from './parameters.ts';
-import type { ResponseHeader } from './response-headers.ts';
 import type { SchemaName } from './schemas.ts';
 
 /** The groups of operations, each with a sentence about it. */
@@ -13,10 +12,29 @@ export const TAGS = {
     'For whoever runs the instance, with SERVICE_OPERATOR_TOKEN as Bearer token. Not here without that setting.',
 } as const;
 
-/** What the API description says of an operation beyond its method, path and path parameters. */
+/** Response headers with their description. */
+export const RESPONSE_HEADERS = {
+  'Accept-Ranges': 'Parts of the file may be asked for: `bytes`.',
+  'Access-Control-Allow-Origin': '`*`: scripts of every web page may read this.',
+  'Cache-Control': 'Who may keep the answer, and for how long.',
+  'Content-Range': 'Which bytes these are, of how many.',
+  'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',
+  ETag: 'Names the content, for `If-None-Match`. Each content coding has its own.',
+  'Last-Modified': 'The last change: a post, an edit, a deletion or new settings.',
+  Location: 'The address of what was made, or where to go on.',
+  'Retry-After': 'How many seconds to wait before trying again.',
+  Vary: 'The answer depends on these request headers.',
+  'WWW-Authenticate': 'How to send the password of the instance: `Bearer`.',
+  'X-Accel-Buffering': '`no`: a proxy in front hands on what it gets at once.',
+  'X-Content-Type-Options': '`nosniff`: the body is what Content-Type says.',
+  'X-Request-Id': 'Names the request in the log of the service.',
+} as const;
+
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+
+/** The description of an operation beyond its method, path and path parameters. */
 export interface OperationDocs {
   readonly tag: keyof typeof TAGS;
-  /** A few words. */
   readonly summary: string;
   /** Markdown. */
   readonly description?: string;
@@ -29,10 +47,9 @@ export interface OperationDocs {
   readonly refusals: readonly RefusalCode[];
 }
 
-/** A body: JSON of a schema, or characters, or bytes. */
-export type ContentDocs = SchemaName | 'text' | 'bytes';
+/** A body: JSON of a schema, text, or bytes. */
+export type ContentDocs = SchemaName | 'text' | 'bytes' | Readonly<Record<string, unknown>>;
 
-/** What the API description says of an answer. */
 export interface AnswerDocs {
   readonly description: string;
   readonly headers?: readonly ResponseHeader[];
@@ -40,18 +57,20 @@ export interface AnswerDocs {
   readonly content?: Readonly<Record<string, ContentDocs>>;
 }
 
-/** Errors of whatever is keyed by the name of a feed. */
-export const NAMED: readonly RefusalCode[] = [
+/** Errors of operations by a feed name that need not exist. */
+export const NAMED_OR_NEW: readonly RefusalCode[] = [
   'invalid_feed',
   'reserved_feed',
   'auth',
-  'not_found',
   'too_many_attempts',
   'busy',
   'store_unavailable',
 ];
-/** Errors of changes. */
-export const CHANGING: readonly RefusalCode[] = [...NAMED, 'foreign_form', 'rate_limited', 'storage_full'];
+/** Errors of operations by the name of a feed. */
+export const NAMED: readonly RefusalCode[] = [...NAMED_OR_NEW, 'not_found'];
+/** Further errors of changes. */
+export const CHANGE: readonly RefusalCode[] = ['foreign_form', 'rate_limited', 'storage_full'];
+export const CHANGING: readonly RefusalCode[] = [...NAMED, ...CHANGE];
 /** Errors of requests with a JSON body, beyond others. */
 export const JSON_BODY: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
 /** Errors of requests that bring a note, beyond others. */

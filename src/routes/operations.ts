@@ -1,4 +1,5 @@
 import type { Access } from '../access/access.ts';
+import type { Method } from '../http/router.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
@@ -6,41 +7,37 @@ import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
+import type { OAuth } from '../oauth/oauth.ts';
 import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { FeedLimits } from '../storage/storage.ts';
+import type { ToolOutcome } from '../telemetry/tool-outcome.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
 import { accessOperations } from './access-operations.ts';
 import { eventOperations } from './event-operations.ts';
 import { feedOperations } from './feed-operations.ts';
 import { licenseOperations } from './license-operations.ts';
-import { type McpOperationParts, mcpOperation } from './mcp-operation.ts';
-import type { MetricsSource } from './metrics-operation.ts';
-import { metricsOperation } from './metrics-operation.ts';
+import { mcpOperation } from './mcp-operation.ts';
 import { noteOperations } from './note-operations.ts';
-import { type OAuthOperationParts, oauthOperations } from './oauth-operations.ts';
-import { openApiOperation } from './openapi-operation.ts';
-import type { DescribedOperation } from './operation.ts';
+import { oauthOperations } from './oauth-operations.ts';
+import type { DescribedOperation, OperationDefinition } from './operation.ts';
 import { operatorOperations } from './operator-operations.ts';
-import { pageOperations } from './page-operations.ts';
-import { previewOperation } from './preview-operation.ts';
+import { siteOperations, startOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
-import { serviceOperations } from './service-operations.ts';
+import { type MetricsSource, openApiOperation, serviceOperations } from './service-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
 import { signInOperations } from './sign-in-operations.ts';
-import { siteOperations } from './site-operations.ts';
 
-/** What the operations work with. */
+/** The parts of the service that operations use. */
 export interface OperationParts {
   readonly posting: Posting;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Reader;
-  /** What a feed may hold. */
   readonly limits: FeedLimits;
-  /** Where feeds need a license. */
+  /** Undefined if feeds need no license. */
   readonly licensing: Licensing | undefined;
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
@@ -49,26 +46,24 @@ export interface OperationParts {
   readonly legalTexts: LegalTexts;
   readonly assets: Assets;
   readonly access: Access;
-  /** How people sign in; undefined where they do not. */
   readonly signIn: SignIn | undefined;
   readonly images: ImageOperator;
   readonly takedown: Takedown;
-  /** Absolute base of links, if it is set. */
   readonly publicUrl: string | undefined;
-  readonly oauth: OAuthOperationParts['oauth'];
-  /** Told of every call of a tool. */
-  readonly observeTool: McpOperationParts['observeTool'];
-  /** What Prometheus may ask for; undefined where metrics are off. */
+  /** Loads the OAuth server of a locked instance; undefined on an open one. */
+  readonly oauth: (() => Promise<OAuth>) | undefined;
+  readonly observeTool: (outcome: ToolOutcome) => void;
+  /** Undefined if metrics are off. */
   readonly metrics: MetricsSource | undefined;
-  /** Why the service cannot take requests now, in one word; undefined when it can. */
+  /** Why the service cannot take requests now, in a word or two; undefined when it can. */
   readiness(): Promise<string | undefined>;
 }
 
-/** The one table of operations: routing, access, logs and descriptions all read it. */
+/** The one table of operations: routing, access, logs and the API description all read it. */
 export function operations(parts: OperationParts): DescribedOperation[] {
-  const table = [
+  const table: DescribedOperation[] = [
     ...serviceOperations(parts),
-    ...pageOperations(parts),
+    ...startOperations(parts),
     ...accessOperations(parts),
     ...signInOperations(parts),
     ...settingsOperations(parts),
@@ -79,10 +74,14 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...readOperations(parts),
     ...eventOperations(parts),
     ...operatorOperations(parts),
-    previewOperation(parts),
     mcpOperation(parts),
     ...oauthOperations(parts),
-    metricsOperation(parts.metrics),
-  ];
-  return [...table, openApiOperation(table, parts.publicUrl)];
+    openApiOperation(() => table, parts.publicUrl),
+  ].map(describe);
+  return table;
+}
+
+function describe(definition: OperationDefinition): DescribedOperation {
+  const [method, path] = definition.route.split(' ') as [Method, string];
+  return { ...definition, method, path };
 }

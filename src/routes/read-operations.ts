@@ -1,34 +1,30 @@
-import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
-import type { Admission, DescribedOperation } from './operation.ts';
+import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
+import type { Admission, OperationDefinition } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** What everybody with the read link may read, scripts of other web pages included. */
-export function readOperations({ reader }: OperationParts): DescribedOperation[] {
-  const get = (
-    id: string,
-    path: string,
-    docs: OperationDocs,
-    handle: (Admission & { access: 'public' })['handle'],
-  ): DescribedOperation => ({ id, method: 'GET', path, access: 'public', cors: true, docs, handle });
-  const page = (
-    id: string,
-    path: string,
-    handle: (Admission & { access: 'public' })['handle'],
-  ): DescribedOperation => ({ id, method: 'GET', path, access: 'public', isPage: true, handle });
+/** The public reads, by read id. Scripts of any web page may make them. */
+export function readOperations({ reader }: OperationParts): OperationDefinition[] {
+  type Handle = (Admission & { access: 'public' })['handle'];
+  const api = (id: string, path: `/${string}`, docs: OperationDocs, handle: Handle): OperationDefinition => {
+    return { id, route: `GET ${path}`, access: 'public', cors: true, docs, handle };
+  };
+  const page = (id: string, path: `/${string}`, handle: Handle): OperationDefinition => {
+    return { id, route: `GET ${path}`, access: 'public', isPage: true, handle };
+  };
   return [
-    get('getReadFeed', '/api/v1/read/{readId}', FEED, (exchange) => reader.publicFeed(exchange)),
-    get('listReadNotes', '/api/v1/read/{readId}/notes', LIST, (exchange) => reader.publicList(exchange)),
-    get('getReadNote', '/api/v1/read/{readId}/notes/{id}', NOTE, (exchange) => reader.publicNote(exchange)),
-    get('rss', '/r/{readId}/feed.xml', RSS, (exchange) => reader.rss(exchange)),
-    get('jsonFeed', '/r/{readId}/feed.json', JSON_FEED, (exchange) => reader.jsonFeed(exchange)),
+    api('getReadFeed', '/api/v1/read/{readId}', FEED, (exchange) => reader.publicFeed(exchange)),
+    api('listReadNotes', '/api/v1/read/{readId}/notes', LIST, (exchange) => reader.publicList(exchange)),
+    api('getReadNote', '/api/v1/read/{readId}/notes/{id}', NOTE, (exchange) => reader.publicNote(exchange)),
+    api('rss', '/r/{readId}/feed.xml', RSS, (exchange) => reader.rss(exchange)),
+    api('jsonFeed', '/r/{readId}/feed.json', JSON_FEED, (exchange) => reader.jsonFeed(exchange)),
     page('readPage', '/r/{readId}', (exchange) => reader.readPage(exchange)),
     {
       ...page('readNotePage', '/r/{readId}/{id}', (exchange) => reader.readNotePage(exchange)),
       accepts: ([, id = '']) => !id.includes('.'),
     },
     {
-      ...get('file', '/r/{readId}/{file}', FILE, (exchange) => reader.file(exchange)),
+      ...api('file', '/r/{readId}/{file}', FILE, (exchange) => reader.file(exchange)),
       accepts: ([, file = '']) => file.includes('.'),
     },
   ];
@@ -79,13 +75,10 @@ const JSON_FEED: OperationDocs = {
 };
 
 /** The bytes of every kind of note. */
-const FILE_CONTENT = Object.fromEntries(
-  NOTE_TYPES.map((type) =>
-    type === 'md'
-      ? [`${mediaType(type)}; charset=utf-8`, 'text' as const]
-      : [mediaType(type), 'bytes' as const],
-  ),
-);
+const FILE_CONTENT: Readonly<Record<string, 'text' | 'bytes'>> = {
+  [`${mediaType('md')}; charset=utf-8`]: 'text',
+  ...Object.fromEntries(PICTURE_TYPES.map((type) => [mediaType(type), 'bytes'])),
+};
 
 const FILE: OperationDocs = {
   ...READING,

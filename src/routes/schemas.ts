@@ -2,23 +2,11 @@ import { z } from 'zod';
 import { MAX_FILES_PER_REQUEST } from '../config.ts';
 import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
 import { JSON_BODIES } from '../ingest/json-bodies.ts';
-import { REFUSAL_STATUS, type RefusalCode } from '../refusals.ts';
+import { REFUSALS, type RefusalCode } from '../refusals.ts';
 
 const url = (text: string) => z.url().describe(text);
 const text = (description: string) => z.string().describe(description);
 const addressOrNull = (description: string) => z.url().nullable().describe(description);
-
-/** The same object with its members described: what is checked and what is said of it stay one. */
-function described<Shape extends z.core.$ZodShape>(
-  { shape }: z.ZodObject<Shape>,
-  texts: Readonly<Record<keyof Shape & string, string>>,
-): z.ZodObject {
-  const members = Object.entries<string>(texts).map(([name, words]) => [
-    name,
-    (shape[name] as z.ZodType).describe(words),
-  ]);
-  return z.object(Object.fromEntries(members));
-}
 
 const created = z.object({
   id: text('Names the note within its feed: the time it was posted and a UUID.'),
@@ -127,23 +115,6 @@ const jsonFeed = z.object({
   ),
 });
 
-const feedChanges = described(JSON_BODIES.FeedChanges, {
-  title:
-    'At most 100 characters in one line, without control and text-direction characters; empty clears it.',
-  description: 'At most 500 characters, as the title.',
-  show_sender: 'Whether readers see who posted a note; left out, it stays as it is.',
-  image: 'The file of a picture note of this feed; empty for none; left out, it stays as it is.',
-  read_id:
-    'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
-    'is. The old read link ends.',
-});
-
-const noteChanges = described(JSON_BODIES.NoteChanges, {
-  title: 'At most 100 characters in one line; empty removes it.',
-  alt: 'Alternative text of a picture, at most 500 characters in one line; empty removes it.',
-  tags: 'The tags, as in X-Note-Tags; an empty array removes them.',
-});
-
 const count = (description: string) => z.int().nonnegative().describe(description);
 const amount = (description: string) =>
   z.object({ count: z.int().nonnegative(), bytes: z.int().nonnegative() }).describe(description);
@@ -176,7 +147,7 @@ const preview = z.object({
 
 const error = z.object({
   error: text('One sentence for people. It may change.'),
-  code: z.enum(Object.keys(REFUSAL_STATUS) as RefusalCode[]).describe('For programs. It does not change.'),
+  code: z.enum(Object.keys(REFUSALS) as RefusalCode[]).describe('For programs. It does not change.'),
 });
 
 /** What bodies look like, by their name in the API description, each with a sentence about it. */
@@ -193,8 +164,8 @@ const SCHEMAS = {
   Feed: [feed, 'A feed, for whoever may write to it.'],
   ReadFeed: [readFeed, 'A feed, for everybody who may read it.'],
   JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
-  FeedChanges: [feedChanges, 'Settings of a feed. Title and description are replaced together.'],
-  NoteChanges: [noteChanges, 'What to change of a note: at least one of them.'],
+  FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
+  NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],
   NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
   NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
   MoveImages: [JSON_BODIES.MoveImages, 'Where pictures are to be moved from.'],
@@ -209,8 +180,10 @@ const SCHEMAS = {
   Error: [error, 'Why a request was refused.'],
 } as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
 
-/** The name of a schema in the API description. */
 export type SchemaName = keyof typeof SCHEMAS;
+/** JSON of a schema. */
+export type Json<N extends SchemaName> = Frozen<z.input<(typeof SCHEMAS)[N][0]>>;
+type Frozen<T> = { readonly [K in keyof T]: Frozen<T[K]> };
 
 /** One schema as JSON Schema 2020-12, with all that it refers to in it. */
 export function schemaOf(name: SchemaName): object {

@@ -1,5 +1,4 @@
 import { withoutUnlock } from '../access/unlocks.ts';
-import { ROUTE_NAMES } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { SettingsChanges } from '../ingest/feed-settings.ts';
@@ -9,20 +8,19 @@ import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { siteInTier } from '../web/tier.ts';
 import { placeOf } from './caller.ts';
-import type { DescribedOperation, FeedForm } from './operation.ts';
+import { type FeedForm, isFeedPath, type OperationDefinition } from './operation.ts';
 import type { OperationParts } from './operations.ts';
-import { seeOther } from './see-other.ts';
+import { seeOther } from './redirects.ts';
 
-/** The settings page of a feed, and the forms that are on it. */
-export function settingsOperations(parts: OperationParts): DescribedOperation[] {
+/** The settings page of a feed, and its forms. */
+export function settingsOperations(parts: OperationParts): OperationDefinition[] {
   const { settings, site, licensing } = parts;
-  const accepts = ([feed = '']: readonly string[]) => !ROUTE_NAMES.has(feed);
+  const explain = explainOnSettings(parts, 'read_id');
   return [
     {
       id: 'settingsPage',
-      method: 'GET',
-      path: '/{feed}/settings',
-      accepts,
+      route: 'GET /{feed}/settings',
+      accepts: isFeedPath,
       access: 'feed-page',
       handle(exchange, { name, feed, base }) {
         if (feed === undefined || feed.noteCount === 0) {
@@ -35,22 +33,21 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
     },
     {
       id: 'changeSettings',
-      method: 'POST',
-      path: '/{feed}/details',
-      accepts,
+      route: 'POST /{feed}/details',
+      accepts: isFeedPath,
       access: 'feed-form',
+      explain,
       async handle(exchange, { feed, form }) {
         await settings.change(feed, changesIn(form));
         return seeOther(exchange, `/${feed.name}/settings?saved=1`);
       },
-      explain: (...refused) => explainOnSettings(parts, ...refused, 'read_id'),
     },
     {
       id: 'deleteFeedByForm',
-      method: 'POST',
-      path: '/{feed}/delete',
-      accepts,
+      route: 'POST /{feed}/delete',
+      accepts: isFeedPath,
       access: 'feed-form',
+      explain,
       async handle(exchange, { feed, form, caller }) {
         if (form.get('name') !== feed.name)
           throw new Refusal('invalid_request', 'Type the name of the feed exactly as it is.', {
@@ -59,15 +56,14 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
         await settings.remove(feed, caller);
         return seeOther(exchange, '/?deleted=1', withoutUnlock(feed.name, placeOf(exchange)));
       },
-      explain: (...refused) => explainOnSettings(parts, ...refused, 'read_id'),
     },
   ];
 }
 
-/** What is absent stays as it is. */
+/** Absent fields stay as they are. */
 function changesIn(form: URLSearchParams): SettingsChanges {
   const field = (name: string) => form.get(name) ?? undefined;
-  // Of a box and the hidden value before it, which stands for a box that is not ticked.
+  // A hidden 0 stands before the box, so the last value is the one of a ticked box.
   const showSender = form.getAll('show_sender').at(-1);
   if (showSender !== undefined && !/^[01]$/.test(showSender))
     throw new Refusal('invalid_request', 'show_sender must be 0 or 1.', { field: 'show_sender' });
@@ -80,19 +76,25 @@ function changesIn(form: URLSearchParams): SettingsChanges {
 }
 
 /**
- * The settings page again, with why and with what was typed.
- * @param takenField the field to blame for what is taken
+ * Explains a refused form on the settings page.
+ * @param takenField the field to blame for `taken`
  */
-export function explainOnSettings(
+export function explainOnSettings(parts: OperationParts, takenField: string) {
+  return (exchange: Exchange, form: FeedForm, refusal: Refusal): Answer => {
+    const field = refusal.field ?? (refusal.code === 'taken' ? takenField : undefined);
+    return settingsAgain(parts, exchange, form, refusal, field);
+  };
+}
+
+/** The settings page with the entered values and the reason for the refusal. */
+export function settingsAgain(
   { site, licensing }: OperationParts,
   exchange: Exchange,
   { feed, form, base }: FeedForm,
   refusal: Refusal,
-  takenField: string,
+  field: string | undefined,
 ): Answer {
-  const { message, code } = refusal;
-  const field = refusal.field ?? (code === 'taken' ? takenField : undefined);
-  const refused = { form, problem: { message, field } };
-  const shown = settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, refused });
-  return errorPage(site, refusal, exchange, shown);
+  const refused = { form, problem: { message: refusal.message, field } };
+  const body = settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, refused });
+  return errorPage(site, refusal, exchange, body);
 }

@@ -3,38 +3,33 @@ import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 import { withoutFlight } from '../sign-in/flights.ts';
 import type { SignIn, SignInError } from '../sign-in/sign-in.ts';
-import { backToLogin } from './back-to-login.ts';
 import { placeOf } from './caller.ts';
-import { nextPath } from './next-path.ts';
-import type { DescribedOperation } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 import type { OperationParts } from './operations.ts';
-import { redirect, seeOther } from './see-other.ts';
+import { backToLogin, nextPath, redirect, seeOther } from './redirects.ts';
 
 /** How people sign in with a provider; nothing is there where that is off. */
-export function signInOperations(parts: OperationParts): DescribedOperation[] {
+export function signInOperations(parts: OperationParts): OperationDefinition[] {
   const { signIn, access } = parts;
   if (signIn === undefined || access.sessions === undefined) return [];
   const { sessions } = access;
   return [
     {
       id: 'signIn',
-      method: 'GET',
-      path: '/api/oidc/start',
+      route: 'GET /api/oidc/start',
       access: 'public',
       isPage: true,
       handle: (exchange) => depart(exchange, signIn, exchange.query('next')),
     },
     {
       id: 'signInByForm',
-      method: 'POST',
-      path: '/api/oidc/start',
+      route: 'POST /api/oidc/start',
       access: 'form',
       handle: (exchange, { form }) => depart(exchange, signIn, form.get('next') ?? exchange.query('next')),
     },
     {
       id: 'signInCallback',
-      method: 'GET',
-      path: '/api/oidc/callback',
+      route: 'GET /api/oidc/callback',
       access: 'public',
       isPage: true,
       async handle(exchange) {

@@ -1,8 +1,8 @@
 import type { SharedCounts } from '../access/shared-rate-limit.ts';
-import { cannotBeUsed } from '../cannot-be-used.ts';
 import type { Config } from '../config.ts';
 import { makeDataFolder, modeReadByOthers } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
+import { cannotBeUsed } from '../system-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
 import type { PictureRows } from './picture-rows.ts';

@@ -8,7 +8,8 @@ import { PictureTexts } from '../../src/ingest/picture-texts.ts';
 import { Posting } from '../../src/ingest/post.ts';
 import { Preparation } from '../../src/ingest/preparation.ts';
 import type { Submission } from '../../src/ingest/submission.ts';
-import { admitPost, type SubmissionRequest } from '../../src/requests/submission.ts';
+import type { BodyRequest } from '../../src/requests/json-body.ts';
+import { admitPost } from '../../src/requests/submission.ts';
 import { WorkerPool } from '../../src/worker-pool.ts';
 import { FORM_TYPE, field, formBody } from '../support/multipart.ts';
 import { openBackend } from '../support/open-backend.ts';
@@ -18,7 +19,7 @@ import { NO_LIMITS } from '../support/storing.ts';
 const TEXT = '# Same\n\nnote';
 const RULES = { maxImageBytes: 1000, limits: NO_LIMITS };
 
-function request(body: Uint8Array, fields: Record<string, string>): SubmissionRequest {
+function request(body: Uint8Array, fields: Record<string, string>): BodyRequest {
   const header = (name: string) => fields[name];
   return {
     contentLength: body.length,

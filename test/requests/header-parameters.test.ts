@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseParameters } from '../../src/requests/header-parameters.ts';
+import { parseParameters } from '../../src/requests/content-type.ts';
 
 const read: [header: string, value: string, parameters: Record<string, string>][] = [
   ['', '', {}],

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
 import { Refusal } from '../../src/refusals.ts';
-import { type Multipart, type MultipartRules, readMultipart } from '../../src/requests/multipart.ts';
+import { type Multipart, readMultipart, type SubmissionRules } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,
   FORM_TYPE,
@@ -16,7 +16,7 @@ import {
 import { NO_LIMITS } from '../support/storing.ts';
 import { WIRE_FORMS } from '../support/wire-forms.ts';
 
-const RULES: MultipartRules = { maxImageBytes: 4_000, limits: NO_LIMITS };
+const RULES: SubmissionRules = { maxImageBytes: 4_000, limits: NO_LIMITS };
 
 /** What became of a body, to be compared. */
 async function outcome(body: Uint8Array, sizes?: readonly number[], type = FORM_TYPE): Promise<unknown> {

@@ -5,7 +5,7 @@ import { largestRequestBytes } from '../../src/config.ts';
 import { json } from '../../src/http/answer.ts';
 import type { Operation } from '../../src/http/exchange.ts';
 import type { HttpServer } from '../../src/http/server.ts';
-import { type MultipartRules, readMultipart } from '../../src/requests/multipart.ts';
+import { readMultipart, type SubmissionRules } from '../../src/requests/multipart.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/http-server.ts';
 import { BOUNDARY, FORM_TYPE, field, file, formBody } from '../support/multipart.ts';
@@ -14,7 +14,7 @@ import { RawConnection } from '../support/raw-connection.ts';
 import { NO_LIMITS } from '../support/storing.ts';
 
 const MIB = 1024 * 1024;
-const RULES: MultipartRules = { maxImageBytes: 5 * MIB, limits: NO_LIMITS };
+const RULES: SubmissionRules = { maxImageBytes: 5 * MIB, limits: NO_LIMITS };
 const LIMIT = largestRequestBytes(RULES.maxImageBytes);
 
 function sha256(bytes: Uint8Array): string {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { MAX_TEXT_BYTES } from '../../src/config.ts';
-import { type MultipartRequest, readMultipart } from '../../src/requests/multipart.ts';
+import type { BodyRequest } from '../../src/requests/json-body.ts';
+import { readMultipart } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,
   FORM_TYPE,
@@ -168,12 +169,12 @@ t.test('the type may name the boundary in quotes', async (t) => {
 });
 
 /** A request whose body comes as `send` says. */
-function sentBy(send: (onPiece: (piece: Uint8Array) => void) => Promise<void>): MultipartRequest {
+function sentBy(send: (onPiece: (piece: Uint8Array) => void) => Promise<void>): BodyRequest {
   return {
     contentLength: undefined,
     header: () => FORM_TYPE,
     body: async (_limit, onPiece) => {
-      await send(onPiece);
+      await send(onPiece!);
       return new Uint8Array(0);
     },
   };

@@ -2,10 +2,9 @@ import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { callerOf } from '../../src/routes/caller.ts';
 
-const OPTIONS = { sessions: undefined, takesCookies: () => true };
 const bearerOf = (authorization: string | undefined) => {
   const header = (name: string) => (name === 'authorization' ? authorization : undefined);
-  return callerOf({ header } as Exchange, OPTIONS).bearer;
+  return callerOf({ header } as Exchange, undefined, () => true).bearer;
 };
 
 for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
@@ -19,7 +18,7 @@ t.test('a header that cannot be read is refused only when it is asked for', asyn
     if (name === 'x-feed-password') throw new Error('not valid UTF-8');
     return undefined;
   };
-  const caller = callerOf({ header } as unknown as Exchange, OPTIONS);
+  const caller = callerOf({ header } as unknown as Exchange, undefined, () => true);
   t.equal(caller.bearer, undefined);
   t.throws(() => caller.feedPassword, /UTF-8/);
 });

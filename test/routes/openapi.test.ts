@@ -1,6 +1,6 @@
 /** The API description is a sound OpenAPI 3.1 document of the whole table of operations. */
 import t from 'tap';
-import { REFUSAL_STATUS } from '../../src/refusals.ts';
+import { REFUSALS } from '../../src/refusals.ts';
 import { type OperationParts, operations } from '../../src/routes/operations.ts';
 import { exactly } from '../support/exact-request.ts';
 import { resolve } from '../support/json-schema.ts';
@@ -120,11 +120,11 @@ t.test('errors stand under the status of their codes', async (t) => {
       const { schema } = (resolve(document, $ref) as { content: Record<string, { schema: never }> }).content[
         'application/json'
       ] as {
-        schema: { allOf: [unknown, { properties: { code: { enum: (keyof typeof REFUSAL_STATUS)[] } } }] };
+        schema: { allOf: [unknown, { properties: { code: { enum: (keyof typeof REFUSALS)[] } } }] };
       };
       const codes = schema.allOf[1].properties.code.enum;
       t.ok(codes.length > 0);
-      for (const code of codes) t.equal(REFUSAL_STATUS[code], Number(status), code);
+      for (const code of codes) t.equal(REFUSALS[code].status, Number(status), code);
     }
 });
 

@@ -1,10 +1,6 @@
 import { Refusal } from '../../src/refusals.ts';
-import {
-  type Multipart,
-  type MultipartRequest,
-  type MultipartRules,
-  readMultipart,
-} from '../../src/requests/multipart.ts';
+import type { BodyRequest } from '../../src/requests/json-body.ts';
+import { type Multipart, readMultipart, type SubmissionRules } from '../../src/requests/multipart.ts';
 import { NO_LIMITS } from './storing.ts';
 
 export const BOUNDARY = '----a-Boundary';
@@ -48,7 +44,7 @@ const UNREAD = 0xaa;
  * A request whose body arrives in one buffer in pieces of the given sizes, over and over; each in a turn of its own.
  * Fails when bytes that have not arrived are written.
  */
-export class PiecewiseRequest implements MultipartRequest {
+export class PiecewiseRequest implements BodyRequest {
   readonly contentLength = undefined;
   /** How many bytes of the body were handed over. */
   arrived = 0;
@@ -89,10 +85,10 @@ export class PiecewiseRequest implements MultipartRequest {
 }
 
 /** Small limits, for tests of the reader. */
-export const RULES: MultipartRules = { maxImageBytes: 1000, limits: NO_LIMITS };
+export const RULES: SubmissionRules = { maxImageBytes: 1000, limits: NO_LIMITS };
 
 /** Reads a form of these parts. */
-export function read(parts: readonly SentPart[], rules: MultipartRules = RULES): Promise<Multipart> {
+export function read(parts: readonly SentPart[], rules: SubmissionRules = RULES): Promise<Multipart> {
   return readMultipart(new PiecewiseRequest(formBody(parts)), rules);
 }
 

@@ -37,7 +37,7 @@ function placeNamed(text: string, env: Environment): Place {
   }
   if (kind === 'fs') return { kind, dir: resolve(path!) };
   if (kind === 'sqlite') return { kind, file: resolve(path!) };
-  const database = text === 'postgres' ? readSome(env, ['database']).database : databaseUrl('').parse(text);
+  const database = text === 'postgres' ? readSome(env, ['database']).database : databaseUrl.parse(text);
   if (database?.kind === 'server') return { kind: 'postgres', url: database.url };
   if (text === 'postgres') throw new Error('SERVICE_DATABASE_URL must be a postgres: URL.');
   throw new Error(

@@ -1,26 +1,13 @@
-import type { FeedName } from '../../feeds/names.ts';
 import { fileUrl, rssUrl } from '../../feeds/urls.ts';
+import type { Json } from '../../routes/schemas.ts';
 import type { Feed } from '../../storage/storage.ts';
 import type { Tier } from '../../web/tier.ts';
-
-/** The feed record of docs/specification.md, "Feed". */
-export interface FeedJson {
-  name: FeedName;
-  title: string;
-  description: string;
-  show_sender: boolean;
-  image_url: string | null;
-  protected: boolean;
-  read_url: string | null;
-  /** Only where feeds need a license. */
-  license?: { until: string } | null;
-}
 
 /**
  * A feed for whoever may write to it. Without notes there is nothing to read, so no address for it.
  * @param tier how it stands, where feeds need a license
  */
-export function feedJson(feed: Feed, base: string, tier?: Tier): FeedJson {
+export function feedJson(feed: Feed, base: string, tier?: Tier): Json<'Feed'> {
   const { name, readId, title, description, showSender, image, passwordHash, noteCount } = feed;
   const isEmpty = noteCount === 0;
   return {

@@ -1,43 +1,11 @@
 import { noteGuid } from '../../feeds/guid.ts';
 import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../../feeds/urls.ts';
+import type { Json } from '../../routes/schemas.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
 
-/** A JSON Feed 1.1 document; members that are undefined are left out when it is written. */
-export interface JsonFeed {
-  version: 'https://jsonfeed.org/version/1.1';
-  title: string;
-  home_page_url: string;
-  feed_url: string;
-  description: string | undefined;
-  icon: string | undefined;
-  items: JsonFeedItem[];
-}
-
-/** A note in a JSON Feed. */
-export interface JsonFeedItem {
-  id: string;
-  url: string;
-  title: string | undefined;
-  content_html: string;
-  content_text: string | undefined;
-  image: string | undefined;
-  date_published: string;
-  authors: { name: string }[] | undefined;
-  tags: readonly string[] | undefined;
-  attachments: JsonFeedAttachment[] | undefined;
-}
-
-/** A picture of a note in a JSON Feed. */
-export interface JsonFeedAttachment {
-  url: string;
-  mime_type: string;
-  title: string | undefined;
-  size_in_bytes: number;
-}
-
 /** The JSON Feed 1.1 document of a feed (https://www.jsonfeed.org/version/1.1/), of the same notes as its RSS. */
-export function jsonFeed(document: FeedDocument): JsonFeed {
+export function jsonFeed(document: FeedDocument): Json<'JsonFeed'> {
   const { base, readId, feed, tag } = document;
   return {
     version: 'https://jsonfeed.org/version/1.1',
@@ -50,7 +18,7 @@ export function jsonFeed(document: FeedDocument): JsonFeed {
   };
 }
 
-function item(note: ViewNote, document: FeedDocument): JsonFeedItem {
+function item(note: ViewNote, document: FeedDocument): Json<'JsonFeed'>['items'][number] {
   const { base, readId, feed } = document;
   const { sender, tags } = note.meta;
   const file = note.content === undefined ? picture(note, document) : undefined;

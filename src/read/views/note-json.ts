@@ -1,51 +1,11 @@
-import { type FeedName, type NoteFile, type NoteId, noteFile } from '../../feeds/names.ts';
+import { type FeedName, noteFile } from '../../feeds/names.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
+import type { Json } from '../../routes/schemas.ts';
 import type { Note } from '../../storage/storage.ts';
 import { exactText } from '../text.ts';
 import type { ReadPlace, ViewFeed } from './document.ts';
 import { noteTitle } from './shown-note.ts';
-
-/** `Note` of contract §4; members that are undefined are left out when it is written. */
-export interface NoteJson {
-  id: NoteId;
-  type: string;
-  file: NoteFile;
-  file_url: string;
-  size: number;
-  title: string;
-  content: string | undefined;
-  alt: string | undefined;
-  name: string | undefined;
-  created_at: string;
-  url: string;
-  sender: string | undefined;
-  tags: readonly string[];
-}
-
-/** `NoteList` of contract §4. */
-export interface NoteListJson {
-  notes: NoteJson[];
-  /** The cursor of the next page. */
-  next: string | null;
-}
-
-/** `Created` of contract §4. */
-export interface CreatedJson {
-  id: NoteId;
-  url: string;
-  feed_url: string;
-  read_url: string;
-  file: NoteFile;
-  file_url: string;
-}
-
-/** `ReadFeed` of contract §4. */
-export interface ReadFeedJson {
-  title: string;
-  description: string;
-  image_url: string | null;
-}
 
 /** A feed seen by whoever knows its name: the addresses hold the key. */
 export interface NamedPlace extends ReadPlace {
@@ -66,28 +26,28 @@ export interface NotePage {
 }
 
 /** A note for whoever knows the feed's name. */
-export function namedNote(note: Note, place: NamedPlace): NoteJson {
+export function namedNote(note: Note, place: NamedPlace): Json<'Note'> {
   return noteJson(note, place, noteUrlByName(place.base, place.name, note.id), note.meta.sender);
 }
 
 /** A note for the feed's readers. */
-export function publicNote(note: Note, place: PublicPlace): NoteJson {
+export function publicNote(note: Note, place: PublicPlace): Json<'Note'> {
   const sender = place.showSender ? note.meta.sender : undefined;
   return noteJson(note, place, noteUrl(place.base, place.readId, note.id), sender);
 }
 
 /** A page for whoever knows the feed's name. */
-export function namedNoteList(document: NamedPlace & NotePage): NoteListJson {
+export function namedNoteList(document: NamedPlace & NotePage): Json<'NoteList'> {
   return { notes: document.notes.map((note) => namedNote(note, document)), next: document.next ?? null };
 }
 
 /** A page for the feed's readers. */
-export function publicNoteList(document: PublicPlace & NotePage): NoteListJson {
+export function publicNoteList(document: PublicPlace & NotePage): Json<'NoteList'> {
   return { notes: document.notes.map((note) => publicNote(note, document)), next: document.next ?? null };
 }
 
 /** The answer to a post. */
-export function createdNote({ id, type }: Pick<Note, 'id' | 'type'>, place: NamedPlace): CreatedJson {
+export function createdNote({ id, type }: Pick<Note, 'id' | 'type'>, place: NamedPlace): Json<'Created'> {
   const { base, readId, name } = place;
   const file = noteFile(id, type);
   return {
@@ -101,7 +61,7 @@ export function createdNote({ id, type }: Pick<Note, 'id' | 'type'>, place: Name
 }
 
 /** What the public read API says of a feed. */
-export function readFeed(feed: ViewFeed, { base, readId }: ReadPlace): ReadFeedJson {
+export function readFeed(feed: ViewFeed, { base, readId }: ReadPlace): Json<'ReadFeed'> {
   return {
     title: feed.title,
     description: feed.description,
@@ -114,7 +74,7 @@ function noteJson(
   { base, readId }: ReadPlace,
   url: string,
   sender: string | undefined,
-): NoteJson {
+): Json<'Note'> {
   const { id, type, size, meta, content, createdAt } = note;
   const file = noteFile(id, type);
   return {

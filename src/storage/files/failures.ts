@@ -1,11 +1,8 @@
 import { Refusal } from '../../refusals.ts';
+import { errorCode } from '../../system-errors.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
-/** `code` of a system error, for example `ENOENT`. */
-export function errorCode(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
-}
+export { errorCode };
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import { Refusal } from '../../refusals.ts';
+import { errorCode } from '../../system-errors.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
 /**
@@ -18,7 +19,7 @@ const UNIQUE_VIOLATION = '23505';
  * anything but a code: messages of the server quote values, and those of the network name the server.
  */
 export function asFailure(error: unknown): Error {
-  const code = codeOf(error);
+  const code = errorCode(error);
   const cause = Object.assign(new Error(`PostgreSQL: ${code ?? messageOf(error)}`), { code });
   if (!(error instanceof DatabaseError)) return storeUnavailable(cause);
   if (code === DISK_FULL) return storageFull(cause);
@@ -34,17 +35,11 @@ export function endsConnection(error: unknown): boolean {
 /** What failed together may be done one by one: it was taken back, and not because the database cannot be used. */
 export function mayWorkAlone(failure: unknown): boolean {
   if (!(failure instanceof Refusal) || failure.code !== 'store_unavailable') return true;
-  return TAKEN_BACK.test(codeOf(failure.cause) ?? '');
+  return TAKEN_BACK.test(errorCode(failure.cause) ?? '');
 }
 
 export function isUniqueViolation(failure: unknown): boolean {
-  return codeOf(failure) === UNIQUE_VIOLATION;
-}
-
-/** The SQLSTATE, or the code of the system. */
-export function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
+  return errorCode(failure) === UNIQUE_VIOLATION;
 }
 
 /** Without a code it is the client's own message, which names nothing. */

@@ -1,4 +1,4 @@
-import { codeOf } from './failures.ts';
+import { errorCode } from '../../system-errors.ts';
 import { WrongDatabase } from './schema.ts';
 
 const UNKNOWN_AUTHORITY = 'no known authority vouches for its certificate, see sslrootcert';
@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Why the database cannot be opened, as a sentence for the operator that holds nothing of its URL. */
 export function asStartFailure(error: unknown): Error {
   if (error instanceof WrongDatabase) return error;
-  const code = codeOf(error);
+  const code = errorCode(error);
   // Without a code it is the client's own message, which names nothing.
   const reason = code === undefined ? (error as Error).message : REASONS[code];
   const why = [code, reason].filter((part) => part !== undefined).join(': ');

@@ -11,6 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import type { Owner } from '../../privileges.ts';
+import { errorCode } from '../../system-errors.ts';
 
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
@@ -74,7 +75,7 @@ function opened(path: string, owner: Owner | undefined): number {
     if (owner) fchownSync(fd, owner.uid, owner.gid);
     return fd;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
     return openSync(path, O_RDWR | O_NOFOLLOW);
   }
 }

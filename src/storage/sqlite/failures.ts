@@ -1,4 +1,5 @@
 import { Refusal, type RefusalCode } from '../../refusals.ts';
+import { errorCode } from '../../system-errors.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
 /** An error as plain data: an `Error` would lose its code on the way between threads. */
@@ -17,7 +18,7 @@ const UNAVAILABLE = /^SQLITE_(IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB|BUSY|PROTOC
 /** A failure of SQLite or of the disk as the refusal it means; anything else as it is. */
 export function asRefusal(error: unknown): unknown {
   if (error instanceof Refusal) return error;
-  const code = codeOf(error) ?? '';
+  const code = errorCode(error) ?? '';
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return storageFull(error);
   return UNAVAILABLE.test(code) || /^E[A-Z]+$/.test(code) ? storeUnavailable(error) : error;
 }
@@ -30,7 +31,7 @@ export function toFailure(error: unknown): Failure {
     refusal: meant instanceof Refusal ? meant.code : undefined,
     message: `${message}`,
     position: meant instanceof Refusal ? meant.position : undefined,
-    cause: cause && { message: withoutPath(cause), code: codeOf(cause) },
+    cause: cause && { message: withoutPath(cause), code: errorCode(cause) },
   };
 }
 
@@ -41,12 +42,7 @@ export function fromFailure({ refusal, message, position, cause }: Failure): Err
     : new Error(message, { cause: reason });
 }
 
-function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
-}
-
 /** System errors name the path of the file. */
 function withoutPath(error: Error): string {
-  return 'syscall' in error ? `${codeOf(error)} from ${error.syscall}` : error.message;
+  return 'syscall' in error ? `${errorCode(error)} from ${error.syscall}` : error.message;
 }

@@ -1,12 +1,12 @@
 import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
-import { cannotBeUsed } from '../../cannot-be-used.ts';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import type { PublicKeyText } from '../../licenses/public-keys.ts';
 import type { Owner } from '../../privileges.ts';
+import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { storedFile } from '../loaded-file.ts';

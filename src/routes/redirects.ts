@@ -1,0 +1,52 @@
+import type { Answer } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { headers } from '../http/headers.ts';
+import type { Refusal } from '../refusals.ts';
+import type { SignInError } from '../sign-in/sign-in.ts';
+
+/** Longest `next`, bytes: browsers send longer URLs than this. */
+const MAX_NEXT_LENGTH = 2048;
+
+/** Redirects to a path of this instance and sets cookies. */
+export function seeOther(exchange: Exchange, path: string, cookies: readonly string[] = []): Answer {
+  return redirect(exchange.root + path, cookies);
+}
+
+/** Redirects to any URL and sets cookies. */
+export function redirect(url: string, cookies: readonly string[] = []): Answer {
+  const fields = { Location: url, 'Cache-Control': 'private, no-store' };
+  return withCookies({ status: 303, headers: headers(fields) }, cookies);
+}
+
+/** Adds `Set-Cookie` headers to an answer. */
+export function withCookies(answer: Answer, cookies: readonly string[]): Answer {
+  const all = cookies.reduce((more, cookie) => more.and(headers({ 'Set-Cookie': cookie })), answer.headers);
+  return { ...answer, headers: all };
+}
+
+/**
+ * The page to show after login: `next` if it is a path of this instance (contract §8), else the start page.
+ * A second slash or a backslash would make it another site's URL, and a line break would add a header.
+ */
+export function nextPath(next: string | null | undefined): string {
+  const isOwn =
+    next != null && next.length <= MAX_NEXT_LENGTH && /^\/[\x21-\x7e]*$/.test(next) && !/\/\/|\\/.test(next);
+  return isOwn ? next : '/';
+}
+
+/** The login page's path, with `next` and other parameters. */
+export function loginPath(next: string, parameters: Readonly<Record<string, string>> = {}): string {
+  return `/login?${new URLSearchParams({ ...parameters, next })}`;
+}
+
+/** Redirects to the login page, which shows why the login failed. */
+export function backToLogin(
+  exchange: Exchange,
+  next: string,
+  { code, headers }: { readonly code: SignInError; readonly headers?: undefined } | Refusal,
+  cookies: readonly string[] = [],
+): Answer {
+  const retry = headers?.['Retry-After'];
+  const path = loginPath(next, { error: code, ...(retry && { retry }) });
+  return { ...seeOther(exchange, path, cookies), code };
+}
