@@ -11,7 +11,7 @@ import { logOutPage } from '../web/log-out-page.ts';
 import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { settingsPage } from '../web/settings-page.ts';
-import { siteInTier } from '../web/tier.ts';
+import { withTier } from '../web/tier.ts';
 import { unlockPage } from '../web/unlock-page.ts';
 import { backToLogin } from './back-to-login.ts';
 import { callerOf, placeOf } from './caller.ts';
@@ -168,7 +168,7 @@ async function changeRefused(
   const body =
     unlocked === undefined
       ? unlockPage(site, { name, back: `/${name}`, problem: message })
-      : settingsPage(siteInTier(site, licensing?.tierOf(unlocked)), {
+      : settingsPage(withTier(site, licensing?.tierOf(unlocked)), {
           feed: unlocked,
           base: exchange.base,
           refused: { form, problem: { message, field } },

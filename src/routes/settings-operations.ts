@@ -7,7 +7,7 @@ import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
-import { siteInTier } from '../web/tier.ts';
+import { withTier } from '../web/tier.ts';
 import { placeOf } from './caller.ts';
 import type { DescribedOperation, FeedForm } from './operation.ts';
 import type { OperationParts } from './operations.ts';
@@ -30,7 +30,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
           return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
         }
         const isSaved = exchange.query('saved') === '1';
-        return pageAnswer(settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
+        return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
       },
     },
     {
@@ -93,6 +93,6 @@ export function explainOnSettings(
   const { message, code } = refusal;
   const field = refusal.field ?? (code === 'taken' ? takenField : undefined);
   const refused = { form, problem: { message, field } };
-  const shown = settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, refused });
+  const shown = settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, refused });
   return errorPage(site, refusal, exchange, shown);
 }
