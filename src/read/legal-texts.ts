@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Refusal } from '../refusals.ts';
-import { type Html, rendered } from '../web/html.ts';
+import { type Html, trustedHtml } from '../web/html.ts';
 import type { LegalPage } from '../web/site.ts';
 import { pageHtml } from './page-html.ts';
 import type { Renderer } from './renderer.ts';
@@ -41,7 +41,7 @@ export class LegalTexts {
     if (file === undefined) return undefined;
     try {
       const html = await this.#current(name, file, `${base}/`);
-      return rendered({ html: pageHtml(html, level, new Map()) });
+      return trustedHtml({ html: pageHtml(html, level, new Map()) });
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
       throw new Refusal('store_unavailable', 'This text cannot be shown now.', { cause });

@@ -8,7 +8,7 @@ import type { Preconditions, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
-import { siteInTier, type Tier, tierKey } from '../web/tier.ts';
+import { type Tier, tierKey, withTier } from '../web/tier.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
@@ -117,7 +117,7 @@ export class Reader {
       const place = { base, readId: feed?.readId ?? NO_READ_ID };
       const document = {
         ...(await this.#feedPage(place, feed, query, feedVersion(feed))),
-        site: siteInTier(this.#parts.site, tier),
+        site: withTier(this.#parts.site, tier),
         name,
         exists: feed !== undefined,
         hasNotes: feed !== undefined && feed.noteCount > 0,
@@ -140,7 +140,7 @@ export class Reader {
     return this.#answer(exchange, readId, key, async () => {
       const document = {
         ...(await this.#notePage({ base, readId }, feed, id)),
-        site: siteInTier(this.#parts.site, tier),
+        site: withTier(this.#parts.site, tier),
         name,
       };
       return this.#rendered({ view: 'note-page', document }, feed, true);

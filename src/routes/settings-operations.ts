@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
-import { siteInTier } from '../web/tier.ts';
+import { withTier } from '../web/tier.ts';
 import { placeOf } from './caller.ts';
 import { type FeedForm, isFeedPath, type OperationDefinition } from './operation.ts';
 import type { OperationParts } from './operations.ts';
@@ -28,7 +28,7 @@ export function settingsOperations(parts: OperationParts): OperationDefinition[]
           return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
         }
         const isSaved = exchange.query('saved') === '1';
-        return pageAnswer(settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
+        return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
       },
     },
     {
@@ -95,6 +95,6 @@ export function settingsAgain(
   field: string | undefined,
 ): Answer {
   const refused = { form, problem: { message: refusal.message, field } };
-  const body = settingsPage(siteInTier(site, licensing?.tierOf(feed)), { feed, base, refused });
+  const body = settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, refused });
   return errorPage(site, refusal, exchange, body);
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
-import { joinedScript } from './joined-script.ts';
+import { bundle } from './bundle.ts';
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 
@@ -16,36 +16,38 @@ const TYPES = {
   ico: 'image/x-icon',
 } as const;
 
-/** What pages load beside scripts, by the names that templates use. */
-const FILES = {
-  style: 'style.css',
+/** The parts of the one style sheet, in order. */
+const STYLES = ['page.css', 'text.css', 'form.css'];
+
+/** Pictures that pages load, by the names that templates use. */
+const PICTURES = {
   icon: 'icon.svg',
   icon192: 'icon-192.png',
   icon512: 'icon-512.png',
   favicon: 'favicon.ico',
-} as const satisfies Record<string, `${string}.${keyof typeof TYPES}`>;
+} as const;
 
 /** The scripts that pages start, each a module of `browser/`. */
 const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'leave'] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
-export type AssetName = keyof typeof FILES | ScriptName;
+export type AssetName = 'style' | keyof typeof PICTURES | ScriptName;
 
-/** The files that pages load, under names that change with their content, so that browsers keep them for good. */
+/** The files that pages load, under names with a hash of their content, so that browsers may keep them for good. */
 export class Assets {
-  /** The path of each. */
+  /** The URL path of each. */
   readonly paths: Readonly<Record<AssetName, string>>;
   readonly #byFile = new Map<string, Representation>();
 
   constructor() {
-    const files = Object.entries(FILES).map(([name, file]) => {
-      return [name, this.#add(file, readFileSync(new URL(`assets/${file}`, import.meta.url)))];
-    });
+    const read = (file: string) => readFileSync(new URL(`assets/${file}`, import.meta.url));
+    const pictures = Object.entries(PICTURES).map(([name, file]) => [name, this.#add(file, read(file))]);
     const scripts = SCRIPTS.map((name) => {
-      const code = joinedScript(new URL('browser/', import.meta.url), name);
+      const code = bundle(new URL('browser/', import.meta.url), name);
       return [name, this.#add(`${name}.js`, Buffer.from(code))];
     });
-    this.paths = Object.fromEntries([...files, ...scripts]);
+    const style = this.#add('style.css', Buffer.concat(STYLES.map(read)));
+    this.paths = { style, ...Object.fromEntries([...pictures, ...scripts]) };
   }
 
   /** The asset of that file name, such as `style-1a2b3c.css`. */

@@ -10,7 +10,7 @@ const VARY = headers({ Vary: 'Accept' });
 
 /**
  * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
- * @param body the page, where there is a better one than that which only says why
+ * @param body a page for this refusal, if there is a better one than the plain message
  */
 export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body?: Uint8Array): Answer {
   const { status, code } = refusal;
@@ -25,8 +25,10 @@ export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body
 
 function plainPage(site: Site, { status, message }: Refusal): Uint8Array {
   const title = status === 404 ? 'Not here' : 'This did not work';
-  const main = html`<h1>${title}</h1>
+  return page(site, {
+    title,
+    main: html`<h1>${title}</h1>
 <p>${message}</p>
-<p><a href="${site.root}/">To the start page</a></p>`;
-  return page(site, { title, main });
+<p><a href="${site.root}/">To the start page</a></p>`,
+  });
 }

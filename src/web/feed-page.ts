@@ -1,96 +1,88 @@
 import type { ReadId } from '../feeds/names.ts';
-import { jsonFeedUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
+import { readPageUrl, rssUrl } from '../feeds/urls.ts';
 import { composeBox } from './compose-box.ts';
 import { type Child, type Html, html } from './html.ts';
 import { type ArticleNote, noteArticle } from './note-article.ts';
-import { pageText } from './page.ts';
-import { type Shared, sharedHead } from './page-head.ts';
-import { script } from './script.ts';
+import { pageText, script } from './page.ts';
+import { publicHead } from './public-head.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
-import { dayElement, dayOf } from './times.ts';
+import { formatTime, timeElement } from './times.ts';
 
 /** The notes of a feed that a page shows, newest first. */
 export interface ShownNotes {
   readonly notes: readonly ArticleNote[];
-  /** Of the feed, for scripts that ask whether it has changed. */
+  /** Version of the feed, for scripts that ask whether it has changed. */
   readonly version: string;
-  /** The notes are those with this tag. */
+  /** The page shows only notes with this tag. */
   readonly tag: string | undefined;
-  /** They are not the newest. */
+  /** The notes are not the newest. */
   readonly isOlder: boolean;
   /** The cursor of the next page; undefined on the last. */
   readonly next: string | undefined;
 }
 
-/** A feed as everybody with the read link sees it. */
-export interface ReadFeedPage extends ShownNotes {
+interface FeedPage extends ShownNotes {
   readonly base: string;
-  readonly readId: ReadId;
-  /** Its title, or what stands for it. */
+  /** Title of the feed, or a substitute. */
   readonly title: string;
   readonly description: string;
   readonly imageUrl: string | undefined;
 }
 
-/** A feed as whoever knows its name sees it. */
-export interface NamedFeedPage extends ShownNotes {
-  readonly base: string;
+/** A feed as everybody with the read link sees it. */
+export interface PublicFeedPage extends FeedPage {
+  readonly readId: ReadId;
+}
+
+/** A feed as its writers see it. */
+export interface NamedFeedPage extends FeedPage {
   readonly name: string;
   /** Undefined while there is nothing to read. */
   readonly readId: ReadId | undefined;
-  readonly title: string;
-  readonly description: string;
-  readonly imageUrl: string | undefined;
   readonly isProtected: boolean;
   readonly exists: boolean;
 }
 
-/** The page at `/r/<read_id>`: nothing on it tells the name of the feed, or who reads. */
-export function readFeedPage(site: Site, feed: ReadFeedPage): string {
-  const { base, readId, title, description, tag, imageUrl } = feed;
-  const rss = rssUrl(base, readId, tag);
-  const shared: Shared = {
-    type: 'website',
-    title,
-    description: description || `Notes of ${title}`,
-    url: readPageUrl(base, readId),
-    imageUrl,
-  };
+/** The page at `/r/<read_id>`. It reveals neither the feed's name nor its readers. */
+export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
+  const { base, readId, title, description, tag } = feed;
+  const url = readPageUrl(base, readId);
   return pageText(site, {
     title: tag === undefined ? title : `${tag} · ${title}`,
     isListed: true,
-    head: html`${sharedHead(site, shared)}
-<link rel="alternate" type="application/rss+xml" title="RSS" href="${rss}">
-<link rel="alternate" type="application/feed+json" title="JSON Feed" href="${jsonFeedUrl(base, readId, tag)}">`,
-    main: html`${feedHeader(feed, html`<a class="rss" href="${rss}">RSS</a>`)}
-${shownNotes(site, feed)}
+    head: publicHead(site, {
+      ...feed,
+      type: 'website',
+      url,
+      description: description || `Notes of ${title}`,
+    }),
+    main: html`${feedHeader(feed, html`<a class="rss" href="${rssUrl(base, readId, tag)}">RSS</a>`)}
+${notesHtml(site, feed)}
 ${script(site, 'live')}`,
   });
 }
 
 /** The page at `/<feed>`. */
 export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
-  const { base, name, readId, exists, isProtected, tag, isOlder } = feed;
+  const { base, name, readId, tag, isOlder } = feed;
   const hasNotes = readId !== undefined;
-  const isFirst = tag === undefined && !isOlder;
-  const links = hasNotes
-    ? html`<a href="${readPageUrl(base, readId)}">Read link</a>
+  const settings = `${base}/${name}/settings`;
+  const links =
+    hasNotes &&
+    html`<a href="${readPageUrl(base, readId)}">Read link</a>
 <a class="rss" href="${rssUrl(base, readId)}">RSS</a>
-<a href="${base}/${name}/settings">Settings</a>`
-    : undefined;
+<a href="${settings}">Settings</a>`;
+  const isNewest = tag === undefined && !isOlder;
   return pageText(site, {
     title: feed.title,
     main: html`${feedHeader(feed, links)}
-${isFirst ? composeBox(site, { base, name, isProtected, exists, hasNotes }) : script(site, 'live')}
-${hasNotes ? shownNotes(site, feed, tierNotice(site, `${base}/${name}/settings`)) : html`<div id="notes" data-version="${feed.version}"></div>`}`,
+${isNewest ? composeBox(site, { ...feed, hasNotes }) : script(site, 'live')}
+${hasNotes ? notesHtml(site, feed, tierNotice(site, settings)) : html`<div id="notes" data-version="${feed.version}"></div>`}`,
   });
 }
 
-function feedHeader(
-  { title, description, imageUrl }: Pick<ReadFeedPage, 'title' | 'description' | 'imageUrl'>,
-  links: Html | undefined,
-): Html {
+function feedHeader({ title, description, imageUrl }: FeedPage, links: Html | false): Html {
   return html`<header class="feed">
 ${imageUrl !== undefined && html`<img class="title-image" src="${imageUrl}" alt="" width="72" height="72">`}
 <div class="about">
@@ -101,8 +93,7 @@ ${links && html`<nav aria-label="This feed">${links}</nav>`}
 </header>`;
 }
 
-function shownNotes(site: Site, shown: ShownNotes, notice?: Child): Html {
-  const { notes, version, tag, next, isOlder } = shown;
+function notesHtml(site: Site, { notes, version, tag, next, isOlder }: ShownNotes, notice?: Child): Html {
   const query = tag === undefined ? '' : `tag=${encodeURIComponent(tag)}&`;
   return html`${tag !== undefined && html`<p class="filter">Notes tagged <span class="tag">${tag}</span> <a href="?">Show all</a></p>`}
 <div id="notes" data-version="${version}">
@@ -116,17 +107,11 @@ ${next !== undefined && html`<a rel="next" href="?${query}before=${encodeURIComp
 }
 
 function days(site: Site, notes: readonly ArticleNote[]): Child {
-  const groups: { readonly day: string; readonly notes: ArticleNote[] }[] = [];
-  for (const note of notes) {
-    const day = dayOf(note.createdAt, site.timeZone);
-    const last = groups.at(-1);
-    if (last?.day === day) last.notes.push(note);
-    else groups.push({ day, notes: [note] });
-  }
-  return groups.map(
-    (group) => html`<section class="day">
-<h2>${dayElement(group.notes[0]!.createdAt, site.timeZone)}</h2>
-${group.notes.map((note) => noteArticle(site, note, { feedUrl: '', isAlone: false }))}</section>
+  const byDay = Map.groupBy(notes, ({ createdAt }) => formatTime(createdAt, 'date', site.timeZone));
+  return [...byDay.values()].map(
+    (ofDay) => html`<section class="day">
+<h2>${timeElement(ofDay[0]!.createdAt, 'day', site.timeZone)}</h2>
+${ofDay.map((note) => noteArticle(site, note, { feedUrl: '', isAlone: false }))}</section>
 `,
   );
 }

@@ -1,6 +1,6 @@
 import { type Child, html } from './html.ts';
 
-/** A field of a form with its label, what is to be known of it, and what was wrong with it. */
+/** A form field with its label, hint and error. */
 export interface Field {
   /** Its name in the form. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Field {
   readonly type?: 'text' | 'password';
   readonly value?: string;
   readonly hint?: string | undefined;
-  /** Why what was typed was refused, one sentence. */
+  /** Why the input was refused, one sentence. */
   readonly problem?: string | undefined;
   readonly isRequired?: boolean;
   readonly hasFocus?: boolean;
@@ -21,21 +21,22 @@ export interface Field {
 }
 
 export function field(of: Field): Child {
-  const { name, id = name, label, type = 'text', value = '', hint, problem } = of;
-  const described = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ');
-  const error = html`<p class="error" id="${id}-error" role="alert">${problem}</p>`;
+  const { name, id = name, label, type = 'text', value = '', autocomplete = 'off', hint, problem } = of;
+  const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ');
+  const attributes = [
+    of.maxLength !== undefined && html` maxlength="${of.maxLength}"`,
+    of.isExact && html` autocapitalize="none" spellcheck="false"`,
+    of.isRequired && html` required`,
+    of.hasFocus && html` autofocus`,
+    describedBy !== '' && html` aria-describedby="${describedBy}"`,
+    problem !== undefined && html` aria-invalid="true"`,
+  ];
   return html`<label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${of.autocomplete ?? 'off'}"${attributes(of, described)}>${problem && error}
+<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${attributes}>${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`;
 }
 
-function attributes({ maxLength, isExact, isRequired, hasFocus, problem }: Field, described: string): Child {
-  return [
-    maxLength !== undefined && html` maxlength="${maxLength}"`,
-    isExact && html` autocapitalize="none" spellcheck="false"`,
-    isRequired && html` required`,
-    hasFocus && html` autofocus`,
-    described !== '' && html` aria-describedby="${described}"`,
-    problem !== undefined && html` aria-invalid="true"`,
-  ];
+/** A required field for a password that exists. */
+export function passwordField(of: Omit<Field, 'type' | 'isRequired'>): Child {
+  return field({ type: 'password', autocomplete: 'current-password', isRequired: true, ...of });
 }

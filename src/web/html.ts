@@ -1,7 +1,7 @@
 import { raw, html as tag } from 'hono/html';
 import type { Rendered } from '../read/unrendered.ts';
 
-/** HTML that is safe to send: made by `html` or `rendered`, by nothing else. */
+/** HTML that is safe to send: made by `html` or `trustedHtml`, by nothing else. */
 export type Html = ReturnType<typeof raw>;
 
 /** What may stand in a template: texts and numbers are escaped, `undefined` and `false` are nothing. */
@@ -11,10 +11,10 @@ export type Child = Html | string | number | false | undefined | readonly Child[
  * The one way to make HTML: a tagged template that escapes every value, as content and in a quoted attribute. A value
  * never stands in an unquoted attribute, an event handler, a `<script>` or a `<style>`.
  */
-// hono's tag gives a promise only where a value is one, which `Child` leaves out.
+// hono's tag returns a promise only if a value is one, which `Child` excludes.
 export const html = tag as (strings: TemplateStringsArray, ...children: readonly Child[]) => Html;
 
-/** A note as the renderer made it, which escapes by construction (`read/note-html.ts`). */
-export function rendered(note: Pick<Rendered, 'html'>): Html {
+/** A note from the renderer, which escapes by construction (`read/note-html.ts`). */
+export function trustedHtml(note: Pick<Rendered, 'html'>): Html {
   return raw(note.html);
 }

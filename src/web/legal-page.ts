@@ -1,8 +1,7 @@
 import { type Html, html } from './html.ts';
-import { LEGAL_TITLES, page } from './page.ts';
-import type { LegalPage, Site } from './site.ts';
+import { page } from './page.ts';
+import { LEGAL_TITLES, type LegalPage, type Site } from './site.ts';
 
-/** A page that the law may ask for. */
 export function legalPage(site: Site, name: LegalPage, text: Html): Buffer {
   const title = LEGAL_TITLES[name];
   return page(site, {

@@ -1,6 +1,5 @@
 import { html } from './html.ts';
-import { page } from './page.ts';
-import { script } from './script.ts';
+import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 
 /** The page at `/logout`. */

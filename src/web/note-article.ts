@@ -1,9 +1,9 @@
 import type { NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import type { Rendered } from '../read/unrendered.ts';
-import { type Child, type Html, html, rendered } from './html.ts';
+import { type Html, html, trustedHtml } from './html.ts';
 import type { Site } from './site.ts';
-import { fullTimeElement, timeElement } from './times.ts';
+import { timeElement } from './times.ts';
 
 /** A note as pages show it. */
 export interface ArticleNote {
@@ -11,47 +11,44 @@ export interface ArticleNote {
   readonly type: NoteType;
   readonly file: NoteFile;
   readonly readId: ReadId;
-  /** The title that was set; undefined where the text has to do. */
+  /** The title that was set. */
   readonly title: string | undefined;
   readonly body: Pick<Rendered, 'html'>;
   /** Ms since the epoch. */
   readonly createdAt: number;
   readonly tags: readonly string[];
-  /** Undefined where it is not known or not shown. */
+  /** Undefined if it is unknown or not shown. */
   readonly sender: string | undefined;
   /** The page of the note. */
   readonly url: string;
-  /** The page of the note for readers, where this one is for whoever may write. */
+  /** The public page of the note, on pages for writers. */
   readonly readUrl?: string | undefined;
 }
 
 /** What differs between the pages that show notes. */
 export interface ArticleOptions {
-  /** The page of the feed, without a query: where the tags lead. Empty for the page that the article is on. */
+  /** The page of the feed without a query, to which tags link; empty for the page that the article is on. */
   readonly feedUrl: string;
-  /** The article is all that its page shows. */
+  /** The page shows this article only. */
   readonly isAlone: boolean;
 }
 
 /** A note, the same on all pages. */
 export function noteArticle(site: Site, note: ArticleNote, { feedUrl, isAlone }: ArticleOptions): Html {
-  const { id, type, title, createdAt, url, sender, tags } = note;
-  const time = isAlone ? fullTimeElement(createdAt, site.timeZone) : timeElement(createdAt, site.timeZone);
+  const { id, type, title, createdAt, url, readUrl, sender, tags } = note;
+  const heading = title !== undefined && html`<bdi>${title}</bdi>`;
+  const edit = !isAlone && html`<a class="edit" href="${url}">Edit</a>`;
   return html`<article class="note" id="n-${id}" data-id="${id}" data-type="${type}">
-${title !== undefined && (isAlone ? html`<h1><bdi>${title}</bdi></h1>` : html`<h3><bdi>${title}</bdi></h3>`)}
-<div class="text" dir="auto">${rendered(note.body)}</div>
-<footer><a class="time" href="${url}">${time}</a>
+${heading && (isAlone ? html`<h1>${heading}</h1>` : html`<h3>${heading}</h3>`)}
+<div class="text" dir="auto">${trustedHtml(note.body)}</div>
+<footer><a class="time" href="${url}">${timeElement(createdAt, isAlone ? 'full' : 'clock', site.timeZone)}</a>
 ${sender !== undefined && html`<span class="sender">by <bdi>${sender}</bdi></span>`}
 ${tags.map((tag) => html`<a class="tag" href="${feedUrl}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
-${note.readUrl !== undefined && actions(note, isAlone)}
+${readUrl !== undefined && html`${edit} <a class="read-link" href="${readUrl}">Read link</a>`}
 ${site.reportUrl !== undefined && html`<a class="report" rel="nofollow noreferrer" href="${reportUrl(site.reportUrl, note)}">Report</a>`}
 </footer>
 </article>
 `;
-}
-
-function actions({ url, readUrl }: ArticleNote, isAlone: boolean): Child {
-  return html`${!isAlone && html`<a class="edit" href="${url}">Edit</a>`} <a class="read-link" href="${readUrl}">Read link</a>`;
 }
 
 function reportUrl(template: string, { readId, id, file }: ArticleNote): string {

@@ -1,11 +1,12 @@
 import { type Answer, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
+import type { ScriptName } from './assets.ts';
 import { type Child, type Html, html } from './html.ts';
-import type { LegalPage, Site } from './site.ts';
+import { LEGAL_TITLES, type Site } from './site.ts';
 
 /**
- * The header fields of every page. Pages load nothing from elsewhere but the pictures that a note shows, and a form of
- * theirs goes nowhere else. No other site gets a Referer, because the path of a page may hold a feed's name.
+ * Header fields of every page. The policy allows the own origin only, except for images. Other sites get no Referer,
+ * because the path of a page may contain a feed's name.
  */
 export const PAGE_FIELDS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -19,14 +20,7 @@ export const PAGE_FIELDS = {
 
 const PRIVATE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
 
-/** What the legal pages are called. */
-export const LEGAL_TITLES: Readonly<Record<LegalPage, string>> = {
-  imprint: 'Imprint',
-  privacy: 'Privacy',
-  terms: 'Terms',
-};
-
-/** One page, inside what all pages have in common. */
+/** One page, inside the frame that all pages share. */
 export interface Page {
   readonly title: string;
   /** What `<head>` holds beside title, style and icons. */
@@ -39,14 +33,13 @@ export interface Page {
 }
 
 /** The whole document of a page, UTF-8. */
-export function page(site: Site, shown: Page): Buffer {
-  return Buffer.from(pageText(site, shown));
+export function page(site: Site, content: Page): Buffer {
+  return Buffer.from(pageText(site, content));
 }
 
 /** The whole document of a page. */
 export function pageText(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
-  const { assets } = site;
-  const shown = title === site.title ? title : `${title} · ${site.title}`;
+  const { assets, root } = site;
   return String(html`<!doctype html>
 <html lang="en">
 <head>
@@ -54,17 +47,17 @@ export function pageText(site: Site, { title, head, navigation, main, isListed =
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${!isListed && html`<meta name="robots" content="noindex">`}
-<title>${shown}</title>
+<title>${title === site.title ? title : `${title} · ${site.title}`}</title>
 <link rel="stylesheet" href="${assets.style}">
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
 <link rel="apple-touch-icon" href="${assets.icon192}">
-<link rel="manifest" href="${site.root}/manifest.webmanifest">
+<link rel="manifest" href="${root}/manifest.webmanifest">
 ${head}
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="site">
-<a class="brand" href="${site.root}/">${site.title}</a>
+<a class="brand" href="${root}/">${site.title}</a>
 ${navigation}
 </header>
 <main id="main" tabindex="-1">
@@ -77,12 +70,19 @@ ${footer(site)}
 }
 
 function footer({ legalPages, root }: Site): Child {
-  if (legalPages.length === 0) return undefined;
   const links = legalPages.map((name) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`);
-  return html`<footer class="site"><nav aria-label="About this instance">${links}</nav></footer>`;
+  return (
+    links.length > 0 &&
+    html`<footer class="site"><nav aria-label="About this instance">${links}</nav></footer>`
+  );
 }
 
-/** The answer that shows a page to the one who asked. */
+/** Starts a script once the page is parsed. */
+export function script(site: Site, name: ScriptName): Html {
+  return html`<script type="module" src="${site.assets[name]}"></script>`;
+}
+
+/** The answer with a page that no cache may keep. */
 export function pageAnswer(body: Uint8Array): Answer {
   return { status: 200, headers: PRIVATE, body };
 }

@@ -2,14 +2,12 @@ import type { FeedName } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Feed } from '../storage/storage.ts';
 import { draftKey } from './compose-box.ts';
-import { copyable } from './copyable.ts';
-import { curlLine } from './curl-line.ts';
-import { type Field, field } from './field.ts';
-import { type Child, html } from './html.ts';
-import { licenseGroup } from './license-group.ts';
-import { page } from './page.ts';
-import { SENDING } from './picture-field.ts';
-import { script } from './script.ts';
+import { copyable, copyableCurl } from './copyable.ts';
+import { type Field, field, passwordField } from './field.ts';
+import { type Child, type Html, html } from './html.ts';
+import { licenseSection } from './license-page.ts';
+import { ANY_PICTURE, pictureLimits, SENDING } from './note-fields.ts';
+import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 import { noPictures } from './tier.ts';
 
@@ -19,21 +17,21 @@ export interface SettingsPage {
   readonly base: string;
   /** The last change was made. */
   readonly isSaved?: boolean;
-  /** What was typed into the form that was refused, and why it was. */
+  /** The form that was refused, and why. */
   readonly refused?: { readonly form: URLSearchParams; readonly problem: FieldProblem } | undefined;
 }
 
 /** What is wrong with a form, one sentence. */
 export interface FieldProblem {
   readonly message: string;
-  /** The field to blame; what is wrong in none that the page shows stands on top. */
+  /** The field to blame; the message stands on top if the page does not show that field. */
   readonly field: string | undefined;
 }
 
 /** The settings of a feed. Passwords and licenses that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): Buffer {
-  const { feed, base, isSaved = false, refused } = settings;
-  const isUnblamed = refused !== undefined && !isShown(site, feed, refused.problem.field);
+  const { feed, isSaved = false, refused } = settings;
+  const isUnblamed = refused !== undefined && !hasField(site, feed, refused.problem.field);
   return page(site, {
     title: 'Settings',
     navigation: html`<nav aria-label="This feed"><a href="${site.root}/${feed.name}">Back to the feed</a></nav>`,
@@ -42,33 +40,27 @@ ${isSaved && html`<p class="done" role="status">Saved.</p>`}
 ${isUnblamed && html`<p class="error" role="alert">${refused.problem.message}</p>`}
 <div class="settings" data-draft="${draftKey(feed.name)}">
 ${profile(site, settings)}
-${titleImage(site, feed, base)}
+${titleImage(site, settings)}
 ${sharing(site, settings)}
 ${feed.passwordHash !== undefined && privacy(site, settings)}
-${license(site, settings)}
+${licenseSection(site, {
+  action: `${site.root}/${feed.name}/license`,
+  isAttached: feed.license !== undefined,
+  problem: problemOf(refused, 'license'),
+})}
 ${dangerZone(site, settings)}
 </div>
 ${script(site, 'settings')}`,
   });
 }
 
-/** Whether the page has a field of that name. */
-function isShown(site: Site, { passwordHash }: Feed, field: string | undefined): boolean {
-  switch (field) {
-    case 'title':
-    case 'description':
-    case 'name':
-      return true;
-    case 'license':
-      return site.tier !== undefined;
-    case 'read_id':
-      return site.allowsCustomIds;
-    case 'current':
-    case 'next':
-      return passwordHash !== undefined;
-    default:
-      return false;
-  }
+function hasField(site: Site, { passwordHash }: Feed, name = ''): boolean {
+  return (
+    ['title', 'description', 'name'].includes(name) ||
+    (name === 'license' && site.tier !== undefined) ||
+    (name === 'read_id' && site.allowsCustomIds) ||
+    (['current', 'next'].includes(name) && passwordHash !== undefined)
+  );
 }
 
 function profile(site: Site, { feed, refused }: SettingsPage): Child {
@@ -89,19 +81,19 @@ ${site.signInLabel !== undefined && showSender(feed, refused)}
 </section>`;
 }
 
-/** A box that is not ticked is not sent: then the hidden value before it is the last one. */
+/** An unchecked box is not sent; then the hidden field before it is the last value. */
 function showSender(feed: Feed, refused: SettingsPage['refused']): Child {
-  const isShown = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
+  const isChecked = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
   return html`<input type="hidden" name="show_sender" value="0">
-<label><input type="checkbox" name="show_sender" value="1"${isShown && html` checked`} aria-describedby="show-sender-hint">
+<label><input type="checkbox" name="show_sender" value="1"${isChecked && html` checked`} aria-describedby="show-sender-hint">
  Show who posted</label>
 <p class="hint" id="show-sender-hint">Readers see the names of people who have signed in at what they post. Here they are always shown.</p>`;
 }
 
-function titleImage(site: Site, feed: Feed, base: string): Child {
-  const { image } = feed;
-  return html`<section id="title-image" aria-labelledby="title-image-heading" data-feed="${feed.name}" data-title="${feed.title}"
- data-description="${feed.description}" data-shrink="${site.shrinkImageBytes}" data-largest="${site.maxImageBytes}">
+function titleImage(site: Site, { feed, base }: SettingsPage): Child {
+  const { image, title, description, name } = feed;
+  return html`<section id="title-image" aria-labelledby="title-image-heading" data-feed="${name}" data-title="${title}"
+ data-description="${description}" ${pictureLimits(site)}>
 <h2 id="title-image-heading">Title image</h2>
 ${
   image === undefined
@@ -115,7 +107,7 @@ ${image !== undefined && html`<button type="button" data-action="remove" disable
 </p>
 ${!site.takesPictures && noPictures(site)}
 <noscript><p class="hint">Choosing or removing a title image needs JavaScript.</p></noscript>
-<input type="file" hidden accept="image/png,image/jpeg,image/gif,image/webp">
+<input type="file" hidden accept="${ANY_PICTURE}">
 <ul id="picks" class="picks" hidden></ul>
 ${SENDING}
 </section>`;
@@ -123,7 +115,10 @@ ${SENDING}
 
 function sharing(site: Site, { feed, base, refused }: SettingsPage): Child {
   const { name, readId } = feed;
-  const curl = curlLine(site, { base, name, isProtected: feed.passwordHash !== undefined });
+  const curl = copyableCurl(site, { base, name, isProtected: feed.passwordHash !== undefined });
+  const hint = 'Changing it changes the links. The current links stop working.';
+  // It belongs to another form, so that it does not send the field beside it.
+  const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
   return html`<section aria-labelledby="sharing">
 <h2 id="sharing">Sharing</h2>
 <h3>Read link</h3>
@@ -132,75 +127,46 @@ ${copyable('read-link', readPageUrl(base, readId), 'the read link')}
 <h3>RSS link</h3>
 ${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}
 ${
-  curl !== undefined &&
+  curl &&
   html`<h3>Post from a terminal</h3>
 <p class="hint">This holds the name of the feed: keep it to yourself.</p>
-${copyable('curl-line', curl, 'the command')}`
+${curl}`
 }
 <form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds
-    ? html`${field({
-        name: 'read_id',
-        label: 'Read id',
-        isExact: true,
-        hint: 'Another one makes other links: those of now stop working.',
-        ...typed(refused, 'read_id', readId),
-      })}
-<p class="actions"><button>Save read id</button> ${RANDOM_READ_ID}</p>`
+    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...typed(refused, 'read_id', readId) })}
+<p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
-<p class="hint">Another one makes other links: those of now stop working.</p>
-<p class="actions">${RANDOM_READ_ID}</p>`
+<p class="hint">${hint}</p>
+<p class="actions">${random}</p>`
 }
 </form>
 <form id="random" method="post" action="${site.root}/${name}/details"></form>
 </section>`;
 }
 
-/** Of another form than the field beside it, whose value it is not to send. */
-const RANDOM_READ_ID = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
-
 function privacy(site: Site, { feed, refused }: SettingsPage): Child {
-  const action = `${site.root}/${feed.name}/access`;
-  // Two forms have a field of that name; one of them was sent.
-  const problemOf = (form: string, name: string) =>
-    refused?.form.get('action') === form && refused.problem.field === name
-      ? refused.problem.message
-      : undefined;
-  const password = (form: string, name: string, label: string) =>
-    field({
-      id: `${form}-${name}`,
-      name,
-      label,
-      type: 'password',
-      autocomplete: name === 'next' ? 'new-password' : 'current-password',
-      isRequired: true,
-      problem: problemOf(form, name),
-    });
+  const form = (content: Html) =>
+    html`<form method="post" action="${site.root}/${feed.name}/access">\n${content}\n</form>`;
+  // Both forms have a field `current`; only the one that was sent shows its problem.
+  const password = (action: string, name: string, rest: Pick<Field, 'label' | 'autocomplete'>) => {
+    const problem = refused?.form.get('action') === action ? problemOf(refused, name) : undefined;
+    return passwordField({ id: `${action}-${name}`, name, problem, ...rest });
+  };
   return html`<section aria-labelledby="privacy">
 <h2 id="privacy">Privacy &amp; access</h2>
 <p>This feed has a password. Whoever posts, edits or sees it by its name needs it; the read link needs none.</p>
-<form method="post" action="${action}">
-<p class="actions"><button name="action" value="lock">Lock in this browser</button></p>
-</form>
-<form method="post" action="${action}">
-<h3>Change the password</h3>
-${password('change', 'current', 'Current password')}
-${password('change', 'next', 'New password')}
-<p class="actions"><button name="action" value="change">Change password</button></p>
-</form>
-<form method="post" action="${action}">
-<h3>Remove the password</h3>
+${form(html`<p class="actions"><button name="action" value="lock">Lock in this browser</button></p>`)}
+${form(html`<h3>Change the password</h3>
+${password('change', 'current', { label: 'Current password' })}
+${password('change', 'next', { label: 'New password', autocomplete: 'new-password' })}
+<p class="actions"><button name="action" value="change">Change password</button></p>`)}
+${form(html`<h3>Remove the password</h3>
 <p class="hint">Then the name alone is the key. It cannot be protected again.</p>
-${password('remove', 'current', 'Current password')}
-<p class="actions"><button class="danger" name="action" value="remove">Remove password</button></p>
-</form>
+${password('remove', 'current', { label: 'Current password' })}
+<p class="actions"><button class="danger" name="action" value="remove">Remove password</button></p>`)}
 </section>`;
-}
-
-function license(site: Site, { feed, refused }: SettingsPage): Child {
-  const problem = refused?.problem.field === 'license' ? refused.problem.message : undefined;
-  return licenseGroup(site, { name: feed.name, isAttached: feed.license !== undefined, problem });
 }
 
 function dangerZone(site: Site, { feed, refused }: SettingsPage): Child {
@@ -220,19 +186,20 @@ ${field({
 </section>`;
 }
 
-/** What a field holds: what was typed into the form that was refused, else what is kept. */
+/** A field's value from the refused form, otherwise the stored one. */
 function typed(
   refused: SettingsPage['refused'],
   name: string,
-  kept: string,
+  stored: string,
 ): Pick<Field, 'value' | 'problem'> {
-  return {
-    value: refused?.form.get(name) ?? kept,
-    problem: refused?.problem.field === name ? refused.problem.message : undefined,
-  };
+  return { value: refused?.form.get(name) ?? stored, problem: problemOf(refused, name) };
 }
 
-/** The page in the place of the settings of a feed without notes. */
+function problemOf(refused: SettingsPage['refused'], name: string): string | undefined {
+  return refused?.problem.field === name ? refused.problem.message : undefined;
+}
+
+/** The page in place of the settings of a feed without notes. */
 export function noSettingsPage(site: Site, { name }: { readonly name: FeedName }): Buffer {
   return page(site, {
     title: 'No settings yet',

@@ -6,52 +6,51 @@ import type { Tier } from './tier.ts';
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site {
   readonly title: string;
-  /** The path of the instance, without a trailing slash: mostly empty. Links begin with it. */
+  /** Path of the instance without a trailing slash; usually empty. Links begin with it. */
   readonly root: string;
-  /** Zone of the times shown, by its IANA name. */
+  /** IANA name of the zone of the times shown. */
   readonly timeZone: string;
-  /** The legal pages that the instance has, by their addresses. */
+  /** The legal pages that the instance has. */
   readonly legalPages: readonly LegalPage[];
   /** Where readers report a note: a URL with `{read_id}`, `{note_id}`, `{file}`. */
   readonly reportUrl: string | undefined;
   /** Visitors must log in. */
   readonly isLocked: boolean;
-  /** There is an instance password, with which programs can post. */
+  /** There is an instance password, so programs can post. */
   readonly hasPassword: boolean;
-  /** The provider with which people sign in, as they know it; undefined where they do not. */
+  /** Name of the OpenID Connect provider, for people; undefined without sign-in. */
   readonly signInLabel: string | undefined;
-  /** Pictures may be posted. */
   readonly takesPictures: boolean;
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
-  /** A picture larger than this is shrunk in the browser, bytes. */
+  /** The browser shrinks a picture larger than this, bytes. */
   readonly shrinkImageBytes: number;
   /** Read ids may be chosen. */
   readonly allowsCustomIds: boolean;
-  /** Feeds need a license beyond the free tier; undefined where they need none. */
+  /** Set if feeds need a license beyond the free tier. */
   readonly hosted: Hosted | undefined;
-  /** Of the feed that a page by its name is of, where feeds need a license. */
+  /** Tier of the feed that the page is about, if feeds need licenses. */
   readonly tier?: Tier | undefined;
-  /** The address of each asset, with a hash of its content in it. */
+  /** URL path of each asset. */
   readonly assets: Readonly<Record<AssetName, string>>;
 }
 
-/** What pages say of licenses. */
+/** What pages say about licenses. */
 export interface Hosted {
-  /** The texts that a feed may have without one. */
+  /** Texts that a feed may have without a license. */
   readonly freeNotes: number;
-  /** Where one can be bought. */
+  /** Where licenses are sold. */
   readonly licenseUrl: string | undefined;
 }
 
-/** The pages that the law may ask for. */
-export const LEGAL_PAGES = ['imprint', 'privacy', 'terms'] as const;
-export type LegalPage = (typeof LEGAL_PAGES)[number];
+/** The pages that the law may ask for, with their titles. */
+export const LEGAL_TITLES = { imprint: 'Imprint', privacy: 'Privacy', terms: 'Terms' } as const;
+export type LegalPage = keyof typeof LEGAL_TITLES;
+export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];
 
-/** What the settings say of pages. */
 export function siteOf(config: Config, assets: Site['assets'], limits?: FeedLimits): Site {
   const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
-  const rooted = Object.entries(assets).map(([name, path]) => [name, root + path]);
+  const withRoot = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
     title: config.title,
     root,
@@ -66,6 +65,6 @@ export function siteOf(config: Config, assets: Site['assets'], limits?: FeedLimi
     shrinkImageBytes: config.shrinkImageBytes,
     allowsCustomIds: config.allowCustomIds,
     hosted: limits?.free && { freeNotes: limits.free.notes, licenseUrl: config.licenseUrl },
-    assets: Object.fromEntries(rooted),
+    assets: Object.fromEntries(withRoot),
   };
 }

@@ -1,19 +1,17 @@
-import { copyable } from './copyable.ts';
-import { curlLine } from './curl-line.ts';
+import { copyableCurl } from './copyable.ts';
 import { field } from './field.ts';
 import { type Html, html } from './html.ts';
-import { page } from './page.ts';
-import { script } from './script.ts';
+import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 
 export interface StartPage {
   /** Absolute base of links. */
   readonly base: string;
-  /** What the field holds: a name that nobody guesses, or what was typed. */
+  /** Content of the field: a suggested name, or the one that was refused. */
   readonly name: string;
-  /** Why what was typed was refused, one sentence. */
+  /** Why the name was refused, one sentence. */
   readonly problem?: string | undefined;
-  /** What the operator has to say. */
+  /** The operator's notice. */
   readonly notice?: Html | undefined;
   /** A feed has just been deleted. */
   readonly isDeleted?: boolean;
@@ -22,7 +20,7 @@ export interface StartPage {
 /** The page at `/`: what this is, and the way to a feed. */
 export function startPage(site: Site, { base, name, problem, notice, isDeleted }: StartPage): Buffer {
   const posted = { base, name: problem === undefined ? name : 'my-secret-feed', isProtected: false };
-  const curl = curlLine(site, posted);
+  const curl = copyableCurl(site, posted);
   return page(site, {
     title: site.title,
     isListed: true,
@@ -44,10 +42,10 @@ ${field({
 <p class="actions"><button class="primary">Open</button></p>
 </form>
 ${
-  curl !== undefined &&
+  curl &&
   html`<h2>From a terminal</h2>
 <p>The answer holds <code>read_url</code>, an RSS feed for everybody else.</p>
-${copyable('curl-line', curl, 'the command')}`
+${curl}`
 }
 ${script(site, 'start')}`,
   });

@@ -1,37 +1,37 @@
 import { type Child, type Html, html } from './html.ts';
 import type { Site } from './site.ts';
 
-/** How a feed of a hosted instance stands. */
+/** The license status of a feed on a hosted instance. */
 export interface Tier {
-  /** The last day of its license, a UTC date; undefined in the free tier. */
+  /** Last day of its license, a UTC date; undefined in the free tier. */
   readonly until: string | undefined;
   /** The license ends within two weeks. */
   readonly endsSoon: boolean;
-  /** The last day of a license that it still has, but that is over. */
+  /** Last day of a license that has ended but is still attached. */
   readonly endedOn: string | undefined;
   /** The texts that it has. */
   readonly notes: number;
 }
 
-/** The same instance, as pages of a feed show it. */
-export function siteInTier(site: Site, tier: Tier | undefined): Site {
+/** The site as the pages of a feed in this tier show it. */
+export function withTier(site: Site, tier: Tier | undefined): Site {
   if (tier === undefined) return site;
   return { ...site, tier, takesPictures: site.takesPictures && tier.until !== undefined };
 }
 
-/** All that a page shows of it, as a text: another one where the page would be another. */
+/** Cache key part: differs whenever the page would differ. */
 export function tierKey(tier: Tier | undefined): string {
   return tier === undefined ? '' : `${tier.until ?? 'free'} ${tier.endsSoon} ${tier.endedOn ?? ''}`;
 }
 
-/** Why there is no way to add a picture, in a line. */
+/** Why no picture can be added. */
 export function noPictures({ tier, root }: Site): Html {
   return tier?.until === undefined && tier !== undefined
     ? html`<p class="hint">Pictures need a license, which this feed does not have. <a href="${root}/license">What a license is for</a></p>`
     : html`<p class="hint">Images can't be posted on this instance.</p>`;
 }
 
-/** What whoever writes to a feed should know of its tier, above its notes. */
+/** The quota or the end of the license, above the notes of a feed. */
 export function tierNotice({ tier, hosted, root }: Site, settings: string): Child {
   if (tier === undefined || hosted === undefined) return undefined;
   const { until, endsSoon, endedOn, notes } = tier;

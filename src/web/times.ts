@@ -1,68 +1,46 @@
 import { type Html, html } from './html.ts';
 
-/** Times whose texts are remembered: to format one takes longer than all else of its note. */
-const REMEMBERED = 5_000;
+/** Formats of times, and of the dates that group notes. */
+const FORMATS = {
+  date: ['en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' }],
+  day: ['en-GB', { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }],
+  clock: ['en-GB', { hour: '2-digit', minute: '2-digit' }],
+  full: ['en-GB', { dateStyle: 'long', timeStyle: 'short' }],
+} as const satisfies Record<string, readonly [locale: string, Intl.DateTimeFormatOptions]>;
 
-/** A way to write times. */
-type Format = (time: number) => string;
+type TimeFormat = keyof typeof FORMATS;
 
-interface Formats {
-  readonly day: Format;
-  readonly dayName: Format;
-  readonly time: Format;
-  readonly full: Format;
-}
+/** Cached texts per format: formatting costs more than the rest of a note. */
+const MAX_CACHED = 5_000;
 
-/** To make one takes longer than a page. */
-let known: { readonly timeZone: string; readonly formats: Formats } | undefined;
+/** Kept, because creating an `Intl.DateTimeFormat` takes longer than a page. All pages of a process use one zone. */
+const formatters = new Map<string, (time: number) => string>();
 
-/** The day of a time in ms, as `2026-01-31`, in a zone. */
-export function dayOf(time: number, timeZone: string): string {
-  return formatsOf(timeZone).day(time);
-}
-
-/** The day of a time, for people. */
-export function dayElement(time: number, timeZone: string): Html {
-  const { day, dayName } = formatsOf(timeZone);
-  return html`<time datetime="${day(time)}">${dayName(time)}</time>`;
-}
-
-/** The time of day, for people. */
-export function timeElement(time: number, timeZone: string): Html {
-  return element(time, formatsOf(timeZone).time);
-}
-
-/** Day and time, for people. */
-export function fullTimeElement(time: number, timeZone: string): Html {
-  return element(time, formatsOf(timeZone).full);
-}
-
-function element(time: number, format: Format): Html {
-  return html`<time datetime="${new Date(time).toISOString()}">${format(time)}</time>`;
-}
-
-function formatsOf(timeZone: string): Formats {
-  if (known?.timeZone !== timeZone) {
-    const of = (locale: string, options: Intl.DateTimeFormatOptions) =>
-      remembering(new Intl.DateTimeFormat(locale, { timeZone, ...options }));
-    const formats = {
-      day: of('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' }),
-      dayName: of('en-GB', { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }),
-      time: of('en-GB', { hour: '2-digit', minute: '2-digit' }),
-      full: of('en-GB', { dateStyle: 'long', timeStyle: 'short' }),
-    };
-    known = { timeZone, formats };
+/** A time in ms as text in a zone; `date` is `2026-01-31`. */
+export function formatTime(time: number, format: TimeFormat, timeZone: string): string {
+  const key = `${format} ${timeZone}`;
+  let formatter = formatters.get(key);
+  if (formatter === undefined) {
+    const [locale, options] = FORMATS[format];
+    formatter = memoize(new Intl.DateTimeFormat(locale, { timeZone, ...options }));
+    formatters.set(key, formatter);
   }
-  return known.formats;
+  return formatter(time);
 }
 
-function remembering(format: Intl.DateTimeFormat): Format {
+/** A time in ms for people; a day has no time of day. */
+export function timeElement(time: number, format: TimeFormat, timeZone: string): Html {
+  const exact = format === 'day' ? formatTime(time, 'date', timeZone) : new Date(time).toISOString();
+  return html`<time datetime="${exact}">${formatTime(time, format, timeZone)}</time>`;
+}
+
+function memoize(format: Intl.DateTimeFormat): (time: number) => string {
   const texts = new Map<number, string>();
   return (time) => {
     let text = texts.get(time);
     if (text === undefined) {
       text = format.format(time);
-      if (texts.size >= REMEMBERED) texts.clear();
+      if (texts.size >= MAX_CACHED) texts.clear();
       texts.set(time, text);
     }
     return text;

@@ -1,18 +1,18 @@
 import type { FeedName } from '../feeds/names.ts';
-import { field } from './field.ts';
+import { passwordField } from './field.ts';
 import { html } from './html.ts';
 import { page } from './page.ts';
 import type { Site } from './site.ts';
 
 export interface UnlockPage {
   readonly name: FeedName;
-  /** Where to go on to: a path of the feed. */
+  /** Where to go after unlocking: a path of the feed. */
   readonly back: string;
   /** Why a password was refused, one sentence. */
   readonly problem?: string | undefined;
 }
 
-/** The page of a locked feed. It says nothing of what is in it. */
+/** The page of a locked feed. It reveals nothing about the feed. */
 export function unlockPage(site: Site, { name, back, problem }: UnlockPage): Buffer {
   return page(site, {
     title: 'This feed is locked',
@@ -21,15 +21,7 @@ export function unlockPage(site: Site, { name, back, problem }: UnlockPage): Buf
 <form method="post" action="${site.root}/${name}/access" class="narrow">
 <input type="hidden" name="action" value="unlock">
 <input type="hidden" name="back" value="${back}">
-${field({
-  name: 'password',
-  label: 'Password of the feed',
-  type: 'password',
-  autocomplete: 'current-password',
-  isRequired: true,
-  hasFocus: true,
-  problem,
-})}
+${passwordField({ name: 'password', label: 'Password of the feed', hasFocus: true, problem })}
 <p class="actions"><button class="primary">Unlock</button></p>
 </form>`,
   });

@@ -2,9 +2,9 @@ import { type FeedName, noteFile } from '../../feeds/names.ts';
 import type { PixelSize } from '../../feeds/pixel-size.ts';
 import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
 import type { Neighbours } from '../../storage/storage.ts';
-import { namedFeedPage, readFeedPage, type ShownNotes } from '../../web/feed-page.ts';
+import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-page.ts';
 import type { ArticleNote } from '../../web/note-article.ts';
-import { namedNotePage, readNotePage } from '../../web/note-page.ts';
+import { namedNotePage, publicNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
 import { unescapeHtml } from '../html.ts';
 import { pageHtml } from '../page-html.ts';
@@ -56,7 +56,7 @@ export function readPage(document: FeedPageDocument): string {
   const { site, base, readId, feed } = document;
   const { description } = feed;
   const shown = shownNotes(document, (note) => readArticle(note, document, DAY_LEVEL));
-  return readFeedPage(site, {
+  return publicFeedPage(site, {
     base,
     readId,
     title: titleOf(document),
@@ -89,7 +89,7 @@ export function readNotePageOf(document: NotePageDocument): string {
   const note = document.notes[0]!;
   const article = readArticle(note, document, PAGE_LEVEL);
   const feedTitle = titleOf(document);
-  return readNotePage(site, {
+  return publicNotePage(site, {
     base,
     readId,
     feedTitle,
