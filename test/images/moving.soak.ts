@@ -191,13 +191,10 @@ for (const from of ['db', 'folder', 's3'])
       await Promise.all([reading, changing]);
       const last = await moveAll(url, sourceOf(source), 1_000);
       t.same(broken, []);
-      t.match(last, [{ missing: 0, failed: 0, left: 0, next: null }]);
-      const count = { count: 0, bytes: 0 };
-      t.same(
-        (await moveAll(url, sourceOf(source), 1_000))[0]?.moved,
-        count,
-        'a second time nothing is left to move',
-      );
+      for (const answer of last) t.match(answer, { missing: 0, failed: 0 });
+      t.match(last.at(-1), { left: 0, next: null });
+      for (const { moved } of await moveAll(url, sourceOf(source), 1_000))
+        t.equal(moved.count, 0, 'a second time nothing is left to move');
 
       for (const path of pictures.keys()) {
         const got = await ask(service.url + path);
