@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { batchLength } from '../src/batcher.ts';
 import type { PublicKeyText } from '../src/licenses/public-keys.ts';
 import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
@@ -19,9 +20,6 @@ export interface SqliteWriterData {
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
 }
 
-/** The most that one commit is for: what comes later must not wait for ever, nor the log grow without end. */
-const COMMIT_WRITES = 500;
-const COMMIT_BYTES = 8 * 1024 * 1024;
 /** After this time, in ms, the clearing is tried again where it has failed. */
 const CLEAR_AGAIN_MS = 10_000;
 
@@ -60,7 +58,7 @@ serve(() => {
 
   const work = (first: readonly Order[]) => {
     for (let rest = withQueued(first); rest.length > 0; ) {
-      const count = fitting(rest);
+      const count = batchLength(rest, ({ args }) => bytesIn(args));
       const orders = rest.slice(0, count);
       rest = rest.slice(count);
       const answers = commit.run(orders);
@@ -77,18 +75,6 @@ function withQueued(first: readonly Order[]): readonly Order[] {
   for (let more = receiveMessageOnPort(parentPort!); more; more = receiveMessageOnPort(parentPort!))
     orders.push(...(more.message as readonly Order[]));
   return orders;
-}
-
-/** How many of the orders one commit is for. */
-function fitting(orders: readonly Order[]): number {
-  let bytes = 0;
-  let count = 0;
-  for (const { args } of orders.slice(0, COMMIT_WRITES)) {
-    bytes += bytesIn(args);
-    if (count > 0 && bytes > COMMIT_BYTES) break;
-    count += 1;
-  }
-  return count;
 }
 
 /** The bytes of notes in the arguments of an order. */

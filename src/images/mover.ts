@@ -1,16 +1,26 @@
 import { createHash } from 'node:crypto';
 import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
 import { Refusal } from '../refusals.ts';
-import type { PicturePlace, PictureRow, PictureRows } from '../storage/picture-rows.ts';
-import { bytesInMemory, type ImageBytes, type ImageStore, imagesUnavailable } from './image-store.ts';
+import {
+  type PicturePlace,
+  type PictureRow,
+  type PictureRows,
+  RESERVED_MS,
+} from '../storage/picture-rows.ts';
+import {
+  bytesInMemory,
+  type ImageBytes,
+  type ImageStore,
+  imageGone,
+  imagesUnavailable,
+} from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
 import { type Amount, asked } from './unreferenced.ts';
 
 /** Pictures on their way at once. */
 const AT_ONCE = 4;
-/** Keys made for a step, and how long their objects may take to be referred to, in ms. */
+/** Keys reserved at once. */
 const STEP = 50;
-const RESERVED_MS = 3_600_000;
 const KEYS_AT_ONCE = 500;
 
 /** Undefined is the rows of the database. */
@@ -47,8 +57,9 @@ export async function move(
   parts: MoveParts,
   { after, limit }: { readonly after: PicturePlace | undefined; readonly limit: number },
 ): Promise<Moved> {
-  if (parts.source && parts.target) await refuseSameStore(parts.source, parts.target);
-  const { pictures, left } = await parts.rows.pictures(after, limit);
+  const { rows, source, target } = parts;
+  if (source && target) await refuseSameStore(rows, source, target);
+  const { pictures, left } = await rows.pictures(after, limit);
   const counts = { skipped: 0, missing: 0, failed: 0 };
   const moved: Amount = { count: 0, bytes: 0 };
   const one = async (picture: PictureRow, work: () => Promise<Outcome>) => {
@@ -63,21 +74,23 @@ export async function move(
     moved.count += 1;
     moved.bytes += picture.size;
   };
-  if (parts.source === undefined) await moveRows(parts, pictures, one);
+  if (source === undefined) await moveRows(parts, pictures, one);
   else await inParallel(pictures, AT_ONCE, (picture) => one(picture, () => moveObject(parts, picture)));
-  if (left === 0 && parts.source) await removeFreed(parts, parts.source);
+  if (left === 0 && source) await removeFreed(parts, source);
   return { moved, ...counts, left, next: left > 0 ? pictures.at(-1) : undefined };
 }
 
 /** Under two names a store would be emptied: what is put into the one appears in the other. */
-async function refuseSameStore(source: ImageStore, target: ImageStore): Promise<void> {
+async function refuseSameStore(rows: PictureRows, source: ImageStore, target: ImageStore): Promise<void> {
   const key = newImageKey();
+  await rows.free([key], RESERVED_MS);
   await asked(() => target.put(key, bytesInMemory(Buffer.from('?'), undefined)));
   try {
     if (await asked(() => source.head(key)))
       throw new Refusal('same_store', 'The pictures are in that store already.');
   } finally {
     await asked(() => target.delete(key));
+    await rows.forget([key]);
   }
 }
 
@@ -117,21 +130,31 @@ async function moveRows(
   }
 }
 
+/**
+ * The key stays, so the note refers to the copy from the start. The mark of `beginCopy` has both objects removed if the
+ * note goes after a crash.
+ */
 async function moveObject({ rows, source, target }: MoveParts, picture: PictureRow): Promise<Outcome> {
   const { key } = picture;
   if (key === undefined) return 'skipped';
+  const object = { ...picture, key };
   try {
-    if (target === undefined) return await intoRow(rows, source!, { ...picture, key });
-    await target.put(key, checked(source!, { ...picture, key }));
+    if (target === undefined) return await intoRow(rows, source!, object);
+    if ((await source!.head(key)) === undefined) throw imageGone();
+    if (!(await rows.beginCopy(key))) {
+      await rows.moveElsewhere([key]);
+      return 'skipped';
+    }
+    await target.put(key, checked(source!, object));
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'not_found')) throw error;
     return (await target?.head(key)) ? 'skipped' : stillThere(rows, key);
   }
-  const [isReferenced] = await rows.referenced([key]);
   await source!.delete(key);
-  if (isReferenced !== undefined) return 'moved';
-  // Its note is gone, or has another picture: nobody else removes the copy.
+  if (await rows.endCopy(key)) return 'moved';
+  // Its note is gone, or has another picture.
   await target.delete(key);
+  await rows.forget([key]);
   return 'skipped';
 }
 
@@ -178,22 +201,23 @@ function checked(
   };
 }
 
-/** Keys of notes that were removed or replaced before their pictures were moved. */
+/** Removes the objects of notes that were removed or replaced before or while their pictures were moved. */
 async function removeFreed({ rows, target }: MoveParts, source: ImageStore): Promise<void> {
+  const places = target ? [source, target] : [source];
   const remove = async (keys: readonly ImageKey[]) => {
-    const gone: ImageKey[] = [];
+    const [gone, absent]: [ImageKey[], ImageKey[]] = [[], []];
     await inParallel(keys, AT_ONCE, async (key) => {
-      const places = [source, target].filter((store) => store !== undefined);
-      const removed = await Promise.all(places.map((store) => store.delete(key).catch(() => false)));
-      if (removed[0]) gone.push(key);
+      const removals = await Promise.allSettled(places.map((store) => store.delete(key)));
+      // What a store refused to remove is claimed or found again later.
+      if (removals.some(({ status }) => status === 'rejected')) return;
+      const isRemoved = removals.some((removal) => removal.status === 'fulfilled' && removal.value);
+      (isRemoved ? gone : absent).push(key);
     });
     await rows.forget(gone);
+    await rows.moveElsewhere(absent);
   };
-  // Without a store nobody else claims them.
-  if (target === undefined)
-    for (let keys = await rows.claim(KEYS_AT_ONCE); keys.length > 0; keys = await rows.claim(KEYS_AT_ONCE)) {
-      await rows.moveElsewhere(keys);
-    }
+  for (let keys = await rows.claim(KEYS_AT_ONCE); keys.length > 0; keys = await rows.claim(KEYS_AT_ONCE))
+    await remove(keys);
   for (let after = ''; ; ) {
     const keys = await rows.elsewhere(after, KEYS_AT_ONCE);
     if (keys.length === 0) return;

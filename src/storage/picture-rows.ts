@@ -49,6 +49,13 @@ export interface PictureRows {
   /** Puts the bytes of a picture's object into its row, and frees the key as one of another store. False as `point`. */
   fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean>;
 
+  /**
+   * Marks a key whose object is about to be in two stores. If its note lets go of it, the key is freed as one of another
+   * store, so that a move removes both objects. False when no note refers to the key.
+   */
+  beginCopy(key: ImageKey): Promise<boolean>;
+  /** The object is in the store of the settings only. False when no note refers to the key any more. */
+  endCopy(key: ImageKey): Promise<boolean>;
   /** Frees keys that no note refers to: their objects may be removed when so much time has passed, in ms. */
   free(keys: readonly ImageKey[], inMs: number): Promise<void>;
   /**
@@ -66,6 +73,8 @@ export interface PictureRows {
   countFreed(): Promise<number>;
 }
 
+/** How long the objects of a move may take to be referred to, in ms. */
+export const RESERVED_MS = 3_600_000;
 /** How long a key that was claimed waits until it may be claimed again, at first and at most, in ms. */
 export const CLAIM_MS = 2_000;
 export const MAX_CLAIM_MS = 600_000;

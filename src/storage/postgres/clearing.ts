@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { IF_FREED } from './picture-rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -23,7 +24,7 @@ const CLEAR_NOTES = statement<object>(
   `WITH gone AS (
      DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES})) RETURNING image_key
    ), freed AS (
-     INSERT INTO freed_keys (key, due_at) SELECT image_key, 0 FROM gone WHERE image_key IS NOT NULL
+     INSERT INTO freed_keys (key, due_at) SELECT image_key, 0 FROM gone WHERE image_key IS NOT NULL ${IF_FREED}
    ) SELECT 1 FROM gone`,
 );
 const CLEARED = statement(

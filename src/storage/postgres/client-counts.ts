@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Counted, SharedCounts, Told } from '../../access/shared-rate-limit.ts';
+import { BatchedCalls } from '../../batcher.ts';
 import type { Database } from './database.ts';
 import { statement } from './statement.ts';
 
@@ -60,18 +61,15 @@ export interface ClientCountsOptions {
   readonly containers: () => number;
 }
 
-/** What is told of one client together. */
-interface Asked {
-  done: number;
-  wanted: number;
-  readonly waiting: (Told & PromiseWithResolvers<Counted>)[];
+/** What a container says of one client, whose name is a hash. */
+interface Report extends Told {
+  readonly client: string;
 }
 
-/** Counts that containers share in the database, one statement at a time: what is told meanwhile is one together. */
+/** Counts that containers share in the database, many clients in one statement. */
 export class ClientCounts implements SharedCounts {
   readonly #options: ClientCountsOptions;
-  #asked = new Map<string, Asked>();
-  #isRunning = false;
+  readonly #calls = new BatchedCalls<Report, Counted>((reports) => this.#count(reports));
   #forgotAt = performance.now();
 
   constructor(options: ClientCountsOptions) {
@@ -82,46 +80,34 @@ export class ClientCounts implements SharedCounts {
     return this.#options.containers();
   }
 
-  count(client: string, told: Told): Promise<Counted> {
-    const key = createHmac('sha256', this.#options.secret).update(client).digest('base64url');
-    const asked = this.#asked.get(key) ?? { done: 0, wanted: 0, waiting: [] };
-    this.#asked.set(key, asked);
-    asked.done += told.done;
-    asked.wanted += told.wanted;
-    const answer = Promise.withResolvers<Counted>();
-    asked.waiting.push({ ...told, ...answer });
-    if (!this.#isRunning) this.#run();
-    return answer.promise;
+  count(client: string, report: Told): Promise<Counted> {
+    const hash = createHmac('sha256', this.#options.secret).update(client).digest('base64url');
+    return this.#calls.call({ ...report, client: hash });
   }
 
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    while (this.#asked.size > 0) {
-      const asked = this.#asked;
-      this.#asked = new Map();
-      try {
-        await this.#ask(asked);
-        await this.#forget();
-      } catch (error) {
-        for (const { waiting } of asked.values()) for (const { reject } of waiting) reject(error);
-      }
+  async #count(reports: readonly Report[]): Promise<Counted[]> {
+    const sums = new Map<string, { done: number; wanted: number }>();
+    for (const { client, done, wanted } of reports) {
+      const before = sums.get(client) ?? { done: 0, wanted: 0 };
+      sums.set(client, { done: before.done + done, wanted: before.wanted + wanted });
     }
-    this.#isRunning = false;
-  }
-
-  async #ask(asked: ReadonlyMap<string, Asked>): Promise<void> {
-    const all = [...asked.values()];
-    const done = all.map((one) => one.done);
-    const wanted = all.map((one) => one.wanted);
-    const values = [[...asked.keys()], done, wanted, this.#options.perMinute];
+    const all = [...sums.values()];
+    const values = [
+      [...sums.keys()],
+      all.map(({ done }) => done),
+      all.map(({ wanted }) => wanted),
+      this.#options.perMinute,
+    ];
     const rows = await this.#options.database.transaction((transaction) => transaction.run(COUNT, values));
-    for (const { client, granted, total, wait_ms: waitMs } of rows) {
-      let left = granted;
-      for (const { wanted, resolve } of asked.get(client)!.waiting) {
-        resolve({ total, isGranted: wanted > 0 && left > 0, waitMs });
-        left -= wanted;
-      }
-    }
+    const counted = new Map(rows.map((row) => [row.client, row]));
+    const left = new Map(rows.map(({ client, granted }) => [client, granted]));
+    await this.#forget();
+    return reports.map(({ client, wanted }) => {
+      const { total, wait_ms: waitMs } = counted.get(client)!;
+      const granted = left.get(client)!;
+      left.set(client, granted - wanted);
+      return { total, isGranted: wanted > 0 && granted > 0, waitMs };
+    });
   }
 
   /** In passing, once a minute at most. */

@@ -8,6 +8,7 @@ import {
   type PicturePlace,
   type PictureRow,
   type PictureRows,
+  RESERVED_MS,
 } from '../picture-rows.ts';
 import type { Database } from './database.ts';
 import { statement } from './statement.ts';
@@ -64,13 +65,26 @@ const FILL = statement<object>(
   'fill',
   `UPDATE notes SET content = $6, image_key = NULL WHERE ${VERSION} AND image_key = $5 RETURNING 1`,
 );
+/** The object of a key that was being copied may be in two stores. */
+export const IF_FREED = `ON CONFLICT (key) DO UPDATE
+  SET due_at = CASE WHEN freed_keys.attempts < 0 THEN NULL ELSE excluded.due_at END, attempts = 0`;
 const FREE = statement(
   'free',
   `INSERT INTO freed_keys (key, due_at) SELECT key, ${NOW} + $2 FROM unnest($1::text[]) AS key
-   WHERE NOT EXISTS (SELECT FROM notes WHERE image_key = key)
-   ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = 0`,
+   WHERE NOT EXISTS (SELECT FROM notes WHERE image_key = key) ${IF_FREED}`,
 );
-const FREE_ELSEWHERE = statement('free_elsewhere', 'INSERT INTO freed_keys (key, due_at) VALUES ($1, NULL)');
+const FREE_ELSEWHERE = statement(
+  'free_elsewhere',
+  `INSERT INTO freed_keys (key, due_at) VALUES ($1, NULL) ${IF_FREED}`,
+);
+// The lock on the note has its removal wait, so that it finds the mark.
+const BEGIN_COPY = statement<object>(
+  'begin_copy',
+  `INSERT INTO freed_keys (key, due_at, attempts)
+   SELECT image_key, ${NOW} + ${RESERVED_MS}, -1 FROM notes WHERE image_key = $1 FOR SHARE
+   ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1 RETURNING 1`,
+);
+const END_COPY = statement('end_copy', 'DELETE FROM freed_keys WHERE key = $1 AND attempts < 0');
 const LEAD = statement<object>(
   'lead',
   `UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} WHERE holder = $1 OR until < ${NOW} RETURNING 1`,
@@ -150,6 +164,19 @@ export class PostgresPictures implements PictureRows {
       const filled = await transaction.run(FILL, [...versionOf(picture), picture.key, bytes]);
       if (filled.length > 0) transaction.send(FREE_ELSEWHERE, [picture.key]);
       return filled.length > 0;
+    });
+  }
+
+  beginCopy(key: ImageKey): Promise<boolean> {
+    return this.#database.transaction(
+      async (transaction) => (await transaction.run(BEGIN_COPY, [key])).length > 0,
+    );
+  }
+
+  endCopy(key: ImageKey): Promise<boolean> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.send(END_COPY, [key]);
+      return (await transaction.run(REFERENCED, [[key]])).length > 0;
     });
   }
 

@@ -1,3 +1,4 @@
+import { BatchedCalls } from '../../batcher.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
@@ -33,10 +34,10 @@ import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
 import { Database } from './database.ts';
-import { GroupCommit } from './group-commit.ts';
+import { mayWorkAlone } from './failures.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { PostgresPictures } from './picture-rows.ts';
-import { type Post, type PostRules, Posts, type PostsDone } from './posts.ts';
+import { type Post, type PostRules, Posts } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
@@ -75,7 +76,7 @@ export class PostgresStorage implements Storage {
   readonly #rules: PostRules;
   readonly #commits: CommitObserver | undefined;
   readonly #reads: Reads;
-  readonly #posts: GroupCommit<Post, Feed | undefined>;
+  readonly #posts: BatchedCalls<Post, Feed | undefined>;
   readonly #clearing: Clearing;
   /** See `PictureRows`. */
   readonly pictureRows: PictureRows;
@@ -92,10 +93,10 @@ export class PostgresStorage implements Storage {
     this.#rules = { maxFeeds, licenseCounts };
     this.#commits = commits;
     this.#reads = new Reads(this.#database);
-    this.#posts = new GroupCommit<Post, Feed | undefined>({
-      commit: (posts) => this.#store(posts),
-      sizeOf: ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
-    });
+    this.#posts = new BatchedCalls(
+      (posts) => this.#store(posts),
+      ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+    );
     this.#clearing = new Clearing(this.#database);
     this.pictureRows = new PostgresPictures(this.#database);
   }
@@ -231,14 +232,22 @@ export class PostgresStorage implements Storage {
   }
 
   #post(post: Post): Promise<Feed | undefined> {
-    return this.#write(() => this.#posts.add(post));
+    return this.#write(() => this.#posts.call(post));
   }
 
-  async #store(posts: readonly Post[]): Promise<PostsDone['answers']> {
-    const { answers } = await this.#transaction((transaction) =>
-      Posts.store(transaction, posts, this.#rules),
-    );
-    this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
+  /** If posts fail together, each is stored by itself, so that a bad one fails alone. */
+  async #store(posts: readonly Post[]): Promise<readonly (Feed | Error | undefined)[]> {
+    try {
+      const { answers } = await this.#transaction((transaction) =>
+        Posts.store(transaction, posts, this.#rules),
+      );
+      this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
+      return answers;
+    } catch (error) {
+      if (posts.length === 1 || !mayWorkAlone(error)) throw error;
+    }
+    const answers: (Feed | Error | undefined)[] = [];
+    for (const post of posts) answers.push(...(await this.#store([post]).catch((error: Error) => [error])));
     return answers;
   }
 

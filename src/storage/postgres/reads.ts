@@ -1,3 +1,4 @@
+import { BatchedCalls } from '../../batcher.ts';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   type FeedName,
@@ -21,7 +22,6 @@ import {
   type Position,
 } from '../storage.ts';
 import type { Database } from './database.ts';
-import { Lookups } from './lookups.ts';
 import { CONTENTLESS_COLUMNS, FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 import { statement } from './statement.ts';
 
@@ -95,13 +95,14 @@ const MORE_BYTES = statement<{ piece: Buffer }>(
 /** What is read of the database. Each call sees one state of it, with all that was committed before the call. */
 export class Reads {
   readonly #database: Database;
-  readonly #feeds: Lookups<FeedName, Feed>;
+  readonly #feeds: BatchedCalls<FeedName, Feed | undefined>;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#feeds = new Lookups(async (names) => {
-      const rows = await database.read(FEEDS, [names]);
-      return new Map(rows.map((row) => [row.name, feedOf(row)]));
+    this.#feeds = new BatchedCalls(async (names) => {
+      const rows = await database.read(FEEDS, [[...new Set(names)]]);
+      const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
+      return names.map((name) => feeds.get(name));
     });
   }
 
@@ -113,7 +114,7 @@ export class Reads {
 
   /** Asked for by every request by a feed's name. */
   feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#feeds.get(name);
+    return this.#feeds.call(name);
   }
 
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {

@@ -12,7 +12,8 @@ import { connectionOptions } from './connection-options.ts';
  * compressed can be read. Ids and tags are ordered by their bytes. `client_counts` may be lost in a crash: it holds what
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
  * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
- * another store than the one of the settings. The one row of `sweeper` says which process removes objects, and until when.
+ * another store than the one of the settings. With `attempts` -1 a note still has the key, but
+ * its object may be in two stores. The one row of `sweeper` says which process removes objects, and until when.
  * `token_series.turn` is the place of the token whose turn it is, -1 where none works any more. `feeds.license_id` is what
  * the text in `feeds.license` counts by.
  */

@@ -252,6 +252,14 @@ export class Changes {
     return { value: this.#pictures.fill(picture, bytes) };
   }
 
+  beginCopy(key: ImageKey): Changed<boolean> {
+    return { value: this.#pictures.beginCopy(key) };
+  }
+
+  endCopy(key: ImageKey): Changed<boolean> {
+    return { value: this.#pictures.endCopy(key) };
+  }
+
   free(keys: readonly ImageKey[], inMs: number): Changed<void> {
     return { value: this.#pictures.free(keys, inMs) };
   }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { Gathering } from '../gathering.ts';
+import { Batcher } from '../../batcher.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import { fromFailure } from './failures.ts';
 import { CLOSE, type News, type Order, type Told } from './orders.ts';
@@ -24,7 +24,7 @@ export class OrderThread<T> {
   readonly #data: unknown;
   readonly #events: ThreadEvents;
   readonly #pending = new Map<number, PromiseWithResolvers<never>>();
-  readonly #unsent = new Gathering<Order>((orders) => this.#send(orders));
+  readonly #unsent = new Batcher<Order>((orders) => this.#send(orders));
   #worker: Worker | undefined;
   #lastId = 0;
 

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/image-keys.ts';
-import { CLAIM_MS, MAX_CLAIM_MS, type PictureRow } from '../picture-rows.ts';
+import { CLAIM_MS, MAX_CLAIM_MS, type PictureRow, RESERVED_MS } from '../picture-rows.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -30,15 +30,26 @@ export class PictureChanges {
     return changes > 0;
   }
 
+  beginCopy(key: ImageKey): boolean {
+    const isReferenced = this.#isReferenced(key);
+    if (isReferenced) this.#sql.beginCopy.run(key, Date.now() + RESERVED_MS);
+    return isReferenced;
+  }
+
+  endCopy(key: ImageKey): boolean {
+    this.#sql.endCopy.run(key);
+    return this.#isReferenced(key);
+  }
+
   free(keys: readonly ImageKey[], inMs: number): void {
-    for (const key of keys) if (!this.#sql.isReferenced.get(key)) this.#sql.free.run(key, Date.now() + inMs);
+    for (const key of keys) if (!this.#isReferenced(key)) this.#sql.free.run(key, Date.now() + inMs);
   }
 
   claim(limit: number): readonly ImageKey[] {
     const now = Date.now();
     const claimed: ImageKey[] = [];
     for (const { key, attempts } of this.#sql.due.all(now, limit)) {
-      if (this.#sql.isReferenced.get(key)) this.#sql.forget.run(key);
+      if (this.#isReferenced(key)) this.#sql.forget.run(key);
       else {
         this.#sql.postpone.run(now + Math.min(CLAIM_MS * 2 ** attempts, MAX_CLAIM_MS), key);
         claimed.push(key);
@@ -54,6 +65,10 @@ export class PictureChanges {
   moveElsewhere(keys: readonly ImageKey[]): void {
     for (const key of keys) this.#sql.moveElsewhere.run(key);
   }
+
+  #isReferenced(key: ImageKey): boolean {
+    return this.#sql.isReferenced.get(key) !== undefined;
+  }
 }
 
 function statements(db: Database) {
@@ -62,8 +77,13 @@ function statements(db: Database) {
   return {
     free: prepare<[ImageKey, number | null]>(
       `INSERT INTO freed_keys (key, due_at) VALUES (?, ?)
-       ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = 0`,
+       ON CONFLICT (key) DO UPDATE SET due_at = iif(attempts < 0, NULL, excluded.due_at), attempts = 0`,
     ),
+    beginCopy: prepare<[ImageKey, number]>(
+      `INSERT INTO freed_keys (key, due_at, attempts) VALUES (?, ?, -1)
+       ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1`,
+    ),
+    endCopy: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts < 0'),
     /** What was claimed may be being removed. */
     takeBack: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts = 0'),
     forget: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ?'),

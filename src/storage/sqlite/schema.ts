@@ -8,7 +8,8 @@ import type { Database } from 'better-sqlite3';
  * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
  * `content` comes last, so that everything else is read without it: `image_key` behind it is read by the head of the row
  * where it is null, and has no content before it where it is not. `freed_keys` are those whose objects are still to be
- * removed; without `due_at` they are in another store than the one of the settings. `token_series.turn` is the place of
+ * removed; without `due_at` they are in another store than the one of the settings. With `attempts` -1 a note still has the key, but
+ * its object may be in two stores. `token_series.turn` is the place of
  * the token whose turn it is, -1 where none works any more. `feeds.license_id` is what the text in `feeds.license` counts by.
  */
 const MIGRATIONS: readonly string[] = [

@@ -275,6 +275,14 @@ class SqliteStorage implements Storage, PictureRows {
     return this.#order('fill', picture, bytes);
   }
 
+  beginCopy(key: ImageKey): Promise<boolean> {
+    return this.#order('beginCopy', key);
+  }
+
+  endCopy(key: ImageKey): Promise<boolean> {
+    return this.#order('endCopy', key);
+  }
+
   free(keys: readonly ImageKey[], inMs: number): Promise<void> {
     return this.#order('free', keys, inMs);
   }

@@ -1,0 +1,69 @@
+/** Keys of pictures that are being copied to another store, on the databases. */
+import { join } from 'node:path';
+import t from 'tap';
+import { type ImageKey, newImageKey } from '../../src/feeds/image-keys.ts';
+import type { PictureRows } from '../../src/storage/picture-rows.ts';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { tempDir } from '../support/service.ts';
+import { edits, post as store } from '../support/storing.ts';
+import { newNote } from './contract.ts';
+import { name } from './contract-support.ts';
+import { keptLog } from './files-support.ts';
+
+const server = await PostgresServer.start(t);
+const parts = { maxFeeds: 0, log: keptLog() };
+
+const OPENED = {
+  async sqlite(): Promise<[Storage, PictureRows]> {
+    const opened = await openSqlite({ ...parts, file: join(await tempDir(t), 'notes.db') });
+    return [opened, opened];
+  },
+  async postgres(): Promise<[Storage, PictureRows]> {
+    const opened = await openPostgres({ ...parts, url: await server.database() });
+    return [opened, opened.pictureRows];
+  },
+};
+
+for (const [backend, open] of Object.entries(OPENED))
+  t.test(backend, async (t) => {
+    const [storage, rows] = await open();
+    t.teardown(() => storage.close());
+    const { remove, deleteFeed } = edits(storage);
+    const post = async (n: number) => {
+      const key = newImageKey();
+      const note = { ...newNote(`${n}`, 'png'), bytes: new Uint8Array(), image: { key, size: 5 } };
+      await store(storage, name, note);
+      return { key, id: note.id };
+    };
+    const elsewhere = () => rows.elsewhere('', 10);
+    const [kept, copied, copying, plain, late] = [
+      await post(0),
+      await post(1),
+      await post(2),
+      await post(3),
+      await post(4),
+    ];
+
+    for (const { key } of [kept, copied, copying, late]) t.equal(await rows.beginCopy(key), true);
+    t.equal(await rows.beginCopy(newImageKey()), false, 'a key that no note has');
+    t.equal(await rows.endCopy(kept.key), true);
+    t.equal(await rows.endCopy(copied.key), true);
+    t.same(await rows.claim(10), [], 'what is being copied is not due');
+
+    for (const { id } of [copied, copying, plain]) t.equal(await remove(name, id), true);
+    t.same(await elsewhere(), [copying.key], 'the one that may be in two stores is left to a move');
+    t.same(new Set(await rows.claim(10)), new Set([copied.key, plain.key]));
+    t.equal(await rows.endCopy(copying.key), false);
+    await rows.forget([copying.key]);
+
+    t.equal(await deleteFeed(name), true);
+    t.ok(await eventually(async () => (await rows.referenced([late.key])).length === 0));
+    t.same(await elsewhere(), [late.key], 'so is that of a feed that was deleted');
+    const due: ImageKey[] = [];
+    t.ok(await eventually(async () => due.push(...(await rows.claim(10))) > 0));
+    t.ok(due.includes(kept.key));
+  });
