@@ -26,6 +26,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'storage',
   ],
   storage: [
+    'batcher.ts',
     'system-errors.ts',
     'collect-garbage.ts',
     'data-folder.ts',

@@ -29,7 +29,7 @@ const anchorOf = (heading: string) =>
     .replace(/[^\p{L}\p{N}_ -]/gu, '')
     .replaceAll(' ', '-');
 
-const withoutCode = (text: string) => text.replace(/^```[^]*?^```|`[^`\n]*`/gm, '');
+const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```|`[^`\n]*`/gm, '');
 
 t.test('links between the documents lead somewhere', async (t) => {
   const files = globSync(['*.md', 'src/*.md', 'docs/*.md'], { cwd: root });
