@@ -91,16 +91,18 @@ export class Refusal extends Error {
   }
 }
 
-export function noSuch(what: 'feed' | 'note'): Refusal {
-  return new Refusal('not_found', `There is no such ${what}.`);
-}
+const MISSING = {
+  address: 'There is nothing at this address.',
+  feed: 'There is no such feed.',
+  note: 'There is no such note.',
+};
 
-export function nothingHere(): Refusal {
-  return new Refusal('not_found', 'There is nothing at this address.');
+export function notFound(what: keyof typeof MISSING): Refusal {
+  return new Refusal('not_found', MISSING[what]);
 }
 
 /** @throws Refusal `not_found` for undefined */
-export function existing<T>(value: T | undefined, what: 'feed' | 'note'): T {
-  if (value === undefined) throw noSuch(what);
+export function existing<T>(value: T | undefined, what: keyof typeof MISSING): T {
+  if (value === undefined) throw notFound(what);
   return value;
 }

@@ -1,4 +1,4 @@
-import { Access, type AccessTokens } from './access/access.ts';
+import { Access } from './access/access.ts';
 import { PasswordRenewal } from './access/password-renewal.ts';
 import { Passwords } from './access/passwords.ts';
 import { Sessions } from './access/sessions.ts';
@@ -17,14 +17,13 @@ import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-limits.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
-import type { Licensing, LicensingParts } from './ingest/licensing.ts';
+import type { Licensing } from './ingest/licensing.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import { Takedown } from './ingest/takedown.ts';
 import { FeedEvents } from './live/feed-events.ts';
-import type { OAuth } from './oauth/oauth.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { ChangeSeconds } from './read/change-seconds.ts';
@@ -34,141 +33,58 @@ import { Reader } from './read/reader.ts';
 import { Renderer } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
 import { admitting } from './routes/admission.ts';
-import { operations } from './routes/operations.ts';
+import { type OperationParts, operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
 import { isAllowed } from './sign-in/people.ts';
-import { SignIn, type SignInSettings, signInLocks, signInSettings } from './sign-in/sign-in.ts';
-import { openStorage } from './storage/open-storage.ts';
-import type { Storage } from './storage/storage.ts';
-import { eventLog } from './telemetry/events.ts';
+import { SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
+import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
+import type { FeedLimits, Storage } from './storage/storage.ts';
+import { eventLog, type RecordEvent } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import { requestLog } from './telemetry/request-log.ts';
 import { toolLog } from './telemetry/tool-outcome.ts';
 import { Assets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
-import { type Site, siteOf } from './web/site.ts';
+import { siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 
-/** Rendered HTML gets this part of the read cache's size on top of it. */
+/** Rendered HTML may take the size of the read cache divided by this, beside it. */
 const RENDERED_PART = 4;
-/** Tasks that wait for a worker at most; beyond it the answer is `busy`. */
+/** Tasks that may wait for a worker; more are refused as `busy`. */
 const MAX_QUEUE = 1_000;
-/** Passwords hashed at once: two are all that the least machine can give. */
+/** Concurrent password hashes: the smallest machine has two cores. */
 const HASHING_THREADS = 2;
-/** Passwords that wait for that at most: what is done in a quarter of a second. */
+/** Passwords that may wait: the work of a quarter of a second. */
 const MAX_HASHING_QUEUE = 50;
+/** Time limit for tasks that run when the last request has ended, ms. */
+const LEFTOVER_MS = 1_000;
 
 const UNTRUSTED_PROXY =
   'a request had X-Forwarded-For, which is not believed: if it came through a proxy of yours, set SERVICE_TRUST_PROXY=1, ' +
   'or all its clients count as one; if not, leave it off, because anybody can send that field';
 
-/** How long tasks may take when all requests are over, in ms. */
-const LEFTOVER_MS = 1_000;
-
-/** Puts the parts together and starts them. The promise settles when the service takes requests. */
+/** Builds and starts the service. Settles when it takes requests. */
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
-  // Loaded only where it is asked for: without it nothing is counted.
+  // Imported lazily, because most instances have no metrics.
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
-  const place = placeOf(config);
-  const images = place && (await openImages(place, owner));
-  const opened = await openStorage(config, log, { owner, commits: metrics?.commits });
-  const { pictures, secret, counts } = opened;
-  const store = images && metrics ? observed(images, metrics.images.asked) : images;
-  const storage =
-    store && pictures
-      ? new ImageStorage(opened.storage, store, new Sweeper(pictures, store))
-      : opened.storage;
-  if (store && pictures) metrics?.images.watch({ store, rows: pictures });
-  // Pools of their own: a text that takes long to read must keep no other work from being done.
-  const ofWorkers = { threads: config.workers, maxQueue: MAX_QUEUE, observe: metrics?.task };
-  const checks = new WorkerPool(ofWorkers);
-  const parsing = new WorkerPool(ofWorkers);
-  const ofTexts = { ...ofWorkers, threads: TEXT_THREADS, nice: TEXT_NICE };
-  const texts = new WorkerPool(ofTexts);
-  const slowTexts = new WorkerPool(ofTexts);
-  // And one for passwords: each takes a core for 10 ms, so a flood of them must not hold up anything else.
-  const hashing = new WorkerPool({
-    threads: HASHING_THREADS,
-    maxQueue: MAX_HASHING_QUEUE,
-    observe: metrics?.task,
-  });
-  const pools = { checks, parsing, texts, slowTexts, hashing };
-  const passwords = new Passwords(hashing, secret);
-  await makeReservedFeeds({ ...config, storage, passwords, log });
-  const renewal = new PasswordRenewal({ storage, passwords, log });
-  const signingIn = signInSettings(config);
-  const signIn = signingIn && new SignIn({ ...signingIn, secret, log });
-  const locks = locksOf(config, signingIn);
-  const admits = (email: string) => isAllowed(signingIn?.allow ?? [], email);
-  const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
-  const unlocks = new Unlocks(secret);
-  const oauth = sessions && oauthServer([{ secret, locks }, storage, admits]);
-  const accessTokens: AccessTokens | undefined =
-    oauth && (async (token, base) => (await oauth()).grants.access(token, base));
-  const access = new Access({
-    ...config,
-    storage,
-    passwords,
-    renewal,
-    counts,
-    sessions,
-    unlocks,
-    accessTokens,
-  });
-  const record = eventLog(log);
-  const placing = new PictureTexts(pools, config.parseTimeoutMs);
-  const preparation = new Preparation({ checks, texts: placing, ids: new NoteIds() });
-  const writing = { ...config, storage, preparation, record };
+  const stores = await openStores(config, log, owner, metrics);
+  const pools = createPools(config, metrics);
   const cache = new ReadCache(config.cacheBytes);
-  const assets = new Assets();
-  const limits = feedLimits(config);
-  const site = siteOf(config, assets.paths, limits);
-  const renderer = new Renderer(parsing, config.cacheBytes / RENDERED_PART);
-  const legalTexts = new LegalTexts(
-    {
-      imprint: config.imprintFile,
-      privacy: config.privacyFile,
-      terms: config.termsFile,
-      notice: config.noticeFile,
-    },
-    renderer,
-  );
-  const licensing = await createLicensing(config, { storage, limits, record });
-  const table = operations({
-    posting: new Posting({ ...writing, access, passwords }),
-    editing: new Editing(writing),
-    settings: new FeedSettingsWriter({ ...config, storage, passwords, record }),
-    reader: createReader(config, storage, cache, { checks, renderer, site, licensing }),
-    events: new FeedEvents(storage),
-    images: new ImageOperator({ rows: pictures, place, store, examined: metrics?.images.examined }),
-    takedown: new Takedown(storage, record),
-    limits,
-    licensing,
-    maxImageBytes: config.maxImageBytes,
-    metrics,
-    site,
-    legalTexts,
-    assets,
-    access,
-    oauth,
-    observeTool: both(toolLog(log, config.logRequests), metrics?.tool),
-    signIn,
-    publicUrl: config.publicUrl,
-    readiness: () => obstacle(server, storage),
-  });
-  const server: HttpServer = await HttpServer.listen({
-    host: config.host,
-    port: config.port,
-    publicUrl: config.publicUrl,
-    trustProxy: config.trustProxy,
+  const parts = await createParts(config, log, { ...stores, pools, cache, metrics });
+  const { access, site } = parts;
+  const server = await HttpServer.listen({
+    ...config,
     onUntrustedProxy: () => log.warn(UNTRUSTED_PROXY),
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),
-    // Programs ask below /api, whatever they say that they accept.
+    // Clients below /api are programs, whatever they accept.
     refuse: (refusal, exchange) =>
       exchange.path.startsWith('/api/') ? refusalAnswer(refusal) : errorPage(site, refusal, exchange),
-    operations: table.map((operation) => admitting(operation, access, site)),
+    operations: operations({ ...parts, readiness: () => obstacle(server, stores.storage) }).map((operation) =>
+      admitting(operation, access, site),
+    ),
   });
   checkHeaderValues(log);
   const bodyBytes = () => server.bodyBytes;
@@ -178,39 +94,141 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     async stop() {
       await server.stop();
-      // Whoever waited for what is left has been cut off.
+      // Nobody waits for the tasks that are left.
       await Promise.all(Object.values(pools).map((pool) => pool.drain(LEFTOVER_MS)));
-      await storage.close();
+      await stores.storage.close();
     },
   };
 }
 
-/** What locks the instance: the password, what people sign in with, or both; empty for an open one. */
-function locksOf({ password }: Config, signingIn: SignInSettings | undefined): string[] {
-  return [...(password === undefined ? [] : [password]), ...(signingIn ? signInLocks(signingIn) : [])];
+interface Stores extends OpenedStorage {
+  readonly images: ImageOperator;
 }
 
-/** The OAuth server of an instance that something locks; loaded when it is first asked for. */
-function oauthServer(parts: ConstructorParameters<typeof OAuth>): () => Promise<OAuth> {
-  let loaded: Promise<OAuth> | undefined;
-  return () => {
-    loaded ??= import('./oauth/oauth.ts').then(({ OAuth }) => new OAuth(...parts));
-    return loaded;
+/** Opens the storage, and the image store around it if there is one. */
+async function openStores(
+  config: Config,
+  log: Log,
+  owner: Owner | undefined,
+  metrics: Metrics | undefined,
+): Promise<Stores> {
+  const place = placeOf(config);
+  const bare = place && (await openImages(place, owner));
+  const opened = await openStorage(config, log, { owner, commits: metrics?.commits });
+  const { pictures: rows } = opened;
+  const store = bare && metrics ? observed(bare, metrics.images.asked) : bare;
+  const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
+  if (!store || !rows) return { ...opened, images };
+  metrics?.images.watch({ store, rows });
+  return { ...opened, images, storage: new ImageStorage(opened.storage, store, new Sweeper(rows, store)) };
+}
+
+type Pools = Readonly<Record<'checks' | 'parsing' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;
+
+/** Separate pools, so that slow texts and a flood of passwords (10 ms of a core each) delay no other work. */
+function createPools({ workers: threads }: Config, metrics: Metrics | undefined): Pools {
+  const common = { threads, maxQueue: MAX_QUEUE, observe: metrics?.task };
+  const ofTexts = { ...common, threads: TEXT_THREADS, nice: TEXT_NICE };
+  return {
+    checks: new WorkerPool(common),
+    parsing: new WorkerPool(common),
+    texts: new WorkerPool(ofTexts),
+    slowTexts: new WorkerPool(ofTexts),
+    hashing: new WorkerPool({ ...common, threads: HASHING_THREADS, maxQueue: MAX_HASHING_QUEUE }),
   };
 }
 
-/** Loaded only where feeds need a license. */
+interface Foundation extends Stores {
+  readonly pools: Pools;
+  readonly cache: ReadCache;
+  readonly metrics: Metrics | undefined;
+}
+
+async function createParts(
+  config: Config,
+  log: Log,
+  foundation: Foundation,
+): Promise<Omit<OperationParts, 'readiness'>> {
+  const { storage, images, pools, secret, metrics } = foundation;
+  const passwords = new Passwords(pools.hashing, secret);
+  await makeReservedFeeds({ ...config, storage, passwords, log });
+  const gate = createAccess(config, log, foundation, passwords);
+  const record = eventLog(log);
+  const texts = new PictureTexts(pools, config.parseTimeoutMs);
+  const preparation = new Preparation({ checks: pools.checks, texts, ids: new NoteIds() });
+  const writing = { ...config, ...gate, storage, preparation, passwords, record };
+  const assets = new Assets();
+  const limits = feedLimits(config);
+  const site = siteOf(config, assets.paths, limits);
+  const licensing = await createLicensing(config, storage, limits, record);
+  const renderer = new Renderer(pools.parsing, config.cacheBytes / RENDERED_PART);
+  const { imprintFile: imprint, privacyFile: privacy, termsFile: terms, noticeFile: notice } = config;
+  return {
+    ...gate,
+    posting: new Posting(writing),
+    editing: new Editing(writing),
+    settings: new FeedSettingsWriter(writing),
+    reader: createReader(config, foundation, { renderer, site, licensing }),
+    events: new FeedEvents(storage),
+    images,
+    takedown: new Takedown(storage, record),
+    limits,
+    licensing,
+    maxImageBytes: config.maxImageBytes,
+    metrics,
+    site,
+    legalTexts: new LegalTexts({ imprint, privacy, terms, notice }, renderer),
+    assets,
+    observeTool: both(toolLog(log, config.logRequests), metrics?.tool),
+    publicUrl: config.publicUrl,
+  };
+}
+
+/** Who may, sign-in with a provider, and the OAuth server of a locked instance. */
+function createAccess(
+  config: Config,
+  log: Log,
+  { storage, secret, counts }: OpenedStorage,
+  passwords: Passwords,
+): Pick<OperationParts, 'access' | 'signIn' | 'oauth'> {
+  const renewal = new PasswordRenewal({ storage, passwords, log });
+  const provider = signInSettings(config);
+  const signIn = provider && new SignIn({ ...provider, secret, log });
+  // Sessions end when one of these changes. An open instance has none.
+  const locks = config.password === undefined ? [] : [config.password];
+  if (provider) locks.push(...signInLocks(provider));
+  const admits = (email: string) => isAllowed(provider?.allow ?? [], email);
+  const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
+  const oauth =
+    sessions &&
+    once(async () => new (await import('./oauth/oauth.ts')).OAuth({ secret, locks }, storage, admits));
+  const access = new Access({
+    ...config,
+    storage,
+    passwords,
+    renewal,
+    counts,
+    sessions,
+    unlocks: new Unlocks(secret),
+    accessTokens: oauth && (async (token, base) => (await oauth()).grants.access(token, base)),
+  });
+  return { access, signIn, oauth };
+}
+
+/** Imported lazily, because most instances need no licenses. */
 async function createLicensing(
   { licenseKeys }: Config,
-  parts: Omit<LicensingParts, 'licenses'>,
+  storage: Storage,
+  limits: FeedLimits,
+  record: RecordEvent,
 ): Promise<Licensing | undefined> {
   if (licenseKeys === undefined) return undefined;
   const { Licenses } = await import('./licenses/licenses.ts');
   const { Licensing } = await import('./ingest/licensing.ts');
-  return new Licensing({ ...parts, licenses: new Licenses(licenseKeys) });
+  return new Licensing({ storage, limits, record, licenses: new Licenses(licenseKeys) });
 }
 
-/** Warns of a binding that loses letters. Nobody waits for it, and nothing fails with it. */
+/** Warns of a binding that cuts header values. Runs in the background; a failure is only logged. */
 function checkHeaderValues(log: Log): void {
   keepsHeaderValues().then(
     (areWhole) => {
@@ -226,14 +244,8 @@ function checkHeaderValues(log: Log): void {
 
 function createReader(
   { title }: Config,
-  storage: Storage,
-  cache: ReadCache,
-  {
-    checks,
-    renderer,
-    site,
-    licensing,
-  }: { checks: WorkerPool; renderer: Renderer; site: Site; licensing: Licensing | undefined },
+  { storage, cache, pools }: Foundation,
+  { renderer, site, licensing }: Pick<OperationParts, 'site' | 'licensing'> & { readonly renderer: Renderer },
 ): Reader {
   const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
@@ -251,7 +263,7 @@ function createReader(
     cache,
     changes,
     renderer,
-    views: new ViewMaker(checks),
+    views: new ViewMaker(pools.checks),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,
     site,
@@ -270,11 +282,20 @@ async function obstacle(server: HttpServer, storage: Storage): Promise<string | 
   }
 }
 
-/** Tells two of the same. */
-function both<T>(first: (told: T) => void, second: ((told: T) => void) | undefined): (told: T) => void {
+/** Calls two observers. */
+function both<T>(first: (event: T) => void, second: ((event: T) => void) | undefined): (event: T) => void {
   if (second === undefined) return first;
-  return (told) => {
-    first(told);
-    second(told);
+  return (event) => {
+    first(event);
+    second(event);
+  };
+}
+
+/** Does the work at the first call only. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => {
+    result ??= work();
+    return result;
   };
 }

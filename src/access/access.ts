@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type FeedName, isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
-import { existing, nothingHere, Refusal, type RefusalCode } from '../refusals.ts';
+import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
@@ -254,7 +254,7 @@ export class Access {
    * @throws Refusal `not_found` where there is none; `auth`, `too_many_attempts`
    */
   operator({ client, bearer }: Caller): void | Promise<void> {
-    if (this.#operatorToken === undefined) throw nothingHere();
+    if (this.#operatorToken === undefined) throw notFound('address');
     if (bearer === undefined)
       throw new Refusal('auth', 'The operator has a token: send it as Authorization: Bearer.');
     const isRight = timingSafeEqual(digest(bearer), this.#operatorToken);

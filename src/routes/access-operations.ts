@@ -12,43 +12,40 @@ import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { unlockPage } from '../web/unlock-page.ts';
 import { callerOf, isFromOwnPage, placeOf } from './caller.ts';
-import { type AdmittedForm, isFeedPath, type NameForm, type OperationDefinition } from './operation.ts';
+import {
+  type AdmittedForm,
+  type DescribedOperation,
+  isFeedPath,
+  type NameForm,
+  operation,
+} from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { backToLogin, nextPath, seeOther } from './redirects.ts';
 import { settingsAgain } from './settings-operations.ts';
 
 /** Login, logout, and the locks of feeds. */
-export function accessOperations(parts: OperationParts): OperationDefinition[] {
+export function accessOperations(parts: OperationParts): DescribedOperation[] {
   const { access, site } = parts;
   return [
-    {
-      id: 'loginPage',
-      route: 'GET /login',
-      access: 'public',
-      handle(exchange) {
-        if (!access.isLocked) return seeOther(exchange, '/');
-        const error = exchange.query('error');
-        const retry = exchange.query('retry');
-        const next = nextPath(exchange.query('next'));
-        return pageAnswer(loginPage(site, { base: exchange.base, next, error, retry }));
-      },
-    },
-    {
-      id: 'logIn',
-      route: 'POST /api/login',
-      access: 'form',
-      handle: (exchange, form) => logIn(parts, exchange, form),
-    },
-    { id: 'logOutPage', route: 'GET /logout', access: 'public', handle: () => pageAnswer(logOutPage(site)) },
+    operation('loginPage', 'GET /login', { access: 'public' }, (exchange) => {
+      if (!access.isLocked) return seeOther(exchange, '/');
+      const error = exchange.query('error');
+      const retry = exchange.query('retry');
+      const next = nextPath(exchange.query('next'));
+      return pageAnswer(loginPage(site, { base: exchange.base, next, error, retry }));
+    }),
+    operation('logIn', 'POST /api/login', { access: 'form' }, (exchange, form) =>
+      logIn(parts, exchange, form),
+    ),
+    operation('logOutPage', 'GET /logout', { access: 'public' }, () => pageAnswer(logOutPage(site))),
     // Every other POST to one segment posts a note to the feed of that name.
-    { id: 'logOut', route: 'POST /logout', access: 'public', handle: (exchange) => logOut(parts, exchange) },
-    {
-      id: 'feedAccess',
-      route: 'POST /{feed}/access',
-      accepts: isFeedPath,
-      access: 'name-form',
-      handle: (exchange, form) => changeLock(parts, exchange, form),
-    },
+    operation('logOut', 'POST /logout', { access: 'public' }, (exchange) => logOut(parts, exchange)),
+    operation(
+      'feedAccess',
+      'POST /{feed}/access',
+      { access: 'name-form', accepts: isFeedPath },
+      (exchange, form) => changeLock(parts, exchange, form),
+    ),
   ];
 }
 

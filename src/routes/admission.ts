@@ -7,17 +7,11 @@ import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';
 import { unlockPage } from '../web/unlock-page.ts';
 import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
-import type { Admission, Admitted, DescribedOperation } from './operation.ts';
+import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
 /** Operations whose refusals are pages. */
-const OF_PAGES: ReadonlySet<Admission['access']> = new Set([
-  'page',
-  'feed-page',
-  'form',
-  'name-form',
-  'feed-form',
-]);
+const OF_PAGES: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
 
 /** The operation as the front end runs it: it checks the caller first, and renders refusals in its own way. */
 export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
@@ -68,8 +62,6 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
       return (exchange) => handleInBrowser(operation, exchange, access, site);
   }
 }
-
-type OperationOf<A extends Admission['access']> = Extract<DescribedOperation, { access: A }>;
 
 /** API requests about a feed by its name. */
 async function handleByName(

@@ -1,27 +1,24 @@
 import type { Exchange } from '../http/exchange.ts';
 import { readIdOf } from '../read/reader.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import { NAMED_OR_NEW, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** What tells of changes while they happen. */
-export function eventOperations({ events }: OperationParts): OperationDefinition[] {
+/** Streams of change events. */
+export function eventOperations({ events }: OperationParts): DescribedOperation[] {
   return [
-    {
-      id: 'readEvents',
-      route: 'GET /r/{readId}/events',
-      access: 'public',
-      cors: true,
-      docs: PUBLIC,
-      handle: (exchange) => events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
-    },
-    {
-      id: 'feedEvents',
-      route: 'GET /api/v1/feeds/{feed}/events',
-      access: 'reader',
-      docs: BY_NAME,
-      handle: (exchange, { name, feed, caller }) => events.byName(name, feed, caller, sinceOf(exchange)),
-    },
+    operation(
+      'readEvents',
+      'GET /r/{readId}/events',
+      { access: 'public', cors: true, docs: PUBLIC },
+      (exchange) => events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
+    ),
+    operation(
+      'feedEvents',
+      'GET /api/v1/feeds/{feed}/events',
+      { access: 'reader', docs: BY_NAME },
+      (exchange, { name, feed, caller }) => events.byName(name, feed, caller, sinceOf(exchange)),
+    ),
   ];
 }
 

@@ -3,55 +3,44 @@ import { feedJson } from '../read/views/feed-json.ts';
 import { existing } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import type { Feed } from '../storage/storage.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import { CHANGING, DONE, JSON_BODY, jsonAnswer, NAMED, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** Settings and password of a feed. */
-export function feedOperations({ settings, licensing }: OperationParts): OperationDefinition[] {
+export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) => json(200, feedJson(feed, base, licensing?.tierOf(feed)));
   return [
-    {
-      id: 'getFeed',
-      access: 'reader',
-      route: `GET ${path}`,
-      docs: GET,
-      handle: (_, { feed, base }) => answer(existing(feed, 'feed'), base),
-    },
-    {
-      id: 'updateFeed',
-      access: 'writer',
-      route: `PUT ${path}`,
-      docs: UPDATE,
-      handle: async (exchange, { feed, base }) =>
+    operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (_, { feed, base }) =>
+      answer(existing(feed, 'feed'), base),
+    ),
+    operation(
+      'updateFeed',
+      `PUT ${path}`,
+      { access: 'writer', docs: UPDATE },
+      async (exchange, { feed, base }) =>
         answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base),
-    },
-    {
-      id: 'deleteFeed',
-      access: 'writer',
-      route: `DELETE ${path}`,
-      docs: DELETE,
-      handle: (_, { feed, caller }) => settings.remove(feed, caller).then(() => NO_CONTENT),
-    },
-    {
-      id: 'changeFeedPassword',
-      access: 'writer',
-      route: `PUT ${path}/password`,
-      docs: CHANGE_PASSWORD,
-      async handle(exchange, { feed }) {
+    ),
+    operation('deleteFeed', `DELETE ${path}`, { access: 'writer', docs: DELETE }, (_, { feed, caller }) =>
+      settings.remove(feed, caller).then(() => NO_CONTENT),
+    ),
+    operation(
+      'changeFeedPassword',
+      `PUT ${path}/password`,
+      { access: 'writer', docs: CHANGE_PASSWORD },
+      async (exchange, { feed }) => {
         const { password } = await jsonBody(exchange, 'NewPassword');
         await settings.changePassword(feed, password);
         return NO_CONTENT;
       },
-    },
-    {
-      id: 'removeFeedPassword',
-      access: 'writer',
-      route: `DELETE ${path}/password`,
-      docs: REMOVE_PASSWORD,
-      handle: (_, { feed }) => settings.removePassword(feed).then(() => NO_CONTENT),
-    },
+    ),
+    operation(
+      'removeFeedPassword',
+      `DELETE ${path}/password`,
+      { access: 'writer', docs: REMOVE_PASSWORD },
+      (_, { feed }) => settings.removePassword(feed).then(() => NO_CONTENT),
+    ),
   ];
 }
 

@@ -5,62 +5,54 @@ import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import { licensePage } from '../web/license-page.ts';
 import { pageAnswer } from '../web/page.ts';
-import { isFeedPath, type OperationDefinition } from './operation.ts';
+import { type DescribedOperation, isFeedPath, operation } from './operation.ts';
 import { CHANGING, DONE, JSON_BODY, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './redirects.ts';
 import { explainOnSettings } from './settings-operations.ts';
 
 /** The page about licenses, and attaching one. If feeds need none, these addresses are 404. */
-export function licenseOperations(parts: OperationParts): OperationDefinition[] {
+export function licenseOperations(parts: OperationParts): DescribedOperation[] {
   const { site, licensing } = parts;
   const path = '/api/v1/feeds/{feed}/license';
   return [
-    {
-      id: 'licensePage',
-      route: 'GET /license',
-      access: 'public',
-      isPage: true,
-      handle() {
-        if (site.hosted === undefined) throw notHosted();
-        return pageAnswer(licensePage(site, site.hosted));
-      },
-    },
-    {
-      id: 'attachLicense',
-      access: 'writer',
-      route: `PUT ${path}`,
-      docs: ATTACH,
-      async handle(exchange, { feed, caller, base }) {
+    operation('licensePage', 'GET /license', { access: 'public', isPage: true }, () => {
+      if (site.hosted === undefined) throw notHosted();
+      return pageAnswer(licensePage(site, site.hosted));
+    }),
+    operation(
+      'attachLicense',
+      `PUT ${path}`,
+      { access: 'writer', docs: ATTACH },
+      async (exchange, { feed, caller, base }) => {
         if (licensing === undefined) throw notHosted();
         const { license } = await jsonBody(exchange, 'NewLicense');
         const attached = await licensing.attach(feed, license, caller);
         return json(200, feedJson(attached, base, licensing.tierOf(attached)));
       },
-    },
-    {
-      id: 'detachLicense',
-      access: 'writer',
-      route: `DELETE ${path}`,
-      docs: DETACH,
-      async handle(_, { feed, caller }) {
+    ),
+    operation(
+      'detachLicense',
+      `DELETE ${path}`,
+      { access: 'writer', docs: DETACH },
+      async (_, { feed, caller }) => {
         if (licensing === undefined) throw notHosted();
         await licensing.detach(feed, caller);
         return NO_CONTENT;
       },
-    },
+    ),
     ...(licensing === undefined ? [] : [licenseForm(parts, licensing)]),
   ];
 }
 
 /** The license form of the settings page. */
-function licenseForm(parts: OperationParts, licensing: Licensing): OperationDefinition {
-  return {
-    id: 'changeLicense',
-    route: 'POST /{feed}/license',
-    accepts: isFeedPath,
-    access: 'feed-form',
-    async handle(exchange, { feed, form, caller }) {
+function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
+  const explain = explainOnSettings(parts, 'license');
+  return operation(
+    'changeLicense',
+    'POST /{feed}/license',
+    { access: 'feed-form', accepts: isFeedPath, explain },
+    async (exchange, { feed, form, caller }) => {
       const action = form.get('action') ?? 'attach';
       if (action !== 'attach' && action !== 'detach')
         throw new Refusal('invalid_request', 'action must be attach or detach.');
@@ -69,8 +61,7 @@ function licenseForm(parts: OperationParts, licensing: Licensing): OperationDefi
       await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
       return seeOther(exchange, `/${feed.name}/settings?saved=1`);
     },
-    explain: explainOnSettings(parts, 'license'),
-  };
+  );
 }
 
 function notHosted(): Refusal {

@@ -5,7 +5,7 @@ import { type Answer, json } from '../http/answer.ts';
 import { Refusal } from '../refusals.ts';
 import { isJson } from '../requests/content-type.ts';
 import { parseMessage } from '../requests/json-body.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 
 /** Largest body, bytes; it holds pictures in base64. */
@@ -17,30 +17,25 @@ const LARGE_AT_ONCE = 4;
 const MAX_MESSAGES = 20;
 
 /** The MCP endpoint for assistants. */
-export function mcpOperation(parts: OperationParts): OperationDefinition {
+export function mcpOperation(parts: OperationParts): DescribedOperation {
   const limit = Math.min(MAX_BYTES, largestRequestBytes(parts.maxImageBytes));
   const large = new Gate(LARGE_AT_ONCE);
   let loaded: Promise<Mcp> | undefined;
-  return {
-    id: 'mcp',
-    route: 'POST /mcp',
-    access: 'assistant',
-    async handle(exchange, caller) {
-      // Any other body is a post to a feed of that name.
-      if (!isJson(exchange.header('content-type')))
-        throw new Refusal('reserved_feed', 'That feed name is reserved.');
-      const body = await exchange.body(limit);
-      const answer = async (): Promise<Answer> => {
-        const message = parseMessage(body);
-        if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
-        if (Array.isArray(message) && message.length > MAX_MESSAGES)
-          return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
-        loaded ??= load(parts);
-        return (await loaded).answer({ header: (name) => exchange.header(name), message }, caller);
-      };
-      return body.length > LARGE_BYTES ? large.run(answer) : answer();
-    },
-  };
+  return operation('mcp', 'POST /mcp', { access: 'assistant' }, async (exchange, caller) => {
+    // Any other body is a post to a feed of that name.
+    if (!isJson(exchange.header('content-type')))
+      throw new Refusal('reserved_feed', 'That feed name is reserved.');
+    const body = await exchange.body(limit);
+    const answer = async (): Promise<Answer> => {
+      const message = parseMessage(body);
+      if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
+      if (Array.isArray(message) && message.length > MAX_MESSAGES)
+        return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
+      loaded ??= load(parts);
+      return (await loaded).answer({ header: (name) => exchange.header(name), message }, caller);
+    };
+    return body.length > LARGE_BYTES ? large.run(answer) : answer();
+  });
 }
 
 /** Called at the first request, because the SDK takes time and much memory. */

@@ -1,4 +1,6 @@
-import { json, NO_CONTENT } from '../http/answer.ts';
+import type { NamedFeed } from '../access/access.ts';
+import { type Answer, json, NO_CONTENT } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
 import { createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { existing } from '../refusals.ts';
@@ -7,7 +9,13 @@ import type { SubmissionRules } from '../requests/multipart.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
 import type { Feed } from '../storage/storage.ts';
 import { isFromOwnPage, placeOf } from './caller.ts';
-import { type Admission, isFeedPath, type OperationDefinition } from './operation.ts';
+import {
+  type Admitted,
+  type DescribedOperation,
+  type HandlerOf,
+  isFeedPath,
+  operation,
+} from './operation.ts';
 import {
   CHANGE,
   CHANGING,
@@ -29,114 +37,88 @@ const NOTE = `${NOTES}/{id}` as const;
 const NOTE_URL = '/{feed}/{id}';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
-export function noteOperations(parts: OperationParts): OperationDefinition[] {
+export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const { editing } = parts;
-  const post: Admission = postNote(parts);
-  const replace: Admission = replaceNote(parts);
-  const change: Admission = {
-    access: 'writer',
-    async handle(exchange, { feed, caller, base }) {
-      const changes = await jsonBody(exchange, 'NoteChanges');
-      const note = await editing.change(feed, exchange.parameters[1]!, changes, caller);
-      return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
-    },
+  const post: HandlerOf<'poster'> = (...call) => postNote(parts, ...call);
+  const replace: HandlerOf<'writer'> = (...call) => replaceNote(parts, ...call);
+  const change: HandlerOf<'writer'> = async (exchange, { feed, caller, base }) => {
+    const changes = await jsonBody(exchange, 'NoteChanges');
+    const note = await editing.change(feed, exchange.parameters[1]!, changes, caller);
+    return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
   };
-  const remove: Admission = {
-    access: 'writer',
-    handle: (exchange, { feed, caller }) =>
-      editing.remove(feed, exchange.parameters[1]!, caller).then(() => NO_CONTENT),
-  };
-  const accepts = isFeedPath;
+  const remove: HandlerOf<'writer'> = (exchange, { feed, caller }) =>
+    editing.remove(feed, exchange.parameters[1]!, caller).then(() => NO_CONTENT);
+  const write = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
+  const byUrl = (docs: OperationDocs) => ({ ...write(docs), accepts: isFeedPath });
   return [
-    { id: 'postNoteByUrl', route: 'POST /{feed}', docs: POST, ...post },
-    { id: 'postNote', route: `POST ${NOTES}`, docs: POST, ...post },
+    operation('postNoteByUrl', 'POST /{feed}', { access: 'poster', docs: POST }, post),
+    operation('postNote', `POST ${NOTES}`, { access: 'poster', docs: POST }, post),
     ...noteReads(parts),
-    { id: 'editNoteByUrl', route: `PUT ${NOTE_URL}`, accepts, docs: EDIT, ...replace },
-    { id: 'editNote', route: `PUT ${NOTE}`, docs: EDIT, ...replace },
-    { id: 'patchNoteByUrl', route: `PATCH ${NOTE_URL}`, accepts, docs: PATCH, ...change },
-    { id: 'patchNote', route: `PATCH ${NOTE}`, docs: PATCH, ...change },
-    { id: 'deleteNoteByUrl', route: `DELETE ${NOTE_URL}`, accepts, docs: DELETE, ...remove },
-    { id: 'deleteNote', route: `DELETE ${NOTE}`, docs: DELETE, ...remove },
+    operation('editNoteByUrl', `PUT ${NOTE_URL}`, byUrl(EDIT), replace),
+    operation('editNote', `PUT ${NOTE}`, write(EDIT), replace),
+    operation('patchNoteByUrl', `PATCH ${NOTE_URL}`, byUrl(PATCH), change),
+    operation('patchNote', `PATCH ${NOTE}`, write(PATCH), change),
+    operation('deleteNoteByUrl', `DELETE ${NOTE_URL}`, byUrl(DELETE), remove),
+    operation('deleteNote', `DELETE ${NOTE}`, write(DELETE), remove),
   ];
 }
 
-function noteReads({ reader }: OperationParts): OperationDefinition[] {
+function noteReads({ reader }: OperationParts): DescribedOperation[] {
+  const preview = { access: 'previewer', docs: PREVIEW } as const;
   return [
-    {
-      id: 'listNotes',
-      route: `GET ${NOTES}`,
-      docs: LIST,
-      access: 'reader',
-      handle: (exchange, named) => reader.namedList(exchange, named),
-    },
-    {
-      id: 'getNote',
-      route: `GET ${NOTE}`,
-      docs: GET,
-      access: 'reader',
-      handle: (exchange, { feed }) =>
-        reader.namedNote(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
-    },
-    {
-      id: 'feedPage',
-      route: 'GET /{feed}',
-      // Its POST belongs to assistants, so a GET is 405.
-      accepts: ([feed]) => feed !== 'mcp',
-      access: 'feed-page',
-      handle: (exchange, named) => reader.feedPage(exchange, named),
-    },
-    {
-      id: 'notePage',
-      route: `GET ${NOTE_URL}`,
-      accepts: isFeedPath,
-      access: 'feed-page',
-      handle: (exchange, { feed }) =>
-        reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
-    },
-    {
-      id: 'preview',
-      route: 'POST /api/v1/feeds/{feed}/preview',
-      access: 'previewer',
-      docs: PREVIEW,
-      handle: async (exchange, { feed, base }) =>
-        json(200, { html: await reader.preview(await previewText(exchange), base, feed) }),
-    },
+    operation('listNotes', `GET ${NOTES}`, { access: 'reader', docs: LIST }, (exchange, named) =>
+      reader.namedList(exchange, named),
+    ),
+    operation('getNote', `GET ${NOTE}`, { access: 'reader', docs: GET }, (exchange, { feed }) =>
+      reader.namedNote(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
+    ),
+    // GET /mcp is 405, because only its POST exists.
+    operation(
+      'feedPage',
+      'GET /{feed}',
+      { access: 'feed-page', accepts: ([feed]) => feed !== 'mcp' },
+      (exchange, named) => reader.feedPage(exchange, named),
+    ),
+    operation(
+      'notePage',
+      `GET ${NOTE_URL}`,
+      { access: 'feed-page', accepts: isFeedPath },
+      (exchange, { feed }) => reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
+    ),
+    operation('preview', 'POST /api/v1/feeds/{feed}/preview', preview, async (exchange, { feed, base }) =>
+      json(200, { html: await reader.preview(await previewText(exchange), base, feed) }),
+    ),
   ];
 }
 
-function postNote(parts: OperationParts): Admission {
+async function postNote(
+  parts: OperationParts,
+  exchange: Exchange,
+  { name, feed, caller, base }: NamedFeed & Admitted,
+): Promise<Answer> {
   const { access, posting, limits } = parts;
-  return {
-    access: 'poster',
-    async handle(exchange, { name, feed, caller, base }) {
-      const { readId, read } = admitPost(exchange, rulesOf(parts, feed));
-      if (feed === undefined) posting.admitReadId(name, readId);
-      const submission = await read();
-      const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
-      const place = { base, readId: posted.feed.readId, name };
-      const created = createdNote(posted.note, place);
-      const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
-      // A page that made a protected feed then shows it.
-      const isUnlocked = feed === undefined && isFromOwnPage(exchange);
-      return isUnlocked
-        ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange)))
-        : answer;
-    },
-  };
+  const { readId, read } = admitPost(exchange, rulesOf(parts, feed));
+  if (feed === undefined) posting.admitReadId(name, readId);
+  const submission = await read();
+  const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
+  const place = { base, readId: posted.feed.readId, name };
+  const created = createdNote(posted.note, place);
+  const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+  // A page that made a protected feed then shows it.
+  const isUnlocked = feed === undefined && isFromOwnPage(exchange);
+  return isUnlocked ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange))) : answer;
 }
 
-function replaceNote(parts: OperationParts): Admission {
+async function replaceNote(
+  parts: OperationParts,
+  exchange: Exchange,
+  { feed, caller, base }: Admitted & { readonly feed: Feed },
+): Promise<Answer> {
   const { editing, limits } = parts;
-  return {
-    access: 'writer',
-    async handle(exchange, { feed, caller, base }) {
-      const submission = await admitReplacement(exchange, rulesOf(parts, feed))();
-      const id = exchange.parameters[1]!;
-      const replaced = await editing.replace(feed, id, { submission, limits }, caller);
-      const place = { base, readId: feed.readId, name: feed.name };
-      return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
-    },
-  };
+  const submission = await admitReplacement(exchange, rulesOf(parts, feed))();
+  const replaced = await editing.replace(feed, exchange.parameters[1]!, { submission, limits }, caller);
+  const place = { base, readId: feed.readId, name: feed.name };
+  return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
 }
 
 /** The rules as known before the body is read; the storage decides. */

@@ -13,12 +13,12 @@ import { type Issuer, resourceOf } from '../oauth/issuer.ts';
 import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { answerTokenRequest } from '../oauth/token-request.ts';
-import { nothingHere, Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
 import { parseMessage } from '../requests/json-body.ts';
 import { authorizePage, authorizePageFields } from '../web/authorize-page.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { redirect, seeOther } from './redirects.ts';
 
@@ -32,37 +32,33 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 type OAuthHandler = (exchange: Exchange, oauth: OAuth) => Answer | Promise<Answer>;
 
 /** The OAuth 2.1 server that gives assistants access to a locked instance; on an open one all is 404. */
-export function oauthOperations(parts: OperationParts): OperationDefinition[] {
-  const { oauth, site } = parts;
-  const loaded = (handle: OAuthHandler) => async (exchange: Exchange) => {
-    if (oauth === undefined) throw nothingHere();
-    return handle(exchange, await oauth());
-  };
-  const api = (
-    id: string,
-    route: OperationDefinition['route'],
-    handle: OAuthHandler,
-  ): OperationDefinition => {
-    return { id, route, access: 'public', cors: true, handle: loaded(handle) };
-  };
-  const page = (
-    id: string,
-    route: OperationDefinition['route'],
-    handle: OAuthHandler,
-  ): OperationDefinition => {
-    return { id, route, access: 'public', isPage: true, handle: loaded(handle) };
-  };
-  const resource: OAuthHandler = ({ base }) => json(200, resourceMetadata(base, site.title));
+export function oauthOperations(parts: OperationParts): DescribedOperation[] {
+  const loaded = (handle: OAuthHandler) => async (exchange: Exchange) =>
+    handle(exchange, await existing(parts.oauth, 'address')());
+  const api = { access: 'public', cors: true } as const;
+  const page = { access: 'public', isPage: true } as const;
+  const resource = loaded(({ base }) => json(200, resourceMetadata(base, parts.site.title)));
+  const server = loaded(({ base }) => json(200, serverMetadata(base)));
+  const registration = loaded(inOAuthTerms('invalid_client_metadata', register));
+  const token = loaded(inOAuthTerms('invalid_request', giveTokens));
   return [
-    api('resourceMetadata', `GET ${RESOURCE_METADATA}`, resource),
-    api('toolsMetadata', `GET ${RESOURCE_METADATA}/mcp`, resource),
-    api('authorizationMetadata', 'GET /.well-known/oauth-authorization-server', ({ base }) =>
-      json(200, serverMetadata(base)),
+    operation('resourceMetadata', `GET ${RESOURCE_METADATA}`, api, resource),
+    operation('toolsMetadata', `GET ${RESOURCE_METADATA}/mcp`, api, resource),
+    operation('authorizationMetadata', 'GET /.well-known/oauth-authorization-server', api, server),
+    operation('registerClient', 'POST /oauth/register', api, registration),
+    operation(
+      'authorizePage',
+      `GET ${PAGE}`,
+      page,
+      loaded((...call) => authorize(...call, parts)),
     ),
-    api('registerClient', 'POST /oauth/register', inOAuthTerms('invalid_client_metadata', register)),
-    page('authorizePage', `GET ${PAGE}`, (exchange, oauth) => authorize(exchange, oauth, parts)),
-    page('authorize', `POST ${CONSENT}`, (exchange, oauth) => consent(exchange, oauth, parts)),
-    api('token', 'POST /oauth/token', inOAuthTerms('invalid_request', giveTokens)),
+    operation(
+      'authorize',
+      `POST ${CONSENT}`,
+      page,
+      loaded((...call) => consent(...call, parts)),
+    ),
+    operation('token', 'POST /oauth/token', api, token),
   ];
 }
 

@@ -7,8 +7,6 @@ import type { Refusal } from '../refusals.ts';
 import type { Feed } from '../storage/storage.ts';
 import type { OperationDocs } from './operation-docs.ts';
 
-type Answering = Answer | Promise<Answer>;
-
 /** A caller that was let in. */
 export interface Admitted {
   readonly caller: Caller;
@@ -27,56 +25,78 @@ export type NameForm = AdmittedForm & { readonly name: FeedName };
 /** A form that changes a feed, from a caller who may change it. */
 export type FeedForm = AdmittedForm & { readonly feed: Feed };
 
-type NamedHandler = (exchange: Exchange, named: NamedFeed & Admitted) => Answering;
+type Handler<More extends readonly unknown[] = []> = (
+  exchange: Exchange,
+  ...more: More
+) => Answer | Promise<Answer>;
 
-/**
- * Who may call an operation, and what its handler gets after that check:
- * - `public`: everybody
- * - `page`: everybody on an open instance; a locked one redirects to the login page
- * - `feed-page`: readers of the feed of a name, which need not exist; others get the login page or the unlock form
- * - `form`: every form from a page of this instance
- * - `name-form`: a `form` by who may use the feed name; the feed's password is not checked
- * - `feed-form`: a `form` by a `writer`; `explain` shows refusals
- * - `reader`: readers of a feed by its name, which need not exist
- * - `previewer`: a `reader` whose request stores nothing but counts toward a rate limit of its own
- * - `writer`: who may change a feed by its name, which exists; counts as a write
- * - `poster`: who may post to a name; counts as a write
- * - `assistant`: who may call tools, from no other site's page
- * - `metrics`: who has the token for the metrics
- * - `operator`: who has the operator's token
- */
-export type Admission =
-  | { readonly access: 'public' | 'page' | 'metrics'; handle(exchange: Exchange): Answering }
-  | { readonly access: 'operator'; handle(exchange: Exchange, caller: Caller): Answering }
-  | { readonly access: 'assistant'; handle(exchange: Exchange, admitted: Admitted): Answering }
-  | { readonly access: 'reader' | 'previewer' | 'poster'; handle: NamedHandler }
-  | { readonly access: 'feed-page'; handle: NamedHandler }
-  | { readonly access: 'writer'; handle(exchange: Exchange, writer: { feed: Feed } & Admitted): Answering }
-  | { readonly access: 'form'; handle(exchange: Exchange, form: AdmittedForm): Answering }
-  | { readonly access: 'name-form'; handle(exchange: Exchange, form: NameForm): Answering }
-  | {
-      readonly access: 'feed-form';
-      handle(exchange: Exchange, form: FeedForm): Answering;
-      /** The form's page again, with the entered values and the reason for the refusal. */
-      explain(exchange: Exchange, form: FeedForm, refusal: Refusal): Answering;
-    };
+/** Who may call an operation, and what its handler gets after that check. */
+interface Handlers {
+  /** Everybody. */
+  public: Handler;
+  /** Everybody on an open instance; a locked one redirects to the login page. */
+  page: Handler;
+  /** Readers of the feed of a name, which need not exist; others get the login page or the unlock form. */
+  'feed-page': Handler<[NamedFeed & Admitted]>;
+  /** Every form from a page of this instance. */
+  form: Handler<[AdmittedForm]>;
+  /** A `form` by who may use a feed name; the feed's password is not checked. */
+  'name-form': Handler<[NameForm]>;
+  /** A `form` by a `writer`; `explain` shows refusals. */
+  'feed-form': Handler<[FeedForm]>;
+  /** Readers of a feed by its name, which need not exist. */
+  reader: Handler<[NamedFeed & Admitted]>;
+  /** A `reader` whose request stores nothing but counts toward a rate limit of its own. */
+  previewer: Handler<[NamedFeed & Admitted]>;
+  /** Who may change a feed by its name, which exists; counts as a write. */
+  writer: Handler<[Pick<FeedForm, 'feed'> & Admitted]>;
+  /** Who may post to a name; counts as a write. */
+  poster: Handler<[NamedFeed & Admitted]>;
+  /** Who may call tools, from no other site's page. */
+  assistant: Handler<[Admitted]>;
+  /** Who has the token for the metrics. */
+  metrics: Handler;
+  /** Who has the operator's token. */
+  operator: Handler<[Caller]>;
+}
+
+export type AccessKind = keyof Handlers;
+export type HandlerOf<A extends AccessKind> = Handlers[A];
+
+interface Traits<A extends AccessKind> extends Pick<Route, 'accepts'> {
+  readonly access: A;
+  /** Refusals are pages for a client that asks for HTML, as those of `page` always are. */
+  readonly isPage?: boolean;
+  /** Readable by scripts of any web page (CORS). */
+  readonly cors?: boolean;
+  /** For the API description, which leaves out operations without it, such as pages. */
+  readonly docs?: OperationDocs;
+}
+
+interface Explained {
+  /** The page of the form again, with the entered values and the reason for the refusal. */
+  readonly explain: Handler<[FeedForm, Refusal]>;
+}
+
+type TraitsOf<A extends AccessKind> = Traits<A> & (A extends 'feed-form' ? Explained : unknown);
+
+export type OperationOf<A extends AccessKind> = {
+  [Kind in A]: TraitsOf<Kind> & Route & { readonly id: string; readonly handle: Handlers[Kind] };
+}[A];
 
 /** One entry of the table of operations. */
-export type OperationDefinition = Pick<Route, 'accepts'> &
-  Admission & {
-    /** Stable name, for logs, metrics and the API description. */
-    readonly id: string;
-    readonly route: `${Method} /${string}`;
-    /** Refusals are pages for a client that asks for HTML, as those of `page` always are. */
-    readonly isPage?: boolean;
-    /** Readable by scripts of any web page (CORS). */
-    readonly cors?: boolean;
-    /** For the API description, which leaves out operations without it, such as pages. */
-    readonly docs?: OperationDocs;
-  };
+export type DescribedOperation = OperationOf<AccessKind>;
 
-/** A definition with its route taken apart. */
-export type DescribedOperation = OperationDefinition & Route;
+/** @param id stable name, for logs, metrics and the API description */
+export function operation<A extends AccessKind>(
+  id: string,
+  route: `${Method} /${string}`,
+  traits: TraitsOf<A>,
+  handle: Handlers[A],
+): DescribedOperation {
+  const [method, path] = route.split(' ') as [Method, string];
+  return { id, method, path, ...traits, handle } as DescribedOperation;
+}
 
 /** For routes that begin with a feed name: the service's own addresses are no feeds. */
 export const isFeedPath: NonNullable<Route['accepts']> = ([feed = '']) => !ROUTE_NAMES.has(feed);

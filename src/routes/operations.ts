@@ -1,5 +1,4 @@
 import type { Access } from '../access/access.ts';
-import type { Method } from '../http/router.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
@@ -22,7 +21,7 @@ import { licenseOperations } from './license-operations.ts';
 import { mcpOperation } from './mcp-operation.ts';
 import { noteOperations } from './note-operations.ts';
 import { oauthOperations } from './oauth-operations.ts';
-import type { DescribedOperation, OperationDefinition } from './operation.ts';
+import type { DescribedOperation } from './operation.ts';
 import { operatorOperations } from './operator-operations.ts';
 import { siteOperations, startOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
@@ -77,11 +76,6 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     mcpOperation(parts),
     ...oauthOperations(parts),
     openApiOperation(() => table, parts.publicUrl),
-  ].map(describe);
+  ];
   return table;
-}
-
-function describe(definition: OperationDefinition): DescribedOperation {
-  const [method, path] = definition.route.split(' ') as [Method, string];
-  return { ...definition, method, path };
 }

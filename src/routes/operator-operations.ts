@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import { JSON_BODY, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 import type { Json } from './schemas.ts';
@@ -15,47 +15,28 @@ const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
-/** What only the operator may do. */
-export function operatorOperations({ images, takedown }: OperationParts): OperationDefinition[] {
-  const unreferenced = '/api/operator/images/unreferenced';
+/** For the operator only. */
+export function operatorOperations({ images, takedown }: OperationParts): DescribedOperation[] {
+  const path = '/api/operator/images/unreferenced';
+  const operator = <Docs>(docs: Docs) => ({ access: 'operator', docs }) as const;
   return [
-    {
-      id: 'countUnreferencedImages',
-      access: 'operator',
-      route: `GET ${unreferenced}`,
-      docs: COUNT_UNREFERENCED,
-      handle: async () => json(200, examinedJson(await images.examine(false))),
-    },
-    {
-      id: 'removeUnreferencedImages',
-      access: 'operator',
-      route: `DELETE ${unreferenced}`,
-      docs: REMOVE_UNREFERENCED,
-      handle: async () => json(200, examinedJson(await images.examine(true))),
-    },
-    {
-      id: 'moveImages',
-      access: 'operator',
-      route: 'POST /api/operator/images/move',
-      docs: MOVE,
-      async handle(exchange) {
-        const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
-        const { from, limit = DEFAULT_LIMIT, after = '' } = body;
-        if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-          throw invalid(`limit must be a whole number from 1 to ${MAX_LIMIT}`);
-        return json(200, { from, ...(await images.move({ from: sourceIn(body), limit, after })) });
-      },
-    },
-    {
-      id: 'takeDown',
-      access: 'operator',
-      route: 'POST /api/operator/takedown',
-      docs: TAKE_DOWN,
-      async handle(exchange, caller) {
-        const { read_id, file } = await jsonBody(exchange, 'Takedown', MAX_BODY_BYTES);
-        return json(200, { removed: await takedown.take(read_id, file, caller) });
-      },
-    },
+    operation('countUnreferencedImages', `GET ${path}`, operator(COUNT_UNREFERENCED), async () =>
+      json(200, examinedJson(await images.examine(false))),
+    ),
+    operation('removeUnreferencedImages', `DELETE ${path}`, operator(REMOVE_UNREFERENCED), async () =>
+      json(200, examinedJson(await images.examine(true))),
+    ),
+    operation('moveImages', 'POST /api/operator/images/move', operator(MOVE), async (exchange) => {
+      const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
+      const { from, limit = DEFAULT_LIMIT, after = '' } = body;
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+        throw invalid(`limit must be a whole number from 1 to ${MAX_LIMIT}`);
+      return json(200, { from, ...(await images.move({ from: sourceIn(body), limit, after })) });
+    }),
+    operation('takeDown', 'POST /api/operator/takedown', operator(TAKE_DOWN), async (exchange, caller) => {
+      const { read_id, file } = await jsonBody(exchange, 'Takedown', MAX_BODY_BYTES);
+      return json(200, { removed: await takedown.take(read_id, file, caller) });
+    }),
   ];
 }
 

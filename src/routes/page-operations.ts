@@ -1,7 +1,8 @@
 import { isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import { type Answer, NOSNIFF } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
-import { nothingHere, Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { legalPage } from '../web/legal-page.ts';
 import { manifest } from '../web/manifest.ts';
@@ -9,38 +10,28 @@ import { PAGE_FIELDS, pageAnswer } from '../web/page.ts';
 import { LEGAL_PAGES, type LegalPage } from '../web/site.ts';
 import { type StartPage, startPage } from '../web/start-page.ts';
 import { suggestedName } from '../web/suggested-name.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
 /** The start page. */
-export function startOperations({ site, access, legalTexts }: OperationParts): OperationDefinition[] {
+export function startOperations({ site, access, legalTexts }: OperationParts): DescribedOperation[] {
   const start = async (shown: Omit<StartPage, 'notice'>) =>
     startPage(site, { ...shown, notice: await legalTexts.html('notice', 1, shown.base) });
   return [
-    {
-      id: 'startPage',
-      route: 'GET /',
-      access: 'page',
-      async handle(exchange) {
-        const isDeleted = exchange.query('deleted') === '1';
-        return pageAnswer(await start({ base: exchange.base, name: suggestedName(), isDeleted }));
-      },
-    },
-    {
-      id: 'openFeed',
-      route: 'POST /',
-      access: 'form',
-      async handle(exchange, { form, caller, base }) {
-        if (access.mustLogIn(caller)) return seeOther(exchange, loginPath('/'));
-        await access.instance(caller);
-        const name = (form.get('feed') ?? '').trim().toLowerCase().replace(/\s/g, '-');
-        const refusal = nameRefusal(name);
-        if (refusal === undefined) return seeOther(exchange, `/${name}`);
-        const problem = refusal.message;
-        return errorPage(site, refusal, exchange, await start({ base, name, problem }));
-      },
-    },
+    operation('startPage', 'GET /', { access: 'page' }, async (exchange) => {
+      const isDeleted = exchange.query('deleted') === '1';
+      return pageAnswer(await start({ base: exchange.base, name: suggestedName(), isDeleted }));
+    }),
+    operation('openFeed', 'POST /', { access: 'form' }, async (exchange, { form, caller, base }) => {
+      if (access.mustLogIn(caller)) return seeOther(exchange, loginPath('/'));
+      await access.instance(caller);
+      const name = (form.get('feed') ?? '').trim().toLowerCase().replace(/\s/g, '-');
+      const refusal = nameRefusal(name);
+      if (refusal === undefined) return seeOther(exchange, `/${name}`);
+      const problem = refusal.message;
+      return errorPage(site, refusal, exchange, await start({ base, name, problem }));
+    }),
   ];
 }
 
@@ -60,41 +51,25 @@ const ROBOTS = 'User-agent: *\nDisallow:\n';
 const LEGAL = headers({ ...PAGE_FIELDS, 'Cache-Control': 'public, max-age=60' });
 
 /** Legal pages, assets, and the fixed names that browsers and crawlers ask for. */
-export function siteOperations({ site, assets, legalTexts }: OperationParts): OperationDefinition[] {
-  const legal = (name: LegalPage): OperationDefinition => ({
-    id: name,
-    route: `GET /${name}`,
-    access: 'public',
-    isPage: true,
-    async handle({ base }) {
+export function siteOperations({ site, assets, legalTexts }: OperationParts): DescribedOperation[] {
+  const open = { access: 'public' } as const;
+  const legal = (name: LegalPage) =>
+    operation(name, `GET /${name}`, { ...open, isPage: true }, async ({ base }) => {
       const text = await legalTexts.html(name, 0, base);
       if (text === undefined) throw new Refusal('not_found', 'This instance has no such page.');
       return { status: 200, headers: LEGAL, body: legalPage(site, name, text) };
-    },
-  });
-  const fixed = (id: string, path: `/${string}`, handle: () => Answer): OperationDefinition => {
-    return { id, route: `GET ${path}`, access: 'public', handle };
-  };
+    });
+  const asset = (exchange: Exchange, name: string) => existing(assets.get(name), 'address').answer(exchange);
   return [
     ...LEGAL_PAGES.map(legal),
-    {
-      id: 'asset',
-      route: 'GET /static/{file}',
-      access: 'public',
-      handle(exchange) {
-        const asset = assets.get(exchange.parameters[0]!);
-        if (asset === undefined) throw nothingHere();
-        return asset.answer(exchange);
-      },
-    },
-    {
-      id: 'favicon',
-      route: 'GET /favicon.ico',
-      access: 'public',
-      handle: (exchange) => assets.get(site.assets.favicon.split('/').at(-1)!)!.answer(exchange),
-    },
-    fixed('robots', '/robots.txt', () => publicFile('text/plain; charset=utf-8', ROBOTS)),
-    fixed('manifest', '/manifest.webmanifest', () => publicFile('application/manifest+json', manifest(site))),
+    operation('asset', 'GET /static/{file}', open, (exchange) => asset(exchange, exchange.parameters[0]!)),
+    operation('favicon', 'GET /favicon.ico', open, (exchange) =>
+      asset(exchange, site.assets.favicon.split('/').at(-1)!),
+    ),
+    operation('robots', 'GET /robots.txt', open, () => publicFile('text/plain; charset=utf-8', ROBOTS)),
+    operation('manifest', 'GET /manifest.webmanifest', open, () =>
+      publicFile('application/manifest+json', manifest(site)),
+    ),
   ];
 }
 

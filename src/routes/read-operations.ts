@@ -1,32 +1,37 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
-import type { Admission, OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** The public reads, by read id. Scripts of any web page may make them. */
-export function readOperations({ reader }: OperationParts): OperationDefinition[] {
-  type Handle = (Admission & { access: 'public' })['handle'];
-  const api = (id: string, path: `/${string}`, docs: OperationDocs, handle: Handle): OperationDefinition => {
-    return { id, route: `GET ${path}`, access: 'public', cors: true, docs, handle };
-  };
-  const page = (id: string, path: `/${string}`, handle: Handle): OperationDefinition => {
-    return { id, route: `GET ${path}`, access: 'public', isPage: true, handle };
-  };
+export function readOperations({ reader }: OperationParts): DescribedOperation[] {
+  const api = (docs: OperationDocs) => ({ access: 'public', cors: true, docs }) as const;
+  const page = { access: 'public', isPage: true } as const;
+  const isFile = ([, file = '']: readonly string[]) => file.includes('.');
   return [
-    api('getReadFeed', '/api/v1/read/{readId}', FEED, (exchange) => reader.publicFeed(exchange)),
-    api('listReadNotes', '/api/v1/read/{readId}/notes', LIST, (exchange) => reader.publicList(exchange)),
-    api('getReadNote', '/api/v1/read/{readId}/notes/{id}', NOTE, (exchange) => reader.publicNote(exchange)),
-    api('rss', '/r/{readId}/feed.xml', RSS, (exchange) => reader.rss(exchange)),
-    api('jsonFeed', '/r/{readId}/feed.json', JSON_FEED, (exchange) => reader.jsonFeed(exchange)),
-    page('readPage', '/r/{readId}', (exchange) => reader.readPage(exchange)),
-    {
-      ...page('readNotePage', '/r/{readId}/{id}', (exchange) => reader.readNotePage(exchange)),
-      accepts: ([, id = '']) => !id.includes('.'),
-    },
-    {
-      ...api('file', '/r/{readId}/{file}', FILE, (exchange) => reader.file(exchange)),
-      accepts: ([, file = '']) => file.includes('.'),
-    },
+    operation('getReadFeed', 'GET /api/v1/read/{readId}', api(FEED), (exchange) =>
+      reader.publicFeed(exchange),
+    ),
+    operation('listReadNotes', 'GET /api/v1/read/{readId}/notes', api(LIST), (exchange) =>
+      reader.publicList(exchange),
+    ),
+    operation('getReadNote', 'GET /api/v1/read/{readId}/notes/{id}', api(NOTE), (exchange) =>
+      reader.publicNote(exchange),
+    ),
+    operation('rss', 'GET /r/{readId}/feed.xml', api(RSS), (exchange) => reader.rss(exchange)),
+    operation('jsonFeed', 'GET /r/{readId}/feed.json', api(JSON_FEED), (exchange) =>
+      reader.jsonFeed(exchange),
+    ),
+    operation('readPage', 'GET /r/{readId}', page, (exchange) => reader.readPage(exchange)),
+    operation(
+      'readNotePage',
+      'GET /r/{readId}/{id}',
+      { ...page, accepts: (parameters) => !isFile(parameters) },
+      (exchange) => reader.readNotePage(exchange),
+    ),
+    operation('file', 'GET /r/{readId}/{file}', { ...api(FILE), accepts: isFile }, (exchange) =>
+      reader.file(exchange),
+    ),
   ];
 }
 

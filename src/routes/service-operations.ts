@@ -4,9 +4,9 @@ import { brotliCompress, gzip } from 'node:zlib';
 import { json, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
 import { Representation } from '../http/representation.ts';
-import { nothingHere } from '../refusals.ts';
-import type { DescribedOperation, OperationDefinition } from './operation.ts';
-import { CONDITIONAL, conditionalAnswers, jsonAnswer } from './operation-docs.ts';
+import { existing } from '../refusals.ts';
+import { type DescribedOperation, operation } from './operation.ts';
+import { CONDITIONAL, conditionalAnswers, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** The source of the metrics. */
@@ -16,95 +16,74 @@ export interface MetricsSource {
 }
 
 /** Health and metrics. */
-export function serviceOperations({ readiness, metrics }: OperationParts): OperationDefinition[] {
+export function serviceOperations({ readiness, metrics }: OperationParts): DescribedOperation[] {
   return [
-    {
-      id: 'health',
-      route: 'GET /health',
-      access: 'public',
-      docs: {
-        tag: 'Service',
-        summary: 'Whether the process is alive',
-        answers: { 200: jsonAnswer('Status', 'It is: `ok`.') },
-        refusals: [],
-      },
-      handle: () => json(200, { status: 'ok' }),
-    },
-    {
-      id: 'ready',
-      route: 'GET /health/ready',
-      access: 'public',
-      docs: {
-        tag: 'Service',
-        summary: 'Whether requests should come here',
-        answers: {
-          200: jsonAnswer('Status', 'They should: `ready`.'),
-          503: jsonAnswer('Status', 'Not now, and why: the service stops, or is without its storage.'),
-        },
-        refusals: [],
-      },
-      handle: async () => {
-        const obstacle = await readiness();
-        return json(obstacle === undefined ? 200 : 503, { status: obstacle ?? 'ready' });
-      },
-    },
-    metricsOperation(metrics),
-  ];
-}
-
-/** `GET /metrics`, which is 404 without a source. */
-function metricsOperation(source: MetricsSource | undefined): OperationDefinition {
-  return {
-    id: 'metrics',
-    route: 'GET /metrics',
-    access: 'metrics',
-    docs: {
-      tag: 'Service',
-      summary: 'Metrics for Prometheus',
-      description:
-        'Only with `SERVICE_METRICS=1`, and with `SERVICE_METRICS_TOKEN` as Bearer token where it is set.',
-      answers: {
-        200: { description: 'The metrics.', headers: ['Cache-Control'], content: { 'text/plain': 'text' } },
-      },
-      refusals: ['auth', 'not_found'],
-    },
-    handle: async () => {
-      if (source === undefined) throw nothingHere();
+    operation('health', 'GET /health', { access: 'public', docs: HEALTH }, () => json(200, { status: 'ok' })),
+    operation('ready', 'GET /health/ready', { access: 'public', docs: READY }, async () => {
+      const obstacle = await readiness();
+      return json(obstacle === undefined ? 200 : 503, { status: obstacle ?? 'ready' });
+    }),
+    operation('metrics', 'GET /metrics', { access: 'metrics', docs: METRICS }, async () => {
+      const source = existing(metrics, 'address');
       return {
         status: 200,
         headers: headers({ 'Content-Type': source.contentType, 'Cache-Control': 'no-store', ...NOSNIFF }),
         body: Buffer.from(await source.metricsAnswer()),
       };
-    },
-  };
+    }),
+  ];
 }
 
 /** The OpenAPI document of a table of operations, made at the first request because it takes much memory. */
 export function openApiOperation(
   table: () => readonly DescribedOperation[],
   publicUrl: string | undefined,
-): OperationDefinition {
+): DescribedOperation {
   let document: Promise<Representation> | undefined;
-  return {
-    id: 'getOpenApi',
-    route: 'GET /api/v1/openapi.json',
-    access: 'public',
-    cors: true,
-    docs: {
-      tag: 'Service',
-      summary: 'This description',
-      parameters: CONDITIONAL,
-      answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
-      refusals: [],
-    },
-    async handle(exchange) {
-      document ??= import('./openapi.ts').then(({ openApiDocument }) =>
-        representation(openApiDocument(table(), publicUrl)),
-      );
-      return (await document).answer(exchange);
-    },
-  };
+  const traits = { access: 'public', cors: true, docs: OPEN_API } as const;
+  return operation('getOpenApi', 'GET /api/v1/openapi.json', traits, async (exchange) => {
+    document ??= import('./openapi.ts').then(({ openApiDocument }) =>
+      representation(openApiDocument(table(), publicUrl)),
+    );
+    return (await document).answer(exchange);
+  });
 }
+
+const HEALTH: OperationDocs = {
+  tag: 'Service',
+  summary: 'Whether the process is alive',
+  answers: { 200: jsonAnswer('Status', 'It is: `ok`.') },
+  refusals: [],
+};
+
+const READY: OperationDocs = {
+  tag: 'Service',
+  summary: 'Whether requests should come here',
+  answers: {
+    200: jsonAnswer('Status', 'They should: `ready`.'),
+    503: jsonAnswer('Status', 'Not now, and why: the service stops, or is without its storage.'),
+  },
+  refusals: [],
+};
+
+const METRICS: OperationDocs = {
+  tag: 'Service',
+  summary: 'Metrics for Prometheus',
+  description:
+    'Only with `SERVICE_METRICS=1`, and with `SERVICE_METRICS_TOKEN` as Bearer token where it is set.',
+  answers: {
+    200: { description: 'The metrics.', headers: ['Cache-Control'], content: { 'text/plain': 'text' } },
+  },
+  refusals: ['auth', 'not_found'],
+};
+
+const OPEN_API: OperationDocs = {
+  tag: 'Service',
+  summary: 'This description',
+  parameters: CONDITIONAL,
+  answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
+  refusals: [],
+};
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 

@@ -8,21 +8,21 @@ import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { withTier } from '../web/tier.ts';
 import { placeOf } from './caller.ts';
-import { type FeedForm, isFeedPath, type OperationDefinition } from './operation.ts';
+import { type DescribedOperation, type FeedForm, isFeedPath, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './redirects.ts';
 
 /** The settings page of a feed, and its forms. */
-export function settingsOperations(parts: OperationParts): OperationDefinition[] {
+export function settingsOperations(parts: OperationParts): DescribedOperation[] {
   const { settings, site, licensing } = parts;
-  const explain = explainOnSettings(parts, 'read_id');
+  const accepts = isFeedPath;
+  const feedForm = { access: 'feed-form', accepts, explain: explainOnSettings(parts, 'read_id') } as const;
   return [
-    {
-      id: 'settingsPage',
-      route: 'GET /{feed}/settings',
-      accepts: isFeedPath,
-      access: 'feed-page',
-      handle(exchange, { name, feed, base }) {
+    operation(
+      'settingsPage',
+      'GET /{feed}/settings',
+      { access: 'feed-page', accepts },
+      (exchange, { name, feed, base }) => {
         if (feed === undefined || feed.noteCount === 0) {
           const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
           return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
@@ -30,33 +30,22 @@ export function settingsOperations(parts: OperationParts): OperationDefinition[]
         const isSaved = exchange.query('saved') === '1';
         return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
       },
-    },
-    {
-      id: 'changeSettings',
-      route: 'POST /{feed}/details',
-      accepts: isFeedPath,
-      access: 'feed-form',
-      explain,
-      async handle(exchange, { feed, form }) {
-        await settings.change(feed, changesIn(form));
-        return seeOther(exchange, `/${feed.name}/settings?saved=1`);
-      },
-    },
-    {
-      id: 'deleteFeedByForm',
-      route: 'POST /{feed}/delete',
-      accepts: isFeedPath,
-      access: 'feed-form',
-      explain,
-      async handle(exchange, { feed, form, caller }) {
-        if (form.get('name') !== feed.name)
-          throw new Refusal('invalid_request', 'Type the name of the feed exactly as it is.', {
-            field: 'name',
-          });
+    ),
+    operation('changeSettings', 'POST /{feed}/details', feedForm, async (exchange, { feed, form }) => {
+      await settings.change(feed, changesIn(form));
+      return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+    }),
+    operation(
+      'deleteFeedByForm',
+      'POST /{feed}/delete',
+      feedForm,
+      async (exchange, { feed, form, caller }) => {
+        const sentence = 'Type the name of the feed exactly as it is.';
+        if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
         await settings.remove(feed, caller);
         return seeOther(exchange, '/?deleted=1', withoutUnlock(feed.name, placeOf(exchange)));
       },
-    },
+    ),
   ];
 }
 

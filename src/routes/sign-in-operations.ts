@@ -4,53 +4,40 @@ import { Refusal } from '../refusals.ts';
 import { withoutFlight } from '../sign-in/flights.ts';
 import type { SignIn, SignInError } from '../sign-in/sign-in.ts';
 import { placeOf } from './caller.ts';
-import type { OperationDefinition } from './operation.ts';
+import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { backToLogin, nextPath, redirect, seeOther } from './redirects.ts';
 
-/** How people sign in with a provider; nothing is there where that is off. */
-export function signInOperations(parts: OperationParts): OperationDefinition[] {
-  const { signIn, access } = parts;
+/** Sign-in with a provider; no operations if that is off. */
+export function signInOperations({ signIn, access }: OperationParts): DescribedOperation[] {
   if (signIn === undefined || access.sessions === undefined) return [];
   const { sessions } = access;
+  const page = { access: 'public', isPage: true } as const;
   return [
-    {
-      id: 'signIn',
-      route: 'GET /api/oidc/start',
-      access: 'public',
-      isPage: true,
-      handle: (exchange) => depart(exchange, signIn, exchange.query('next')),
-    },
-    {
-      id: 'signInByForm',
-      route: 'POST /api/oidc/start',
-      access: 'form',
-      handle: (exchange, { form }) => depart(exchange, signIn, form.get('next') ?? exchange.query('next')),
-    },
-    {
-      id: 'signInCallback',
-      route: 'GET /api/oidc/callback',
-      access: 'public',
-      isPage: true,
-      async handle(exchange) {
-        const place = placeOf(exchange);
-        const flight = signIn.flights.flightIn(exchange.header('cookie', true));
-        // Not counted: any page can lead a browser here.
-        if (flight === undefined) return back(exchange, '/', 'sign_in_failed');
-        const { next } = flight;
-        try {
-          await access.refuseGuesser(exchange);
-          const person = await signIn.arrive(exchange.queryText, flight, exchange.requestId);
-          if (typeof person !== 'string')
-            return seeOther(exchange, next, [sessions.cookie(place, person), withoutFlight(place)]);
-          await access.countGuess(exchange);
-          return back(exchange, next, person);
-        } catch (cause) {
-          if (!(cause instanceof Refusal)) throw cause;
-          return backToLogin(exchange, next, cause, [withoutFlight(place)]);
-        }
-      },
-    },
+    operation('signIn', 'GET /api/oidc/start', page, (exchange) =>
+      depart(exchange, signIn, exchange.query('next')),
+    ),
+    operation('signInByForm', 'POST /api/oidc/start', { access: 'form' }, (exchange, { form }) =>
+      depart(exchange, signIn, form.get('next') ?? exchange.query('next')),
+    ),
+    operation('signInCallback', 'GET /api/oidc/callback', page, async (exchange) => {
+      const place = placeOf(exchange);
+      const flight = signIn.flights.flightIn(exchange.header('cookie', true));
+      // Not counted, because any page can send a browser here.
+      if (flight === undefined) return back(exchange, '/', 'sign_in_failed');
+      const { next } = flight;
+      try {
+        await access.refuseGuesser(exchange);
+        const person = await signIn.arrive(exchange.queryText, flight, exchange.requestId);
+        if (typeof person !== 'string')
+          return seeOther(exchange, next, [sessions.cookie(place, person), withoutFlight(place)]);
+        await access.countGuess(exchange);
+        return back(exchange, next, person);
+      } catch (cause) {
+        if (!(cause instanceof Refusal)) throw cause;
+        return backToLogin(exchange, next, cause, [withoutFlight(place)]);
+      }
+    }),
   ];
 }
 
@@ -61,7 +48,7 @@ async function depart(exchange: Exchange, signIn: SignIn, asked: string | null |
   return redirect(departure.url, [departure.cookie]);
 }
 
-/** The login page, which says what went wrong. Whatever was under way is over. */
+/** Redirects to the login page, which shows the error, and ends the sign-in. */
 function back(exchange: Exchange, next: string, code: SignInError): Answer {
   return backToLogin(exchange, next, { code }, [withoutFlight(placeOf(exchange))]);
 }
