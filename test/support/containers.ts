@@ -78,10 +78,10 @@ export async function untilAllKnow(
   databaseUrl: string,
   containers: number,
 ): Promise<void> {
-  while ((await listenersOf(server, databaseUrl)).length < containers);
+  await eventually(async () => (await listenersOf(server, databaseUrl)).length >= containers);
   for (let counted = 0; counted < 2; counted += 1) {
     const [row] = await server.sql(databaseUrl, 'SELECT clock_timestamp()::text AS now');
     const idle = `${LISTENERS} AND state = 'idle' AND query_start > $1`;
-    while ((await server.sql(databaseUrl, idle, [row!.now])).length < containers);
+    await eventually(async () => (await server.sql(databaseUrl, idle, [row!.now])).length >= containers);
   }
 }
