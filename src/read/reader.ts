@@ -8,7 +8,7 @@ import type { Preconditions, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { type Feed, type Note, PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
-import { withTier, type Tier, tierKey } from '../web/tier.ts';
+import { type Tier, tierKey, withTier } from '../web/tier.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
 import type { ChangeSeconds } from './change-seconds.ts';
