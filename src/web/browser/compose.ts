@@ -2,54 +2,40 @@ import './copy.ts';
 import { Draft } from './draft.ts';
 import { find } from './elements.ts';
 import { liveNotes } from './live.ts';
-import { noteHeaders, submitOnEnter } from './note-form.ts';
-import { PictureList } from './picture-list.ts';
-import { Preview } from './preview.ts';
+import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
 import { send } from './send.ts';
-import { Sending } from './sending.ts';
+import { UploadStatus } from './upload-status.ts';
 
 const form = find<HTMLFormElement>(document, '#compose');
 const { feed = '', draft: draftKey = '' } = form.dataset;
-const text = find<HTMLTextAreaElement>(form, '[name=text]');
 const title = find<HTMLInputElement>(form, '[name=title]');
 const tags = find<HTMLInputElement>(form, '[name=tags]');
-const sending = new Sending(form);
+const status = new UploadStatus(form);
 const draft = new Draft(draftKey);
-const pictures = form.querySelector('.pictures')
-  ? new PictureList(
-      form,
-      () => preview.update(),
-      (sentence) => sending.fail(sentence),
-    )
-  : undefined;
-const preview = new Preview(form, feed, (name) => pictures?.urlOf(name));
+const note = new NoteForm(form, feed, status);
 
-/** Fields that a draft keeps: a password is none of them. */
-const KEPT = [text, title, tags];
+/** Fields that a draft keeps; not the password. */
+const DRAFT_FIELDS = [note.text, title, tags];
 
-for (const field of KEPT) field.value = draft.read()[field.name] ?? field.value;
-preview.update();
+for (const field of DRAFT_FIELDS) field.value = draft.read()[field.name] ?? field.value;
+note.updatePreview();
 form.addEventListener('input', () => {
-  draft.write(Object.fromEntries(KEPT.map(({ name, value }) => [name, value])));
+  draft.write(Object.fromEntries(DRAFT_FIELDS.map(({ name, value }) => [name, value])));
 });
 
 submitOnEnter(form);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  await pictures?.ready;
-  if (text.value.trim() === '' && (pictures?.isEmpty ?? true)) {
-    sending.fail(pictures ? 'Write something, or add a picture.' : 'Write something.');
-    text.focus();
+  const hasPictures = await note.hasPictures();
+  if (note.isBlank && !hasPictures) {
+    status.fail(note.takesPictures ? 'Write something, or add a picture.' : 'Write something.');
+    note.text.focus();
     return;
   }
   const password = form.querySelector<HTMLInputElement>('[name=password]')?.value ?? '';
-  const isPosted = await sending.run(async (signal, onProgress) => {
-    const body = new FormData();
-    // A file part, because the line breaks of a field would be changed.
-    if (text.value.trim() !== '')
-      body.append('text', new Blob([text.value], { type: 'text/markdown' }), 'note.md');
-    await pictures?.appendTo(body);
+  const isPosted = await status.run(async (signal, onProgress) => {
+    const body = await note.body({ hasText: !note.isBlank });
     const headers = {
       ...noteHeaders(title.value, tags.value),
       ...(password !== '' && { 'X-Feed-Password': password }),
@@ -58,11 +44,9 @@ form.addEventListener('submit', async (event) => {
     return 'Posted.';
   });
   if (!isPosted) return;
-  draft.forget();
-  form.reset();
-  pictures?.clear();
-  preview.update();
-  // The first note makes another page of this one.
+  draft.delete();
+  note.reset();
+  // The page of a feed with notes has other parts than the page of an empty feed.
   if (document.querySelector('[data-empty-feed]') !== null) location.reload();
   else if (new URLSearchParams(location.search).size > 0) location.assign(location.pathname);
   else await liveNotes?.refresh();

@@ -7,7 +7,7 @@ document.addEventListener('click', async ({ target }) => {
   if (source === null) return;
   const label = button.textContent!;
   button.dataset.label = label;
-  button.textContent = (await copied(source)) ? 'Copied' : 'Press Ctrl+C';
+  button.textContent = (await copyText(source)) ? 'Copied' : 'Press Ctrl+C';
   button.setAttribute('aria-live', 'polite');
   setTimeout(() => {
     button.textContent = label;
@@ -15,8 +15,8 @@ document.addEventListener('click', async ({ target }) => {
   }, SHOWN_MS);
 });
 
-/** Copies the text of an element; where the page may not, because it came without https, it is selected instead. */
-async function copied(source: HTMLElement): Promise<boolean> {
+/** Copies the text of an element. Without https the page may not, so the text is selected instead. */
+async function copyText(source: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(source.textContent!);
     return true;

@@ -1,60 +1,60 @@
 const PREFIX = 'draft-';
-/** Where the draft of a feed is named whose deletion has been asked for; it lasts as long as the tab. */
+/** sessionStorage key: the draft to delete once its feed is deleted. */
 const LEAVING = 'leaving';
 
-/** What is kept of a form, by the names of its fields. */
+/** Form values by field name. */
 type Fields = Readonly<Record<string, string>>;
 
-/** The draft that the browser keeps of a note; it may not be allowed to, which loses nothing but the draft. */
+/** Draft in localStorage. If storage is blocked, drafts are silently not kept. */
 export class Draft {
   readonly #key: string;
 
-  /** @param key begins with `draft-` and does not name the feed */
+  /** @param key begins with `draft-` and does not contain the feed's name */
   constructor(key: string) {
     this.#key = key;
   }
 
   read(): Fields {
-    try {
-      return JSON.parse(localStorage.getItem(this.#key) ?? '{}');
-    } catch {
-      return {};
-    }
+    return ignoreErrors(() => JSON.parse(localStorage.getItem(this.#key) ?? '{}')) ?? {};
   }
 
-  /** Keeps these fields; blank ones are none. */
+  /** Stores the fields that are not empty. */
   write(fields: Fields): void {
     const filled = Object.entries(fields).filter(([, value]) => value !== '');
-    try {
+    ignoreErrors(() => {
       if (filled.length === 0) localStorage.removeItem(this.#key);
       else localStorage.setItem(this.#key, JSON.stringify(Object.fromEntries(filled)));
-    } catch {}
+    });
   }
 
-  forget(): void {
+  delete(): void {
     this.write({});
   }
 }
 
-/** Forgets the drafts of all feeds. */
-export function forgetAllDrafts(): void {
-  try {
+export function deleteAllDrafts(): void {
+  ignoreErrors(() => {
     for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
-  } catch {}
+  });
 }
 
-/** Marks the draft of a feed to be forgotten, if the feed is in fact deleted. */
+/** Marks a draft for `deleteMarkedDraft`, because the deletion of its feed may still fail. */
 export function markDraft(key: string): void {
-  try {
-    sessionStorage.setItem(LEAVING, key);
-  } catch {}
+  ignoreErrors(() => sessionStorage.setItem(LEAVING, key));
 }
 
-/** Removes the draft that `markDraft` has marked. */
-export function forgetMarkedDraft(): void {
-  try {
+export function deleteMarkedDraft(): void {
+  ignoreErrors(() => {
     const key = sessionStorage.getItem(LEAVING);
     if (key?.startsWith(PREFIX)) localStorage.removeItem(key);
     sessionStorage.removeItem(LEAVING);
-  } catch {}
+  });
+}
+
+function ignoreErrors<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
 }

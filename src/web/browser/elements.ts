@@ -1,11 +1,11 @@
-/** The element of that selector, which the page is known to have. */
+/** The element of that selector, which the page must have. */
 export function find<T extends Element>(root: ParentNode, selector: string): T {
   const element = root.querySelector<T>(selector);
   if (element === null) throw new Error(`this page has no ${selector}`);
   return element;
 }
 
-/** Calls the handler of the button that is pressed, by its `data-action`. */
+/** Calls the handler named by the `data-action` of the button that is pressed. */
 export function onActions(root: HTMLElement, handlers: Readonly<Record<string, () => void>>): void {
   root.addEventListener('click', ({ target }) => {
     const action = target instanceof Element && target.closest<HTMLElement>('[data-action]')?.dataset.action;

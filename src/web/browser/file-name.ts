@@ -1,9 +1,9 @@
-// What the names of pictures must not hold (docs/specification.md, "Multipart parts"), and what a form encodes in them.
+// What names of pictures must not contain (docs/specification.md, "Multipart parts"), and what a form would encode.
 const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069/\\"]/g;
 const LONGEST = 150;
 
-/** The name of a picture as a form may send it, different from those taken; `extension` replaces the one it has. */
-export function sendableName(name: string, taken: readonly string[], extension?: string): string {
+/** A valid name for a picture in a form, different from `used`; `extension` replaces its own. */
+export function sendableName(name: string, used: readonly string[], extension?: string): string {
   const clean = name
     .toWellFormed()
     .replace(FORBIDDEN, '_')
@@ -15,11 +15,11 @@ export function sendableName(name: string, taken: readonly string[], extension?:
   const ending = extension ?? (dot > 0 ? clean.slice(dot + 1).slice(0, 10) : '');
   for (let number = 1; ; number += 1) {
     const numbered = `${stem}${number > 1 ? `-${number}` : ''}${ending && `.${ending}`}`;
-    if (!taken.includes(numbered)) return numbered;
+    if (!used.includes(numbered)) return numbered;
   }
 }
 
-/** A picture as markdown refers to it. */
+/** The markdown that shows a picture. */
 export function pictureReference(name: string, alt: string): string {
   const destination = /^[\p{L}\p{N}._-]+$/u.test(name)
     ? name

@@ -1,7 +1,7 @@
-import { forgetAllDrafts } from './draft.ts';
+import { deleteAllDrafts } from './draft.ts';
 
-// On the page that logs out: what was not posted goes with the session.
+// Logging out deletes what was not posted.
 document.addEventListener('submit', ({ target }) => {
   if (target instanceof HTMLFormElement && target.getAttribute('action')?.endsWith('/logout'))
-    forgetAllDrafts();
+    deleteAllDrafts();
 });

@@ -1,39 +1,39 @@
 import { ROOT } from './root.ts';
 
-/** How often a page asks while no event stream is to be had: a browser allows six connections to a host. */
+/** Polling interval without an event stream; a browser allows only six connections per host. */
 const POLL_MS = 30_000;
 
-/** What follows the notes and depends on them: that there are none, and the links to other pages. */
+/** Elements refreshed with the notes: the "no notes" hint and the page links. */
 const BESIDE_NOTES = ['.nothing', 'nav.pages'];
 
-/** Keeps the notes of this page as they are in the feed: a stream says when to ask again (docs/contract.md, section 8). */
+/** Keeps the notes of this page up to date: a stream says when to fetch the page again (docs/contract.md, section 8). */
 class LiveNotes {
-  readonly #status = statusElement();
+  readonly #status = appendStatus();
   #stream: EventSource | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
-  #asking: Promise<void> | undefined;
+  #refreshing: Promise<void> | undefined;
 
   constructor() {
-    document.addEventListener('visibilitychange', () => this.#follow());
+    document.addEventListener('visibilitychange', () => this.#listen());
     addEventListener('pagehide', () => this.#stop());
-    addEventListener('online', () => this.#follow());
+    addEventListener('online', () => this.#listen());
     addEventListener('pageshow', ({ persisted }) => {
-      if (persisted) this.#follow();
+      if (persisted) this.#listen();
     });
-    this.#follow();
+    this.#listen();
   }
 
-  /** Asks for this page and shows its notes; once at a time, and whoever asks meanwhile gets a later answer. */
+  /** Fetches this page and shows its notes. Calls during a refresh share one that begins after it. */
   async refresh(): Promise<void> {
-    await this.#asking;
-    this.#asking ??= this.#refresh().finally(() => {
-      this.#asking = undefined;
+    await this.#refreshing;
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined;
     });
-    return this.#asking;
+    return this.#refreshing;
   }
 
-  /** Listens as long as somebody may be looking. */
-  #follow(): void {
+  /** Opens a new stream, unless the page is hidden. */
+  #listen(): void {
     this.#stop();
     if (document.visibilityState === 'hidden') return;
     const stream = new EventSource(`${eventsPath()}?since=${encodeURIComponent(versionOf(notes()))}`);
@@ -46,15 +46,15 @@ class LiveNotes {
     });
   }
 
-  /** Asks from time to time until the stream is open: it may be refused, or wait for one of the browser's connections. */
+  /** Polls until the stream is open: it may be refused, or wait for a connection. */
   #poll(): void {
     clearInterval(this.#timer);
     const stream = this.#stream;
     if (stream === undefined) return;
     this.#timer = setInterval(() => {
       void this.refresh();
-      // A connection that is lost is made again by the browser; a refused one is not.
-      if (stream.readyState === EventSource.CLOSED) this.#follow();
+      // A browser reconnects a lost stream, but not a refused one.
+      if (stream.readyState === EventSource.CLOSED) this.#listen();
     }, POLL_MS);
   }
 
@@ -65,7 +65,7 @@ class LiveNotes {
   }
 
   async #refresh(): Promise<void> {
-    // A browser may keep a public page for a minute: it has to ask whether that is still the one of now.
+    // `no-cache`, because public pages may be cached for a minute.
     const options: RequestInit = { cache: 'no-cache', headers: { Accept: 'text/html' } };
     const answer = await fetch(location.href, options).catch(() => undefined);
     if (!answer?.ok || answer.redirected) return this.#poll();
@@ -78,7 +78,7 @@ class LiveNotes {
       this.#status.textContent = added === 1 ? 'There is a new note.' : `There are ${added} new notes.`;
   }
 
-  /** @returns how many notes were not there before */
+  /** Returns how many notes are new. */
   #show(fresh: HTMLElement, page: Document): number {
     const shown = notes();
     const focused = document.activeElement;
@@ -87,7 +87,7 @@ class LiveNotes {
     for (const article of fresh.querySelectorAll('article')) {
       const same = before.get(article.id);
       if (same === undefined) added += 1;
-      // What has not changed stays the same element: its pictures stay, and so do selection and focus.
+      // An unchanged note keeps its element, and with it selection, focus and loaded pictures.
       else if (same.isEqualNode(article)) article.replaceWith(same);
     }
     shown.replaceWith(fresh);
@@ -109,19 +109,19 @@ function versionOf({ dataset }: HTMLElement): string {
   return dataset.version ?? '';
 }
 
-/** The stream of the feed that this page shows. */
+/** Path of the event stream of this page's feed. */
 function eventsPath(): string {
   const path = location.pathname.slice(ROOT.length).replace(/\/$/, '');
   return ROOT + (path.startsWith('/r/') ? `${path}/events` : `/api/v1/feeds${path}/events`);
 }
 
-function statusElement(): HTMLElement {
+function appendStatus(): HTMLElement {
   const element = document.createElement('p');
-  element.setAttribute('role', 'status');
+  element.role = 'status';
   element.className = 'unseen';
   document.body.append(element);
   return element;
 }
 
-/** The notes of this page; undefined where it shows none. */
+/** The notes of this page; undefined if it shows none. */
 export const liveNotes = document.querySelector('#notes') === null ? undefined : new LiveNotes();

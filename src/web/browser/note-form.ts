@@ -1,4 +1,63 @@
-/** Title and tags as headers of a post; what is blank is none. */
+import { find } from './elements.ts';
+import { PictureList } from './picture-list.ts';
+import { Preview } from './preview.ts';
+import type { UploadStatus } from './upload-status.ts';
+
+/** The fields of a note in markdown: text, pictures and preview. */
+export class NoteForm {
+  readonly text: HTMLTextAreaElement;
+  readonly #form: HTMLFormElement;
+  /** Undefined if the feed takes no pictures. */
+  readonly #pictures: PictureList | undefined;
+  readonly #preview: Preview;
+
+  constructor(form: HTMLFormElement, feed: string, status: UploadStatus) {
+    this.#form = form;
+    this.text = find(form, 'textarea');
+    if (form.querySelector('.pictures') !== null)
+      this.#pictures = new PictureList(
+        form,
+        () => this.#preview.update(),
+        (sentence) => status.fail(sentence),
+      );
+    this.#preview = new Preview(form, feed, (name) => this.#pictures?.urlOf(name));
+    form.addEventListener('reset', () => this.#pictures?.clear());
+  }
+
+  get isBlank(): boolean {
+    return this.text.value.trim() === '';
+  }
+
+  get takesPictures(): boolean {
+    return this.#pictures !== undefined;
+  }
+
+  /** Waits for pictures that are being prepared, and returns whether there are any. */
+  async hasPictures(): Promise<boolean> {
+    await this.#pictures?.ready;
+    return this.#pictures?.isEmpty === false;
+  }
+
+  /** Text and pictures as multipart parts. */
+  async body({ hasText }: { readonly hasText: boolean }): Promise<FormData> {
+    const body = new FormData();
+    // A file part, because browsers normalize the line breaks of a field.
+    if (hasText) body.append('text', new Blob([this.text.value], { type: 'text/markdown' }), 'note.md');
+    await this.#pictures?.appendTo(body);
+    return body;
+  }
+
+  updatePreview(): void {
+    this.#preview.update();
+  }
+
+  reset(): void {
+    this.#form.reset();
+    this.updatePreview();
+  }
+}
+
+/** Title and tags as headers, if they are not blank. */
 export function noteHeaders(title: string, tags: string): Record<string, string> {
   return {
     ...(title.trim() !== '' && { 'X-Note-Title': title.trim() }),

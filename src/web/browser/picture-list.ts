@@ -1,8 +1,8 @@
-import { bytesText, find } from './elements.ts';
+import { bytesText, find, onActions } from './elements.ts';
 import { pictureReference, sendableName } from './file-name.ts';
-import { type PreparedPicture, prepared, withoutMetadata } from './shrink.ts';
+import { POSITION_WARNING, type PreparedPicture, preparePicture, withoutMetadata } from './shrink.ts';
 
-const TYPES: Readonly<Record<string, string>> = {
+const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/gif': 'gif',
@@ -17,82 +17,86 @@ interface Attachment {
   url: string;
 }
 
-/** The list of pictures in the compose box, to be posted with the text. */
+/** The pictures of a form, which are sent with its text. */
 export class PictureList {
   readonly #form: HTMLFormElement;
   readonly #root: HTMLElement;
-  readonly #list: HTMLUListElement;
-  readonly #text: HTMLTextAreaElement;
   readonly #onChange: () => void;
   readonly #fail: (sentence: string) => void;
-  readonly #attachments: Attachment[] = [];
-  /** Pictures being looked at and shrunk, one after the other. */
-  #pending: Promise<void> = Promise.resolve();
+  #attachments: Attachment[] = [];
+  /** Settles when all pictures that were added are prepared, one after the other. */
+  #ready: Promise<void> = Promise.resolve();
 
-  /**
-   * @param onChange told of each picture that comes or goes
-   * @param fail shows why a picture is not taken
-   */
+  /** @param fail shows why a picture is refused */
   constructor(form: HTMLFormElement, onChange: () => void, fail: (sentence: string) => void) {
     this.#form = form;
     this.#root = find(form, '.pictures');
-    this.#list = find(this.#root, 'ul');
-    this.#text = find(form, 'textarea');
     this.#onChange = onChange;
     this.#fail = fail;
-    this.#listen();
+    this.#takeChosen();
+    this.#takePasted();
+    this.#takeDropped();
   }
 
-  /** The pictures, once all that were added are ready. */
-  async appendTo(data: FormData): Promise<void> {
-    await this.#pending;
-    for (const { name, picture, alt } of this.#attachments) {
-      data.append('file', picture.file, name);
-      if (alt.value.trim() !== '') data.append(`alt.${name}`, alt.value);
-    }
+  get ready(): Promise<void> {
+    return this.#ready;
   }
 
   get isEmpty(): boolean {
     return this.#attachments.length === 0;
   }
 
-  /** Settles when all pictures that were added are ready. */
-  get ready(): Promise<void> {
-    return this.#pending;
+  /** Adds the pictures to the body of a request. */
+  async appendTo(data: FormData): Promise<void> {
+    await this.#ready;
+    for (const { name, picture, alt } of this.#attachments) {
+      data.append('file', picture.file, name);
+      if (alt.value.trim() !== '') data.append(`alt.${name}`, alt.value);
+    }
   }
 
   clear(): void {
-    for (const attachment of [...this.#attachments]) this.#remove(attachment);
+    for (const attachment of this.#attachments) this.#remove(attachment);
   }
 
-  /** Where the browser has the picture of that name, which no server knows yet. */
+  /** Object URL of the picture of that name. */
   urlOf(name: string): string | undefined {
     return this.#attachments.find((attachment) => attachment.name === name)?.url;
   }
 
-  #listen(): void {
+  get #addButton(): HTMLButtonElement {
+    return find(this.#root, '[data-action=add]');
+  }
+
+  #takeChosen(): void {
     const input = find<HTMLInputElement>(this.#root, 'input[type=file]');
-    const add = find<HTMLButtonElement>(this.#root, '[data-action=add]');
-    add.disabled = false;
-    add.addEventListener('click', () => input.click());
+    this.#addButton.disabled = false;
+    this.#addButton.addEventListener('click', () => input.click());
     input.addEventListener('change', () => {
       this.#add(input.files);
       input.value = '';
     });
+  }
+
+  #takePasted(): void {
     this.#form.addEventListener('paste', (event) => {
       const { clipboardData } = event;
-      // An office program copies a picture of a text along with the text.
+      // Office programs add a picture of the text to a copied text.
       if (!clipboardData?.files.length || clipboardData.getData('text/plain') !== '') return;
       event.preventDefault();
       this.#add(clipboardData.files);
     });
+  }
+
+  #takeDropped(): void {
+    const { classList } = this.#form;
     this.#form.addEventListener('dragover', (event) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
-      this.#form.classList.add('dropping');
+      classList.add('dropping');
     });
     for (const end of ['dragleave', 'dragend', 'drop'])
-      this.#form.addEventListener(end, () => this.#form.classList.remove('dropping'));
+      this.#form.addEventListener(end, () => classList.remove('dropping'));
     this.#form.addEventListener('drop', (event) => {
       if (!event.dataTransfer?.files.length) return;
       event.preventDefault();
@@ -103,98 +107,88 @@ export class PictureList {
   #add(files: FileList | null): void {
     this.#fail('');
     for (const file of files ?? []) {
-      this.#pending = this.#pending
+      this.#ready = this.#ready
         .then(() => this.#addOne(file))
         .catch(() => this.#fail(`${file.name} cannot be read.`));
     }
   }
 
   async #addOne(file: File): Promise<void> {
-    if (TYPES[file.type] === undefined)
+    if (EXTENSIONS[file.type] === undefined)
       return this.#fail(`${file.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
-    const largest = Number(this.#root.dataset.largest);
-    const picture = await prepared(
-      file,
-      { shrink: Number(this.#root.dataset.shrink), largest },
-      { keepsType: false },
-    );
-    if (picture.file.size > largest)
+    const { shrink, largest } = this.#root.dataset;
+    const picture = await preparePicture(file, Number(shrink), { keepsType: false });
+    const { size, type } = picture.file;
+    if (size > Number(largest))
       return this.#fail(
-        `${file.name} has ${bytesText(picture.file.size)}; a picture may have at most ${bytesText(largest)}.`,
+        `${file.name} has ${bytesText(size)}; a picture may have at most ${bytesText(Number(largest))}.`,
       );
-    const taken = this.#attachments.map(({ name }) => name);
-    const extension = picture.file.type === file.type ? undefined : TYPES[picture.file.type];
-    this.#show(sendableName(file.name, taken, extension), picture, file.size);
+    const usedNames = this.#attachments.map(({ name }) => name);
+    const extension = type === file.type ? undefined : EXTENSIONS[type];
+    this.#append(sendableName(file.name, usedNames, extension), picture, file.size);
     this.#onChange();
   }
 
-  #show(name: string, picture: PreparedPicture, chosenSize: number): void {
+  #append(name: string, picture: PreparedPicture, originalSize: number): void {
     const template = find<HTMLTemplateElement>(this.#root, 'template');
     const item = find<HTMLLIElement>(template.content, 'li').cloneNode(true) as HTMLLIElement;
-    const attachment: Attachment = {
-      item,
-      name,
-      alt: find(item, 'input'),
-      picture,
-      url: URL.createObjectURL(picture.file),
-    };
-    find<HTMLImageElement>(item, 'img').src = attachment.url;
+    const attachment: Attachment = { item, name, alt: find(item, 'input'), picture, url: '' };
     for (const button of item.querySelectorAll('button'))
       button.setAttribute('aria-label', `${button.textContent}: ${name}`);
     const size = bytesText(picture.file.size);
-    find(item, '.file').textContent =
-      `${name} · ${picture.isShrunk ? `shrunk from ${bytesText(chosenSize)} to ${size}` : size}`;
-    item.addEventListener('click', ({ target }) => {
-      const action = target instanceof HTMLElement && target.dataset.action;
-      if (action === 'remove') {
+    const shrunk = picture.isShrunk ? `shrunk from ${bytesText(originalSize)} to ` : '';
+    find(item, '.file').textContent = `${name} · ${shrunk}${size}`;
+    onActions(item, {
+      insert: () => this.#insert(attachment),
+      clean: () => void this.#removePosition(attachment),
+      remove: () => {
         this.#remove(attachment);
-        find<HTMLButtonElement>(this.#root, '[data-action=add]').focus();
-      } else if (action === 'insert') this.#insert(attachment);
-      else if (action === 'clean') void this.#clean(attachment);
+        this.#addButton.focus();
+      },
     });
     this.#attachments.push(attachment);
-    this.#list.append(item);
-    this.#pointOut(attachment);
+    find(this.#root, 'ul').append(item);
+    this.#setPicture(attachment, picture);
   }
 
-  /** Says that a picture tells where it was taken: it will be public. */
-  #pointOut({ item, picture }: Attachment): void {
-    find<HTMLButtonElement>(item, '[data-action=clean]').hidden = !picture.holdsPosition;
-    find(item, '.notice').textContent = picture.holdsPosition
-      ? 'This picture says where it was taken. Everybody who reads the feed can find that out.'
-      : '';
-  }
-
-  async #clean(attachment: Attachment): Promise<void> {
+  /** Shows a picture, with a warning if it says where it was taken, because it will be public. */
+  #setPicture(attachment: Attachment, picture: PreparedPicture): void {
     const { item } = attachment;
+    URL.revokeObjectURL(attachment.url);
+    attachment.picture = picture;
+    attachment.url = URL.createObjectURL(picture.file);
+    find<HTMLImageElement>(item, 'img').src = attachment.url;
+    find<HTMLButtonElement>(item, '[data-action=clean]').hidden = !picture.holdsPosition;
+    find(item, '.notice').textContent = picture.holdsPosition ? POSITION_WARNING : '';
+  }
+
+  async #removePosition(attachment: Attachment): Promise<void> {
+    const { item, picture } = attachment;
+    const notice = find(item, '.notice');
     try {
-      const file = await withoutMetadata(attachment.picture.file);
-      attachment.picture = { ...attachment.picture, file, holdsPosition: false };
+      const file = await withoutMetadata(picture.file);
+      this.#setPicture(attachment, { ...picture, file, holdsPosition: false });
     } catch {
-      find(item, '.notice').textContent = 'The position cannot be removed in this browser.';
+      notice.textContent = 'The position cannot be removed in this browser.';
       return;
     }
-    URL.revokeObjectURL(attachment.url);
-    attachment.url = URL.createObjectURL(attachment.picture.file);
-    find<HTMLImageElement>(item, 'img').src = attachment.url;
-    this.#pointOut(attachment);
-    find(item, '.notice').textContent = 'The position is removed.';
+    notice.textContent = 'The position is removed.';
     attachment.alt.focus();
     this.#onChange();
   }
 
   #insert({ name, alt }: Attachment): void {
-    const { selectionStart, selectionEnd } = this.#text;
-    const before = this.#text.value.slice(0, selectionStart);
+    const text = find<HTMLTextAreaElement>(this.#form, 'textarea');
+    const { selectionStart, selectionEnd } = text;
+    const before = text.value.slice(0, selectionStart);
     const space = before === '' || before.endsWith('\n') ? '' : '\n\n';
-    const reference = space + pictureReference(name, alt.value);
-    this.#text.setRangeText(reference, selectionStart, selectionEnd, 'end');
-    this.#text.focus();
-    this.#text.dispatchEvent(new Event('input', { bubbles: true }));
+    text.setRangeText(space + pictureReference(name, alt.value), selectionStart, selectionEnd, 'end');
+    text.focus();
+    text.dispatchEvent(new Event('input', { bubbles: true }));
   }
 
   #remove(attachment: Attachment): void {
-    this.#attachments.splice(this.#attachments.indexOf(attachment), 1);
+    this.#attachments = this.#attachments.filter((other) => other !== attachment);
     attachment.item.remove();
     URL.revokeObjectURL(attachment.url);
     this.#onChange();

@@ -3,19 +3,22 @@ const GPS_DIRECTORY = 0x8825;
 const GPS_LATITUDE = 2;
 const XMP_LATITUDE = 'GPSLatitude';
 
-/** Whether a picture says where it was taken: in EXIF or XMP of a JPEG, PNG or WebP. */
+// A segment of a JPEG may hold either.
+const EXIF_BLOCKS = new Set(['APP1', 'eXIf', 'EXIF']);
+const XMP_BLOCKS = new Set(['APP1', 'iTXt', 'XMP ']);
+
+/** Whether a JPEG, PNG or WebP says where it was taken, in EXIF or XMP. */
 export function holdsPosition(bytes: Uint8Array): boolean {
-  for (const { name, data } of blocksOf(bytes)) {
-    if (EXIF_BLOCKS.has(name) && exifHoldsPosition(data)) return true;
-    if (XMP_BLOCKS.has(name) && latin1(data).includes(XMP_LATITUDE)) return true;
-  }
-  return false;
+  return blocksOf(bytes).some(
+    ({ name, data }) =>
+      (EXIF_BLOCKS.has(name) && exifHoldsPosition(data)) ||
+      (XMP_BLOCKS.has(name) && latin1(data).includes(XMP_LATITUDE)),
+  );
 }
 
-/** Whether a picture moves, which a copy drawn of it would not: PNG with `acTL`, WebP with `ANIM`. */
+/** Whether a PNG (`acTL`) or WebP (`ANIM`) is animated; a redrawn copy would not be. */
 export function isAnimated(bytes: Uint8Array): boolean {
-  for (const { name } of blocksOf(bytes)) if (name === 'acTL' || name === 'ANIM') return true;
-  return false;
+  return blocksOf(bytes).some(({ name }) => name === 'acTL' || name === 'ANIM');
 }
 
 interface Block {
@@ -23,16 +26,12 @@ interface Block {
   readonly data: Uint8Array;
 }
 
-// A segment of a JPEG may be either.
-const EXIF_BLOCKS = new Set(['APP1', 'eXIf', 'EXIF']);
-const XMP_BLOCKS = new Set(['APP1', 'iTXt', 'XMP ']);
-
-/** The parts of a picture that are not its pixels. A damaged picture has fewer. */
-function blocksOf(bytes: Uint8Array): Iterable<Block> {
-  if (bytes[0] === 0xff && bytes[1] === 0xd8) return jpegSegments(bytes);
+/** The parts of a picture beside its pixels; a damaged picture has fewer. */
+function blocksOf(bytes: Uint8Array): Block[] {
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) return [...jpegSegments(bytes)];
   const start = latin1(bytes.subarray(0, 12));
-  if (start.startsWith('PNG', 1)) return pngChunks(bytes);
-  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return webpChunks(bytes);
+  if (start.startsWith('PNG', 1)) return [...pngChunks(bytes)];
+  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return [...webpChunks(bytes)];
   return [];
 }
 
@@ -40,7 +39,7 @@ function* jpegSegments(bytes: Uint8Array): Generator<Block> {
   const view = viewOf(bytes);
   for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
     const marker = bytes[at + 1]!;
-    // A filling byte, or the pixels.
+    // 0xff fills; 0xda begins the pixels.
     if (marker === 0xff) at += 1;
     else if (marker === 0xda) return;
     else {
@@ -80,12 +79,12 @@ function exifHoldsPosition(data: Uint8Array): boolean {
     if (positions === undefined) return false;
     return entryOf(view, view.getUint32(positions + 8, little), GPS_LATITUDE, little) !== undefined;
   } catch {
-    // It ends too early.
+    // The data is truncated.
     return false;
   }
 }
 
-/** Where a directory of TIFF has the entry of that tag. */
+/** Offset of the entry with that tag in a TIFF directory. */
 function entryOf(view: DataView, directory: number, tag: number, little: boolean): number | undefined {
   const count = view.getUint16(directory, little);
   for (let entry = directory + 2; entry < directory + 2 + 12 * count; entry += 12)

@@ -1,10 +1,10 @@
 import { find } from './elements.ts';
 import { ROOT } from './root.ts';
-import { NotDone, sendJson } from './send.ts';
+import { RequestFailed, sendJson } from './send.ts';
 
 const DELAY_MS = 250;
 
-/** The text as the service would render it, shown while it is written. */
+/** The text of a form as the service renders it, shown while it is written. */
 export class Preview {
   readonly #box: HTMLDetailsElement;
   readonly #body: HTMLElement;
@@ -14,7 +14,7 @@ export class Preview {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running: AbortController | undefined;
 
-  /** @param localUrl where the browser has a picture that no server knows yet */
+  /** @param localUrl object URL of a picture that is not uploaded yet */
   constructor(form: HTMLFormElement, feed: string, localUrl: (name: string) => string | undefined) {
     this.#box = find(form, '.preview');
     this.#body = find(this.#box, '.body');
@@ -25,7 +25,7 @@ export class Preview {
     this.#box.addEventListener('toggle', () => this.update());
   }
 
-  /** Renders the text anew as soon as nobody types; a request under way is not waited for. */
+  /** Renders the text after a pause in typing; aborts the request that is under way. */
   update(): void {
     clearTimeout(this.#timer);
     this.#running?.abort();
@@ -39,34 +39,30 @@ export class Preview {
     this.#running = new AbortController();
     const { signal } = this.#running;
     try {
-      const { html } = await sendJson<{ html: string }>(
-        'POST',
-        this.#path,
-        { text: this.#text.value },
-        signal,
-      );
+      const text = this.#text.value;
+      const { html } = await sendJson<{ html: string }>('POST', this.#path, { text }, signal);
       if (!signal.aborted) this.#show(html);
     } catch (error) {
-      if (!(error instanceof NotDone)) throw error;
+      if (!(error instanceof RequestFailed)) throw error;
       if (!signal.aborted) this.#body.textContent = error.message;
     }
   }
 
-  /** What is in a template loads nothing, so pictures that only the browser has are found before any is asked for. */
+  /** Parses into a `<template>`, because its images do not load, and inserts the local URLs there. */
   #show(html: string): void {
     const template = document.createElement('template');
-    // The service escapes what it renders, and the page's policy lets nothing in it run.
+    // The service escapes what it renders, and the page's policy runs no scripts in it.
     template.innerHTML = html;
     for (const image of template.content.querySelectorAll('img')) {
       const name = image.getAttribute('src')?.split('/').at(-1) ?? '';
-      const url = this.#localUrl(name) ?? this.#localUrl(decoded(name));
+      const url = this.#localUrl(name) ?? this.#localUrl(decode(name));
       if (url !== undefined) image.src = url;
     }
     this.#body.replaceChildren(template.content);
   }
 }
 
-function decoded(name: string): string {
+function decode(name: string): string {
   try {
     return decodeURIComponent(name);
   } catch {

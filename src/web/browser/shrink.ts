@@ -1,39 +1,35 @@
 import { holdsPosition, isAnimated } from './picture-metadata.ts';
 
-/** A picture ready to be sent, and what its sender should know of it. */
+/** A picture ready to be sent. */
 export interface PreparedPicture {
   readonly file: Blob;
-  /** It is smaller than what was chosen. */
   readonly isShrunk: boolean;
   /** It says where it was taken. */
   readonly holdsPosition: boolean;
 }
 
-export interface PictureLimits {
-  /** A picture larger than this is shrunk, bytes. */
-  readonly shrink: number;
-  /** Largest picture that the instance takes, bytes. */
-  readonly largest: number;
-}
+export const POSITION_WARNING =
+  'This picture says where it was taken. Everybody who reads the feed can find that out.';
 
-/** Each is tried until one is small enough. */
+/** Tried in this order until one is small enough. */
 const QUALITIES = [0.88, 0.8, 0.7];
-/** What is left of width and height where no quality is enough. */
+/** If no quality is enough, width and height shrink by this factor. */
 const STEP = 0.8;
 const SMALLEST_SIDE = 64;
 
 /**
- * A picture as it is sent: as it is unless it is too large, and one that moves always.
- * @param keepsType it replaces a picture, so that it must be of the same type; else a large PNG becomes a WebP
+ * Prepares a picture for upload. Shrinks it if it is over the limit; animated pictures are never changed.
+ * @param limit bytes
+ * @param keepsType for a replacement, which must have the same type; else a large PNG becomes a WebP
  */
-export async function prepared(
+export async function preparePicture(
   file: Blob,
-  limits: PictureLimits,
+  limit: number,
   { keepsType }: { readonly keepsType: boolean },
 ): Promise<PreparedPicture> {
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (file.size > limits.shrink && file.type !== 'image/gif' && !isAnimated(bytes)) {
-    const shrunk = await redrawn(file, limits.shrink, keepsType).catch(() => undefined);
+  if (file.size > limit && file.type !== 'image/gif' && !isAnimated(bytes)) {
+    const shrunk = await reencode(file, limit, keepsType).catch(() => undefined);
     if (shrunk !== undefined && shrunk.size < file.size)
       return { file: shrunk, isShrunk: true, holdsPosition: false };
   }
@@ -42,11 +38,11 @@ export async function prepared(
 
 /** The same picture without its metadata, of the same type. */
 export async function withoutMetadata(file: Blob): Promise<Blob> {
-  return redrawn(file, Number.POSITIVE_INFINITY, true);
+  return reencode(file, Number.POSITIVE_INFINITY, true);
 }
 
-/** Draws a picture anew, upright as its metadata says, until it has at most `most` bytes. */
-async function redrawn(file: Blob, most: number, keepsType: boolean): Promise<Blob> {
+/** Draws a picture again, upright, until it has at most `limit` bytes. */
+async function reencode(file: Blob, limit: number, keepsType: boolean): Promise<Blob> {
   const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image' });
   try {
     const type = file.type === 'image/png' && !keepsType ? 'image/webp' : file.type;
@@ -57,7 +53,7 @@ async function redrawn(file: Blob, most: number, keepsType: boolean): Promise<Bl
         drawn = await draw(bitmap, scale, type, quality);
         // A browser that cannot write a type writes PNG.
         if (drawn.type !== type && keepsType) throw new Error(`this browser cannot write ${type}`);
-        if (drawn.size <= most) return drawn;
+        if (drawn.size <= limit) return drawn;
         if (drawn.type === 'image/png') break;
       }
       if (Math.min(bitmap.width, bitmap.height) * scale * STEP < SMALLEST_SIDE) return drawn!;

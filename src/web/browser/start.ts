@@ -1,11 +1,11 @@
 import './copy.ts';
-import { forgetMarkedDraft } from './draft.ts';
+import { deleteMarkedDraft } from './draft.ts';
 import { find } from './elements.ts';
 
 const feed = find<HTMLInputElement>(document, '#feed');
 
-// Where the deletion of a feed leads to.
-if (new URLSearchParams(location.search).has('deleted')) forgetMarkedDraft();
+// The deletion of a feed redirects to this page.
+if (new URLSearchParams(location.search).has('deleted')) deleteMarkedDraft();
 
 feed.addEventListener('input', () => {
   const { selectionStart, selectionEnd } = feed;
