@@ -26,7 +26,10 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
       docs: {
         ...OPERATOR,
         summary: 'Compare the image store with the notes',
-        answers: { 200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.') },
+        answers: {
+          200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.'),
+          502: STORE_FAILED,
+        },
         refusals: [...REFUSALS, 'no_image_store', 'store_unavailable'],
       },
       handle: async () => json(200, examinedJson(await images.examine(false))),
@@ -40,7 +43,10 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
         ...OPERATOR,
         summary: 'Remove what no note refers to from the image store',
         description: 'Only objects older than an hour that are named by a key.',
-        answers: { 200: jsonAnswer('Unreferenced', 'What was found, and what of it was removed.') },
+        answers: {
+          200: jsonAnswer('Unreferenced', 'What was found, and what of it was removed.'),
+          502: STORE_FAILED,
+        },
         refusals: [...REFUSALS, 'no_image_store', 'store_unavailable'],
       },
       handle: async () => json(200, examinedJson(await images.examine(true))),
@@ -56,7 +62,10 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
         description:
           'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
         body: 'MoveImages',
-        answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.') },
+        answers: {
+          200: jsonAnswer('MovedImages', 'What was moved, and where to go on.'),
+          502: STORE_FAILED,
+        },
         refusals: [...REFUSALS, ...JSON_BODY, 'no_image_store', 'same_store', 'store_unavailable'],
       },
       handle: async (exchange) => {
@@ -90,6 +99,10 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
 }
 
 const OPERATOR = { tag: 'Operator' } as const;
+const STORE_FAILED = jsonAnswer(
+  'Error',
+  '`store_unavailable`: an image store cannot be listed or used. What was removed or moved until then stays so.',
+);
 const REFUSALS = ['auth', 'too_many_attempts', 'not_found', 'invalid_request'] as const;
 
 function examinedJson(result: Examined) {
