@@ -1,13 +1,10 @@
-/**
- * Pictures in image stores: how fast and in how much memory a folder of 100,000 and a bucket are compared with the notes, and
- * how fast a picture of 5 MiB comes out of S3 through the service, beside a bare client.
- */
+/** How fast, and in how much memory, a folder of 100,000 pictures and a bucket of 10,000 are compared with the notes. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { newImageKey } from '../src/feeds/image-keys.ts';
@@ -16,14 +13,10 @@ import type { ImageStore } from '../src/images/image-store.ts';
 import { S3Store } from '../src/images/s3-store.ts';
 import { examine } from '../src/images/unreferenced.ts';
 import { openSqlite } from '../src/storage/sqlite/sqlite.ts';
-import { imageSettings, ON_SQLITE } from '../test/support/image-settings.ts';
-import { picture } from '../test/support/pictures.ts';
-import { ask, post, start } from '../test/support/service.ts';
 import { clientOf, SwiftServer } from '../test/support/swift.ts';
 
 const FILES = 100_000;
 const OBJECTS = Number(process.env.OBJECTS ?? 10_000);
-const ROUNDS = 15;
 const MIB = 1024 * 1024;
 
 // The supports of tests are tests to tap, which would end them.
@@ -77,38 +70,6 @@ async function measureExamining(name: string, store: ImageStore, keys: readonly 
   }
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
-
-async function measureReading(server: SwiftServer): Promise<void> {
-  const place = await server.bucket();
-  const bytes = picture('png', 5 * MIB);
-  // Nothing is kept.
-  const env = { ...ON_SQLITE, ...imageSettings({ kind: 's3', ...place }), SERVICE_CACHE_BYTES: String(MIB) };
-  const service = await start(scope, env);
-  const { json } = await post(`${service.url}/feed`, bytes, { 'content-type': 'image/png' });
-  const url = service.url + new URL(json.file_url).pathname;
-  const bare = clientOf(place);
-  const key = newImageKey();
-  await bare.send(new PutObjectCommand({ Bucket: place.bucket, Key: key, Body: bytes }));
-  const times = { service: [] as number[], bare: [] as number[] };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const begunAt = performance.now();
-    const { Body } = await bare.send(new GetObjectCommand({ Bucket: place.bucket, Key: key }));
-    await Body?.transformToByteArray();
-    const between = performance.now();
-    await ask(url);
-    times.bare.push(between - begunAt);
-    times.service.push(performance.now() - between);
-  }
-  const [through, directly] = [median(times.service), median(times.bare)];
-  console.log(
-    `5 MiB from S3: ${through.toFixed(1)} ms, a bare client ${directly.toFixed(1)} ms: ${(directly / through).toFixed(2)} of it`,
-  );
-  bare.destroy();
-}
-
 try {
   const dir = await mkdtemp(join(tmpdir(), 'note-feed-bench-'));
   ends.push(() => rm(dir, { recursive: true, force: true }));
@@ -118,7 +79,6 @@ try {
   for (const key of keys) writeFileSync(join(images, key), '0123456789');
   await measureExamining(`a folder of ${FILES}`, new FolderStore(images), keys);
   const server = await SwiftServer.start(scope);
-  await measureReading(server);
   const place = await server.bucket();
   const bare = clientOf(place);
   const objects = keys.slice(0, OBJECTS);

@@ -4,7 +4,7 @@ import { Refusal } from '../refusals.ts';
 /** Where pictures can be beside the database. */
 export type StoreKind = 'fs' | 's3';
 
-/** Bytes to be stored; they can be read several times, until the storing settles. */
+/** Bytes to be stored; they can be read several times, until the storing settles. Pieces stay as they are until then. */
 export interface ImageBytes {
   readonly size: number;
   /** SHA-256 in base64url, where it is known: what arrives is compared with it where the store can. */
@@ -39,7 +39,8 @@ export interface ImageStore {
   /** Stores bytes under a key; durable when it settles. Done twice at once with the same bytes it is done once. */
   put(key: ImageKey, bytes: ImageBytes): Promise<void>;
   /**
-   * Bytes `start` (inclusive) to `end` (exclusive). Nothing is asked of the store before the first is read.
+   * Bytes `start` (inclusive) to `end` (exclusive). Nothing is asked of the store before the first piece is read. The
+   * memory of a piece is used again once the next is asked for.
    * @throws Refusal `not_found` while reading, when there is no such object
    */
   get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array>;

@@ -193,7 +193,8 @@ function checked(
       const hash = createHash('sha256');
       for await (const piece of source.get(key, start, end)) {
         hash.update(piece);
-        yield piece;
+        // A store may still be sending it when the next is read.
+        yield Buffer.from(piece);
       }
       const isWhole = start === 0 && end === size;
       if (isWhole && sha256 !== undefined && hash.digest('base64url') !== sha256) throw damaged();

@@ -1,3 +1,8 @@
+import { finished, type Readable } from 'node:stream';
+
+/** A stream is read ahead of its reader by so many pieces. */
+const PIECES_AHEAD = 8;
+
 /** Why a request was given up. */
 export class Silence extends Error {}
 
@@ -57,17 +62,33 @@ export class Patience {
     this.moved();
   }
 
-  /** The pieces of a stream that must come in time. The time that a slow reader takes does not count. */
-  async *reading(
-    stream: AsyncIterable<Uint8Array> & { destroy(error: Error): unknown },
-  ): AsyncIterable<Uint8Array> {
+  /**
+   * The pieces of a stream, which must come in time; how long their reader takes does not count. The iterator of the stream
+   * would stop the socket at each piece, and copy those that arrived together into one.
+   */
+  async *reading(stream: Readable): AsyncIterable<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    let end: { readonly error: unknown } | undefined;
+    let wake = () => {};
+    stream.on('data', (piece) => {
+      if (pieces.push(piece) === PIECES_AHEAD) stream.pause();
+      wake();
+    });
+    finished(stream, { writable: false }, (error) => {
+      end = { error };
+      wake();
+    });
     this.signal.addEventListener('abort', () => stream.destroy(this.signal.reason));
-    this.moved();
-    for await (const piece of stream) {
-      this.end();
-      yield piece;
+    for (;;) {
+      for (let piece = pieces.shift(); piece; piece = pieces.shift()) yield piece;
+      if (end?.error) throw end.error;
+      if (end) return;
+      stream.resume();
       this.moved();
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      this.end();
     }
-    this.end();
   }
 }

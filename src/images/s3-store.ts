@@ -17,7 +17,9 @@ import {
 } from './image-store.ts';
 import { Outages } from './outages.ts';
 import { Patience } from './patience.ts';
+import { ReadBuffers } from './read-buffers.ts';
 import { isAbsent, isTransient, ShortBody, s3Failure } from './s3-failures.ts';
+import { S3Requests } from './s3-requests.ts';
 
 /** Where a bucket is, and who may use it. All but the region are never shown. */
 export interface S3Place {
@@ -57,6 +59,7 @@ export class S3Store implements ImageStore {
   readonly #silenceMs: number;
   readonly #pageSize: number;
   readonly #outages: Outages;
+  readonly #buffers = new ReadBuffers();
   /** How far the store's clock is ahead of ours, ms. */
   #clockAhead = 0;
 
@@ -77,11 +80,7 @@ export class S3Store implements ImageStore {
       responseChecksumValidation: 'WHEN_REQUIRED',
       // `Outages` tries again, and has to see each attempt.
       maxAttempts: 1,
-      requestHandler: {
-        connectionTimeout: connectMs,
-        httpAgent: { keepAlive: true, maxSockets: SOCKETS },
-        httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
-      },
+      requestHandler: new S3Requests({ connectMs, sockets: SOCKETS, buffers: this.#buffers }),
       expectContinueHeader: false,
       logger: SILENT,
     });
@@ -246,10 +245,21 @@ export class S3Store implements ImageStore {
     let missing = end - start;
     const patience = new Patience(this.#silenceMs);
     try {
+      // The last piece is held back until the body has ended: who has it asks for no more, and a body that has not
+      // ended takes its connection with it.
+      let last: Uint8Array | undefined;
       for await (const piece of patience.reading(stream) as AsyncIterable<Uint8Array>) {
-        if (piece.byteLength > missing) throw new ShortBody('longer than it should be');
         missing -= piece.byteLength;
-        yield piece;
+        if (missing < 0) throw new ShortBody('longer than it should be');
+        if (missing === 0) last = piece;
+        else {
+          yield piece;
+          this.#buffers.release(piece);
+        }
+      }
+      if (last) {
+        yield last;
+        this.#buffers.release(last);
       }
     } catch (error) {
       throw error instanceof ShortBody ? error : new ShortBody('cut', { cause: error });

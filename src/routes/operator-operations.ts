@@ -40,12 +40,19 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
   ];
 }
 
+const STORE_FAILED = jsonAnswer(
+  'Error',
+  '`store_unavailable`: an image store cannot be listed or used. What was removed or moved until then stays so.',
+);
 const REFUSALS = ['auth', 'too_many_attempts', 'not_found', 'invalid_request', 'store_unavailable'] as const;
 
 const COUNT_UNREFERENCED: OperationDocs = {
   tag: 'Operator',
   summary: 'Compare the image store with the notes',
-  answers: { 200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.') },
+  answers: {
+    200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.'),
+    502: STORE_FAILED,
+  },
   refusals: [...REFUSALS, 'no_image_store'],
 };
 
@@ -53,7 +60,10 @@ const REMOVE_UNREFERENCED: OperationDocs = {
   tag: 'Operator',
   summary: 'Remove what no note refers to from the image store',
   description: 'Only objects older than an hour that are named by a key.',
-  answers: { 200: jsonAnswer('Unreferenced', 'What was found, and what of it was removed.') },
+  answers: {
+    200: jsonAnswer('Unreferenced', 'What was found, and what of it was removed.'),
+    502: STORE_FAILED,
+  },
   refusals: [...REFUSALS, 'no_image_store'],
 };
 
@@ -63,7 +73,7 @@ const MOVE: OperationDocs = {
   description:
     'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
   body: 'MoveImages',
-  answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.') },
+  answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.'), 502: STORE_FAILED },
   refusals: [...REFUSALS, ...JSON_BODY, 'no_image_store', 'same_store'],
 };
 

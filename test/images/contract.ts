@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type ImageKey, newImageKey } from '../../src/feeds/image-keys.ts';
 import { bytesInMemory, type ImageStore, type ListedImage } from '../../src/images/image-store.ts';
@@ -26,7 +27,7 @@ export function hashed(bytes: Uint8Array) {
 /** All bytes of an object from `start` to `end`. */
 export async function read(store: ImageStore, key: ImageKey, start: number, end: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of store.get(key, start, end)) pieces.push(piece);
+  for await (const piece of store.get(key, start, end)) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 }
 
@@ -112,6 +113,22 @@ export function testStore({ name, create }: TestedStore): void {
       bytes.equals(await read(store, key, 0, bytes.length)),
       'and takes nothing from those that come after it',
     );
+  });
+
+  test('readers at once, each at its own pace, get their own bytes', async (t, { store }) => {
+    const all = Array.from({ length: 6 }, () => ({ key: newImageKey(), bytes: randomBytes(1_500_000) }));
+    await Promise.all(all.map(({ key, bytes }) => store.put(key, hashed(bytes))));
+    const isWhole = async ({ key, bytes }: (typeof all)[number], pace: number) => {
+      let at = 0;
+      for await (const piece of store.get(key, 0, bytes.length)) {
+        for (let n = 0; n < pace; n += 1) await nextTurn();
+        if (!bytes.subarray(at, at + piece.length).equals(piece)) return false;
+        at += piece.length;
+      }
+      return at === bytes.length;
+    };
+    for (let round = 0; round < 3; round += 1)
+      t.notOk((await Promise.all(all.map((one, n) => isWhole(one, n * 3)))).includes(false));
   });
 
   test('a list holds all keys once, and nothing else', async (t, { store, placeOther }) => {
