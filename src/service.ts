@@ -27,7 +27,6 @@ import { FeedEvents } from './live/feed-events.ts';
 import type { OAuth } from './oauth/oauth.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
-import { ChangeSeconds } from './read/change-seconds.ts';
 import { FileBodies } from './read/file-bodies.ts';
 import { LegalTexts } from './read/legal-texts.ts';
 import { Reader } from './read/reader.ts';
@@ -235,21 +234,13 @@ function createReader(
     licensing,
   }: { checks: WorkerPool; renderer: Renderer; site: Site; licensing: Licensing | undefined },
 ): Reader {
-  const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
-    for (const readId of readIds) {
-      cache.drop(readId);
-      changes.note(readId);
-    }
+    for (const readId of readIds) cache.drop(readId);
   });
-  storage.onHearing?.((hears) => {
-    cache.hearsChanges(hears);
-    changes.forget();
-  });
+  storage.onHearing?.((hears) => cache.hearsChanges(hears));
   return new Reader({
     storage,
     cache,
-    changes,
     renderer,
     views: new ViewMaker(checks),
     files: new FileBodies(storage, cache.largestEntry),
