@@ -26,7 +26,6 @@ import { Takedown } from './ingest/takedown.ts';
 import { FeedEvents } from './live/feed-events.ts';
 import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
-import { ChangeSeconds } from './read/change-seconds.ts';
 import { FileBodies } from './read/file-bodies.ts';
 import { LegalTexts } from './read/legal-texts.ts';
 import { Reader } from './read/reader.ts';
@@ -247,21 +246,13 @@ function createReader(
   { storage, cache, pools }: Foundation,
   { renderer, site, licensing }: Pick<OperationParts, 'site' | 'licensing'> & { readonly renderer: Renderer },
 ): Reader {
-  const changes = new ChangeSeconds();
   storage.onChange(({ readIds }) => {
-    for (const readId of readIds) {
-      cache.drop(readId);
-      changes.note(readId);
-    }
+    for (const readId of readIds) cache.drop(readId);
   });
-  storage.onHearing?.((hears) => {
-    cache.hearsChanges(hears);
-    changes.forget();
-  });
+  storage.onHearing?.((hears) => cache.hearsChanges(hears));
   return new Reader({
     storage,
     cache,
-    changes,
     renderer,
     views: new ViewMaker(pools.checks),
     files: new FileBodies(storage, cache.largestEntry),

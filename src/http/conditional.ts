@@ -26,12 +26,13 @@ function parseHttpDate(text: string): number {
 }
 
 /**
- * Whether something last modified at `modifiedAt` (ms) is unchanged since an `If-Modified-Since` value.
- * A value that is not an HTTP date is ignored (RFC 9110 §13.1.3).
+ * Whether something last modified at `modifiedAt` (ms) is unchanged since an `If-Modified-Since` value. Never before the
+ * second of its date is over, because until then another change may get the same date. A value that is not an HTTP date is
+ * ignored (RFC 9110 §13.1.3).
  */
-export function unchangedSince(ifModifiedSince: string, modifiedAt: number): boolean {
-  const since = parseHttpDate(ifModifiedSince);
-  return !Number.isNaN(since) && Math.floor(modifiedAt / 1000) * 1000 <= since;
+export function unchangedSince(ifModifiedSince: string, modifiedAt: number, now = Date.now()): boolean {
+  const second = Math.floor(modifiedAt / 1000) * 1000;
+  return now >= second + 1000 && second <= parseHttpDate(ifModifiedSince);
 }
 
 /** A time in ms as an HTTP date (RFC 9110 §5.6.7), in whole seconds rounded down. */

@@ -18,8 +18,6 @@ export interface RepresentationOptions {
   readonly etag: string;
   /** Time of the last change, ms since the epoch. */
   readonly lastModified?: number | undefined;
-  /** Another version changed in the same second, so `If-Modified-Since` cannot tell the two apart. */
-  readonly isSecondShared?: boolean;
   /** `Content-Type`, `Cache-Control` and the like. */
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Compresses the body; without it the bytes are only sent as they are. */
@@ -88,7 +86,7 @@ export class Representation {
     const ifNoneMatch = request.header('if-none-match');
     if (ifNoneMatch !== undefined) {
       if (matchesETag(ifNoneMatch, variant.etag)) return variant.notModified;
-    } else if (this.#options.lastModified !== undefined && !this.#options.isSecondShared) {
+    } else if (this.#options.lastModified !== undefined) {
       const since = request.header('if-modified-since');
       if (since !== undefined && unchangedSince(since, this.#options.lastModified))
         return variant.notModified;

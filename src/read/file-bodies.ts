@@ -6,7 +6,6 @@ import { type LargeBody, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
 import type { Built } from './cache.ts';
-import { FileDates } from './file-dates.ts';
 
 /** Hashes of files too large to be kept are remembered for this many versions of files. */
 const REMEMBERED_HASHES = 1_000;
@@ -23,7 +22,6 @@ export class FileBodies {
   readonly #storage: Storage;
   readonly #largestKept: number;
   readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES });
-  readonly #dates = new FileDates();
 
   /** @param largestKept up to this size a file is read whole and kept, in bytes */
   constructor(storage: Storage, largestKept: number) {
@@ -44,7 +42,6 @@ export class FileBodies {
         body,
         etag,
         lastModified: stored.modifiedAt,
-        isSecondShared: this.#dates.isShared(`${name}/${file}`, etag, stored.modifiedAt),
         fields: { 'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type, ...FIELDS },
         ranges: true,
       });

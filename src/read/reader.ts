@@ -11,7 +11,6 @@ import type { Site } from '../web/site.ts';
 import { type Tier, tierKey, withTier } from '../web/tier.ts';
 import { KnownBases } from './bases.ts';
 import type { Built, ReadCache } from './cache.ts';
-import type { ChangeSeconds } from './change-seconds.ts';
 import { feedVersion, publicFeedVersion } from './feed-version.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { positionOf, withinBudget } from './page-budget.ts';
@@ -19,7 +18,7 @@ import { pageHtml } from './page-html.ts';
 import { badBefore, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
 import { PictureSizes } from './picture-sizes.ts';
 import type { Renderer } from './renderer.ts';
-import type { Dated, ViewMaker } from './view-maker.ts';
+import type { ViewMaker } from './view-maker.ts';
 import type { FeedTask } from './views/compose.ts';
 import { type ReadPlace, UNKNOWN_FEED, type ViewFeed } from './views/document.ts';
 import { readFeed } from './views/note-json.ts';
@@ -39,7 +38,6 @@ const RENDER_BUDGET = 4_000;
 export interface ReaderParts {
   readonly storage: Storage;
   readonly cache: ReadCache;
-  readonly changes: ChangeSeconds;
   readonly renderer: Renderer;
   readonly views: ViewMaker;
   readonly files: FileBodies;
@@ -165,7 +163,10 @@ export class Reader {
     const key = `feed ${place.base} ${place.readId}`;
     return this.#answer(exchange, place.readId, key, async () => {
       const feed = await this.#parts.storage.feedByReadId(place.readId);
-      const representation = this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), this.#dated(feed));
+      const representation = this.#parts.views.json(
+        readFeed(feed ?? UNKNOWN_FEED, place),
+        lastModified(feed),
+      );
       return this.#built(representation, feed !== undefined, place.base);
     });
   }
@@ -181,7 +182,7 @@ export class Reader {
       const { showSender } = feed ?? UNKNOWN_FEED;
       const document = { ...place, showSender, notes, next: next && encodeCursor(next) };
       const task = { view: 'public-note-list', document } as const;
-      const representation = await this.#parts.views.composed(task, this.#dated(feed));
+      const representation = await this.#parts.views.composed(task, lastModified(feed));
       return this.#built(representation, notes.length > 0 && isWorthKeeping(query), place.base);
     });
   }
@@ -198,7 +199,7 @@ export class Reader {
       const document = { ...place, showSender: feed!.showSender, notes: [note] as const };
       const representation = await this.#parts.views.composed(
         { view: 'public-note', document },
-        this.#dated(feed),
+        lastModified(feed),
       );
       return this.#built(representation, true, place.base);
     });
@@ -217,7 +218,7 @@ export class Reader {
       const document = { base, readId, name, notes, next: next && encodeCursor(next) };
       const representation = await this.#parts.views.composed(
         { view: 'named-note-list', document },
-        this.#dated(feed),
+        lastModified(feed),
       );
       return this.#built(representation, notes.length > 0 && isWorthKeeping(query), base);
     });
@@ -234,7 +235,7 @@ export class Reader {
       const document = { base, readId, name, notes: [note] as const };
       const representation = await this.#parts.views.composed(
         { view: 'named-note', document },
-        this.#dated(feed),
+        lastModified(feed),
       );
       return this.#built(representation, true, base);
     });
@@ -302,7 +303,7 @@ export class Reader {
     const keep = notes.length > 0 && this.#bases.admit(base);
     const until = performance.now() + RENDER_BUDGET;
     const { task, composed, isComplete } = await renderer.render(asked, { until, keep });
-    const representation = await views.composed(task, this.#dated(feed), composed);
+    const representation = await views.composed(task, lastModified(feed), composed);
     return { representation, keep: keep && isKept && isComplete };
   }
 
@@ -347,13 +348,6 @@ export class Reader {
   async #note(feed: Feed, id: string): Promise<Note | undefined> {
     return isNoteId(id) ? this.#parts.storage.note(feed.name, id) : undefined;
   }
-
-  /** An empty feed is not dated: nothing tells it from a read id that nobody has. */
-  #dated(feed: Feed | undefined): Dated | undefined {
-    if (feed === undefined || feed.noteCount === 0) return undefined;
-    const { readId, changedAt } = feed;
-    return { lastModified: changedAt, isSecondShared: this.#parts.changes.isShared(readId, changedAt) };
-  }
 }
 
 /**
@@ -364,6 +358,11 @@ export function readIdOf(exchange: Exchange): ReadId {
   const text = exchange.parameters[0]!;
   if (!isReadId(text)) throw notFound();
   return text;
+}
+
+/** An empty feed is not dated: nothing tells it from a read id that nobody has. */
+function lastModified(feed: Feed | undefined): number | undefined {
+  return feed === undefined || feed.noteCount === 0 ? undefined : feed.changedAt;
 }
 
 /** The page of a feed that a query asks for: as long as RSS. */

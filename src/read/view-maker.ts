@@ -31,13 +31,6 @@ const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, strin
   'note-page': NAMED_PAGE,
 };
 
-/** When a view last changed; undefined for one that has nothing to date. */
-export interface Dated {
-  /** Ms since the epoch. */
-  readonly lastModified: number;
-  readonly isSecondShared: boolean;
-}
-
 /** Turns views into representations: bytes, validators, and compressed forms when asked for. */
 export class ViewMaker {
   readonly #pool: WorkerPool;
@@ -47,28 +40,32 @@ export class ViewMaker {
   }
 
   /** A view over notes, which may have been composed already. */
-  async composed(task: ComposeTask, dated: Dated | undefined, ready?: Composed): Promise<Representation> {
+  async composed(
+    task: ComposeTask,
+    lastModified: number | undefined,
+    ready?: Composed,
+  ): Promise<Representation> {
     const { bytes, sha256 } = ready ?? (await this.#compose(task));
-    return this.#represent(bytes, sha256, FIELDS[task.view], dated);
+    return this.#represent(bytes, sha256, FIELDS[task.view], lastModified);
   }
 
   /** A public JSON value. */
-  json(value: unknown, dated: Dated | undefined): Representation {
+  json(value: unknown, lastModified: number | undefined): Representation {
     const bytes = Buffer.from(JSON.stringify(value));
     const sha256 = createHash('sha256').update(bytes).digest('base64url');
-    return this.#represent(bytes, sha256, FIELDS['public-note'], dated);
+    return this.#represent(bytes, sha256, FIELDS['public-note'], lastModified);
   }
 
   #represent(
     body: Uint8Array,
     etag: string,
     fields: Readonly<Record<string, string>>,
-    dated: Dated | undefined,
+    lastModified: number | undefined,
   ): Representation {
     return new Representation({
       body,
       etag,
-      ...dated,
+      lastModified,
       fields: { ...fields, ...NOSNIFF },
       compress: (bytes, coding) => this.#compress(bytes, coding),
     });

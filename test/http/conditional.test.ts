@@ -85,12 +85,24 @@ t.test('an HTTP date is in UTC and in whole seconds, rounded down', async (t) =>
   t.equal(httpDate(TIME + 999.9), 'Sun, 06 Nov 1994 08:49:37 GMT');
 });
 
+const LATER = Number.POSITIVE_INFINITY;
+
+t.test('a date says nothing before its second is over', async (t) => {
+  for (const [now, isUnchanged] of [
+    [TIME - 1000, false],
+    [TIME + 999, false],
+    [TIME + 1000, true],
+  ] as const)
+    t.equal(unchangedSince(httpDate(TIME), TIME + 500, now), isUnchanged);
+});
+
 t.test('what has the date we sent is unchanged, what changed in a later second is not', async () => {
   fc.assert(
     fc.property(fc.nat(4e12), fc.nat(1e7), (time, later) => {
       const isSameSecond = Math.floor((time + later) / 1000) === Math.floor(time / 1000);
       return (
-        unchangedSince(httpDate(time), time) && unchangedSince(httpDate(time), time + later) === isSameSecond
+        unchangedSince(httpDate(time), time, LATER) &&
+        unchangedSince(httpDate(time), time + later, LATER) === isSameSecond
       );
     }),
   );

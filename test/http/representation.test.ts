@@ -180,12 +180,14 @@ t.test('a 304 has the fields that a cache needs, and no others', async (t) => {
   t.equal(answer.body, undefined);
 });
 
-t.test('without a date, or with one that two versions share, If-Modified-Since says nothing', async (t) => {
+t.test('without a date, or with one whose second is not over, If-Modified-Since says nothing', async (t) => {
   const fields = { 'if-modified-since': 'Fri, 02 Jan 2099 03:04:05 GMT' };
   t.equal((await make({ lastModified: undefined }).answer(request(fields))).status, 200);
-  const shared = await make({ isSecondShared: true }).answer(request(fields));
-  t.equal(shared.status, 200);
-  t.equal(field(shared, 'Last-Modified'), DATE);
+  const ahead = await make({ lastModified: Date.parse(fields['if-modified-since']) - 1 }).answer(
+    request(fields),
+  );
+  t.equal(ahead.status, 200);
+  t.equal(field(ahead, 'Last-Modified'), 'Fri, 02 Jan 2099 03:04:04 GMT');
 });
 
 t.test('HEAD is answered as GET is, compressed form included', async (t) => {

@@ -4,7 +4,6 @@ import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Answer } from '../../src/http/answer.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { ReadCache } from '../../src/read/cache.ts';
-import { ChangeSeconds } from '../../src/read/change-seconds.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
 import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
@@ -70,7 +69,6 @@ function counted({
   const reader = new Reader({
     storage,
     cache,
-    changes: new ChangeSeconds(),
     renderer: { render } as Partial<Renderer> as Renderer,
     views: new ViewMaker({
       run: async (_, task) => compose(task as ComposeTask),

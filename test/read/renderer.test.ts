@@ -31,15 +31,22 @@ class HeldPool {
   }
 }
 
+/** A text of this many characters is rendered on a thread. */
+const LONG = 400;
+
 const COMPOSED: Composed = { bytes: new Uint8Array(), sha256: '' };
 
-/** A feed of these texts at an address. */
+/** A feed of these texts at an address; spaces make each long. */
 const feedOf = (texts: readonly string[], base: string): FeedTask => ({
   view: 'rss',
-  document: { ...feedDocument(texts.map((text) => ({ ...markdownNote(text), rendered: undefined }))), base },
+  document: {
+    ...feedDocument(texts.map((text) => ({ ...markdownNote(text.padEnd(LONG)), rendered: undefined }))),
+    base,
+  },
 });
 
-const htmlOf = ({ task }: RenderedFeed) => task.document.notes.map(({ rendered }) => rendered?.html);
+const htmlOf = ({ task }: RenderedFeed) =>
+  task.document.notes.map(({ rendered }) => rendered?.html.replace(/ +(?=<)/, ''));
 
 function renderer(keepBytes = 100_000): {
   feed: (texts: readonly string[], options?: Partial<RenderOptions>) => Promise<RenderedFeed>;
@@ -248,4 +255,36 @@ t.test('what is not known in time is shown as its text', async (t) => {
   const { isComplete, ...rendered } = await asked;
   t.strictSame(htmlOf({ isComplete, ...rendered }), ['<p>a</p>', '<pre>b</pre>']);
   t.equal(isComplete, false);
+});
+
+t.test('short texts are rendered at once, without a thread, and kept', async (t) => {
+  const pool = new HeldPool();
+  const real = new Renderer(pool as unknown as WorkerPool, 100_000);
+  const notes = ['*a*', '[b](x)'].map((text) => ({ ...markdownNote(text), rendered: undefined }));
+  const task: FeedTask = { view: 'rss', document: { ...feedDocument(notes), base: 'https://x.example' } };
+  const first = await real.render(task, { until: LATER, keep: true });
+  t.match(htmlOf(first), [
+    '<p><em>a</em></p>\n',
+    /^<p><a href="https:\/\/x\.example\/r\/[^"]+\/x">b<\/a><\/p>\n$/,
+  ]);
+  t.equal(first.isComplete, true);
+  t.equal(first.composed, undefined, 'composed elsewhere');
+  t.strictSame(htmlOf(await real.render(task, { until: 0, keep: true })), htmlOf(first));
+  t.equal(pool.tasks.length, 0);
+});
+
+t.test('no texts that could hold the event loop for longer are short', async (t) => {
+  for (const [count, length] of [
+    [1, 317],
+    [50, 45],
+  ] as const) {
+    const pool = new HeldPool();
+    const texts = Array.from({ length: count }, (_, n) => `${n}`.padEnd(length, '_a*'));
+    const notes = texts.map((text) => ({ ...markdownNote(text), rendered: undefined }));
+    const task: FeedTask = { view: 'rss', document: feedDocument(notes) };
+    const asked = new Renderer(pool as unknown as WorkerPool, 1).render(task, { until: LATER, keep: true });
+    t.equal(pool.tasks.length, 1, `${count} of ${length} bytes`);
+    pool.tasks[0]!.render(...texts);
+    await asked;
+  }
 });

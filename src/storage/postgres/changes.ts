@@ -66,11 +66,10 @@ const FIND = statement<KeyedNote>(
   `SELECT feed, id, type, created_at, metadata, image_key FROM notes WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4
    ORDER BY type LIMIT 1`,
 );
-// Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
-// is what Last-Modified tells, and no container knows what the others have sent.
+// Two versions of a file never have the same time, because it tells a reader which one it is.
 const REPLACE = statement<NoteRow>(
   'replace_note',
-  `UPDATE notes SET content = $4, size = $7, image_key = $8, sha256 = $5, modified_at = greatest((modified_at / 1000 + 1) * 1000, $6::bigint)
+  `UPDATE notes SET content = $4, size = $7, image_key = $8, sha256 = $5, modified_at = greatest(modified_at + 1, $6::bigint)
    WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
 );
 const SET_METADATA = statement<NoteRow>(

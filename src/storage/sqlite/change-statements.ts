@@ -76,10 +76,9 @@ export function changeStatements(db: Database) {
       `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    // Two versions of a file never have the same time, which says which one somebody reads; nor the same second, for that
-    // is what Last-Modified tells.
+    // Two versions of a file never have the same time, because it tells a reader which one it is.
     replace: prepare<object>(
-      `UPDATE notes SET content = $bytes, image_key = $key, size = $size, sha256 = $sha256, modified_at = max((modified_at / 1000 + 1) * 1000, $now)
+      `UPDATE notes SET content = $bytes, image_key = $key, size = $size, sha256 = $sha256, modified_at = max(modified_at + 1, $now)
        WHERE row = $row`,
     ),
     setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
