@@ -61,7 +61,16 @@ const ALLOWED: Record<string, readonly string[]> = {
     'sign-in',
     'web',
   ],
-  workers: ['background.ts', 'collect-garbage.ts', 'task-limit.ts', 'feeds', 'licenses', 'read', 'storage'],
+  workers: [
+    'background.ts',
+    'batcher.ts',
+    'collect-garbage.ts',
+    'task-limit.ts',
+    'feeds',
+    'licenses',
+    'read',
+    'storage',
+  ],
 };
 
 /** The first folder below src, `workers`, or the file itself. */
