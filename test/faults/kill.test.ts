@@ -13,7 +13,7 @@ import { type SentNote, SentNotes, shownOf } from '../support/sent-notes.ts';
 import { ask } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 
-const ROUNDS = times(4, 50);
+const ROUNDS = times(2, 50);
 const MAX_MS = 60_000;
 const CONNECTIONS = 6;
 

@@ -27,7 +27,7 @@ import { ServiceProcess } from '../support/service-process.ts';
 const { FUZZ_SECONDS } = process.env;
 const isLong = isSoak || FUZZ_SECONDS !== undefined;
 /** Batches of a run at most; few are a matter of seconds, and are sent on a busy machine too. */
-const BATCHES = isLong ? 1_000_000_000 : 40;
+const BATCHES = isLong ? 1_000_000_000 : 20;
 const SECONDS = isLong ? Number(FUZZ_SECONDS ?? 12) : 60;
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
 const WARM_UP_SECONDS = isLong ? Math.max(6, SECONDS / 10) : 60;
