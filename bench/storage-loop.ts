@@ -5,7 +5,7 @@
 import { readConfig } from '../src/config.ts';
 import { NoteIds } from '../src/feeds/ids.ts';
 import type { FeedName } from '../src/feeds/names.ts';
-import { feedLimits } from '../src/ingest/feed-limits.ts';
+import { feedLimits } from '../src/ingest/feed-rules.ts';
 import { openStorage } from '../src/storage/open-storage.ts';
 import type { NewNote } from '../src/storage/storage.ts';
 import { createLog } from '../src/telemetry/log.ts';

@@ -1,6 +1,6 @@
 /**
- * How much nicer than the event loop threads are (`nice(2)`), unless one of the others says how much: where cores are few, a reader is not to wait because pictures
- * are being checked and written, and neither a reader nor a post because a stranger's text is being read.
+ * Default nice increment of worker threads (`nice(2)`), so that on few cores neither checking and writing pictures nor
+ * parsing strangers' texts delays readers, nor do these texts delay posts.
  *
  * Measured on two cores, each pair in turn. The p99 of readers while 64 connections post pictures, to its idle value:
  * with writing at 10, 1.3 to 2.9 (median 1.6, 9 runs), at 0, 1.7 to 2.7 (median 2.0, 9 runs). The p99 of raw posts while
@@ -9,8 +9,8 @@
  */
 export const BACKGROUND_NICE = 10;
 
-/** Threads that storages read and write on: somebody waits for each. */
+/** For storage threads, because a request waits for each. */
 export const STORAGE_NICE = 5;
 
-/** Threads on which strangers' texts are read, for seconds each: they take what nobody else wants. */
+/** For threads that parse strangers' texts, for seconds each. */
 export const TEXT_NICE = 19;

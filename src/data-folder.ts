@@ -1,25 +1,25 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** What others than its owner need to list a folder, or to open what they guess the name of. */
+/** The mode bits with which other users can list a folder or open files in it. */
 const READ_BY_OTHERS = 0o055;
 
 /**
- * Makes DATA_DIR where it is not there, for its owner alone: the folders in it are named like feeds, whose names are
- * keys. Folders above it are made as usual. Throws the system's error.
+ * Makes DATA_DIR if it is absent, readable by its owner only, because its folders have the names of feeds, which are keys.
+ * Throws the system's error.
  */
 export function makeDataFolder(dir: string): void {
   makeParents(dirname(dir));
   makeFolder(dir, 0o700);
 }
 
-/** The mode of a folder that others than its owner can read, such as `755`; undefined where they cannot. */
+/** The mode of a folder that other users can read, such as `755`; else undefined. */
 export function modeReadByOthers(dir: string): string | undefined {
   const { mode } = statSync(dir);
   return mode & READ_BY_OTHERS ? (mode & 0o777).toString(8) : undefined;
 }
 
-/** Not `recursive: true`, with which Node 22 tries for ever in a folder such as /proc, where nothing can be made. */
+/** Node 22 would hang with `recursive: true` in a folder such as /proc. */
 function makeParents(dir: string): void {
   if (existsSync(dir)) return;
   makeParents(dirname(dir));

@@ -1,4 +1,4 @@
-// CommonJS and plain words, so that a Node too old for the TypeScript behind it can still say what it needs.
+// CommonJS without types, so that an old Node can run it and name the version that is needed.
 const { engines } = require('../package.json');
 
 /** Whether a version such as `22.19.0` is at least the one that `>=22.19` asks for. */
@@ -8,7 +8,7 @@ function isAtLeast(version, range) {
 }
 
 if (isAtLeast(process.versions.node, engines.node)) {
-  // Files are synced on threads of this pool, and 4, its usual size, is too few for posts that share the disk.
+  // Threads of this pool sync files, and the default of 4 is too few for concurrent posts.
   if (!process.env.UV_THREADPOOL_SIZE) process.env.UV_THREADPOOL_SIZE = '24';
   import(require('./plain-sources.cjs').main());
 } else {

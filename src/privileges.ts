@@ -3,24 +3,24 @@ import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
 import { makeDataFolder } from './data-folder.ts';
 
-/** User and group that the service's files belong to. */
+/** The user and group of the service's files. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-export interface PrivilegesOptions {
-  /** Undefined where nothing is kept in files. */
+interface PrivilegesOptions {
+  /** Undefined if no data is in files. */
   readonly dataDir: string | undefined;
-  /** Chosen user and group; the owner of DATA_DIR, else 1000, where undefined. */
+  /** By default the owner of DATA_DIR, else 1000. */
   readonly puid?: number | undefined;
   readonly pgid?: number | undefined;
-  /** Files the process opens later, which its new user must be able to read; the program's own unless given. */
+  /** Files that the new user must be able to read; by default those of the program. */
   readonly programFiles?: readonly string[];
 }
 
 export interface Privileges {
-  /** Set when the process stays root: every file and folder it makes is to be given to this owner. */
+  /** Set if the process stays root: the owner for all files that it makes. */
   readonly owner?: Owner;
   /** One sentence to log. */
   readonly warning?: string;
@@ -35,15 +35,17 @@ const PROGRAM_FILES = [
 ];
 
 /**
- * Makes a process that was started as root run as the owner of its data: PUID and PGID where set, else the owner
- * of DATA_DIR, else 1000:1000. A DATA_DIR that is absent or root's is made and given to that owner first.
+ * Makes a process that was started as root run as PUID and PGID, else the owner of DATA_DIR, else 1000:1000. A DATA_DIR
+ * that is absent or root's is made and given to that owner first. If the owner could not read the program or DATA_DIR (a
+ * checkout in root's private home), the process stays root with a warning.
  *
- * Call it before anything of the data is opened. Where the owner could not read the program or reach DATA_DIR (a
- * checkout in root's private home), the process stays root and says so. Throws the system's error when
- * DATA_DIR cannot be made or given.
+ * Call it before the data is opened. Throws the system's error if DATA_DIR cannot be made or given.
  */
 export function dropPrivileges({ dataDir, puid, pgid, programFiles }: PrivilegesOptions): Privileges {
-  if (process.getuid?.() !== 0) return ignored({ puid, pgid });
+  if (process.getuid?.() !== 0) {
+    if (puid === undefined && pgid === undefined) return {};
+    return { warning: 'PUID and PGID have no effect because the service was not started as root' };
+  }
   const owner = dataOwner({ dataDir, puid, pgid });
   if (owner === undefined) return {};
   const files = [...(programFiles ?? PROGRAM_FILES)];
@@ -53,17 +55,18 @@ export function dropPrivileges({ dataDir, puid, pgid, programFiles }: Privileges
     files.push(dataDir);
   }
   const unreadable = firstUnreadable(files, owner);
-  if (unreadable !== undefined) return { owner, warning: stayingRoot(unreadable, owner) };
+  if (unreadable !== undefined) {
+    const { uid, gid } = owner;
+    const reason = `The service stays root because user ${uid} cannot read ${unreadable}`;
+    return { owner, warning: `${reason}; every file it makes is given to ${uid}:${gid}` };
+  }
   process.setgroups?.([]);
   process.setgid?.(owner.gid);
   process.setuid?.(owner.uid);
   return {};
 }
 
-/**
- * Who the files in DATA_DIR are to belong to where root makes them: see `dropPrivileges`. Undefined for a process that
- * is not root, whose files are its own, and where root is to be the owner.
- */
+/** The owner for files that root makes in DATA_DIR: see `dropPrivileges`. Undefined if that is root, or if the process is not root. */
 export function dataOwner({
   dataDir,
   puid,
@@ -76,26 +79,14 @@ export function dataOwner({
   return owner.uid === 0 ? undefined : owner;
 }
 
-function ignored(chosen: { puid: number | undefined; pgid: number | undefined }): Privileges {
-  if (chosen.puid === undefined && chosen.pgid === undefined) return {};
-  return { warning: 'PUID and PGID have no effect because the service was not started as root' };
-}
-
-function stayingRoot(path: string, { uid, gid }: Owner): string {
-  return (
-    `The service stays root because user ${uid} cannot read ${path}; ` +
-    `every file it makes is given to ${uid}:${gid}`
-  );
-}
-
 function ownerOf(path: string): Owner | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
 /**
- * Gives DATA_DIR and what root owns in it to the owner. Links are given, never followed, and only two levels are
- * looked at, which is as deep as data goes: a DATA_DIR set by mistake must not cost a whole system. The folder
- * itself comes last, so that an interrupted start is made good by the next one.
+ * Gives DATA_DIR and root's files in it to the owner, without following links. Visits only two levels, the depth of our
+ * data, because a wrong DATA_DIR must not change a whole system. The folder itself is last, so that the next start
+ * repeats an interrupted one.
  */
 function give(dataDir: string, owner: Owner): void {
   makeDataFolder(dataDir);
@@ -105,7 +96,7 @@ function give(dataDir: string, owner: Owner): void {
   chownSync(dataDir, owner.uid, owner.gid);
 }
 
-/** What is in a folder, down to that many levels; folders that are not root's are not entered. */
+/** The entries of a folder and of root's folders in it, down to that many levels. */
 function foldersAndFiles(dir: string, levels: number): string[] {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name);
@@ -114,7 +105,7 @@ function foldersAndFiles(dir: string, levels: number): string[] {
   });
 }
 
-/** The first of the paths that this user may not open; found by trying, as that user. */
+/** The first path that this user cannot open; tries as that user. */
 function firstUnreadable(paths: readonly string[], owner: Owner): string | undefined {
   const groups = process.getgroups?.() ?? [];
   process.setgroups?.([]);

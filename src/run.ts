@@ -7,21 +7,21 @@ import { createLog, type Log } from './telemetry/log.ts';
 
 /** A service that takes requests. */
 export interface Service {
-  /** Where it listens, for example `http://0.0.0.0:3000`. */
+  /** For example `http://0.0.0.0:3000`. */
   readonly url: string;
-  /** Finishes what runs and lets go of everything. */
+  /** Finishes running requests and frees everything. */
   stop(): Promise<void>;
 }
 
-/** Starts the service; with an owner, every file it makes is to be given to that owner. */
-export type StartService = (config: Config, log: Log, owner: Owner | undefined) => Promise<Service>;
+/** @param owner gets every file that the service makes */
+type StartService = (config: Config, log: Log, owner: Owner | undefined) => Promise<Service>;
 
 /**
- * The life of the process: settings, privileges, start, and the stop at the first signal. Ends the process with
- * exit code 0 after a stop, and 1 when the start or the stop fails or an error reaches nobody.
+ * Runs the process from its settings to the first signal. Exits with 0 after a stop, and with 1 if the start or the stop
+ * fails or an error is unhandled.
  */
 export async function run(startService: StartService): Promise<void> {
-  const config = settings();
+  const config = readSettings();
   const log = createLog({ level: config.logLevel });
   const exit = async (code: number) => {
     await log.close();
@@ -35,7 +35,7 @@ export async function run(startService: StartService): Promise<void> {
     });
   }
   const requested = stopRequest();
-  const service = await started(config, log, startService);
+  const service = await start(config, log, startService);
   if (!service) return exit(1);
   process.stderr.write(welcome(service.url, config));
   log.info('stopping', { reason: await requested });
@@ -49,7 +49,7 @@ export async function run(startService: StartService): Promise<void> {
   return exit(0);
 }
 
-/** Node's warnings become lines of the log. That a part of Node is experimental is nothing for an operator to act on. */
+/** Logs Node's warnings. Those of experimental features are debug messages, because operators cannot act on them. */
 function logWarnings(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message }) => {
@@ -58,7 +58,7 @@ function logWarnings(log: Log): void {
   });
 }
 
-function settings(): Config {
+function readSettings(): Config {
   try {
     return readConfig(process.env);
   } catch (error) {
@@ -68,9 +68,9 @@ function settings(): Config {
   }
 }
 
-async function started(config: Config, log: Log, startService: StartService): Promise<Service | undefined> {
+async function start(config: Config, log: Log, startService: StartService): Promise<Service | undefined> {
   try {
-    const { owner, warning } = privileges(config);
+    const { owner, warning } = reducePrivileges(config);
     if (warning) log.warn(warning);
     const service = await startService(config, log, owner);
     log.info('started', { url: service.url, node: process.versions.node });
@@ -84,7 +84,7 @@ async function started(config: Config, log: Log, startService: StartService): Pr
   }
 }
 
-function privileges(config: Config): Privileges {
+function reducePrivileges(config: Config): Privileges {
   const { storage, dataDir, puid, pgid } = config;
   try {
     return dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, puid, pgid });
@@ -93,7 +93,7 @@ function privileges(config: Config): Privileges {
   }
 }
 
-/** Where to open the service and how to post a first note; on standard error, for standard output is the log's. */
+/** For standard error, because the log is on standard output. */
 function welcome(url: string, { title, publicUrl, password, oidcIssuer }: Config): string {
   const base =
     publicUrl ?? url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:|\/|$)/, '//localhost').replace(/\/$/, '');

@@ -15,7 +15,7 @@ import { observed } from './images/observed-store.ts';
 import { openImages, placeOf } from './images/open-images.ts';
 import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
-import { feedLimits } from './ingest/feed-limits.ts';
+import { feedLimits } from './ingest/feed-rules.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
 import type { Licensing } from './ingest/licensing.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';

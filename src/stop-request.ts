@@ -2,11 +2,10 @@ const PARENT_CHECK_MS = 1000;
 const ECHO_MS = 500;
 
 /**
- * Settles when the process is asked to stop, with what asked: the first SIGTERM or SIGINT, or, under npm, the end
- * of the parent (npm that is killed leaves its child behind). A second signal ends the process at once with exit
- * code 1.
+ * Settles with the reason to stop: the first SIGTERM or SIGINT, or, under npm, the end of the parent, because a killed npm
+ * leaves its child running. A second signal exits with code 1.
  *
- * Ctrl-C under npm arrives twice, from the terminal and handed on by npm: such an echo is no second signal.
+ * Under npm, Ctrl-C arrives twice, from the terminal and from npm, so a signal soon after the first is ignored.
  */
 export function stopRequest(): Promise<string> {
   const underNpm = process.env.npm_lifecycle_event !== undefined;

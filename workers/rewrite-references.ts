@@ -1,16 +1,13 @@
 import { type Placed, placePictures } from '../src/feeds/references.ts';
 
-/** A text and the pictures that were posted with it. */
+/** A text and its pictures. */
 export interface RewriteTask {
-  /** Valid UTF-8. Read where it is when in a SharedArrayBuffer; from any other buffer a thread gets a copy. */
+  /** UTF-8. A SharedArrayBuffer is read in place; of any other buffer the thread gets a copy. */
   readonly bytes: Uint8Array;
   readonly pictures: readonly Placed[];
 }
 
-/**
- * The text with the pictures under the names they are stored under, as UTF-8 in a buffer of its own; see
- * `placePictures`. All but the changes is as it was, byte for byte. Run it with a time limit.
- */
+/** Writes the stored names of the pictures into the text; see `placePictures`. Returns new UTF-8. Run it with a time limit. */
 export default function rewriteReferences({ bytes, pictures }: RewriteTask): Uint8Array {
   // A TextDecoder takes no shared memory.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

@@ -1,4 +1,4 @@
-/** The codings we compress with, in the order we prefer them. */
+/** Our content codings, best first. */
 export const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
@@ -15,22 +15,22 @@ function negotiate(header: string): Coding | undefined {
   return best && weight(best) >= (weights.get('identity') ?? 0) ? best : undefined;
 }
 
-/** Clients send few different values; remembering them keeps the parser off the hot path. */
-const remembered = new Map<string, Coding | undefined>();
-const REMEMBERED_MAX = 256;
+/** Clients send few different values, so a cache keeps the parser off the hot path. */
+const cache = new Map<string, Coding | undefined>();
+const CACHE_MAX = 256;
 
 /**
- * The coding to answer with for an `Accept-Encoding` value (RFC 9110 §12.5.3): the one with the greatest
- * weight, brotli before gzip; undefined for the bytes as they are, which are always acceptable.
+ * The coding with the greatest weight in `Accept-Encoding` (RFC 9110 §12.5.3), brotli before gzip; undefined for identity,
+ * which is always acceptable.
  */
 export function preferredCoding(header: string | undefined): Coding | undefined {
   if (header === undefined || header === '') return undefined;
-  let coding = remembered.get(header);
-  if (coding === undefined && !remembered.has(header)) {
+  let coding = cache.get(header);
+  if (coding === undefined && !cache.has(header)) {
     coding = negotiate(header);
-    // Made-up values must not keep the usual ones out for good.
-    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
-    remembered.set(header, coding);
+    // Else made-up values would fill the cache for good.
+    if (cache.size >= CACHE_MAX) cache.clear();
+    cache.set(header, coding);
   }
   return coding;
 }

@@ -4,14 +4,20 @@ import type { LiveBody } from './live.ts';
 
 /** A body that is produced while it is sent. */
 export interface BodyStream {
-  /** Total length in bytes where it is known; else the answer is sent in chunks. */
+  /** Bytes; without it the answer is chunked. */
   readonly size?: number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** To be called where nobody reads the chunks. */
+  /** Call it instead of reading the chunks. */
   cancel?(): void;
 }
 
-/** What a handler returns; the front end alone writes it to the socket. */
+/** Bytes of a body; undefined if unknown in advance. */
+export function bodySize(body: NonNullable<Answer['body']>): number | undefined {
+  if (body instanceof Uint8Array) return body.length;
+  return 'open' in body ? undefined : body.size;
+}
+
+/** The result of a handler; only the front end writes it to the socket. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -20,11 +26,10 @@ export interface Answer {
   readonly code?: string;
 }
 
-/** Sent with every answer: what we say a body is, is what it is. */
 export const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' };
 const encoder = new TextEncoder();
 
-/** A JSON answer for one client only; never kept by a cache. */
+/** A JSON answer that no cache keeps. */
 export function json(status: number, value: unknown, extra: Readonly<Record<string, string>> = {}): Answer {
   return {
     status,
@@ -38,7 +43,6 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
   };
 }
 
-/** The answer to a change with nothing to show. */
 export const NO_CONTENT: Answer = {
   status: 204,
   headers: headers({ 'Cache-Control': 'private, no-store' }),

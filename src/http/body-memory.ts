@@ -1,161 +1,205 @@
 import { Refusal } from '../refusals.ts';
 
+/** Memory held for one request. */
+export interface Reservation {
+  /** May be called more than once. */
+  release(): void;
+}
+
 interface Waiting {
   readonly client: string;
   readonly size: number;
   readonly admit: () => void;
 }
 
-/** A part of the body memory that is held for one request. */
-export interface Reservation {
-  /** Gives the memory back. May be called more than once. */
-  release(): void;
-}
-
-export interface BodyMemoryOptions {
-  /** All bodies together, in bytes. */
-  readonly total: number;
-  /** How long a request waits for its share before it is refused, in ms. */
-  readonly patience: number;
-}
-
-/** Up to this size a body counts as small and may use the part that large ones leave free. */
+/** Up to this size a body is small and may use the reserve, bytes. */
 const SMALL_BODY = 128 * 1024;
-/** One part in this many of the whole is kept for small bodies. */
+/** 1/8 of the memory is reserved for small bodies. */
 const SMALL_RESERVE = 8;
-/** One client's bodies together get at most one part in this many of the whole. */
+/** All bodies of one client get at most 1/4 of the memory. */
 const CLIENT_SHARE = 4;
-/** One part in this many of the setting is for bytes that arrive before their body is admitted. */
+/** 1/8 of the setting is for bytes that arrive before their body is admitted. */
 const EARLY_PART = 8;
-/** Of those, one client's bytes together get at most one part in this many. */
+/** One client gets at most 1/2 of that part. */
 const EARLY_CLIENT_SHARE = 2;
 
-/** The smallest total that can ever admit a body of `largest` bytes. */
+/** The smallest total that can admit a body of `largest` bytes. */
 export function leastBodyMemory(largest: number): number {
   return Math.ceil(largest / (1 - 1 / EARLY_PART) / (1 - 1 / SMALL_RESERVE));
+}
+
+/** Bytes in use, by client. */
+class Usage {
+  all = 0;
+  readonly #byClient = new Map<string, number>();
+
+  of(client: string): number {
+    return this.#byClient.get(client) ?? 0;
+  }
+
+  add(client: string, size: number): void {
+    this.all += size;
+    const sum = this.of(client) + size;
+    if (sum > 0) this.#byClient.set(client, sum);
+    else this.#byClient.delete(client);
+  }
 }
 
 /**
  * Bounds the memory of all request bodies at once (contract §2, `SERVICE_BODY_MEMORY_BYTES`).
  *
- * A request gets the memory of its whole body at once or waits for it, so two half-received bodies never
- * wait for each other. Who waits is served in order, past those that do not fit yet.
+ * A request gets the memory of its whole body at once or waits for it, so two half-received bodies never wait for each
+ * other. Waiting requests are served in order, but one that does not fit yet does not block the next.
  */
 export class BodyMemory {
   readonly #total: number;
-  readonly #patience: number;
-  readonly #perClient = new Map<string, number>();
-  readonly #queue: Waiting[] = [];
   readonly #earlyTotal: number;
-  readonly #earlyPerClient = new Map<string, number>();
-  #used = 0;
-  #early = 0;
+  readonly #patience: number;
+  readonly #bodies = new Usage();
+  readonly #early = new Usage();
+  readonly #queue: Waiting[] = [];
 
-  constructor({ total, patience }: BodyMemoryOptions) {
+  /**
+   * @param total of all bodies, bytes
+   * @param patience how long a request waits before it is refused, ms
+   */
+  constructor({ total, patience }: { readonly total: number; readonly patience: number }) {
     this.#earlyTotal = total / EARLY_PART;
     this.#total = total - this.#earlyTotal;
     this.#patience = patience;
   }
 
-  /** Bytes held by requests now. */
+  /** Bytes held now. */
   get used(): number {
-    return this.#used + this.#early;
+    return this.#bodies.all + this.#early.all;
   }
 
   /**
-   * Holds bytes that arrived before their body was admitted: a paused socket still delivers what it has
-   * read, up to some megabytes.
-   * @throws Refusal `busy` where too many such bytes are held, of all clients or of this one
+   * Holds bytes of a body that is not admitted yet: a paused socket still delivers what it has read, up to some MB.
+   * @throws Refusal `busy` if all clients, or this one, hold too many
    */
   holdEarly(client: string, size: number): void {
-    const held = (this.#earlyPerClient.get(client) ?? 0) + size;
-    if (this.#early + size > this.#earlyTotal || held > this.#earlyTotal / EARLY_CLIENT_SHARE) throw busy();
-    this.#early += size;
-    this.#earlyPerClient.set(client, held);
+    const ofClient = this.#early.of(client) + size;
+    if (this.#early.all + size > this.#earlyTotal || ofClient > this.#earlyTotal / EARLY_CLIENT_SHARE)
+      throw busy();
+    this.#early.add(client, size);
   }
 
-  /** Gives back what `holdEarly` held. */
   releaseEarly(client: string, size: number): void {
-    this.#early -= size;
-    subtract(this.#earlyPerClient, client, size);
+    this.#early.add(client, -size);
   }
 
-  /** The memory for a body of `size` bytes where it is free now. */
+  /** The memory for a body, or undefined if it is not free now. */
   tryReserve(client: string, size: number): Reservation | undefined {
-    if (!this.#fits(client, size)) return undefined;
-    return this.#take(client, size);
+    return this.#fits(client, size) ? this.#take(client, size) : undefined;
   }
 
   /**
-   * The memory for a body of `size` bytes, after waiting where it is not free.
-   * @throws Refusal `busy` when it did not become free in time
+   * Waits for the memory for a body.
+   * @throws Refusal `busy` if it did not become free in time
    */
   async reserve(client: string, size: number): Promise<Reservation> {
-    return this.tryReserve(client, size) ?? this.#wait(client, size);
-  }
-
-  #wait(client: string, size: number): Promise<Reservation> {
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        client,
-        size,
-        admit: () => {
-          clearTimeout(timer);
-          resolve(this.#take(client, size));
-        },
-      };
-      const timer = setTimeout(() => {
-        this.#queue.splice(this.#queue.indexOf(waiting), 1);
-        reject(busy());
-      }, this.#patience);
-      this.#queue.push(waiting);
-    });
+    const reservation = this.tryReserve(client, size);
+    if (reservation !== undefined) return reservation;
+    const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
+    const waiting: Waiting = {
+      client,
+      size,
+      admit: () => {
+        clearTimeout(timer);
+        resolve(this.#take(client, size));
+      },
+    };
+    const timer = setTimeout(() => {
+      this.#queue.splice(this.#queue.indexOf(waiting), 1);
+      reject(busy());
+    }, this.#patience);
+    this.#queue.push(waiting);
+    return promise;
   }
 
   #fits(client: string, size: number): boolean {
     const limit = size <= SMALL_BODY ? this.#total : this.#total - this.#total / SMALL_RESERVE;
-    if (this.#used + size > limit) return false;
-    // A client's first body is never held back by its share, however large a body may be.
-    const held = this.#perClient.get(client) ?? 0;
+    if (this.#bodies.all + size > limit) return false;
+    // The share never holds back a client's first body, however large.
+    const held = this.#bodies.of(client);
     return held === 0 || held + size <= this.#total / CLIENT_SHARE;
   }
 
   #take(client: string, size: number): Reservation {
-    this.#used += size;
-    this.#perClient.set(client, (this.#perClient.get(client) ?? 0) + size);
-    let held = true;
+    this.#bodies.add(client, size);
+    let isHeld = true;
     return {
       release: () => {
-        if (!held) return;
-        held = false;
-        this.#give(client, size);
+        if (!isHeld) return;
+        isHeld = false;
+        this.#bodies.add(client, -size);
+        this.#admitWaiting();
       },
     };
   }
 
-  #give(client: string, size: number): void {
-    this.#used -= size;
-    subtract(this.#perClient, client, size);
+  #admitWaiting(): void {
     for (let i = 0; i < this.#queue.length; ) {
       const next = this.#queue[i]!;
-      if (!this.#fits(next.client, next.size)) {
-        i++;
-        continue;
-      }
-      this.#queue.splice(i, 1);
-      next.admit();
+      if (this.#fits(next.client, next.size)) {
+        this.#queue.splice(i, 1);
+        next.admit();
+      } else i++;
     }
   }
-}
-
-function subtract(counts: Map<string, number>, client: string, size: number): void {
-  const left = (counts.get(client) ?? 0) - size;
-  if (left > 0) counts.set(client, left);
-  else counts.delete(client);
 }
 
 function busy(): Refusal {
   return new Refusal('busy', 'Too many uploads at once. Try again in a moment.', {
     headers: { 'Retry-After': '5' },
   });
+}
+
+const NONE = new Uint8Array(0);
+
+/**
+ * The bytes that arrive before their body is admitted, in one buffer, because chunks of one byte would take far more
+ * memory.
+ */
+export class EarlyBytes {
+  readonly #memory: BodyMemory;
+  readonly #client: string;
+  #buffer = NONE;
+  #size = 0;
+
+  constructor(memory: BodyMemory, client: string) {
+    this.#memory = memory;
+    this.#client = client;
+  }
+
+  /** Valid until the release. */
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#size);
+  }
+
+  /**
+   * Appends a copy of a chunk.
+   * @throws Refusal `busy` if there are too many bytes; the earlier ones stay
+   */
+  add(chunk: ArrayBuffer): void {
+    const size = this.#size + chunk.byteLength;
+    if (size > this.#buffer.length) this.#grow(Math.max(size, 2 * this.#buffer.length));
+    this.#buffer.set(new Uint8Array(chunk), this.#size);
+    this.#size = size;
+  }
+
+  /** May be called more than once. */
+  release(): void {
+    if (this.#buffer.length > 0) this.#memory.releaseEarly(this.#client, this.#buffer.length);
+    this.#buffer = NONE;
+    this.#size = 0;
+  }
+
+  #grow(capacity: number): void {
+    this.#memory.holdEarly(this.#client, capacity - this.#buffer.length);
+    const larger = new Uint8Array(capacity);
+    larger.set(this.bytes);
+    this.#buffer = larger;
+  }
 }

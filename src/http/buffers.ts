@@ -2,26 +2,25 @@
 const SMALLEST = 4 * 1024;
 
 /**
- * Buffers that are used again: a fresh 200 KB buffer for each body costs four times the CPU of a reused one,
- * in page faults. They are shared memory, so a worker reads them without a copy or a transfer.
+ * Reuses buffers, because a fresh 200 KB buffer per body costs four times the CPU, in page faults. They are shared
+ * memory, so a worker reads them without a copy or a transfer.
  *
- * V8 does not count shared memory, so nothing makes it collect a buffer that was dropped, and a worker that has seen
- * one holds it too: with room for one form of 50 MB, each round of 20 such forms left 100 MB more behind. So there
- * should be room for all that are in use at once.
+ * V8 does not count shared memory, so it collects dropped buffers late, and a worker that has seen one holds it too: with
+ * room for one form of 50 MB, each round of 20 such forms leaked 100 MB. So keep room for all buffers in use at once.
  */
 export class BufferPool {
-  /** By size, the size that was not asked for the longest first. */
+  /** By size class, least recently requested first. */
   readonly #free = new Map<number, SharedArrayBuffer[]>();
   readonly #keep: number;
   #kept = 0;
   #used = 0;
 
-  /** @param keep how many bytes of free buffers are kept at most, and of free and used ones where free ones can go */
+  /** @param keep limit of free buffers, bytes; free buffers are dropped to keep free and used ones below it too */
   constructor(keep: number) {
     this.#keep = keep;
   }
 
-  /** A buffer of at least `size` bytes. Its content is undefined. */
+  /** A buffer of at least `size` bytes with undefined content. */
   take(size: number): SharedArrayBuffer {
     const capacity = sizeClass(size);
     const free = this.#free.get(capacity) ?? [];
@@ -34,7 +33,7 @@ export class BufferPool {
     return buffer ?? new SharedArrayBuffer(capacity);
   }
 
-  /** Gives back a buffer that nobody reads any more. */
+  /** Takes back a buffer that nobody reads any more. */
   give(buffer: SharedArrayBuffer): void {
     const capacity = buffer.byteLength;
     this.#used -= capacity;
@@ -45,10 +44,7 @@ export class BufferPool {
     this.#free.get(capacity)!.push(buffer);
   }
 
-  /**
-   * Where there is no room for `bytes` beside the buffers that are kept, those of sizes asked for less lately than
-   * `capacity` give way.
-   */
+  /** Drops free buffers of size classes requested less recently than `capacity` until `bytes` more fit. */
   #makeRoom(capacity: number, bytes: number): void {
     for (const [size, free] of this.#free) {
       if (size === capacity) return;
@@ -60,7 +56,7 @@ export class BufferPool {
   }
 }
 
-/** Powers of two, and the steps halfway between them, so that at most a third of a buffer is idle. */
+/** Powers of two and the steps halfway between them, so that at most a third of a buffer is unused. */
 function sizeClass(size: number): number {
   let capacity = SMALLEST;
   while (capacity < size) capacity *= 2;

@@ -1,25 +1,20 @@
-/**
- * Conditional requests, RFC 9110 §13.
- */
+/** Conditional requests and ranges, RFC 9110 §13 and §14. */
 
 /**
- * Whether an `If-None-Match` value names the given strong entity tag. The comparison is weak
- * (RFC 9110 §13.1.2), and `*` matches everything.
- * @param etag the quoted tag
+ * Whether an `If-None-Match` value has the given tag, quotes included. Compares weakly (§13.1.2); `*` matches everything.
  */
 export function matchesETag(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch === etag) return true;
-  if (ifNoneMatch.trim() === '*') return true;
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;
   for (const [tag] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (tag === etag) return true;
   return false;
 }
 
-/** The three forms of an HTTP date that are to be understood, all of them in UTC (RFC 9110 §5.6.7). */
+/** The three forms of an HTTP date, all in UTC (§5.6.7). */
 const DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const RFC850_DATE = /^\w{6,9}, \d{2}-\w{3}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
 const ASCTIME_DATE = /^\w{3} \w{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
-/** `Date.parse` alone takes almost anything for a date, and a date without a zone for local time. */
+/** `Date.parse` alone accepts almost anything, and takes a date without a zone as local time. */
 function parseHttpDate(text: string): number {
   if (DATE.test(text) || RFC850_DATE.test(text)) return Date.parse(text);
   return ASCTIME_DATE.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
@@ -35,7 +30,30 @@ export function unchangedSince(ifModifiedSince: string, modifiedAt: number, now 
   return now >= second + 1000 && second <= parseHttpDate(ifModifiedSince);
 }
 
-/** A time in ms as an HTTP date (RFC 9110 §5.6.7), in whole seconds rounded down. */
+/** A time in ms as an HTTP date, rounded down to seconds. */
 export function httpDate(time: number): string {
   return new Date(time).toUTCString();
+}
+
+/**
+ * The part of `size` bytes that a `Range` value asks for, `end` exclusive. Undefined if the whole is sent instead: the
+ * value is malformed, has another unit or several parts, which no client of pictures needs, or the file is empty, which
+ * `Content-Range` cannot express.
+ */
+export function parseRange(
+  header: string,
+  size: number,
+): { start: number; end: number } | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(header.trim());
+  if (match === null || size === 0) return undefined;
+  const [, first = '', last = ''] = match;
+  if (first === '' && last === '') return undefined;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size };
+  }
+  const start = Number(first);
+  if (last !== '' && Number(last) < start) return undefined;
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: last === '' ? size : Math.min(Number(last) + 1, size) };
 }

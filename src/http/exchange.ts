@@ -1,50 +1,55 @@
+import { randomFillSync } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import type { Preconditions } from './representation.ts';
-import { newRequestId } from './request-id.ts';
 import type { Route } from './router.ts';
 import { type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /** One entry of the table of operations. */
 export interface Operation extends Route {
-  /** Stable name, for logs, metrics and the API description. */
   readonly id: string;
   /** Readable by scripts of any web page (CORS). */
   readonly cors?: boolean;
-  /** The answer to a request that it refused; without it JSON. */
+  /** Answers refusals; JSON by default. */
   refuse?(refusal: Refusal, exchange: Exchange): Answer;
   handle(exchange: Exchange): Answer | Promise<Answer>;
 }
 
 export interface ExchangeContext extends UploadContext {
-  /** Absolute base of links; without it the request's own host is used. */
+  /** Absolute base of links; by default the request's own host. */
   readonly publicUrl: string | undefined;
-  /** `X-Forwarded-*` are believed. */
+  /** The path of `publicUrl`, without a trailing slash. */
+  readonly root: string;
+  /** Whether to believe `X-Forwarded-*`. */
   readonly trustProxy: boolean;
   /** Called at the first `X-Forwarded-For` that is not believed, and then unset. Must not throw. */
   onUntrustedProxy: (() => void) | undefined;
 }
 
-/** The end of the request is not certain, so nothing after it can be trusted. */
+/** The end of the request is unclear, so the bytes after it cannot be trusted. */
 export class BadFraming extends Refusal {
   constructor() {
     super('invalid_request', 'The length of the request body is not clear.');
   }
 }
 
-/** One request, as handlers see it. */
+/** One request, for handlers. */
 export class Exchange implements Preconditions {
   readonly method: string;
   /** The raw path, without the query. */
   readonly path: string;
   readonly isHead: boolean;
-  /** The values of the path's parameters in order, decoded. */
+  /** The decoded values of the path's parameters, in order. */
   parameters: readonly string[] = [];
+  /** @internal */
+  upload: Upload | undefined;
+  /** The client is gone; further work is useless. */
+  isAborted = false;
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
-  /** The binding's request, which is only valid until the handler first gives way. */
+  /** The binding's request, valid until the handler first waits. */
   #req: HttpRequest | undefined;
   #fields: Map<string, string> | undefined;
   #undecodable: Set<string> | undefined;
@@ -52,8 +57,6 @@ export class Exchange implements Preconditions {
   #query: URLSearchParams | undefined;
   #client: string | undefined;
   #requestId: string | undefined;
-  #upload: Upload | undefined;
-  #isAborted = false;
 
   constructor(res: HttpResponse, req: HttpRequest, context: ExchangeContext) {
     this.#res = res;
@@ -72,7 +75,7 @@ export class Exchange implements Preconditions {
   }
 
   /**
-   * A header field by its lower-case name; several of one name are joined by a comma.
+   * A header by its lower-case name; several of one name are joined by commas.
    * @param isLenient leaves out bytes that are not UTF-8
    * @throws Refusal `invalid_request` for such bytes otherwise
    */
@@ -84,26 +87,26 @@ export class Exchange implements Preconditions {
     throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
   }
 
-  /** A query parameter, decoded; the first of several. An empty value is none. */
+  /** The first query parameter of that name, decoded; undefined if it is empty. */
   query(name: string): string | undefined {
     if (this.queryText === '') return undefined;
     this.#query ??= new URLSearchParams(this.queryText);
     return this.#query.get(name) || undefined;
   }
 
-  /** The raw query, without its question mark; empty where there is none. */
+  /** The raw query without its question mark. */
   get queryText(): string {
     this.#queryText ??= this.#req?.getQuery() ?? '';
     return this.#queryText;
   }
 
-  /** Who asks, for limits: an IPv4 address or an IPv6 /64 network. */
+  /** The rate-limited unit: an IPv4 address or an IPv6 /64 network. */
   get client(): string {
     this.#client ??= this.#findClient();
     return this.#client;
   }
 
-  /** Names the request in all its log lines: 16 random characters, made when first asked for. */
+  /** 16 random characters for the log, made lazily. */
   get requestId(): string {
     this.#requestId ??= newRequestId();
     return this.#requestId;
@@ -121,44 +124,33 @@ export class Exchange implements Preconditions {
     return baseUrl(host, this.#forwarded('proto') === 'https' ? 'https' : 'http');
   }
 
-  /** The path of the base, without a trailing slash: mostly empty. Links of pages begin with it. */
+  /** The path of the base, without a trailing slash. */
   get root(): string {
-    const { publicUrl } = this.#context;
-    return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+    return this.#context.root;
   }
 
-  /** The base is the one of the settings, not made of what the client has sent. */
+  /** Whether the base comes from the settings, not from the client. */
   get hasPublicUrl(): boolean {
     return this.#context.publicUrl !== undefined;
   }
 
-  /** The length of the body where it is known beforehand, else undefined. 0 without a body. */
+  /** The declared length of the body; undefined if unknown, 0 without a body. */
   get contentLength(): number | undefined {
-    return this.#upload === undefined ? 0 : this.#upload.declared;
-  }
-
-  /** The client has gone; what is not begun need not be done. */
-  get isAborted(): boolean {
-    return this.#isAborted;
+    return this.upload === undefined ? 0 : this.upload.declared;
   }
 
   /**
-   * The whole body in one buffer, which may be given to a worker and is used again after the answer.
-   * @param limit the most bytes the body may have
-   * @param onPiece takes each piece as it arrives, as a view of that buffer, which may be changed up to its end
-   * from then on. What it throws ends the reading and is thrown here.
-   * @throws Refusal `too_large` (at once where `Content-Length` tells), `busy`, `timeout`; ClientGone
+   * The whole body in one buffer of shared memory, which is reused after the answer.
+   * @param limit of the size, bytes
+   * @param onPiece gets each piece as it arrives, as a view of that buffer, and may from then on change the buffer up to
+   * the end of the piece. If it throws, the reading ends and the error is thrown here.
+   * @throws Refusal `too_large` (at once if `Content-Length` says so), `busy`, `timeout`; ClientGone
    */
   async body(limit: number, onPiece?: Sink): Promise<Uint8Array> {
-    return this.#upload === undefined ? new Uint8Array(0) : this.#upload.collect(limit, onPiece);
+    return this.upload === undefined ? new Uint8Array(0) : this.upload.collect(limit, onPiece);
   }
 
-  /** @internal */
-  get upload(): Upload | undefined {
-    return this.#upload;
-  }
-
-  /** @internal Reads all there is to read of the request before the handler gives way. */
+  /** @internal Reads everything from the binding's request before the handler waits. */
   detach(): void {
     const req = this.#req;
     if (req === undefined) return;
@@ -169,9 +161,9 @@ export class Exchange implements Preconditions {
   }
 
   /**
-   * @internal Takes the body up, if there is one.
-   * @throws Refusal `invalid_request` when where it ends can be understood in two ways: of two lengths the
-   * binding uses the first and reads the rest as the next request (RFC 9112 §6.3)
+   * @internal Prepares to read the body, if there is one.
+   * @throws BadFraming if its end is ambiguous: of two lengths the binding uses the first, and takes the rest for the
+   * next request (RFC 9112 §6.3)
    */
   openUpload(): void {
     const length = this.#fields?.get('content-length');
@@ -181,22 +173,21 @@ export class Exchange implements Preconditions {
       throw new BadFraming();
     if (length === '0') return;
     const declared = encoding === undefined ? Number(length) : undefined;
-    this.#upload = new Upload(this.#res, declared, this.client, this.#context);
+    this.upload = new Upload(this.#res, declared, this.client, this.#context);
   }
 
   /** @internal */
   abort(): void {
-    this.#isAborted = true;
-    this.#upload?.abort();
+    this.isAborted = true;
+    this.upload?.abort();
   }
 
-  /** Never throws, whatever the bytes before the proxy's own address are. */
   #findClient(): string {
     const forwarded = this.#context.trustProxy ? this.#forwarded('for') : undefined;
     return (forwarded && clientOfForwardedFor(forwarded)) ?? clientOfSocket(this.#res.getRemoteAddress());
   }
 
-  /** What the proxy itself put into `X-Forwarded-…`: it may be in a line of its own behind the client's. */
+  /** The proxy's own entry in `X-Forwarded-…`, which may be in a header line behind the client's. */
   #forwarded(name: 'for' | 'host' | 'proto'): string | undefined {
     if (this.#fields === undefined && this.#req !== undefined) this.#readFields(this.#req);
     const list = this.#fields?.get(`x-forwarded-${name}`);
@@ -218,10 +209,7 @@ export class Exchange implements Preconditions {
     this.#noticeProxy(fields);
   }
 
-  /**
-   * Only where all fields are read anyway, so that an answer from the cache costs nothing more: the proxy is noticed by
-   * the request that filled the cache.
-   */
+  /** Called only if all fields are read, to keep cache hits fast; the request that filled the cache is noticed. */
   #noticeProxy(fields: ReadonlyMap<string, string>): void {
     const { onUntrustedProxy } = this.#context;
     if (onUntrustedProxy === undefined || !fields.has('x-forwarded-for')) return;
@@ -232,7 +220,7 @@ export class Exchange implements Preconditions {
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Whether a replacement character was really sent, not put in for bytes that are no UTF-8. */
+/** Whether the client sent a replacement character; else the binding put it in for bytes that are not UTF-8. */
 function isSentReplacement(req: HttpRequest, name: string): boolean {
   try {
     strictUtf8.decode(Buffer.from(req.getHeader(name), 'latin1'));
@@ -245,17 +233,28 @@ function isSentReplacement(req: HttpRequest, name: string): boolean {
 /** A host name, an IPv4 address or a bracketed IPv6 address, with or without a port (RFC 9110 §7.2). */
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
-/** Nearly all requests name the same host. */
+/** A cache of one, because nearly all requests name the same host. */
 let last = { host: '', scheme: '', base: '' };
 
-/**
- * The absolute base of links from a host and a scheme, without a trailing slash.
- * @throws Refusal `invalid_request` for what is not a host
- */
+/** @throws Refusal `invalid_request` for an invalid host */
 export function baseUrl(host: string, scheme: 'http' | 'https'): string {
   if (host !== last.host || scheme !== last.scheme) {
     if (!HOST.test(host)) throw new Refusal('invalid_request', 'The Host header does not name a host.');
     last = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };
   }
   return last.base;
+}
+
+const ID_BYTES = 8;
+/** Random bytes for many ids at once, because each call is expensive. */
+const POOL = Buffer.alloc(512 * ID_BYTES);
+let used = POOL.length;
+
+export function newRequestId(): string {
+  if (used === POOL.length) {
+    randomFillSync(POOL);
+    used = 0;
+  }
+  used += ID_BYTES;
+  return POOL.toString('hex', used - ID_BYTES, used);
 }

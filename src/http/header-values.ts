@@ -1,13 +1,11 @@
 import { connect } from 'node:net';
 import { type ListenSocket, uws } from './uws.ts';
 
-/** A value whose every byte counts. */
 const SENT = 'éaé';
 
 /**
  * Whether header values arrive whole. Some builds of the binding drop bytes of 0x80 and above from both ends;
- * install/mend-binding.cjs mends one of them. Sends itself a request, on a free port of this machine (3 ms).
- * @throws Error when that cannot be done
+ * install/mend-binding.cjs mends one of them. Sends a request to itself on a free port (3 ms); throws if it cannot.
  */
 export async function keepsHeaderValues(): Promise<boolean> {
   let received: string | undefined;

@@ -1,15 +1,14 @@
 import type { HttpResponse } from './uws.ts';
 
 /**
- * Response header fields. Only `headers()` makes them, so whatever reaches the socket has been checked for CR and LF,
- * which the binding does not filter. That is why one call of it can write them all: a call for each of five takes
- * four times as long, a twentieth of the time of a 304.
+ * Response header fields. Only `headers()` makes them, so all are checked for CR and LF, which the binding does not
+ * filter. So one call can write them all, which is four times as fast as five calls and saves 5 % of a 304.
  */
 export class Headers {
-  /** The fields as they are sent, a line each. */
+  /** One line for each field. */
   readonly lines: readonly string[];
   readonly #firstName: string;
-  /** The value of the first field, with the other lines behind it. */
+  /** The value of the first field and the other lines. */
   readonly #rest: string;
   #withCors: Headers | undefined;
 
@@ -22,12 +21,11 @@ export class Headers {
     this.#rest = text.slice(colon + 2);
   }
 
-  /** These fields and more. */
   and(more: Headers): Headers {
     return new Headers([...this.lines, ...more.lines]);
   }
 
-  /** These fields for an answer that scripts of every web page may read. Made once. */
+  /** With CORS for every web page; cached. */
   get withCors(): Headers {
     this.#withCors ??= this.and(CORS);
     return this.#withCors;
@@ -39,8 +37,8 @@ export class Headers {
 }
 
 /**
- * Checked header fields. Undefined values are left out.
- * @throws TypeError for a name or value that would break out of its line.
+ * Makes header fields of all values but undefined.
+ * @throws TypeError for a name or value that would break out of its line
  */
 export function headers(fields: Readonly<Record<string, string | undefined>>): Headers {
   const lines: string[] = [];

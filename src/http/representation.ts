@@ -1,9 +1,8 @@
 import { Refusal } from '../refusals.ts';
 import { CODINGS, type Coding, preferredCoding } from './accept-encoding.ts';
 import { type Answer, type BodyStream, refusalAnswer } from './answer.ts';
-import { httpDate, matchesETag, unchangedSince } from './conditional.ts';
+import { httpDate, matchesETag, parseRange, unchangedSince } from './conditional.ts';
 import { type Headers, headers } from './headers.ts';
-import { parseRange } from './range.ts';
 
 /** The bytes of something too large to be held, read anew for each answer. */
 export interface LargeBody {

@@ -2,12 +2,11 @@ import { Refusal } from '../refusals.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** The part of an operation that routing looks at. */
 export interface Route {
   readonly method: Method;
-  /** For example `/r/{readId}/{file}`. A literal segment wins over a parameter where both lead to a route. */
+  /** For example `/r/{readId}/{file}`. A literal segment wins over a parameter if both lead to a route. */
   readonly path: string;
-  /** Whether the route takes these values of its path's parameters; without it, it takes all. */
+  /** Whether the route takes these parameters of its path; by default all. */
   accepts?(parameters: readonly string[]): boolean;
 }
 
@@ -20,13 +19,13 @@ interface Node<R> {
 export interface Match<R> {
   /** Undefined if no route has this method and path. */
   readonly route: R | undefined;
-  /** The values of the path's parameters in order, decoded. */
+  /** The decoded values of the path's parameters, in order. */
   readonly parameters: readonly string[];
-  /** Where there is no route: the methods that the path has, in the order of the table; none for an unknown path. */
+  /** Without a route: the methods of the path, in the order of the table; none for an unknown path. */
   readonly allow: readonly Method[];
 }
 
-/** Finds the route of a method and path in one table. */
+/** Finds the route of a method and path. */
 export class Router<R extends Route> {
   readonly #root: Node<R> = { literals: new Map(), parameter: undefined, routes: [] };
   readonly #routes: readonly R[];
@@ -65,11 +64,12 @@ export class Router<R extends Route> {
     const route = findRoute(this.#root, bare, 1, parameters, (routes) =>
       routes.find((one) => one.method === method && (one.accepts?.(parameters) ?? true)),
     );
-    return route === undefined ? this.#others(bare) : { route, parameters, allow: [] };
+    return route === undefined
+      ? { route, parameters: [], allow: this.#methods(bare) }
+      : { route, parameters, allow: [] };
   }
 
-  /** The methods that the path has. */
-  #others(path: string): Match<R> {
+  #methods(path: string): readonly Method[] {
     const found = new Set<R>();
     const parameters: string[] = [];
     findRoute(this.#root, path, 1, parameters, (routes) => {
@@ -77,14 +77,14 @@ export class Router<R extends Route> {
       return undefined;
     });
     const methods = this.#routes.filter((one) => found.has(one)).map(({ method }) => method);
-    return { route: undefined, parameters: [], allow: [...new Set(methods)] };
+    return [...new Set(methods)];
   }
 }
 
 /**
- * Walks all nodes that a path leads to, literals first, until `choose` finds a route among those of one.
- * @param start where the next segment begins
- * @param parameters the values found so far
+ * Visits the nodes of a path, literals first, until `choose` picks a route.
+ * @param start of the next segment
+ * @param parameters of the segments before
  */
 function findRoute<R>(
   node: Node<R>,
@@ -106,7 +106,6 @@ function findRoute<R>(
   return other;
 }
 
-/** Percent-decodes one path segment. */
 function decode(segment: string): string {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusals.ts';
+import { notFound, Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
@@ -6,35 +6,26 @@ import { Exchange, type ExchangeContext, type Operation } from './exchange.ts';
 import { headers } from './headers.ts';
 import type { LiveStream } from './live.ts';
 import { Router } from './router.ts';
-import { type Outcome, Transaction, type TransactionHost } from './transaction.ts';
+import { type Outcome, Transaction } from './transaction.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';
 
-/** Times in ms; the defaults are what the documentation promises, tests use shorter ones. */
-export interface Limits {
-  /** How long a request waits for body memory before it is refused. */
-  readonly admission: number;
-  /** Over how long the pace of an upload is averaged. */
-  readonly paceWindow: number;
-  /** How long a reader may take nothing of its answer. */
-  readonly stalledReader: number;
-  /** After how long without an event a live answer gets a heartbeat. */
-  readonly heartbeat: number;
-  /** How long running requests may take once the server stops. */
-  readonly stop: number;
-  /** How often the limits above are looked at. */
-  readonly tick: number;
-}
-
-const DEFAULT_LIMITS: Limits = {
+/** Times in ms as documented; tests use shorter ones. */
+const DEFAULT_LIMITS = {
+  /** A request waits for body memory. */
   admission: 10_000,
+  /** The speed of an upload is averaged. */
   paceWindow: 30_000,
+  /** A client takes no bytes of its answer. */
   stalledReader: 60_000,
+  /** A live answer sends no event. */
   heartbeat: 15_000,
+  /** Requests run after the server stops. */
   stop: 30_000,
+  /** Interval of checking the limits above. */
   tick: 1_000,
 };
 
-/** The slowest upload that is kept, on average. */
+/** The slowest average speed of an upload. */
 const UPLOAD_BYTES_PER_SECOND = 1024;
 
 export interface ServerOptions {
@@ -44,37 +35,31 @@ export interface ServerOptions {
   readonly operations: readonly Operation[];
   readonly publicUrl?: string | undefined;
   readonly trustProxy: boolean;
-  /** Told once when a request has `X-Forwarded-For` although no proxy is trusted. Must not throw. */
+  /** Called once if a request has `X-Forwarded-For` but no proxy is trusted. Must not throw. */
   readonly onUntrustedProxy?: (() => void) | undefined;
-  /** All request bodies in memory at once, in bytes. */
+  /** For all request bodies at once, bytes. */
   readonly bodyMemory: number;
-  /** Told of every request when given; costs nothing when not. */
+  /** Gets every request. */
   readonly observe?: ((outcome: Outcome) => void) | undefined;
-  /** Told of every request that met an error of our own making; costs the others nothing. */
+  /** Gets requests with internal errors. */
   readonly observeErrors?: ((outcome: Outcome) => void) | undefined;
-  /** The answer to a request that no operation takes; without it JSON. */
+  /** Answers requests without an operation; JSON by default. */
   readonly refuse?: Operation['refuse'];
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: Partial<typeof DEFAULT_LIMITS> | undefined;
 }
 
-/** The address cannot be listened on. */
-export class ListenError extends Error {
-  constructor(host: string, port: number) {
-    super(`cannot listen on ${host} port ${port}: another program may use it, or it needs more rights`);
-    this.name = 'ListenError';
-  }
-}
-
-/** The front end: turns requests into exchanges, hands them to operations and writes their answers. */
-export class HttpServer implements TransactionHost {
+/** The front end: makes exchanges of requests, calls their operations and writes the answers. */
+export class HttpServer {
   readonly stalledReader: number;
+  /** Time without an event before a heartbeat, ms. */
   readonly heartbeat: number;
   readonly observe: ((outcome: Outcome) => void) | undefined;
   readonly observeErrors: ((outcome: Outcome) => void) | undefined;
   readonly refuse: Operation['refuse'];
   isStopping = false;
+  /** Transactions that outlive the call of the binding's request handler. */
   readonly running = new Set<Transaction>();
-  readonly #limits: Limits;
+  readonly #limits: typeof DEFAULT_LIMITS;
   readonly #router: Router<Operation>;
   readonly #context: ExchangeContext;
   readonly #app: TemplatedApp;
@@ -86,7 +71,7 @@ export class HttpServer implements TransactionHost {
   private constructor(options: ServerOptions) {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.stalledReader = this.#limits.stalledReader;
-    // It is looked at once in a tick, and must not come a tick late.
+    // Checked once per tick, and must not be a tick late.
     this.heartbeat = this.#limits.heartbeat - this.#limits.tick;
     this.observe = options.observe;
     this.observeErrors = options.observeErrors;
@@ -94,6 +79,7 @@ export class HttpServer implements TransactionHost {
     this.#router = new Router(options.operations);
     this.#context = {
       publicUrl: options.publicUrl,
+      root: options.publicUrl === undefined ? '' : new URL(options.publicUrl).pathname.replace(/\/$/, ''),
       trustProxy: options.trustProxy,
       onUntrustedProxy: options.trustProxy ? undefined : options.onUntrustedProxy,
       memory: new BodyMemory({ total: options.bodyMemory, patience: this.#limits.admission }),
@@ -104,10 +90,7 @@ export class HttpServer implements TransactionHost {
     this.#timer = setInterval(() => this.#tick(), this.#limits.tick).unref();
   }
 
-  /**
-   * Starts a server that listens.
-   * @throws ListenError when the address cannot be had
-   */
+  /** Starts a server. Throws an error with a sentence if it cannot listen. */
   static async listen(options: ServerOptions): Promise<HttpServer> {
     const server = new HttpServer(options);
     const { host, port } = options;
@@ -116,13 +99,14 @@ export class HttpServer implements TransactionHost {
     });
     if (socket === false) {
       clearInterval(server.#timer);
-      throw new ListenError(host, port);
+      throw new Error(
+        `cannot listen on ${host} port ${port}: another program may use it, or it needs more rights`,
+      );
     }
     server.#socket = socket;
     return server;
   }
 
-  /** The port it listens on. */
   get port(): number {
     return this.#socket === undefined ? 0 : uws.us_socket_local_port(this.#socket);
   }
@@ -132,12 +116,11 @@ export class HttpServer implements TransactionHost {
     return this.#context.memory.used;
   }
 
-  /** Live answers that are open now. */
   get openStreams(): number {
     return this.#streams.size;
   }
 
-  /** Takes no new connections, ends live answers, lets running requests finish within the limit, then closes everything. */
+  /** Refuses new connections, ends live answers, waits for running requests up to the limit, then closes all. */
   async stop(): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -166,7 +149,7 @@ export class HttpServer implements TransactionHost {
       const timer = setTimeout(resolve, this.#limits.stop);
       this.#whenIdle = () => {
         clearTimeout(timer);
-        // The last answer is flushed when the binding is done with this turn of the loop.
+        // The binding flushes the last answer at the end of this turn of the loop.
         setImmediate(resolve);
       };
     });
@@ -178,7 +161,7 @@ export class HttpServer implements TransactionHost {
     for (const stream of this.#streams) stream.tick(now);
   }
 
-  /** Whatever happens in here must not throw: that would end the process. */
+  /** Must not throw, because that would end the process. */
   #onRequest(res: HttpResponse, req: HttpRequest): void {
     const startedAt = performance.now();
     const exchange = new Exchange(res, req, this.#context);
@@ -200,22 +183,20 @@ export class HttpServer implements TransactionHost {
     else transaction.run(answer);
   }
 
-  /** The answer where no operation takes the request. */
+  /** Answers a request without an operation. */
   #unrouted(exchange: Exchange, allow: readonly string[]): Answer {
-    if (allow.length === 0) throw new Refusal('not_found', 'There is nothing at this address.');
+    if (allow.length === 0) throw notFound('address');
     if (exchange.method === 'OPTIONS') {
       const open = allow.filter((method) => this.#router.match(method, exchange.path).route?.cors);
       if (open.length > 0) return preflight(open);
     }
     throw new Refusal('method_not_allowed', 'This address does not take that method.', {
-      headers: {
-        Allow: methodList(allow),
-      },
+      headers: { Allow: methodList(allow) },
     });
   }
 }
 
-/** The answer to a CORS preflight request for what is open to every web page, such as public reads. */
+/** Answers a CORS preflight for methods that every web page may call. */
 function preflight(methods: readonly string[]): Answer {
   return {
     status: 204,
@@ -228,7 +209,7 @@ function preflight(methods: readonly string[]): Answer {
   };
 }
 
-/** Methods as a header names them: what takes GET takes HEAD. */
+/** The value of `Allow`; every GET has a HEAD. */
 function methodList(methods: readonly string[]): string {
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }

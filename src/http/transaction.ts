@@ -1,72 +1,61 @@
+import { STATUS_CODES } from 'node:http';
 import { Refusal } from '../refusals.ts';
-import { type Answer, refusalAnswer } from './answer.ts';
+import { type Answer, bodySize, refusalAnswer } from './answer.ts';
 import { BadFraming, type Exchange, type Operation } from './exchange.ts';
-import { type LiveBody, type LiveHost, LiveStream } from './live.ts';
+import { type LiveBody, LiveStream } from './live.ts';
 import { BytesSending, type Sending, StreamSending } from './sending.ts';
-import { statusLine } from './status.ts';
+import type { HttpServer } from './server.ts';
 import { ClientGone, type Patience, type Upload } from './upload.ts';
 import type { HttpResponse } from './uws.ts';
 
-/** The binding closes a connection that is idle for 10 s; every this many ms we tell it that it is not. */
+/** The binding closes connections that are idle for 10 s, so a pause at this interval resets its timer, ms. */
 const KEEP_ALIVE_INTERVAL = 3_000;
-/** A refused request may leave this much of its body to read; beyond it the connection is closed instead. */
+/** The most bytes of a refused body to read and discard; for more the connection is closed. */
 const UNREAD_BODY_MAX = 1024 * 1024;
-/** How long the end of a refused chunked body is waited for. */
+/** Waits for the end of a refused chunked body. */
 const UNTIL_END: Patience = { bytes: UNREAD_BODY_MAX, ms: 2_000 };
 /**
- * How long a client that is sending a refused body is waited for before its connection is closed: what arrives at a
- * closed one resets it, and the answer is lost on the way. Enough for the largest form; a client that waits for the
- * answer before it sends has it soon.
+ * Waits for a client that is sending a refused body, because bytes that arrive at a closed connection reset it, and the
+ * answer is lost. Enough for the largest form; a client that stops sending gets the answer soon.
  */
 const UNTIL_QUIET: Patience = { bytes: 64 * UNREAD_BODY_MAX, ms: 5_000, quietMs: 200 };
-/** An answer up to this size can be sent with the flag that closes the connection after it. */
+/** The binding can send a body up to this size and close the connection in one call. */
 const CLOSABLE_BODY_MAX = 64 * 1024;
 
-/** What happened to a request, for logs and metrics. */
+/** The result of a request, for logs and metrics. */
 export interface Outcome {
-  /** Its id in the log, made when first asked for. */
   readonly request: Pick<Exchange, 'requestId'>;
   readonly operation: Operation | undefined;
   readonly method: string;
-  /** 499 where the client went away before it was answered. */
+  /** 499 if the client left before the answer. */
   readonly status: number;
   readonly ms: number;
-  /** Bytes of the request's body that arrived. */
+  /** Received bytes of the request's body. */
   readonly received: number;
-  /** Bytes of the answer's body; 0 where they are not known beforehand, or the client did not take them all. */
+  /** Bytes of the answer's body; 0 if unknown in advance, or if the client did not take them all. */
   readonly bytes: number;
   readonly code: string | undefined;
-  /** Why the answer is an internal error, or was cut off. */
+  /** The reason for an internal error or a broken answer. */
   readonly error: unknown;
-  /** It was an answer that stays open as long as somebody listens. */
+  /** The answer was a live stream. */
   readonly isLive: boolean;
 }
 
-/** What transactions need of their server. */
-export interface TransactionHost extends LiveHost {
-  readonly observeErrors: ((outcome: Outcome) => void) | undefined;
-  /** The answer to a request that no operation takes; without it JSON. */
-  readonly refuse: Operation['refuse'];
-  /** Those that outlive the call of the binding's request handler. */
-  readonly running: Set<Transaction>;
-  over(transaction: Transaction): void;
-}
+export type TransactionHost = Omit<HttpServer, 'port' | 'bodyBytes' | 'openStreams' | 'stop'>;
 
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** One request from its handler's return to the last byte of its answer. */
+/** A request from the return of its handler to the last byte of its answer. */
 export class Transaction {
   readonly #host: TransactionHost;
   readonly #res: HttpResponse;
   readonly #exchange: Exchange;
   readonly #operation: Operation | undefined;
   readonly #startedAt: number;
-  /** It outlives the call of the binding's request handler. */
   #isRunning = false;
-  #isAborted = false;
   #sending: Sending | undefined;
   #keptAliveAt = 0;
-  /** The connection was paused, and since then the binding counts its time. */
+  /** The binding times this connection out, because it was paused. */
   #isTimed = false;
   #answer: Answer | undefined;
   #error: unknown;
@@ -85,31 +74,29 @@ export class Transaction {
     this.#startedAt = startedAt;
   }
 
-  /** Sends the handler's answer. To be called before the binding's request handler returns. */
+  /** Sends the handler's answer. Call it before the binding's request handler returns. */
   run(answer: Answer | Promise<Answer>): void {
     if (answer instanceof Promise) this.#await(answer);
-    else this.#answerOnceBodyIsSettled(answer);
+    else this.#answerAfterBody(answer);
   }
 
-  /** Sends the answer to what the handler threw, under the same condition. */
+  /** As `run`, for an error of the handler. */
   fail(cause: unknown): void {
     const answer = this.#failure(cause);
     if (cause instanceof BadFraming) this.#answerAndClose(answer);
-    else this.#answerOnceBodyIsSettled(answer);
+    else this.#answerAfterBody(answer);
   }
 
-  /** Looks after slow clients. To be called about every second. */
+  /** Checks the limits for slow clients. Call it about every second. */
   tick(now: number): void {
-    if (this.#isAborted) return;
+    if (this.#exchange.isAborted) return;
     this.#exchange.upload?.checkPace(now);
     const sending = this.#sending;
-    if (sending !== undefined) {
-      sending.probe();
-      if (sending.isEnded) return;
-      if (now - sending.movedAt > this.#host.stalledReader) {
-        this.#res.close();
-        return;
-      }
+    sending?.probe();
+    if (sending?.isEnded) return;
+    if (sending && now - sending.movedAt > this.#host.stalledReader) {
+      this.#res.close();
+      return;
     }
     if (now - this.#keptAliveAt < KEEP_ALIVE_INTERVAL) return;
     this.#keptAliveAt = now;
@@ -122,7 +109,7 @@ export class Transaction {
     }
   }
 
-  /** From now on the client may go away and time passes. */
+  /** Prepares for a client that leaves or is slow, because the answer comes later. */
   #outlive(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -141,10 +128,10 @@ export class Transaction {
     } catch (cause) {
       answer = this.#failure(cause);
     }
-    if (this.#isAborted) {
+    if (this.#exchange.isAborted) {
       if (answer.body && 'cancel' in answer.body) answer.body.cancel?.();
       this.#over();
-    } else this.#res.cork(() => this.#answerOnceBodyIsSettled(answer));
+    } else this.#res.cork(() => this.#answerAfterBody(answer));
   }
 
   #failure(cause: unknown): Answer {
@@ -162,22 +149,22 @@ export class Transaction {
   }
 
   /**
-   * Answers after the binding has parsed what it has read: until then the request is pending, and whatever
-   * the bytes behind it look like makes the binding close the connection rather than take it for a request.
+   * Answers after the binding has parsed all that it read. Until then this request is pending, so the binding closes the
+   * connection rather than take the next bytes for a request.
    */
   #answerAndClose(answer: Answer): void {
     this.#outlive();
     setImmediate(() => {
-      if (this.#isAborted) this.#over();
+      if (this.#exchange.isAborted) this.#over();
       else this.#res.cork(() => this.#send(answer, true));
     });
   }
 
   /**
-   * What is left of the body decides what becomes of the connection: a little is read and thrown away, a lot
-   * closes it. A chunked body does not tell, so its end is waited for a moment.
+   * Discards a short rest of the body, and closes the connection for a long one. The length of a chunked body is unknown,
+   * so this waits for its end for a moment.
    */
-  #answerOnceBodyIsSettled(answer: Answer): void {
+  #answerAfterBody(answer: Answer): void {
     const upload = this.#exchange.upload;
     upload?.discard();
     if (upload === undefined || upload.ended) {
@@ -201,7 +188,7 @@ export class Transaction {
   #afterBody(upload: Upload, patience: Patience, then: () => void): void {
     this.#outlive();
     upload.whenEnded(patience, () => {
-      if (this.#isAborted) this.#over();
+      if (this.#exchange.isAborted) this.#over();
       else this.#res.cork(then);
     });
   }
@@ -209,12 +196,12 @@ export class Transaction {
   #send(answer: Answer, close: boolean): void {
     const res = this.#res;
     this.#answer = answer;
-    if (answer.status !== 200) res.writeStatus(statusLine(answer.status));
+    if (answer.status !== 200) res.writeStatus(`${answer.status} ${STATUS_CODES[answer.status]}`);
     const { headers, body } = answer;
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
     if (body === undefined) this.#sendNothing(close);
-    else if (this.#exchange.isHead) this.#sendLength(lengthOf(body), close);
+    else if (this.#exchange.isHead) this.#sendLength(bodySize(body), close);
     else if (body instanceof Uint8Array) this.#sendBytes(body, close);
     else if ('open' in body) this.#open(body);
     else this.#sendStream(new StreamSending(res, body), body.chunks);
@@ -223,7 +210,7 @@ export class Transaction {
   #sendNothing(close: boolean): void {
     const { status } = this.#answer!;
     if (status === 204 || status === 304) {
-      // With any argument at all, `endWithoutBody` would end the process here.
+      // Any argument of `endWithoutBody` would end the process here.
       if (close) this.#res.writeHeader('Connection', 'close');
       this.#res.endWithoutBody();
     } else this.#res.end('', close);
@@ -231,15 +218,13 @@ export class Transaction {
   }
 
   #sendLength(size: number | undefined, close: boolean): void {
-    if (close && this.#answer!.status >= 400) {
-      // Of an error nobody needs the length, and only this closes the connection behind it.
-      this.#res.end('', true);
-      this.#over();
-      return;
+    // Only this call closes the connection; nobody needs the length of an error.
+    if (close && this.#answer!.status >= 400) this.#res.end('', true);
+    else {
+      // `endWithoutBody(size)` would end the process.
+      if (size !== undefined) this.#res.writeHeader('Content-Length', String(size));
+      this.#res.endWithoutBody();
     }
-    // `endWithoutBody(size)` would end the process.
-    if (size !== undefined) this.#res.writeHeader('Content-Length', String(size));
-    this.#res.endWithoutBody();
     this.#over();
   }
 
@@ -267,7 +252,7 @@ export class Transaction {
     this.#over();
   }
 
-  /** The stream stays open for hours, so it keeps nothing of the request. */
+  /** The stream stays open for hours, so it must not keep the exchange. */
   #open(body: LiveBody): void {
     const { requestId, upload } = this.#exchange;
     upload?.release();
@@ -282,7 +267,6 @@ export class Transaction {
   }
 
   #abort(): void {
-    this.#isAborted = true;
     this.#exchange.abort();
     if (this.#sending instanceof BytesSending) {
       this.#sending.abort();
@@ -297,15 +281,15 @@ export class Transaction {
     const { observe } = this.#host;
     const observeErrors = this.#error === undefined ? undefined : this.#host.observeErrors;
     if (observe === undefined && observeErrors === undefined) return;
-    const body = this.#exchange.isHead || this.#isAborted ? undefined : this.#answer?.body;
+    const body = this.#exchange.isHead || this.#exchange.isAborted ? undefined : this.#answer?.body;
     const outcome: Outcome = {
       request: this.#exchange,
       operation: this.#operation,
       method: this.#exchange.method,
-      status: this.#isAborted ? CLIENT_CLOSED_REQUEST : this.#answer!.status,
+      status: this.#exchange.isAborted ? CLIENT_CLOSED_REQUEST : this.#answer!.status,
       ms: performance.now() - this.#startedAt,
       received: this.#exchange.upload?.received ?? 0,
-      bytes: (body && lengthOf(body)) ?? 0,
+      bytes: (body && bodySize(body)) ?? 0,
       code: this.#answer?.code,
       error: this.#error,
       isLive: false,
@@ -313,10 +297,4 @@ export class Transaction {
     observe?.(outcome);
     observeErrors?.(outcome);
   }
-}
-
-/** The length of a body in bytes where it is known beforehand. */
-function lengthOf(body: NonNullable<Answer['body']>): number | undefined {
-  if (body instanceof Uint8Array) return body.length;
-  return 'open' in body ? undefined : body.size;
 }

@@ -1,20 +1,13 @@
 import { copyBytes } from '../copy-bytes.ts';
 import { Refusal } from '../refusals.ts';
-import type { BodyMemory, Reservation } from './body-memory.ts';
+import { type BodyMemory, EarlyBytes, type Reservation } from './body-memory.ts';
 import type { BufferPool } from './buffers.ts';
-import { EarlyBytes } from './early-bytes.ts';
 import type { HttpResponse } from './uws.ts';
 
-/** Takes a piece of a body. The bytes are valid only during the call. */
+/** Takes a piece of a body, valid only during the call. */
 export type Sink = (chunk: Uint8Array) => void;
 
-/** How slow a body may be: `bytesPerSecond` on average over `windowMs`. */
-export interface UploadPace {
-  readonly windowMs: number;
-  readonly bytesPerSecond: number;
-}
-
-/** Thrown into a handler whose client went away; nobody is left to answer. */
+/** The client went away, so nobody gets the answer. */
 export class ClientGone extends Error {
   constructor() {
     super('the client closed the connection');
@@ -22,37 +15,39 @@ export class ClientGone extends Error {
   }
 }
 
-/** How long, and for how much, the end of a discarded body is waited for. */
+/** Limits of waiting for the end of a discarded body; `quietMs` is a time without bytes. */
 export interface Patience {
   readonly bytes: number;
   readonly ms: number;
   readonly quietMs?: number;
 }
 
-/** What an upload shares with all others. */
+/** Shared by all uploads. */
 export interface UploadContext {
   readonly memory: BodyMemory;
   readonly buffers: BufferPool;
-  readonly pace: UploadPace;
+  /** The slowest average speed over `windowMs`. */
+  readonly pace: { readonly windowMs: number; readonly bytesPerSecond: number };
 }
 
 type State = 'unread' | 'waiting' | 'receiving' | 'discarding' | 'complete';
 
 /**
- * The body of one request while it arrives. Until a handler asks for it, and while it waits for memory, the
- * socket is paused; what the socket delivers all the same is kept aside, within a bound.
+ * The arriving body of a request. The socket is paused until a handler asks for the body and gets memory; bytes that the
+ * socket still delivers are kept aside, within a bound.
  */
 export class Upload {
   /** `Content-Length`, or undefined for a chunked body. */
   readonly declared: number | undefined;
+  /** Bytes that arrived. */
+  received = 0;
+  /** The whole body has arrived. */
+  ended = false;
   readonly #res: HttpResponse;
   readonly #client: string;
   readonly #context: UploadContext;
   #state: State = 'unread';
-  #ended = false;
   #paused = false;
-  #received = 0;
-  /** What came before the body was asked for, if anything did. */
   #early: EarlyBytes | undefined;
   #reservation: Reservation | undefined;
   #buffer: SharedArrayBuffer | undefined;
@@ -72,28 +67,13 @@ export class Upload {
     res.onData((chunk, isLast) => this.#onData(chunk, isLast));
   }
 
-  /** Bytes that arrived so far. */
-  get received(): number {
-    return this.#received;
-  }
-
-  /** The whole body has arrived. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  /** How much is still to come, at most; undefined for a chunked body that has not ended. */
+  /** Bytes still to come; undefined for a chunked body that has not ended. */
   get remaining(): number | undefined {
-    if (this.#ended) return 0;
-    return this.declared === undefined ? undefined : this.declared - this.#received;
+    if (this.ended) return 0;
+    return this.declared === undefined ? undefined : this.declared - this.received;
   }
 
-  /**
-   * The whole body in one buffer of shared memory, which is reused once the request is over.
-   * @param limit the most bytes the body may have
-   * @param onPiece takes each piece as it arrives, as a view of that buffer
-   * @throws Refusal `too_large`, `busy`, `timeout`; ClientGone
-   */
+  /** See `Exchange.body`. */
   async collect(limit: number, onPiece?: Sink): Promise<Uint8Array> {
     const reserved = this.#admit(limit);
     if (reserved !== undefined) await reserved;
@@ -109,20 +89,17 @@ export class Upload {
     return bytes.subarray(0, size);
   }
 
-  /** Lets what is left of the body, if anything, pass unread. Without it a paused socket stays so. */
+  /** Discards the rest of the body, and resumes the socket. */
   discard(): void {
     this.#early?.release();
     if (this.#state !== 'complete') this.#state = 'discarding';
     this.#resume();
   }
 
-  /**
-   * Calls back once when the discarded body has ended, or `bytes` more of it have passed, or after `ms`; with `quietMs`
-   * also when nothing of it has come for that long.
-   */
+  /** Calls back once, at the end of the discarded body or at the first limit. */
   whenEnded({ bytes, ms, quietMs }: Patience, callback: () => void): void {
     const timer = setTimeout(() => this.#onPassed?.(), ms);
-    this.#passLimit = this.#received + bytes;
+    this.#passLimit = this.received + bytes;
     const passed = () => {
       clearTimeout(timer);
       this.#onPassed = undefined;
@@ -133,18 +110,18 @@ export class Upload {
   }
 
   /**
-   * Stops reading until somebody asks for the body. What the socket has read comes in this turn of the event loop all the
-   * same, and most bodies come with it whole: then nothing is left to stop.
+   * Pauses the socket until a handler asks for the body. Bytes that the socket has read arrive in this turn of the event
+   * loop, and most bodies are complete with them, so this waits for the next turn.
    */
   pauseUnlessReceiving(): void {
     setImmediate(() => {
-      if (this.#ended || this.#paused || this.#state === 'receiving' || this.#state === 'discarding') return;
+      if (this.ended || this.#paused || this.#state === 'receiving' || this.#state === 'discarding') return;
       this.#paused = true;
       this.#res.pause();
     });
   }
 
-  /** Tells the binding that this connection is in use; it closes one that is idle for 10 seconds. */
+  /** Resets the idle timer of the binding, which closes connections after 10 s. */
   keepAlive(): void {
     if (this.#paused) {
       this.#res.resume();
@@ -155,7 +132,7 @@ export class Upload {
     }
   }
 
-  /** Refuses a body that has become too slow. To be called about every second. */
+  /** Refuses a body that is too slow. Call it about every second. */
   checkPace(now: number): void {
     if (this.#state !== 'receiving') return;
     const { windowMs, bytesPerSecond } = this.#context.pace;
@@ -167,13 +144,13 @@ export class Upload {
     if (isTooSlow) this.#fail(new Refusal('timeout', 'The request body arrived too slowly.'));
   }
 
-  /** The client went away. */
+  /** Call it if the client went away. */
   abort(): void {
     this.#fail(new ClientGone());
     this.#onPassed?.();
   }
 
-  /** The request is over: its memory may serve the next one. */
+  /** Frees the memory at the end of the request. */
   release(): void {
     this.#early?.release();
     this.#reservation?.release();
@@ -183,17 +160,17 @@ export class Upload {
   }
 
   #watchForQuiet(ms: number, onQuiet: () => void): void {
-    const before = this.#received;
-    // Looked at only after the sockets: what came while the loop was busy is not read yet when the timer is due.
+    const before = this.received;
+    // Checks after the sockets are read, because bytes that came while the loop was busy are not read yet.
     const look = () => {
       if (this.#onPassed !== onQuiet) return;
-      if (this.#received === before) onQuiet();
+      if (this.received === before) onQuiet();
       else this.#watchForQuiet(ms, onQuiet);
     };
     setTimeout(() => setImmediate(look), ms);
   }
 
-  /** Reserves the memory of the body; a promise where it has to wait. */
+  /** Reserves the memory for the body; returns a promise if it must wait. */
   #admit(limit: number): Promise<void> | undefined {
     const size = this.declared ?? limit;
     if (size > limit) throw tooLarge(limit);
@@ -229,21 +206,21 @@ export class Upload {
       this.#windowBytes = 0;
       if (this.#early !== undefined) this.#feed(this.#early.bytes);
       this.#early?.release();
-      if (this.#ended) this.#complete();
+      if (this.ended) this.#complete();
       else this.#resume();
     });
   }
 
   #onData(chunk: ArrayBuffer, isLast: boolean): void {
-    this.#received += chunk.byteLength;
+    this.received += chunk.byteLength;
     this.#windowBytes += chunk.byteLength;
-    if (isLast) this.#ended = true;
+    if (isLast) this.ended = true;
     if (this.#state === 'receiving') {
       this.#feed(new Uint8Array(chunk));
       if (isLast) this.#complete();
     } else if (this.#state === 'unread' || this.#state === 'waiting') {
       if (chunk.byteLength > 0) this.#keepEarly(chunk);
-    } else if (isLast || this.#received > this.#passLimit) this.#onPassed?.();
+    } else if (isLast || this.received > this.#passLimit) this.#onPassed?.();
   }
 
   #keepEarly(chunk: ArrayBuffer): void {

@@ -3,27 +3,26 @@ import { isNoteId, type NoteId } from '../feeds/names.ts';
 import { tagsOf } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, notFound, Refusal } from '../refusals.ts';
 import type { Feed, FeedLimits, NewNote, Note, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { NoteChanges } from './json-bodies.ts';
 import type { Preparation } from './preparation.ts';
 import type { Submission } from './submission.ts';
 
-export interface EditingParts {
+interface EditingParts {
   readonly storage: Storage;
   readonly preparation: Preparation;
   readonly record: RecordEvent;
 }
 
-/** A note that has been replaced. */
-export interface Replaced {
+interface Replaced {
   readonly note: Note;
-  /** The new pictures of a form, in order; undefined for a note that came alone. */
+  /** The new pictures of a form, in order; undefined for a note without a form. */
   readonly attachments: readonly NewNote[] | undefined;
 }
 
-/** The way in for changes to notes of a feed that the caller may write to. */
+/** Changes notes of a feed that the caller may write to. */
 export class Editing {
   readonly #parts: EditingParts;
 
@@ -32,9 +31,8 @@ export class Editing {
   }
 
   /**
-   * Replaces a note's bytes; everything else of it stays. A form may bring new pictures with a text.
-   * @throws Refusal those of a post that apply to its body; `unsupported_type` also if the new type differs from the
-   * note's; `not_found`
+   * Replaces only the bytes of a note. A form may add pictures to a text.
+   * @throws Refusal as for the body of a post; `unsupported_type` also for another type than the note's; `not_found`
    */
   async replace(
     feed: Feed,
@@ -65,9 +63,9 @@ export class Editing {
   async change(feed: Feed, id: string, changes: NoteChanges, caller: Caller): Promise<Note> {
     if (changes.title === undefined && changes.alt === undefined && changes.tags === undefined)
       throw new Refusal('invalid_request', 'There is nothing to change: give a title, an alt or tags.');
-    const title = changes.title === undefined ? undefined : oneLine('title', changes.title, TITLE_LENGTH);
-    const alt = changes.alt === undefined ? undefined : oneLine('alt', changes.alt, ALT_LENGTH);
-    const tags = changes.tags === undefined ? undefined : tagsOf('tags', changes.tags);
+    const title = changes.title && oneLine('title', changes.title, TITLE_LENGTH);
+    const alt = changes.alt && oneLine('alt', changes.alt, ALT_LENGTH);
+    const tags = changes.tags && tagsOf('tags', changes.tags);
     const note = await this.#note(feed, id);
     if (note.type === 'md' && alt !== undefined)
       throw new Refusal('invalid_request', 'Only a picture has an alt.');
@@ -83,22 +81,17 @@ export class Editing {
   /** @throws Refusal `not_found` */
   async remove(feed: Feed, id: string, caller: Caller): Promise<void> {
     const note = await this.#note(feed, id);
-    if (!(await this.#parts.storage.remove(feed, note.id))) notFound();
+    if (!(await this.#parts.storage.remove(feed, note.id))) throw notFound('note');
     this.#parts.record({ name: 'note deleted', kind: note.type, size: note.size }, caller);
   }
 
-  #edited(note: Note | undefined, caller: Caller): Note {
-    if (note === undefined) return notFound();
+  #edited(edited: Note | undefined, caller: Caller): Note {
+    const note = existing(edited, 'note');
     this.#parts.record({ name: 'note edited', kind: note.type, size: note.size }, caller);
     return note;
   }
 
   async #note({ name }: Feed, id: string): Promise<Note> {
-    const note = isNoteId(id) ? await this.#parts.storage.note(name, id as NoteId) : undefined;
-    return note ?? notFound();
+    return existing(isNoteId(id) ? await this.#parts.storage.note(name, id as NoteId) : undefined, 'note');
   }
-}
-
-function notFound(): never {
-  throw new Refusal('not_found', 'There is no such note.');
 }

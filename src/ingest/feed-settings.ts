@@ -4,28 +4,25 @@ import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../fee
 import { randomReadId } from '../feeds/read-ids.ts';
 import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, notFound, Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
+import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { FeedChanges } from './json-bodies.ts';
-import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
 
 /** Longest description of a feed, in characters. */
 const DESCRIPTION_LENGTH = 500;
 
-export interface SettingsParts extends ReadIdRules {
+interface SettingsParts extends ReadIdRules {
   readonly storage: Storage;
   readonly passwords: Passwords;
   readonly record: RecordEvent;
 }
 
-/** What is to be changed; what is left out stays as it is. */
+/** Undefined members stay as they are. */
 export type SettingsChanges = { readonly [Key in keyof FeedChanges]?: FeedChanges[Key] | undefined };
 
-/** Some of them; what is left out or undefined stays as it is. */
-export type SomeFeedChanges = { readonly [M in keyof FeedChanges]?: FeedChanges[M] | undefined };
-
-/** The way in for changes to a feed that the caller may write to. */
+/** Changes a feed that the caller may write to. */
 export class FeedSettingsWriter {
   readonly #parts: SettingsParts;
 
@@ -33,13 +30,11 @@ export class FeedSettingsWriter {
     this.#parts = parts;
   }
 
-  /**
-   * Changes what is given.
-   * @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found`
-   */
-  async change(allowed: Feed, changes: SomeFeedChanges): Promise<Feed> {
-    const title = optionalLine('title', changes.title, TITLE_LENGTH);
-    const description = optionalLine('description', changes.description, DESCRIPTION_LENGTH);
+  /** @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found` */
+  async change(allowed: Feed, changes: SettingsChanges): Promise<Feed> {
+    const title = changes.title && oneLine('title', changes.title, TITLE_LENGTH);
+    const description =
+      changes.description && oneLine('description', changes.description, DESCRIPTION_LENGTH);
     const readId = this.#readId(changes.read_id, allowed);
     const image = await this.#image(allowed.name, changes.image);
     const changed = await this.#parts.storage.configure(allowed, (feed) => ({
@@ -49,18 +44,17 @@ export class FeedSettingsWriter {
       image: image === 'kept' ? feed.image : image,
       readId: readId ?? feed.readId,
     }));
-    if (changed === undefined) throw notFound();
-    return changed;
+    return existing(changed, 'feed');
   }
 
   /** @throws Refusal `not_found` */
   async remove(allowed: Feed, caller: Caller): Promise<void> {
-    if (!(await this.#parts.storage.deleteFeed(allowed))) throw notFound();
+    if (!(await this.#parts.storage.deleteFeed(allowed))) throw notFound('feed');
     this.#parts.record({ name: 'feed deleted' }, caller);
   }
 
   /**
-   * Returns the feed as far as its password goes.
+   * Returns the changed members of the feed, and its name.
    * @throws Refusal `invalid_request`, `reserved_feed`; `feed_exists` for a feed without a password
    */
   async changePassword(feed: Feed, password: string): Promise<Pick<Feed, 'name' | 'passwordHash'>> {
@@ -84,10 +78,10 @@ export class FeedSettingsWriter {
   }
 
   async #setPassword(feed: Feed, passwordHash: string | undefined): Promise<void> {
-    if (!(await this.#parts.storage.setPassword(feed, passwordHash))) throw notFound();
+    if (!(await this.#parts.storage.setPassword(feed, passwordHash))) throw notFound('feed');
   }
 
-  /** Undefined keeps the read id; an empty text asks for a random one. */
+  /** Undefined keeps the read id; an empty text makes a random one. */
   #readId(text: string | undefined, { name, readId }: Feed): ReadId | undefined {
     if (text === undefined || text === (readId as string)) return undefined;
     // It could never be given back: nobody may choose a reserved name.
@@ -111,16 +105,4 @@ export class FeedSettingsWriter {
     await stored?.close();
     return stored !== undefined;
   }
-}
-
-function optionalLine(field: string, text: string | undefined, max: number): string | undefined {
-  return text === undefined ? undefined : oneLine(field, text, max);
-}
-
-function notFound(): Refusal {
-  return new Refusal('not_found', 'There is no such feed.');
-}
-
-function notProtected(): Refusal {
-  return new Refusal('feed_exists', 'This feed has no password; one can only be set when a feed is made.');
 }

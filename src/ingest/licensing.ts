@@ -1,22 +1,22 @@
 import type { Caller } from '../access/access.ts';
 import type { Licenses } from '../licenses/licenses.ts';
-import { Refusal } from '../refusals.ts';
+import { existing } from '../refusals.ts';
 import type { Feed, FeedLimits, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { Tier } from '../web/tier.ts';
 
-/** A license that ends within this time is warned of, ms. */
+/** Pages warn this long before a license ends, ms. */
 const SOON_MS = 14 * 24 * 60 * 60 * 1000;
 
-export interface LicensingParts {
+interface LicensingParts {
   readonly storage: Storage;
   readonly licenses: Licenses;
-  /** What feeds may hold, with the free tier. */
+  /** Includes those of the free tier. */
   readonly limits: FeedLimits;
   readonly record: RecordEvent;
 }
 
-/** The way in for licenses, on a hosted instance; and what a feed may do by the one it has. */
+/** Attaches and detaches licenses on a hosted instance, and tells the limits and the tier of a feed. */
 export class Licensing {
   readonly #parts: LicensingParts;
 
@@ -25,7 +25,7 @@ export class Licensing {
   }
 
   /**
-   * Attaches a license to a feed that the caller may write to, in place of the one it has.
+   * Attaches a license to a feed that the caller may write to; replaces an older one.
    * @throws Refusal `invalid_license`, `taken`, `not_found`
    */
   async attach(feed: Feed, text: string, caller: Caller): Promise<Feed> {
@@ -41,14 +41,14 @@ export class Licensing {
     this.#parts.record({ name: 'license detached' }, caller);
   }
 
-  /** What a feed, or one that is not made yet, may hold as things stand; the storage decides when it is written. */
+  /** The limits of a feed, or of a future one, as known now; the storage decides at the write. */
   limitsOf(feed: Feed | undefined): FeedLimits {
     const { limits, licenses } = this.#parts;
     const isLicensed = feed?.license !== undefined && licenses.counts(feed.license);
     return isLicensed ? limits : (limits.free ?? limits);
   }
 
-  /** How a feed, or one that is not made yet, stands. */
+  /** The tier of a feed, or of a future one. */
   tierOf(feed: Feed | undefined): Tier {
     const { licenses } = this.#parts;
     const license = feed?.license === undefined ? undefined : licenses.signed(feed.license);
@@ -62,8 +62,6 @@ export class Licensing {
   }
 
   async #set(feed: Feed, license: Parameters<Storage['setLicense']>[1]): Promise<Feed> {
-    const changed = await this.#parts.storage.setLicense(feed, license);
-    if (changed === undefined) throw new Refusal('not_found', 'There is no such feed.');
-    return changed;
+    return existing(await this.#parts.storage.setLicense(feed, license), 'feed');
   }
 }

@@ -1,49 +1,38 @@
+import type { Caller } from '../access/access.ts';
 import type { Placed } from '../feeds/references.ts';
+import { Gate } from '../gate.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
-import { ClientTurns } from './client-turns.ts';
 
-/** Texts of one client that are read, or wait for a thread, at once. */
+/** Concurrent texts of one client, waiting ones included. */
 const TEXTS_PER_CLIENT = 2;
-/** Threads for all texts, and as many for slow ones. A client has one text on each kind, so nobody takes all. */
+/** Threads of each pool. A client has one text in each, so nobody takes all. */
 export const TEXT_THREADS = 2;
-/** A text that takes more than this, of which 100 KB of usual markdown take half, begins anew among the slow ones. */
+/** A slower text starts again in the pool of slow ones; 100 KB of usual markdown take half of this. */
 export const QUICK: TaskLimit = { ms: 500, counts: 'cpu time' };
 
-/** Where texts are read, on `TEXT_THREADS` threads each. */
-export interface TextPools {
-  readonly texts: WorkerPool;
-  readonly slowTexts: WorkerPool;
-}
+export type TextPools = Readonly<Record<'texts' | 'slowTexts', WorkerPool>>;
 
-/** Who sent a text. */
-export interface TextSender {
-  /** See `Exchange.client`. */
-  readonly client: string;
-  /** The client has gone. */
-  readonly isAborted: boolean;
-}
+/** The sender of a text. */
+export type TextSender = Pick<Caller, 'client' | 'isAborted'>;
 
-/** Gives texts the names that their pictures are stored under, on threads that do nothing else. */
+/** Writes the stored names of pictures into texts, on dedicated threads. */
 export class PictureTexts {
   readonly #pools: TextPools;
   readonly #limit: TaskLimit;
   readonly #turns = new ClientTurns(TEXTS_PER_CLIENT);
   readonly #turnsIn = { texts: new ClientTurns(1), slowTexts: new ClientTurns(1) };
 
-  /**
-   * @param timeLimitMs how long the reading of one text may take, SERVICE_PARSE_TIMEOUT_MS; waiting for a thread does
-   * not count
-   */
+  /** @param timeLimitMs for one text, without waiting for a thread (SERVICE_PARSE_TIMEOUT_MS) */
   constructor(pools: TextPools, timeLimitMs: number) {
     this.#pools = pools;
     this.#limit = { ms: timeLimitMs, counts: 'time' };
   }
 
   /**
-   * The text with the pictures in it; see `placePictures`.
-   * @throws Refusal `invalid_body` when reading it takes too much time or memory, `busy`
+   * See `placePictures`.
+   * @throws Refusal `invalid_body` if it takes too much time or memory, `busy`
    */
   place(bytes: Uint8Array, pictures: readonly Placed[], sender: TextSender): Promise<Uint8Array> {
     const read = (pool: keyof TextPools, limit: TaskLimit) =>
@@ -74,5 +63,27 @@ export class PictureTexts {
     return ranOutOfMemory(cause)
       ? new Refusal('invalid_body', 'The text is nested too deep to be read.')
       : cause;
+  }
+}
+
+/** Limits the concurrent tasks of each client; only its own tasks wait. */
+class ClientTurns {
+  readonly #limit: number;
+  readonly #clients = new Map<string, { readonly gate: Gate; tasks: number }>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  async run<T>(client: string, task: () => Promise<T>): Promise<T> {
+    const own = this.#clients.get(client) ?? { gate: new Gate(this.#limit), tasks: 0 };
+    this.#clients.set(client, own);
+    own.tasks += 1;
+    try {
+      return await own.gate.run(task);
+    } finally {
+      own.tasks -= 1;
+      if (own.tasks === 0) this.#clients.delete(client);
+    }
   }
 }

@@ -4,11 +4,11 @@ import type { FeedName } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, FeedLimits, NewNote, Storage, Target } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
+import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { Preparation } from './preparation.ts';
-import { chosenReadId, type ReadIdRules } from './read-id-choice.ts';
 import type { Submission } from './submission.ts';
 
-export interface PostingParts extends ReadIdRules {
+interface PostingParts extends ReadIdRules {
   readonly storage: Storage;
   readonly access: Pick<Access, 'namedFeed'>;
   readonly passwords: Passwords;
@@ -16,27 +16,26 @@ export interface PostingParts extends ReadIdRules {
   readonly record: RecordEvent;
 }
 
-/** Notes to be posted, and what a feed that they make is to be like. */
-export interface Post {
+interface Post {
   readonly submission: Submission;
   readonly limits: FeedLimits;
-  /** The read id chosen for a feed that the post makes, not checked; empty for a random one. */
+  /** Unchecked, for a new feed; empty for a random one. */
   readonly readId: string;
 }
 
-/** Notes that have been stored. */
+/** Stored notes. */
 export interface Posted {
   readonly feed: Feed;
-  /** The text; the first picture where there is none. */
+  /** The text, else the first picture. */
   readonly note: NewNote;
-  /** The pictures of a form, in order; undefined for a note that came alone. */
+  /** The pictures of a form, in order; undefined for a note without a form. */
   readonly attachments: readonly NewNote[] | undefined;
 }
 
-/** How often a feed may come or go between the check of its password and the post. */
+/** Retries if the feed is made or deleted after its password was checked. */
 const MAX_ATTEMPTS = 3;
 
-/** The way in for new notes: everything is checked first, then stored. */
+/** Checks and stores new notes. */
 export class Posting {
   readonly #parts: PostingParts;
 
@@ -45,14 +44,14 @@ export class Posting {
   }
 
   /**
-   * Stores notes, all or none, in a feed that the caller may post to.
-   * @throws Refusal whatever the contract says of a post once its body has been read
+   * Stores all notes or none, in a feed that the caller may post to.
+   * @throws Refusal as the contract says of a post whose body is complete
    */
   async post({ name, feed }: NamedFeed, post: Post, caller: Caller): Promise<Posted> {
     const { preparation, record } = this.#parts;
     const prepared = await preparation.prepare(post.submission, caller);
     const { text, pictures, notes, isForm } = prepared;
-    // Last: it may be a conflict, and hashes a password.
+    // After all checks, because it hashes a password.
     const target = await this.#target(name, feed, post, caller);
     const stored = await preparation.store(prepared, () => this.#store(name, notes, target, post, caller));
     for (const { type, bytes } of notes)
@@ -60,10 +59,7 @@ export class Posting {
     return { feed: stored, note: text ?? pictures[0]!, attachments: isForm ? pictures : undefined };
   }
 
-  /**
-   * Checks the read id chosen for a feed that a post makes; to be called before its body is read.
-   * @throws Refusal `invalid_request`
-   */
+  /** Checks the read id for a new feed before the body is read. Throws a Refusal `invalid_request`. */
   admitReadId(name: FeedName, readId: string): void {
     chosenReadId(readId, name, this.#parts);
   }
@@ -101,11 +97,4 @@ export class Posting {
       password === undefined ? undefined : await this.#parts.passwords.hash(feedPassword(password));
     return { kind: 'new', readId, passwordHash };
   }
-}
-
-function notProtected(): Refusal {
-  return new Refusal(
-    'feed_exists',
-    'This feed exists without a password; one can only be set when it is made.',
-  );
 }

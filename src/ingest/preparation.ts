@@ -12,40 +12,36 @@ import type { PictureTexts, TextSender } from './picture-texts.ts';
 import { attachmentRefusal, blaming, type Draft, type Submission } from './submission.ts';
 
 /**
- * Submissions with pictures that are checked, and those that are stored, at once. The answers of those that one sync
- * has made durable leave together, and the next uploads of their clients arrive together, so the event loop is busy in
- * bursts, which readers wait for. While 64 connections post pictures of 200 KB, the p99 of RSS and of 304s is 1.5 to
- * 2.3 times its idle value with 8 at once and 2.7 to 3.4 times without a bound; in exchange a sixth fewer pictures
- * are stored in a second.
+ * Limit of concurrent checks of submissions with pictures, and of concurrent writes. One sync answers many posts at once,
+ * and the next uploads of these clients arrive together, so the event loop is busy in bursts that delay readers. While 64
+ * connections post pictures of 200 KB, the p99 of RSS and of 304s is 1.5 to 2.3 times its idle value with this limit and
+ * 2.7 to 3.4 times without; throughput is a sixth lower.
  */
 const PICTURES_AT_ONCE = 8;
 
 /**
- * Up to this size a picture is inspected on the event loop. There it costs the loop 0.5 µs per KB; the trip to the
- * pool costs 12 to 18 µs, or 8 to 14 µs with 8 tasks per thread, nearly whatever the size. So 16 KB is cheaper on the
- * loop (7 to 9 µs), 32 KB is not (16 µs). Measured by `bench/inspect-threshold.ts`, 2 cores, 1 to 32 at once.
+ * Pictures up to this size are inspected on the event loop: that takes 0.5 µs per KB, and a task for the pool 12 to 18 µs
+ * of the loop, or 8 to 14 µs with 8 tasks per thread, for any size. Measured by `bench/inspect-threshold.ts` on 2 cores,
+ * 1 to 32 at once: 16 KB take 7 to 9 µs on the loop, 32 KB 16 µs.
  */
 export const INLINE_MAX_BYTES = 24 * 1024;
 
-export interface PreparationParts {
+interface PreparationParts {
   readonly checks: WorkerPool;
   readonly texts: PictureTexts;
   readonly ids: NoteIds;
 }
 
-/** Who sends what is prepared. */
-export type PreparingCaller = TextSender & Pick<Caller, 'sender'>;
-
-/** A submission that obeys all rules, ready to be stored. */
+/** A checked submission, ready to be stored. */
 export interface Prepared {
   readonly text: NewNote | undefined;
   readonly pictures: readonly NewNote[];
-  /** All of them in the order in which they are stored: pictures first, so that a text never shows without them. */
+  /** All notes in the order of storing: pictures first, so that the text never appears without them. */
   readonly notes: readonly NewNote[];
   readonly isForm: boolean;
 }
 
-/** Makes notes of what was submitted: checks the pictures, and gives the text the names they are stored under. */
+/** Makes notes of submissions: checks the pictures, and writes their stored names into the text. */
 export class Preparation {
   readonly #parts: PreparationParts;
   readonly #checking = new Gate(PICTURES_AT_ONCE);
@@ -56,30 +52,34 @@ export class Preparation {
   }
 
   /**
-   * The notes of a submission, with new ids and the name of who sends them.
-   * @throws Refusal `empty_note`, `unsupported_type` for a picture of another type than announced, `invalid_body` for a
-   * text that takes too much to read, `too_large` for one that is too long, `busy`
+   * @throws Refusal `empty_note`, `unsupported_type` for a picture of another type than declared, `invalid_body` for a text
+   * that is too expensive to parse, `too_large`, `busy`
    */
-  async prepare(submission: Submission, caller: PreparingCaller): Promise<Prepared> {
+  async prepare(submission: Submission, caller: TextSender & Pick<Caller, 'sender'>): Promise<Prepared> {
     const { text: draft, pictures: drafts, isForm } = submission;
     if (draft !== undefined && drafts.length === 0) checkText(draft.bytes);
-    const inspected = drafts.length > 0 ? await this.#checking.run(() => this.#check(submission)) : [];
+    const inspected =
+      drafts.length === 0
+        ? []
+        : await this.#checking.run(() =>
+            Promise.all(drafts.map((draft) => this.#checkPicture(draft, isForm))),
+          );
     const { sender } = caller;
     const pictures = drafts.map(({ type, meta, bytes }, i) => ({
       type,
       meta: { ...meta, sender, pixels: pixelsOf(inspected[i]!, bytes) },
       bytes,
-      id: this.#nextId(),
+      id: this.#parts.ids.next(),
       sha256: inspected[i]!.sha256,
     }));
     if (draft === undefined) return { text: undefined, pictures, notes: pictures, isForm };
-    // Its hash is left to the first reader of the file: most texts are only read in feeds and lists.
+    // The first reader of the file computes its hash, because most texts are only read in feeds and lists.
     const bytes = pictures.length > 0 ? await this.#place(draft, pictures, caller) : draft.bytes;
-    const text = { type: draft.type, meta: { ...draft.meta, sender }, id: this.#nextId(), bytes };
+    const text = { type: draft.type, meta: { ...draft.meta, sender }, id: this.#parts.ids.next(), bytes };
     return { text, pictures, notes: [...pictures, text], isForm };
   }
 
-  /** Has prepared notes stored when their turn has come. Of a form, a refusal names the part that has no room. */
+  /** Calls `store` when it is the turn of these notes. For a form, a refusal names the note that does not fit. */
   async store<T>({ pictures, notes, isForm }: Prepared, store: () => Promise<T>): Promise<T> {
     try {
       return await (pictures.length > 0 ? this.#storing.run(store) : store());
@@ -87,10 +87,6 @@ export class Preparation {
       const note = isForm && cause instanceof Refusal && notes[cause.position ?? -1];
       throw note ? blaming(note.meta.name, cause) : cause;
     }
-  }
-
-  #check({ pictures, isForm }: Submission): Promise<Inspection[]> {
-    return Promise.all(pictures.map((picture) => this.#checkPicture(picture, isForm)));
   }
 
   async #checkPicture({ type, meta, bytes }: Draft<PictureType>, isForm: boolean): Promise<Inspection> {
@@ -113,13 +109,9 @@ export class Preparation {
       `The text may have at most ${MAX_TEXT_BYTES} bytes with the names that its pictures are stored under.`,
     );
   }
-
-  #nextId() {
-    return this.#parts.ids.next();
-  }
 }
 
-/** The size of a picture, with the bytes that it is true of. */
+/** The size of a picture in pixels, and the bytes of the file with this size. */
 function pixelsOf({ pixels }: Inspection, bytes: Uint8Array): NoteMeta['pixels'] {
   return pixels && { ...pixels, bytes: bytes.length };
 }
@@ -132,8 +124,8 @@ function checkText(text: Uint8Array): void {
 }
 
 /**
- * Checks the signature of a picture and hashes it, on the event loop or on a thread, whichever costs the loop less.
- * The bytes must not change before the promise settles. Fails with `busy` when too many tasks wait for the pool.
+ * Checks the signature of a picture and hashes it, on the event loop or on a thread, whichever is cheaper for the loop.
+ * The bytes must not change meanwhile. Throws a Refusal `busy` if too many tasks wait for the pool.
  */
 export async function inspectPicture(
   pool: WorkerPool,

@@ -1,22 +1,21 @@
 import type { Passwords } from '../access/passwords.ts';
+import type { Config } from '../config.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
 
-export interface ReservedFeedsParts {
+interface Parts extends Pick<Config, 'reservedFeeds' | 'reservedPassword'> {
   readonly storage: Storage;
   readonly passwords: Passwords;
-  readonly reservedFeeds: ReadonlySet<FeedName>;
-  readonly reservedPassword: string | undefined;
   readonly log: Pick<Log, 'warn'>;
 }
 
 /**
- * Makes the reserved feeds where they have a password: protected, with their name as read id. One that exists
- * otherwise stays as it is, with a warning that counts its place in the setting and does not name it.
+ * Makes the reserved feeds if they have a password: protected, with their name as read id. If a feed exists in another
+ * form, it stays, and the log has a warning with its place in the setting instead of its name.
  */
-export async function makeReservedFeeds(parts: ReservedFeedsParts): Promise<void> {
+export async function makeReservedFeeds(parts: Parts): Promise<void> {
   let place = 0;
   for (const name of parts.reservedFeeds) {
     place += 1;
@@ -25,8 +24,8 @@ export async function makeReservedFeeds(parts: ReservedFeedsParts): Promise<void
   }
 }
 
-/** Says what is wrong, if anything is. */
-async function make(parts: ReservedFeedsParts, name: FeedName): Promise<string | undefined> {
+/** Returns the obstacle, if there is one. */
+async function make(parts: Parts, name: FeedName): Promise<string | undefined> {
   const { storage, passwords, reservedPassword } = parts;
   const feed = await storage.feed(name);
   if (reservedPassword === undefined) return feed && 'it exists, and takes no posts without a password';
@@ -39,12 +38,11 @@ async function make(parts: ReservedFeedsParts, name: FeedName): Promise<string |
 }
 
 async function create(storage: Storage, name: FeedName, passwordHash: string): Promise<string | undefined> {
-  const readId: string = name;
   try {
-    await storage.create(name, { readId: readId as ReadId, passwordHash });
+    await storage.create(name, { readId: name as string as ReadId, passwordHash });
     return undefined;
   } catch (cause) {
-    // It was deleted once, or another feed has its read id: neither is a reason not to start.
+    // A deleted feed or another one with its read id must not prevent the start.
     if (cause instanceof Refusal && (cause.code === 'taken' || cause.code === 'feed_limit'))
       return cause.message;
     throw cause;

@@ -3,34 +3,33 @@ import type { NoteType, PictureType } from '../feeds/note-types.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
 import type { NoteMeta } from '../storage/storage.ts';
 
-/** A note as it was sent. Of a picture only its announced type is known. */
+/** A note as it was sent. The type of a picture is not checked yet. */
 export interface Draft<Type extends NoteType = NoteType> {
   readonly type: Type;
-  /** Obeys the rules of titles, tags, alternative texts and names. */
+  /** Valid title, tags, alternative text and name. */
   readonly meta: NoteMeta;
-  /** Of a text UTF-8. Not changed until it is stored. */
+  /** UTF-8 if a text. Must not change until it is stored. */
   readonly bytes: Uint8Array;
 }
 
-/** What is to be posted: a text, a picture, or, as a form, a text or none with its pictures. */
+/** Notes to post: a text, a picture, or a form with a text, pictures or both. */
 export interface Submission {
   readonly text: Draft<'md'> | undefined;
   readonly pictures: readonly Draft<PictureType>[];
-  /** Several notes may come at once: the answer lists the pictures, and a refusal names the one to blame. */
+  /** The answer lists the pictures, and a refusal names the note to blame. */
   readonly isForm: boolean;
 }
 
-/** A refusal that names a picture, for example `attachment "a.png": there are two files of this name.` */
+/** For example `attachment "a.png": there are two files of this name.` */
 export function attachmentRefusal(name: string, reason: string, code: RefusalCode = 'invalid_body'): Refusal {
   return new Refusal(code, `${attachment(name)} ${reason}.`);
 }
 
-/** How a refusal begins that names a picture. */
 export function attachment(name: string): string {
   return `attachment "${shownFileName(name)}":`;
 }
 
-/** The same refusal, with the part of a form to blame in front: a picture by its name, else the text. */
+/** Puts the part of the form to blame in front of a refusal: a picture by its name, or the text. */
 export function blaming(name: string | undefined, { code, message }: Refusal): Refusal {
   const part = name === undefined ? 'text:' : attachment(name);
   return new Refusal(code, `${part} ${message.charAt(0).toLowerCase()}${message.slice(1)}`);

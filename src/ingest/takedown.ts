@@ -1,12 +1,12 @@
 import { isReadId, parseNoteFile } from '../feeds/names.ts';
-import { Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 
-/** How often a feed may change while it is taken down. */
+/** Retries if the feed changes meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-/** The way in for the operator, who knows of a note what its readers know. */
+/** Removes content for the operator, who knows only what readers know. */
 export class Takedown {
   readonly #storage: Storage;
   readonly #record: RecordEvent;
@@ -17,7 +17,7 @@ export class Takedown {
   }
 
   /**
-   * Removes a note, or a feed with all in it. Returns how many notes.
+   * Removes a note, or the whole feed. Returns the number of removed notes.
    * @param file of the note; undefined for the feed
    * @throws Refusal `not_found`
    */
@@ -33,7 +33,7 @@ export class Takedown {
     throw new Refusal('not_found', 'There is nothing of that read id.');
   }
 
-  /** Undefined where the feed has changed meanwhile, so that it has to be looked up anew. */
+  /** Undefined if the feed changed meanwhile and must be looked up again. */
   async #feed(feed: Feed, request: Identified): Promise<number | undefined> {
     if (!(await this.#storage.deleteFeed(feed))) return undefined;
     this.#record({ name: 'feed deleted' }, request);
@@ -42,8 +42,7 @@ export class Takedown {
 
   async #note(feed: Feed, file: string, request: Identified): Promise<number | undefined> {
     const named = parseNoteFile(file);
-    const stored = named && (await this.#storage.open(feed.name, named.file));
-    if (stored === undefined) throw new Refusal('not_found', 'There is no such note.');
+    const stored = existing(named && (await this.#storage.open(feed.name, named.file)), 'note');
     await stored.close();
     if (!(await this.#storage.remove(feed, named!.id, named!.type))) return undefined;
     this.#record({ name: 'note deleted', kind: named!.type, size: stored.size }, request);

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { BodyMemory, leastBodyMemory, type Reservation } from '../../src/http/body-memory.ts';
-import { EarlyBytes } from '../../src/http/early-bytes.ts';
+import { BodyMemory, EarlyBytes, leastBodyMemory, type Reservation } from '../../src/http/body-memory.ts';
 
 const MIB = 1024 * 1024;
 /** Longer than any test: who waits is let in by a release, never by the clock. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { parseRange } from '../../src/http/range.ts';
+import { parseRange } from '../../src/http/conditional.ts';
 
 const SIZE = 10_000;
 const cases: [header: string, part: ReturnType<typeof parseRange>][] = [

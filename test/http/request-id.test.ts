@@ -1,5 +1,5 @@
 import t from 'tap';
-import { newRequestId } from '../../src/http/request-id.ts';
+import { newRequestId } from '../../src/http/exchange.ts';
 import type { Outcome } from '../../src/http/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen, text } from '../support/http-server.ts';
