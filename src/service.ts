@@ -104,7 +104,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const unlocks = new Unlocks(secret);
   const oauth = sessions && oauthServer([{ secret, locks }, storage, admits]);
   const accessTokens: AccessTokens | undefined =
-    oauth && (async (token, base) => (await oauth()).grants.access(token, base));
+    oauth && (async (token, base) => (await oauth()).grants.verifyAccessToken(token, base));
   const access = new Access({
     ...config,
     storage,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type FeedName, isFeedName } from './feeds/names.ts';
 import { oneLine } from './feeds/text.ts';
-import { type PublicKeyText, publicKeysIn } from './licenses/public-keys.ts';
+import { type PublicKeyText, parsePublicKeys } from './licenses/public-keys.ts';
 import { type Setting, text } from './setting.ts';
 
 /** An address or a host name to listen on. */
@@ -175,7 +175,7 @@ export function timeZone(name: string, fallback: string): Setting<string> {
 /** Ed25519 public keys separated by commas. A wrong one may be the private key, so it is not shown. */
 export function publicKeys(name: string): Setting<readonly PublicKeyText[] | undefined> {
   const rule = 'Ed25519 public keys, each as PEM or as the base64 of its 32 bytes, separated by commas';
-  return { name, fallback: undefined, rule, parse: publicKeysIn, secret: true };
+  return { name, fallback: undefined, rule, parse: parsePublicKeys, secret: true };
 }
 
 /** A key for hashing and signing: its UTF-8 bytes, at least `min` of them. */

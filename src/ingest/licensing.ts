@@ -44,14 +44,14 @@ export class Licensing {
   /** What a feed, or one that is not made yet, may hold as things stand; the storage decides when it is written. */
   limitsOf(feed: Feed | undefined): FeedLimits {
     const { limits, licenses } = this.#parts;
-    const isLicensed = feed?.license !== undefined && licenses.counts(feed.license);
+    const isLicensed = feed?.license !== undefined && licenses.isValid(feed.license);
     return isLicensed ? limits : (limits.free ?? limits);
   }
 
   /** How a feed, or one that is not made yet, stands. */
   tierOf(feed: Feed | undefined): Tier {
     const { licenses } = this.#parts;
-    const license = feed?.license === undefined ? undefined : licenses.signed(feed.license);
+    const license = feed?.license === undefined ? undefined : licenses.find(feed.license);
     const msLeft = license === undefined ? 0 : licenses.msLeft(license);
     return {
       until: msLeft > 0 ? license?.until : undefined,

@@ -1,7 +1,7 @@
 import { type Caller, existing } from '../access/access.ts';
 import { feedPassword } from '../access/passwords.ts';
-import { withoutSession } from '../access/sessions.ts';
-import { withoutUnlock } from '../access/unlocks.ts';
+import { clearSessionCookie } from '../access/sessions.ts';
+import { clearUnlockCookies } from '../access/unlocks.ts';
 import { type FeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -53,7 +53,7 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
         // An empty password is none, which is not counted.
         const bearer = form.get('password') || undefined;
         try {
-          await access.instance({ ...caller, session: undefined, bearer });
+          await access.requireInstance({ ...caller, session: undefined, bearer });
         } catch (cause) {
           if (!(cause instanceof Refusal)) throw cause;
           return backToLogin(exchange, next, cause);
@@ -78,7 +78,7 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
         if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
         const { session } = callerOf(exchange, { sessions: access.sessions, takesCookies: isFromOwnPage });
         if (session !== undefined) events.endSession(session);
-        return seeOther(exchange, '/', [withoutSession(placeOf(exchange))]);
+        return seeOther(exchange, '/', [clearSessionCookie(placeOf(exchange))]);
       },
     },
     {
@@ -98,7 +98,7 @@ function accessAnswer(parts: OperationParts, exchange: Exchange, form: NameForm)
     case 'unlock':
       return unlock(parts, exchange, form);
     case 'lock':
-      return seeOther(exchange, `/${form.name}`, withoutUnlock(form.name, placeOf(exchange)));
+      return seeOther(exchange, `/${form.name}`, clearUnlockCookies(form.name, placeOf(exchange)));
     case 'change':
     case 'remove':
       return changePassword(parts, exchange, form);
@@ -136,12 +136,12 @@ async function changePassword(
   try {
     const owner = withPassword(caller, form.get('current'), 'The current password');
     const feed = existing(await access.namedFeed(owner, name));
-    await access.write(caller);
+    await access.writes.count(caller.client);
     const saved = `/${name}/settings?saved=1`;
     const place = placeOf(exchange);
     if (form.get('action') === 'remove') {
       await settings.removePassword(feed);
-      return seeOther(exchange, saved, withoutUnlock(name, place));
+      return seeOther(exchange, saved, clearUnlockCookies(name, place));
     }
     field = 'next';
     const next = feedPassword(form.get('next') ?? '', 'The new password');

@@ -45,13 +45,13 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
       return (exchange) => operation.handle(exchange);
     case 'metrics':
       return (exchange) => {
-        access.metrics(apiCaller(exchange, access));
+        access.requireMetricsToken(apiCaller(exchange, access));
         return operation.handle(exchange);
       };
     case 'operator':
       return async (exchange) => {
         const caller = apiCaller(exchange, access);
-        await access.operator(caller);
+        await access.requireOperator(caller);
         return operation.handle(exchange, caller);
       };
     case 'assistant':
@@ -62,29 +62,29 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
     case 'reader':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);
-        const named = await access.reader(admitted.caller, exchange.parameters[0]!);
+        const named = await access.requireReader(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'previewer':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);
         refuseForeignPages(exchange);
-        const named = await access.reader(admitted.caller, exchange.parameters[0]!);
-        access.preview(admitted.caller);
+        const named = await access.requireReader(admitted.caller, exchange.parameters[0]!);
+        await access.previews.count(admitted.caller.client);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'poster':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);
         refuseForeignPages(exchange);
-        const named = await access.poster(admitted.caller, exchange.parameters[0]!);
+        const named = await access.requirePoster(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { ...named, ...admitted });
       };
     case 'writer':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, apiCaller);
         refuseForeignPages(exchange);
-        const feed = await access.writer(admitted.caller, exchange.parameters[0]!);
+        const feed = await access.requireWriter(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { feed, ...admitted });
       };
     case 'page':
@@ -92,13 +92,13 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         if (!access.isLocked) return operation.handle(exchange);
         const caller = pageCaller(exchange, access);
         if (access.mustLogIn(caller)) return toLogin(exchange);
-        return Promise.resolve(access.instance(caller)).then(() => operation.handle(exchange));
+        return Promise.resolve(access.requireInstance(caller)).then(() => operation.handle(exchange));
       };
     case 'feed-page':
       return async (exchange) => {
         const admitted = admittedBy(exchange, access, pageCaller);
         if (access.mustLogIn(admitted.caller)) return toLogin(exchange);
-        const name = await access.visitor(admitted.caller, exchange.parameters[0]!);
+        const name = await access.requireName(admitted.caller, exchange.parameters[0]!);
         const feed = await lookUp(access, admitted.caller, name);
         if (feed instanceof Refusal) return locked(site, exchange, name, feed);
         return operation.handle(exchange, { name, feed, ...admitted });
@@ -114,7 +114,7 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         refuseAllButOwnPages(exchange);
         const admitted = admittedBy(exchange, access, pageCaller);
         if (access.mustLogIn(admitted.caller)) return toLogin(exchange);
-        const name = await access.visitor(admitted.caller, exchange.parameters[0]!);
+        const name = await access.requireName(admitted.caller, exchange.parameters[0]!);
         return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
       };
     case 'feed-form':
@@ -134,11 +134,11 @@ async function handleFeedForm(
   const admitted = admittedBy(exchange, access, pageCaller);
   const { caller } = admitted;
   if (access.mustLogIn(caller)) return toLogin(exchange);
-  const name = await access.visitor(caller, exchange.parameters[0]!);
+  const name = await access.requireName(caller, exchange.parameters[0]!);
   const known = await lookUp(access, caller, name);
   if (known instanceof Refusal) return locked(site, exchange, name, known);
   // The page is shown again with what was typed, so the form is read even where the client is over the limit.
-  const overLimit = await refusalOf(async () => access.write(caller));
+  const overLimit = await refusalOf(async () => access.writes.count(caller.client));
   if (known === undefined && overLimit !== undefined) throw overLimit;
   const feed = existing(known);
   const form = await formBody(exchange).catch((cause) => {
@@ -189,7 +189,7 @@ function refuseForeignOrigin(exchange: Exchange): void {
 async function admittedAssistant(exchange: Exchange, access: Access): Promise<Admitted> {
   const { caller, base } = admittedBy(exchange, access, apiCaller);
   try {
-    return { caller: await access.assistant(caller, base), base };
+    return { caller: await access.requireAssistant(caller, base), base };
   } catch (cause) {
     if (!(cause instanceof Refusal) || cause.code !== 'auth') throw cause;
     const error = caller.bearer === undefined ? '' : 'error="invalid_token", ';

@@ -4,16 +4,16 @@ import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import {
-  type Asking,
   AUTHORIZATION_PARAMETERS,
-  askingIn,
-  backTo,
-  challengeIn,
+  type AuthorizationRequest,
+  type Issuer,
+  parseAuthorizationRequest,
+  parseChallenge,
+  redirectWith,
+  resourceOf,
 } from '../oauth/authorization.ts';
-import { type Issuer, resourceOf } from '../oauth/issuer.ts';
 import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
-import { answerTokenRequest } from '../oauth/token-request.ts';
 import { Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
 import { parseMessage } from '../requests/json-message.ts';
@@ -25,7 +25,7 @@ import type { DescribedOperation } from './operation.ts';
 import { refuseAllButOwnPages } from './own-page.ts';
 
 export interface OAuthOperationParts {
-  readonly access: Pick<Access, 'instance' | 'sessions'>;
+  readonly access: Pick<Access, 'requireInstance' | 'sessions'>;
   readonly site: Site;
   /** The OAuth server of a locked instance; undefined on an open one. */
   readonly oauth: (() => Promise<OAuth>) | undefined;
@@ -155,7 +155,7 @@ async function register(exchange: Exchange, { clients }: OAuth): Promise<Answer>
 }
 
 async function tokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
-  return json(200, await answerTokenRequest(await formBody(exchange), oauth, issuerOf(exchange)));
+  return json(200, await oauth.answerTokenRequest(await formBody(exchange), issuerOf(exchange)));
 }
 
 /** The page that asks, or an answer to the client where it asked wrongly. */
@@ -165,10 +165,10 @@ async function authorize(
   { site, access }: OAuthOperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
-  const asking = await askingIn(parameters, clients);
+  const asking = await parseAuthorizationRequest(parameters, clients);
   const issuer = issuerOf(exchange);
   return answered(asking, issuer, async () => {
-    challengeIn(parameters, issuer.base);
+    parseChallenge(parameters, issuer.base);
     const body = authorizePage({
       site,
       action: `${rootOf(issuer)}/api/oauth/authorize`,
@@ -190,10 +190,10 @@ async function consent(
 ): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange);
-  const asking = await askingIn(form, clients);
+  const asking = await parseAuthorizationRequest(form, clients);
   const issuer = issuerOf(exchange);
   return answered(asking, issuer, async () => {
-    const challenge = challengeIn(form, issuer.base);
+    const challenge = parseChallenge(form, issuer.base);
     if (form.has('deny')) throw new OAuthError('access_denied', 'The user has denied it.');
     const session = sessionOf(exchange, access);
     if (session === undefined) {
@@ -201,15 +201,18 @@ async function consent(
       const bearer = form.get('password') || undefined;
       try {
         const caller = callerOf(exchange, { sessions: undefined, takesCookies: () => false });
-        await access.instance({ ...caller, bearer });
+        await access.requireInstance({ ...caller, bearer });
       } catch (cause) {
         if (cause instanceof Refusal) return askedAgain(form, issuer, cause);
         throw cause;
       }
     }
     const { client, redirectUri } = asking;
-    const code = await grants.code({ client, redirectUri, challenge, person: personOf(session) }, issuer);
-    return seeOther(backTo(asking, issuer, { code }));
+    const code = await grants.createCode(
+      { client, redirectUri, challenge, person: personOf(session) },
+      issuer,
+    );
+    return seeOther(redirectWith(asking, issuer, { code }));
   });
 }
 
@@ -219,12 +222,16 @@ function personOf(session: Session | undefined): Person | undefined {
 }
 
 /** Tells the client of errors that are its own (RFC 6749 §4.1.2.1). */
-async function answered(asking: Asking, issuer: Issuer, answer: () => Promise<Answer>): Promise<Answer> {
+async function answered(
+  asking: AuthorizationRequest,
+  issuer: Issuer,
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
   try {
     return await answer();
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause;
-    return seeOther(backTo(asking, issuer, { error: cause.code, error_description: cause.message }));
+    return seeOther(redirectWith(asking, issuer, { error: cause.code, error_description: cause.message }));
   }
 }
 

@@ -31,7 +31,7 @@ export function pageOperations({ site, assets, access, legalTexts }: OperationPa
       access: 'form',
       async handle(exchange, { form, caller, base }) {
         if (access.mustLogIn(caller)) return seeOther(exchange, loginPath('/'));
-        await access.instance(caller);
+        await access.requireInstance(caller);
         const name = (form.get('feed') ?? '').trim().toLowerCase().replace(/\s/g, '-');
         const refusal = nameRefusal(name);
         if (refusal === undefined) return seeOther(exchange, `/${name}`);

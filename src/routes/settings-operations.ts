@@ -1,4 +1,4 @@
-import { withoutUnlock } from '../access/unlocks.ts';
+import { clearUnlockCookies } from '../access/unlocks.ts';
 import { ROUTE_NAMES } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -57,7 +57,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
             field: 'name',
           });
         await settings.remove(feed, caller);
-        return seeOther(exchange, '/?deleted=1', withoutUnlock(feed.name, placeOf(exchange)));
+        return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, placeOf(exchange)));
       },
       explain: (...refused) => explainOnSettings(parts, ...refused, 'read_id'),
     },

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Counted, SharedCounts, Told } from '../../access/shared-rate-limit.ts';
+import type { SharedCounts, SharedUsage, UsageReport } from '../../access/shared-rate-limit.ts';
 import type { Database } from './database.ts';
 import { statement } from './statement.ts';
 
@@ -64,7 +64,7 @@ export interface ClientCountsOptions {
 interface Asked {
   done: number;
   wanted: number;
-  readonly waiting: (Told & PromiseWithResolvers<Counted>)[];
+  readonly waiting: (UsageReport & PromiseWithResolvers<SharedUsage>)[];
 }
 
 /** Counts that containers share in the database, one statement at a time: what is told meanwhile is one together. */
@@ -82,13 +82,13 @@ export class ClientCounts implements SharedCounts {
     return this.#options.containers();
   }
 
-  count(client: string, told: Told): Promise<Counted> {
+  count(client: string, told: UsageReport): Promise<SharedUsage> {
     const key = createHmac('sha256', this.#options.secret).update(client).digest('base64url');
     const asked = this.#asked.get(key) ?? { done: 0, wanted: 0, waiting: [] };
     this.#asked.set(key, asked);
     asked.done += told.done;
     asked.wanted += told.wanted;
-    const answer = Promise.withResolvers<Counted>();
+    const answer = Promise.withResolvers<SharedUsage>();
     asked.waiting.push({ ...told, ...answer });
     if (!this.#isRunning) this.#run();
     return answer.promise;
