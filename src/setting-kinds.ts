@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type FeedName, isFeedName } from './feeds/names.ts';
 import { oneLine } from './feeds/text.ts';
-import { type PublicKeyText, publicKeysIn } from './licenses/public-keys.ts';
+import { type PublicKeyText, parsePublicKeys } from './licenses/public-keys.ts';
 import type { Kind } from './setting.ts';
 
 /** Text that is kept as it is if it matches. */
@@ -185,7 +185,7 @@ export const timeZone: Kind<string> = {
 /** Secret, because a wrong value may be the private key. */
 export const publicKeys: Kind<readonly PublicKeyText[]> = {
   rule: 'Ed25519 public keys, each as PEM or as the base64 of its 32 bytes, separated by commas',
-  parse: publicKeysIn,
+  parse: parsePublicKeys,
   secret: true,
 };
 

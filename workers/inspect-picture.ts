@@ -3,20 +3,19 @@ import type { PictureType } from '../src/feeds/note-types.ts';
 import { hasSignature } from '../src/feeds/picture-signature.ts';
 import { type PixelSize, pixelSize } from '../src/feeds/pixel-size.ts';
 
-/** A picture to look at. */
 export interface PictureBytes {
   readonly type: PictureType;
-  /** Read where they are when in a SharedArrayBuffer; from any other buffer a thread gets a copy. */
+  /** Not copied to the thread if in a SharedArrayBuffer. */
   readonly bytes: Uint8Array;
 }
 
-/** What the bytes of a picture say. */
+/** What the bytes of a picture show. */
 export interface Inspection {
   /** They carry the signature of the declared type. */
   readonly signed: boolean;
   /** Their SHA-256 in base64url. */
   readonly sha256: string;
-  /** Width and height; undefined where they are not to be found. */
+  /** Width and height, if they are found. */
   readonly pixels: PixelSize | undefined;
 }
 

@@ -1,8 +1,7 @@
 /**
- * A map that forgets what was not set for long. It has a young and an old generation; when the young one is
- * full or has reached its age, it becomes the old one, and the old one goes. So every step takes the same
- * short time, which a map that drops its first entries one by one does not: it steps over all those it
- * dropped before.
+ * A map that forgets old entries: they live for 1 to 2 times `maxSize` insertions, or 1 to 2 times `maxAge` ms. It has two
+ * generations and drops the old one as a whole, so that every operation is O(1). Deleting a Map's oldest entries one by
+ * one is slower, because iteration skips deleted slots.
  */
 export class Generations<Value> {
   readonly #maxSize: number;
@@ -11,10 +10,6 @@ export class Generations<Value> {
   #old = new Map<string, Value>();
   #bornAt = Number.NEGATIVE_INFINITY;
 
-  /**
-   * An entry stays until as many others as `maxSize` were set after it, or for `maxAge` ms; it goes before
-   * twice as many were, and at the next `set` after twice that time.
-   */
   constructor(maxSize: number, maxAge: number) {
     this.#maxSize = maxSize;
     this.#maxAge = maxAge;
@@ -24,7 +19,7 @@ export class Generations<Value> {
     return this.#young.get(key) ?? this.#old.get(key);
   }
 
-  /** `now` in ms of a clock that never goes back. */
+  /** `now` in ms of a monotonic clock. */
   set(key: string, value: Value, now: number): void {
     const age = now - this.#bornAt;
     if (this.#young.size >= this.#maxSize || age >= this.#maxAge) {
@@ -35,7 +30,7 @@ export class Generations<Value> {
     this.#young.set(key, value);
   }
 
-  /** Entries kept now; one that was set again may count twice. */
+  /** Number of entries; one that was set again may count twice. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }

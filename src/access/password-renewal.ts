@@ -9,10 +9,10 @@ export interface PasswordRenewalParts {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Stores passwords anew that are kept in the form of another service (scrypt). */
+/** Upgrades scrypt hashes, which come from another service, to argon2id. */
 export class PasswordRenewal {
   readonly #parts: PasswordRenewalParts;
-  /** By the keys of feeds. */
+  /** By feed key. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #failed = new Set<string>();
 
@@ -21,11 +21,8 @@ export class PasswordRenewal {
   }
 
   /**
-   * Stores a feed's password as argon2id if it is stored in another form and this is the right password. Returns true if
-   * the caller's feed may be out of date afterwards: a change allowed for it would find no feed, so look the feed up and
-   * check the password again.
-   *
-   * Where storing fails, the form stays until the next start: a request that has the feed as it was may take long.
+   * Upgrades the hash of a feed's password if this is the right one. Returns true if the caller's feed may be out of date:
+   * then read it again and check the password again. If storing fails, the hash stays until the next start.
    * @throws Refusal `busy`, but not for a password that was just verified
    */
   async renew(feed: Feed, password: string): Promise<boolean> {
@@ -33,7 +30,7 @@ export class PasswordRenewal {
     if (passwordHash === undefined || passwordHash.startsWith('$argon2')) return false;
     const isRight = await this.#parts.passwords.verify(passwordHash, password);
     if (!isRight || this.#failed.has(key)) return false;
-    // Once for all who ask now: each of them would hash the password.
+    // Requests at the same time share one hashing.
     let running = this.#running.get(key);
     if (running === undefined) {
       running = this.#store(feed, password).finally(() => this.#running.delete(key));

@@ -8,10 +8,10 @@ import type { WorkerPool } from '../worker-pool.ts';
 const FEED_PASSWORD = /^(?! )[ -~]{1,256}(?<! )$/;
 
 /**
- * A feed's password as it may be chosen (contract §3): 1 to 256 printable ASCII characters, no space at
- * either end. An empty one never stands for none: a password that a client lost would leave a new feed open.
- *
- * `field` names it in the refusal, for example `password` in a JSON body. Throws `invalid_request`.
+ * Checks the form of a feed's password (contract §3). An empty one is refused, because a client that lost its password
+ * would create an open feed.
+ * @param field its name in the refusal
+ * @throws Refusal `invalid_request`
  */
 export function feedPassword(text: string, field = 'X-Feed-Password'): string {
   if (FEED_PASSWORD.test(text)) return text;
@@ -21,26 +21,22 @@ export function feedPassword(text: string, field = 'X-Feed-Password'): string {
   );
 }
 
-/** How many right passwords are remembered, about 200 bytes each. */
-const REMEMBERED = 10_000;
+/** Right passwords to cache, about 200 bytes each. */
+const MAX_CACHED = 10_000;
 
-/**
- * Hashes feed passwords and tells right ones from wrong ones, with argon2id on worker threads. A right
- * password costs that once and then 3 µs; a wrong one costs it every time.
- */
+/** Hashes and verifies feed passwords with argon2id on worker threads. Right ones are cached, so they cost 3 µs after that. */
 export class Passwords {
   readonly #pool: Pick<WorkerPool, 'run'>;
   readonly #key: Uint8Array;
-  /** Fingerprints of what was found to be right. A changed stored form has other fingerprints. */
-  readonly #right = new LRUCache<string, true>({ max: REMEMBERED });
-  /** What is being found out, by fingerprint. */
+  /** Fingerprints of right passwords, with their hashes. */
+  readonly #right = new LRUCache<string, true>({ max: MAX_CACHED });
+  /** By fingerprint. */
   readonly #verifying = new Map<string, Promise<boolean>>();
 
   /**
-   * @param pool its own, of two threads and a short queue: argon2 takes a thread for 9 ms, and a flood of
-   * wrong passwords must keep no other task waiting
-   * @param key random bytes, 32 or more, that need not outlive the process: with them the memory holds
-   * nothing that could be tried out more cheaply than argon2
+   * @param pool for passwords only: argon2 takes a thread for 9 ms, and a flood of wrong passwords must not delay other
+   * tasks
+   * @param key 32 or more secret bytes, so that the cache cannot be attacked faster than argon2
    */
   constructor(pool: Pick<WorkerPool, 'run'>, key: Uint8Array) {
     this.#pool = pool;
@@ -48,8 +44,8 @@ export class Passwords {
   }
 
   /**
-   * The form in which a new password is stored. Who has just chosen it need not pay for it again.
-   * @throws Refusal `busy` when too many wait
+   * The hash to store for a new password; caches the password as right.
+   * @throws Refusal `busy` if too many wait
    */
   async hash(password: string): Promise<string> {
     const passwordHash = (await this.#pool.run('hash-password', password)) as string;
@@ -58,9 +54,8 @@ export class Passwords {
   }
 
   /**
-   * Whether a password is the one of a stored form; never for a malformed form. The same question asked many
-   * times at once is answered once for all.
-   * @throws Refusal `busy` when too many wait
+   * Whether a password matches a hash; a malformed hash matches none. Equal calls at the same time share one task.
+   * @throws Refusal `busy` if too many wait
    */
   async verify(passwordHash: string, password: string): Promise<boolean> {
     const claim = { passwordHash, password };
@@ -85,7 +80,7 @@ export class Passwords {
   }
 
   #fingerprint({ passwordHash, password }: PasswordClaim): string {
-    // With the length in front no two pairs make the same text.
+    // The length makes the text unambiguous.
     const text = `${passwordHash.length} ${passwordHash}${password}`;
     return createHmac('sha256', this.#key).update(text).digest('base64url');
   }

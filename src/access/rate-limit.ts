@@ -1,114 +1,106 @@
 import { Generations } from './generations.ts';
 
-/** The span of the limit, in ms. */
-const WINDOW = 60_000;
-/** What a client does within one such part of the window is kept as one number, in ms. */
-const GRAIN = 1_000;
-/**
- * Clients below half their limit that are kept in any case; up to twice as many are, mostly of 300 bytes
- * each.
- */
+/** The span of the limit. */
+export const WINDOW_MS = 60_000;
+/** Counts within one bucket share an entry. */
+const BUCKET_MS = 1_000;
+/** Clients below half their limit, 300 bytes each; up to twice as many are kept. */
 const LIGHT_CLIENTS = 50_000;
-/** The same of clients at half their limit or above, of 1.7 KB each at most. */
+/** Clients at half their limit or above, at most 1.7 KB each; up to twice as many are kept. */
 const HEAVY_CLIENTS = 10_000;
 
 export interface RateLimitOptions {
-  /** How much a client may do in any minute; 0 turns the limit off. */
+  /** 0 turns the limit off. */
   readonly perMinute: number;
-  /** A clock in ms that never goes back. */
+  /** A monotonic clock, ms. */
   readonly now?: () => number;
 }
 
-/** What one client did within the window: by second at most, so that a high limit takes no more memory. */
+/** The counts of one client in the window, per bucket, so that a high limit takes no more memory. */
 interface Client {
   total: number;
-  /** The last time in each second in which something was counted, ms, in order. */
+  /** The last time in each bucket, ms, ascending. */
   readonly times: number[];
-  /** How much was counted in that second. */
+  /** The count of each bucket. */
   readonly counts: number[];
 }
 
 /**
- * How much each client may do per minute: never more than the limit in any 60 s. What was done within one
- * second is forgotten together, so a client may wait up to a second more than it had to.
+ * A sliding-window limit per client: never more than the limit in any 60 s. A bucket expires as a whole, so a client may
+ * wait up to a second too long.
  *
- * Memory is bounded. When there are too many clients, those give way that were counted last the longest ago,
- * but new ones never push out one that has used half its limit: to free a client that is over it takes half
- * the limit from each of 10,000 others, who could as well do that work themselves.
+ * Memory is bounded by evicting the least recently counted clients. Clients at half their limit or more are evicted only
+ * by others like them, so resetting one client's count costs an attacker half the limit from 10,000 addresses.
  */
 export class RateLimit {
   readonly #limit: number;
   readonly #now: () => number;
-  readonly #light = new Generations<Client>(LIGHT_CLIENTS, WINDOW);
-  readonly #heavy = new Generations<Client>(HEAVY_CLIENTS, WINDOW);
+  readonly #light = new Generations<Client>(LIGHT_CLIENTS, WINDOW_MS);
+  readonly #heavy = new Generations<Client>(HEAVY_CLIENTS, WINDOW_MS);
 
   constructor({ perMinute, now = () => performance.now() }: RateLimitOptions) {
     this.#limit = perMinute;
     this.#now = now;
   }
 
-  /**
-   * Counts one for a client; if it is over the limit, counts nothing and returns the whole seconds to wait, 1
-   * to 60.
-   */
+  /** Counts one; if the client is over the limit, counts nothing and returns the seconds to wait, 1 to 60. */
   take(client: string): number | undefined {
     if (this.#limit === 0) return undefined;
     const now = this.#now();
-    const known = this.#find(client);
+    const known = this.#clientOf(client);
     if (known !== undefined) {
-      forget(known, now);
+      dropExpired(known, now);
       if (known.total >= this.#limit) return secondsToWait(known, now);
-      count(known, now);
+      addOne(known, now);
     }
-    // An array that starts out empty would take room for 17 numbers with its first.
+    // An array literal, because the first push to an empty array reserves room for 17 numbers.
     const record = known ?? { total: 1, times: [now], counts: [1] };
     const isHeavy = 2 * record.total >= this.#limit;
     (isHeavy ? this.#heavy : this.#light).set(client, record, now);
     return undefined;
   }
 
-  /** As `take`, but counts nothing. */
+  /** Like `take`, but counts nothing. */
   peek(client: string): number | undefined {
-    const record = this.#find(client);
+    const record = this.#clientOf(client);
     if (record === undefined) return undefined;
     const now = this.#now();
-    forget(record, now);
+    dropExpired(record, now);
     return record.total >= this.#limit ? secondsToWait(record, now) : undefined;
   }
 
-  /** How much was counted for a client within the window. */
-  counted(client: string): number {
-    const record = this.#find(client);
+  /** The client's count in the window. */
+  currentCount(client: string): number {
+    const record = this.#clientOf(client);
     if (record === undefined) return 0;
-    forget(record, this.#now());
+    dropExpired(record, this.#now());
     return record.total;
   }
 
-  /** Clients kept now; one may count several times. */
+  /** Number of clients kept; one may count several times. */
   get size(): number {
     return this.#light.size + this.#heavy.size;
   }
 
-  #find(client: string): Client | undefined {
+  #clientOf(client: string): Client | undefined {
     return this.#light.get(client) ?? this.#heavy.get(client);
   }
 }
 
-/** Forgets what has left the window. */
-function forget(record: Client, now: number): void {
-  let gone = 0;
-  while (gone < record.times.length && now - record.times[gone]! >= WINDOW) {
-    record.total -= record.counts[gone]!;
-    gone += 1;
+function dropExpired(record: Client, now: number): void {
+  let expired = 0;
+  while (expired < record.times.length && now - record.times[expired]! >= WINDOW_MS) {
+    record.total -= record.counts[expired]!;
+    expired += 1;
   }
-  record.times.splice(0, gone);
-  record.counts.splice(0, gone);
+  record.times.splice(0, expired);
+  record.counts.splice(0, expired);
 }
 
-function count(record: Client, now: number): void {
+function addOne(record: Client, now: number): void {
   const last = record.times.length - 1;
   record.total += 1;
-  if (last >= 0 && Math.floor(record.times[last]! / GRAIN) === Math.floor(now / GRAIN)) {
+  if (last >= 0 && Math.floor(record.times[last]! / BUCKET_MS) === Math.floor(now / BUCKET_MS)) {
     record.times[last] = now;
     record.counts[last]! += 1;
   } else {
@@ -117,7 +109,7 @@ function count(record: Client, now: number): void {
   }
 }
 
-/** Until the oldest of what was counted leaves the window. */
+/** Until the oldest bucket expires. */
 function secondsToWait(record: Client, now: number): number {
-  return Math.ceil((WINDOW - (now - record.times[0]!)) / 1_000);
+  return Math.ceil((WINDOW_MS - (now - record.times[0]!)) / 1_000);
 }

@@ -1,40 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import { type CookiePlace, cookieIn, setCookie } from './cookies.ts';
-import { keyFor, signed, verified } from './signed.ts';
+import { type CookiePlace, readCookie, setCookie } from './cookies.ts';
+import { keyFor, sign, verify } from './signed.ts';
 
-/** How long a session lasts, in seconds. */
-const LIFETIME = 7 * 24 * 60 * 60;
+const LIFETIME_SECONDS = 7 * 24 * 60 * 60;
 
-/** What opens a locked instance to a browser. */
-export interface Session {
-  /** Tells it from every other, for what ends with it. */
-  readonly id: string;
-  /** When it ends, in ms since the epoch. */
-  readonly until: number;
-  /** The name of a person who has signed in. */
-  readonly sender?: string | undefined;
-  /** The verified address of a person who has signed in, empty where there is none; undefined where the password was given. */
-  readonly email?: string | undefined;
-}
-
-/** Who has signed in. */
+/** Someone who has signed in. */
 export interface Person {
   readonly sender: string | undefined;
-  /** Verified; empty where there is none. */
+  /** Verified address; empty without one. */
   readonly email: string;
+}
+
+/** Admits a browser to a locked instance. `sender` and `email` are those of a person, undefined if the password was given. */
+export interface Session extends Partial<Person> {
+  readonly id: string;
+  /** When it ends, ms since the epoch. */
+  readonly until: number;
 }
 
 export interface SessionParts {
   readonly secret: Uint8Array;
-  /** What locks the instance, such as its password: a change of any of it ends all sessions. At least one. */
+  /** Secrets that lock the instance, at least one; a change ends all sessions. */
   readonly locks: readonly string[];
-  /** Whether who has signed in with this address still may. */
+  /** Whether a person with this address may still use the instance. */
   readonly admits?: (email: string) => boolean;
   /** Ms since the epoch. */
   readonly now?: () => number;
 }
 
-/** The sessions of a locked instance. Each is in its cookie alone, so every container knows it. */
+/** The sessions of a locked instance. A session is stored only in its cookie, so it is valid in every container. */
 export class Sessions {
   readonly #key: Uint8Array;
   readonly #admits: (email: string) => boolean;
@@ -46,17 +40,16 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** The cookie of a new session, as `Set-Cookie`: of a person, or of somebody who has given the password. */
+  /** `Set-Cookie` for a new session; without a person, of someone who gave the password. */
   cookie(place: CookiePlace, person?: Person): string {
-    const until = this.#now() + LIFETIME * 1000;
+    const until = this.#now() + LIFETIME_SECONDS * 1000;
     const session: Session = { id: randomBytes(12).toString('base64url'), until, ...person };
-    return sessionCookie(place, signed(this.#key, JSON.stringify(session)), LIFETIME);
+    return sessionCookie(place, sign(this.#key, JSON.stringify(session)), LIFETIME_SECONDS);
   }
 
-  /** The session that a `Cookie` header brings; undefined where it has ended, and for what is none. */
-  sessionIn(header: string | undefined, isSecure: boolean): Session | undefined {
-    const value = cookieIn(header, nameOf(isSecure));
-    const text = value === undefined ? undefined : verified(this.#key, value);
+  /** The session in a `Cookie` header; undefined if there is none, or it has ended. */
+  read(header: string | undefined, isSecure: boolean): Session | undefined {
+    const text = verify(this.#key, readCookie(header, nameOf(isSecure)));
     if (text === undefined) return undefined;
     const session = JSON.parse(text) as Session;
     const { until, email } = session;
@@ -64,8 +57,8 @@ export class Sessions {
   }
 }
 
-/** `Set-Cookie` that takes the session from a browser. */
-export function withoutSession(place: CookiePlace): string {
+/** `Set-Cookie` that deletes the session. */
+export function clearSessionCookie(place: CookiePlace): string {
   return sessionCookie(place, '', 0);
 }
 
@@ -73,7 +66,7 @@ function sessionCookie({ isSecure }: CookiePlace, value: string, maxAge: number)
   return setCookie({ name: nameOf(isSecure), value, path: '/', maxAge, isSecure });
 }
 
-/** Behind https no other host of the domain can set it (RFC 6265bis §4.1.3.2). */
+/** With `__Host-` no other host of the domain can set it (RFC 6265bis §4.1.3.2); needs https. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? '__Host-session' : 'session';
 }

@@ -1,38 +1,51 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** No value that we sign is longer; a client may send anything. */
+/** Longer than any value that we sign; a client may send anything. */
 const MAX_LENGTH = 4096;
 
 /**
  * A key for one purpose, derived from the server secret (HKDF, RFC 5869), so it is the same in every container and after
- * a restart. Where one of `voidedBy` changes, it is another key, and nothing that was signed counts any more.
+ * a restart. If any of `voidedBy` changes, the key changes and old signatures become invalid.
  */
 export function keyFor(purpose: string, secret: Uint8Array, voidedBy: readonly string[] = []): Uint8Array {
-  const salt = createHash('sha256').update(JSON.stringify(voidedBy)).digest();
+  const salt = sha256(JSON.stringify(voidedBy));
   return new Uint8Array(hkdfSync('sha256', secret, salt, purpose, 32));
 }
 
 /**
- * A text and its signature (HMAC-SHA256), as a cookie can hold them. Only we read it and there is one algorithm, so a JWT
- * would add a header to check and nothing else.
- * @param about signed with the text, but not part of the value: what it is valid for
+ * A text with its signature (HMAC-SHA256), as a cookie value. Only we read it and there is one algorithm, so a JWT would
+ * only add a header to check.
+ * @param context signed with the text, but not part of the value: what it is valid for
  */
-export function signed(key: Uint8Array, text: string, about = ''): string {
-  return `${Buffer.from(text).toString('base64url')}.${signature(key, text, about)}`;
+export function sign(key: Uint8Array, text: string, context = ''): string {
+  return `${Buffer.from(text).toString('base64url')}.${signature(key, text, context)}`;
 }
 
-/** The text of a value that `signed` made with the same key about the same; undefined for anything else. */
-export function verified(key: Uint8Array, value: string, about = ''): string | undefined {
+/** The text of a value that `sign` made with the same key and context; undefined for anything else. */
+export function verify(key: Uint8Array, value = '', context = ''): string | undefined {
   if (value.length > MAX_LENGTH) return undefined;
   const [encoded = '', sent = ''] = value.split('.');
   const text = Buffer.from(encoded, 'base64url').toString();
-  const right = Buffer.from(signature(key, text, about));
+  const right = Buffer.from(signature(key, text, context));
   const claimed = Buffer.from(sent);
   return claimed.length === right.length && timingSafeEqual(claimed, right) ? text : undefined;
 }
 
-function signature(key: Uint8Array, text: string, about: string): string {
+function signature(key: Uint8Array, text: string, context: string): string {
   return createHmac('sha256', key)
-    .update(JSON.stringify([about, text]))
+    .update(JSON.stringify([context, text]))
     .digest('base64url');
+}
+
+export type Matcher = (text: string) => boolean;
+
+/** Compares with a secret by digests, so that the time reveals neither its characters nor its length. */
+export function matcher(secret: string | undefined): Matcher | undefined {
+  if (secret === undefined) return undefined;
+  const expected = sha256(secret);
+  return (text) => timingSafeEqual(sha256(text), expected);
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

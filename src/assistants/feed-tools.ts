@@ -1,8 +1,7 @@
+import { z } from 'zod';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { ARGUMENTS } from './arguments.ts';
-import { called } from './caller.ts';
-import { tool } from './tool.ts';
+import { FEED, text, tool, withPassword } from './tool.ts';
 
 /** The tools for feeds. */
 export const FEED_TOOLS = [
@@ -11,12 +10,12 @@ export const FEED_TOOLS = [
     title: 'Read the settings of a feed',
     description:
       'Reads the title, description and title image of a feed, and `read_url`, its RSS feed, which can be given to anybody.',
-    input: ARGUMENTS.get_feed,
+    input: z.object(FEED),
     result: 'Feed',
-    hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
-    async run({ access, licensing }, input, { caller, base }) {
-      const feed = existing((await access.reader(called(caller, input), input.feed)).feed, 'feed');
-      return feedJson(feed, base, licensing?.tierOf(feed));
+    effect: 'reads',
+    async run({ access, licensing }, input, call) {
+      const { feed } = await access.requireReader(withPassword(call, input), input.feed);
+      return feedJson(existing(feed, 'feed'), call.base, licensing?.tierOf(feed));
     },
   }),
   tool({
@@ -25,16 +24,26 @@ export const FEED_TOOLS = [
     description:
       'Changes settings of a feed; what is left out stays. Title, description and title image are public. A new read id ' +
       'ends the old read link, and all who read the feed by it must be told the new one.',
-    input: ARGUMENTS.update_feed,
+    input: z.object({
+      ...FEED,
+      title: text('At most 100 characters in one line; empty clears it.').optional(),
+      description: text('At most 500 characters in one line; empty clears it.').optional(),
+      image: text(
+        'The `file` of a picture note of this feed, to be its title image; empty for none.',
+      ).optional(),
+      read_id: text(
+        'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one. The old read link ends.',
+      ).optional(),
+      show_sender: z.boolean().describe('Whether readers see who posted a note.').optional(),
+    }),
     result: 'Feed',
-    // A random read id is another one each time.
-    hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
-    async run({ access, settings, licensing }, { feed: name, password, ...changes }, { caller, base }) {
-      const feed = await access.writer(called(caller, { password }), name);
+    effect: 'changes',
+    async run({ access, settings, licensing }, { feed: name, password, ...changes }, call) {
+      const feed = await access.requireWriter(withPassword(call, { password }), name);
       if (Object.values(changes).every((value) => value === undefined))
         throw new Refusal('invalid_request', 'There is nothing to change: give a setting.');
       const changed = await settings.change(feed, changes);
-      return feedJson(changed, base, licensing?.tierOf(changed));
+      return feedJson(changed, call.base, licensing?.tierOf(changed));
     },
   }),
   tool({
@@ -43,12 +52,12 @@ export const FEED_TOOLS = [
     description:
       'Deletes a feed with all its notes and pictures, for good: its read link stays empty for ever. There is no undo. ' +
       'Never do it unless the user has asked for just that.',
-    input: ARGUMENTS.delete_feed,
+    input: z.object(FEED),
     result: 'Deleted',
-    hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
-    async run({ access, settings }, input, { caller }) {
-      const owner = called(caller, input);
-      await settings.remove(await access.writer(owner, input.feed), owner);
+    effect: 'replaces',
+    async run({ access, settings }, input, call) {
+      const caller = withPassword(call, input);
+      await settings.remove(await access.requireWriter(caller, input.feed), caller);
       return { deleted: true };
     },
   }),

@@ -6,14 +6,14 @@ import type { ToolCaller } from './tool.ts';
 import { Toolbox, type ToolboxOptions } from './toolbox.ts';
 
 export interface McpOptions extends ToolboxOptions {
-  /** Of the instance, for people. */
+  /** Title of the instance. */
   readonly title: string;
 }
 
-/** A request as the protocol sees it. */
+/** The parts of a request that the protocol uses. */
 export interface McpRequest {
   header(name: string): string | undefined;
-  /** Its body. */
+  /** The parsed body. */
   readonly message: unknown;
 }
 
@@ -24,17 +24,15 @@ const INSTRUCTIONS =
   '`auth` means that a password is missing or wrong, `rate_limited` that you must wait, `not_found` that there is no ' +
   'such feed or note. Do not try again what was refused for any other reason without changing it.';
 
-/** The request headers that the protocol looks at. */
+/** Request headers that the protocol uses. */
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
-/** What `fetch` takes for the value of a header. */
+/** Header values that `fetch` accepts. */
 const BYTES = /^[\t\x20-\xff]*$/;
 
 /**
- * The Model Context Protocol, stateless: every request is answered by itself, in any container. It speaks the revision
- * 2026-07-28 and, for clients of today, those that begin with `initialize`.
- *
- * The low-level server of the SDK is used, because the other one describes and compiles all tools anew for each request,
- * and refuses arguments without a code.
+ * The Model Context Protocol, stateless, so any container can answer any request: revision 2026-07-28, and for current
+ * clients those with `initialize`. Uses the low-level server of the SDK, because the other one compiles all tools for each
+ * request, and refuses arguments without a code.
  */
 export class Mcp {
   readonly #toolbox: Toolbox;
@@ -51,7 +49,7 @@ export class Mcp {
     this.#title = options.title;
   }
 
-  /** Answers one request, or some at once. */
+  /** Answers a request or a batch. */
   async answer({ header, message }: McpRequest, caller: ToolCaller): Promise<Answer> {
     const fields = new Headers();
     for (const name of FORWARDED) {
@@ -60,7 +58,7 @@ export class Mcp {
       if (!BYTES.test(value)) throw new Refusal('invalid_request', `The header ${name} is not ASCII.`);
       fields.set(name, value);
     }
-    // The address is not looked at, and the body is given beside the request.
+    // The SDK ignores the URL, and gets the body as `parsedBody`.
     const request = new Request('http://localhost/mcp', { method: 'POST', headers: fields, body: '{}' });
     const authInfo = { token: '', clientId: '', scopes: [], extra: { ...caller } };
     const response = await this.#handler.fetch(request, { parsedBody: message, authInfo });
@@ -71,7 +69,7 @@ export class Mcp {
         'Cache-Control': 'private, no-store',
         ...NOSNIFF,
       }),
-      // Nothing is sent before a call is over, so a stream of events is no longer than its answers.
+      // Tools send nothing before they end, so an event stream contains just the answers.
       body: response.body === null ? undefined : Buffer.from(await response.arrayBuffer()),
     };
   }

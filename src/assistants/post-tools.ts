@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { tagsOf } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
@@ -12,15 +12,53 @@ import type { PartHeader } from '../requests/part-header.ts';
 import { submissionOf } from '../requests/submission.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
-import { ARGUMENTS } from './arguments.ts';
-import { fromBase64 } from './base64.ts';
-import { called } from './caller.ts';
-import { type ToolCaller, type ToolParts, tool } from './tool.ts';
+import { FEED, type ToolCaller, type ToolParts, text, tool, withPassword } from './tool.ts';
 
-type PostNote = z.infer<typeof ARGUMENTS.post_note>;
-type PostFile = z.infer<typeof ARGUMENTS.post_file>;
+const LABELS = {
+  title: text(
+    'One line of at most 100 characters; without it, the first heading or line is shown.',
+  ).optional(),
+  tags: z
+    .array(z.string())
+    .describe('At most 10, each 1 to 32 characters of a-z, 0-9, "-", "_", "." and ":".')
+    .optional(),
+};
+const PICTURE = {
+  type: text('image/png, image/jpeg, image/gif or image/webp.'),
+  data: text('The bytes of the picture in base64.'),
+  alt: text(
+    'What the picture shows, for those who cannot see it: one line of at most 500 characters.',
+  ).optional(),
+};
 
-const POSTS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false };
+const POST_NOTE = z.object({
+  ...FEED,
+  markdown: text('The text of the note in markdown, at most 100 KB. It must not be blank.'),
+  ...LABELS,
+  read_id: text(
+    'A read id for a feed that this note makes: 3 to 64 characters of a-z, 0-9, "-" and "_", other than the name of ' +
+      'the feed. It is part of the public read link. Ignored where the feed exists; leave it out for a random one.',
+  ).optional(),
+  attachments: z
+    .array(
+      z.object({ name: text('A file name such as chart.png, another one for each picture.'), ...PICTURE }),
+    )
+    .describe(
+      'At most 10 pictures. The markdown shows one by its name, as in ![A chart](chart.png); one that it does not ' +
+        'show is added at the end.',
+    )
+    .optional(),
+});
+
+const POST_FILE = z.object({
+  ...FEED,
+  ...PICTURE,
+  ...LABELS,
+  name: text('The file name that the picture had, at most 200 characters.').optional(),
+});
+
+type PostNote = z.infer<typeof POST_NOTE>;
+type PostFile = z.infer<typeof POST_FILE>;
 
 /** The tools that post. */
 export const POST_TOOLS = [
@@ -33,10 +71,10 @@ export const POST_TOOLS = [
       'everybody who has the read link of the feed: post only what the user wants to be read there. Answers with the ' +
       'addresses of the note; `read_url` is the RSS feed, which can be given to anybody; `url` and `feed_url` hold the ' +
       'secret name of the feed, so give them to the user alone.',
-    input: ARGUMENTS.post_note,
+    input: POST_NOTE,
     result: 'Posted',
-    hints: POSTS,
-    run: (parts, input, call) => posted(parts, input, call, () => noteOf(input, parts)),
+    effect: 'adds',
+    run: (parts, input, call) => post(parts, input, call, () => noteOf(input, parts)),
   }),
   tool({
     name: 'post_file',
@@ -45,38 +83,38 @@ export const POST_TOOLS = [
       'Posts a picture to a feed as a note of its own: PNG, JPEG, GIF or WebP of at most 5 MiB, unless the instance says ' +
       'otherwise. It is stored and served byte for byte, with what its file says of place and time. It is public at once, ' +
       'as a text is; for pictures that belong to a text use post_note with attachments. The first note makes the feed.',
-    input: ARGUMENTS.post_file,
+    input: POST_FILE,
     result: 'Created',
-    hints: POSTS,
-    run: (parts, input, call) => posted(parts, input, call, () => pictureOf(input, parts)),
+    effect: 'adds',
+    run: (parts, input, call) => post(parts, input, call, () => pictureOf(input, parts)),
   }),
 ];
 
-/** @param submit makes the notes; called once the caller has been let in */
-async function posted(
+/** @param submit creates the notes; called after the caller was admitted */
+async function post(
   { access, posting, limits }: ToolParts,
   input: PostFile | PostNote,
-  { caller, base }: ToolCaller,
+  call: ToolCaller,
   submit: () => Submission,
 ): Promise<object> {
-  const owner = called(caller, input);
-  const { name, feed } = await access.poster(owner, input.feed);
+  const caller = withPassword(call, input);
+  const { name, feed } = await access.requirePoster(caller, input.feed);
   const readId = ('read_id' in input && input.read_id) || '';
   if (feed === undefined) posting.admitReadId(name, readId);
-  const stored = await posting.post({ name, feed }, { submission: submit(), limits, readId }, owner);
-  const place = { base, readId: stored.feed.readId, name };
+  const stored = await posting.post({ name, feed }, { submission: submit(), limits, readId }, caller);
+  const place = { base: call.base, readId: stored.feed.readId, name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
   return { ...createdNote(stored.note, place), ...(attachments && { attachments }) };
 }
 
-/** With pictures the text is as one that came in a form, held against the same rules. */
+/** With pictures, the note is checked like a multipart form. */
 function noteOf(input: PostNote, parts: ToolParts): Submission {
   const meta = titleAndTags(input);
-  const text = encoder.encode(input.markdown);
+  const bytes = encoder.encode(input.markdown);
   if (input.attachments === undefined)
-    return { text: { type: 'md', meta, bytes: text }, pictures: [], isForm: false };
+    return { text: { type: 'md', meta, bytes }, pictures: [], isForm: false };
   const form = new Form(parts);
-  addPart(form, { name: 'text' }, () => text);
+  addPart(form, { name: 'text' }, () => bytes);
   for (const { name, type, data, alt } of input.attachments) {
     const field = `${attachment(name)} data`;
     addPart(form, { name: 'file', fileName: name, type }, (part) => fromBase64(data, { ...part, field }));
@@ -112,3 +150,21 @@ function addPart(form: Form, header: Partial<PartHeader>, content: (part: OpenPa
 }
 
 const encoder = new TextEncoder();
+
+/** Of either alphabet (RFC 4648). */
+const BASE64 = /^[\w+/-]*={0,2}$/;
+
+/**
+ * Decodes base64, which may contain line breaks.
+ * @throws Refusal `invalid_body`; what `tooLarge` returns
+ */
+function fromBase64(
+  encoded: string,
+  { field, limit, tooLarge }: { field: string } & Pick<OpenPart, 'limit' | 'tooLarge'>,
+): Buffer {
+  const dense = /\s/.test(encoded) ? encoded.replace(/\s+/g, '') : encoded;
+  if (Buffer.byteLength(dense, 'base64') > limit) throw tooLarge();
+  // The decoder skips invalid characters.
+  if (!BASE64.test(dense)) throw new Refusal('invalid_body', `${field} must be bytes in base64.`);
+  return Buffer.from(dense, 'base64');
+}

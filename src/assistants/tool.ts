@@ -1,5 +1,5 @@
-import type { z } from 'zod';
-import type { Access, Caller } from '../access/access.ts';
+import { z } from 'zod';
+import { type Access, admittedCaller, type Caller } from '../access/access.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Licensing } from '../ingest/licensing.ts';
@@ -9,36 +9,31 @@ import type { FeedLimits } from '../storage/storage.ts';
 
 /** What tools work with: the same as the operations of the API. */
 export interface ToolParts {
-  readonly access: Pick<Access, 'reader' | 'poster' | 'writer'>;
+  readonly access: Pick<Access, 'requireReader' | 'requirePoster' | 'requireWriter'>;
   readonly posting: Posting;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Pick<Reader, 'namedList' | 'namedNote'>;
-  /** Where feeds need a license. */
+  /** If feeds need a license. */
   readonly licensing: Pick<Licensing, 'tierOf'> | undefined;
-  /** What a feed may hold. */
   readonly limits: FeedLimits;
   /** Largest picture, bytes. */
   readonly maxImageBytes: number;
 }
 
-/** Who calls a tool. The instance has let them in; the password of a feed is an argument of each call. */
+/** The caller of a tool, whom the instance has admitted. */
 export interface ToolCaller {
   readonly caller: Caller;
   /** Absolute base of links, without a trailing slash. */
   readonly base: string;
 }
 
-/** The bodies of the API that tools answer with. */
-export type ToolResult = 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | 'Deleted';
-
-/** What a client may do with a tool without asking its user. */
-export interface ToolHints {
-  readonly readOnlyHint: boolean;
-  /** It overwrites or deletes. */
-  readonly destructiveHint: boolean;
-  /** The same call again changes nothing more. */
-  readonly idempotentHint: boolean;
+/** The caller with the feed password from the arguments. */
+export function withPassword(
+  { caller }: ToolCaller,
+  { password }: { readonly password?: string | undefined },
+): Caller {
+  return admittedCaller(caller, { sender: caller.sender, feedPassword: password });
 }
 
 /** A tool of an assistant. */
@@ -48,15 +43,38 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly title: string;
   /** For a model. */
   readonly description: string;
-  /** Types only: the rules of values are those of the API, with its codes. */
+  /** Checks types only: rules are checked as in the API, with its codes. */
   readonly input: Input;
-  readonly result: ToolResult;
-  readonly hints: ToolHints;
+  /** The body of the API that it answers with. */
+  readonly result: 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | 'Deleted';
+  /** Tells clients which calls need the consent of the user. */
+  readonly effect: keyof typeof HINTS;
   /** @throws Refusal as the operation of the API */
   run(parts: ToolParts, input: z.infer<Input>, call: ToolCaller): Promise<object>;
 }
+
+/** MCP hints by the effect of a tool. `replaces` may be repeated without another change, `changes` may not. */
+export const HINTS = {
+  reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  changes: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+  replaces: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+} as const;
 
 /** A tool whose arguments have the types of its schema. */
 export function tool<Input extends z.ZodObject>(definition: Tool<Input>): Tool {
   return definition as unknown as Tool;
 }
+
+export const text = (description: string) => z.string().describe(description);
+
+/** The arguments of every tool. */
+export const FEED = {
+  feed: text(
+    'The name of the feed: 1 to 64 characters of a-z, 0-9, "-" and "_". It is a secret key: whoever knows it can ' +
+      'write to the feed. Use the one that the user gave you, and never put it into a note.',
+  ),
+  password: text(
+    'The password of the feed, if it has one. With the first note of a new feed it becomes its password.',
+  ).optional(),
+};

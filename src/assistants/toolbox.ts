@@ -6,7 +6,7 @@ import type { ToolOutcome } from '../telemetry/tool-outcome.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
 import { NOTE_TOOLS } from './note-tools.ts';
 import { POST_TOOLS } from './post-tools.ts';
-import type { Tool, ToolCaller, ToolParts, ToolResult } from './tool.ts';
+import { HINTS, type Tool, type ToolCaller, type ToolParts } from './tool.ts';
 
 const TOOLS: ReadonlyMap<string, Tool> = new Map(
   [...POST_TOOLS, ...NOTE_TOOLS, ...FEED_TOOLS].map((tool) => [tool.name, tool]),
@@ -17,8 +17,8 @@ const DELETED = z.object({ deleted: z.literal(true) });
 export interface ToolboxOptions {
   readonly parts: ToolParts;
   /** The JSON Schema of a body of the API. */
-  readonly schemaOf: (name: Exclude<ToolResult, 'Deleted'>) => object;
-  /** Told of every call. Must not throw. */
+  readonly schemaOf: (name: Exclude<Tool['result'], 'Deleted'>) => object;
+  /** Called after every call of a tool. Must not throw. */
   readonly observe: (outcome: ToolOutcome) => void;
 }
 
@@ -31,15 +31,15 @@ export class Toolbox {
   constructor({ parts, schemaOf, observe }: ToolboxOptions) {
     this.#parts = parts;
     this.#observe = observe;
-    this.list = [...TOOLS.values()].map(({ name, title, description, input, result, hints }) => ({
+    this.list = [...TOOLS.values()].map(({ name, title, description, input, result, effect }) => ({
       name,
       title,
       description,
-      inputSchema: schema(z.toJSONSchema(input, { io: 'input' })),
-      outputSchema: schema(
+      inputSchema: withoutDialect(z.toJSONSchema(input, { io: 'input' })),
+      outputSchema: withoutDialect(
         result === 'Deleted' ? z.toJSONSchema(DELETED, { io: 'input' }) : schemaOf(result),
       ),
-      annotations: { title, ...hints, openWorldHint: false },
+      annotations: { title, ...HINTS[effect], openWorldHint: false },
     }));
   }
 
@@ -47,7 +47,7 @@ export class Toolbox {
     return TOOLS.has(name);
   }
 
-  /** Calls a tool that there is. What it refuses is a result, so that the model can read why. */
+  /** Calls an existing tool. A refusal is a result, so that the model can read it. */
   async call(name: string, input: unknown, caller: ToolCaller): Promise<CallToolResult> {
     const tool = TOOLS.get(name)!;
     const { requestId } = caller.caller;
@@ -55,7 +55,7 @@ export class Toolbox {
     const outcome = (code?: RefusalCode, error?: unknown) =>
       this.#observe({ tool: name, requestId, code, error, ms: performance.now() - startedAt });
     try {
-      const value = await tool.run(this.#parts, parsed(tool, input), caller);
+      const value = await tool.run(this.#parts, parse(tool, input), caller);
       outcome();
       return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: { ...value } };
     } catch (cause) {
@@ -65,14 +65,14 @@ export class Toolbox {
           : new Refusal('internal', 'Something went wrong on our side.', { cause });
       outcome(refusal.code, refusal.status >= 500 ? refusal.cause : undefined);
       const { message: error, code } = refusal;
-      // Not as structured content, which clients hold against the schema of what the tool answers with.
+      // Not as structured content, which clients check against the output schema.
       return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error, code }) }] };
     }
   }
 }
 
 /** @throws Refusal `invalid_body` for an argument of another type */
-function parsed({ input: schema }: Tool, input: unknown): z.infer<z.ZodObject> {
+function parse({ input: schema }: Tool, input: unknown): z.infer<z.ZodObject> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
@@ -81,6 +81,6 @@ function parsed({ input: schema }: Tool, input: unknown): z.infer<z.ZodObject> {
   throw new Refusal('invalid_body', `${what} must be ${kindOf(issue!)}.`);
 }
 
-function schema({ $schema, ...rest }: { readonly $schema?: string }): ListedTool['inputSchema'] {
+function withoutDialect({ $schema, ...rest }: { readonly $schema?: string }): ListedTool['inputSchema'] {
   return rest as ListedTool['inputSchema'];
 }

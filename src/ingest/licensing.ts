@@ -44,14 +44,14 @@ export class Licensing {
   /** The limits of a feed, or of a future one, as known now; the storage decides at the write. */
   limitsOf(feed: Feed | undefined): FeedLimits {
     const { limits, licenses } = this.#parts;
-    const isLicensed = feed?.license !== undefined && licenses.counts(feed.license);
+    const isLicensed = feed?.license !== undefined && licenses.isValid(feed.license);
     return isLicensed ? limits : (limits.free ?? limits);
   }
 
   /** The tier of a feed, or of a future one. */
   tierOf(feed: Feed | undefined): Tier {
     const { licenses } = this.#parts;
-    const license = feed?.license === undefined ? undefined : licenses.signed(feed.license);
+    const license = feed?.license === undefined ? undefined : licenses.find(feed.license);
     const msLeft = license === undefined ? 0 : licenses.msLeft(license);
     return {
       until: msLeft > 0 ? license?.until : undefined,

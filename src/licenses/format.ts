@@ -10,12 +10,12 @@ const MAX_LENGTH = 1024;
 const SIGNATURE_BYTES = 64;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The most feeds that one license serves at once. */
+/** Most feeds that one license serves at once. */
 export const MAX_FEEDS = 1_000;
 
-/** What a license says. */
+/** The content of a license. */
 export interface License {
-  /** Counts as the same license wherever it is attached. */
+  /** The same license wherever it is attached. */
   readonly id: string;
   /** Its last day, a UTC date such as `2027-12-31`. */
   readonly until: string;
@@ -23,46 +23,41 @@ export interface License {
   readonly feeds: number;
 }
 
-/** A license as text, taken apart but not checked. */
+/** The parts of a license, not verified. */
 export interface LicenseParts {
-  /** What is signed, as bytes of text. */
   readonly signed: Uint8Array;
   readonly signature: Uint8Array;
   readonly payload: Uint8Array;
 }
 
 /**
- * Takes a license apart. No two texts come to the same parts, so a license cannot be written in another way.
+ * Splits a license. No two texts have the same parts, so a license cannot be written in two ways.
  * @throws Refusal `invalid_license`
  */
-export function licenseParts(text: string): LicenseParts {
+export function splitLicense(text: string): LicenseParts {
   if (text.length > MAX_LENGTH) throw invalidLicense('it is too long');
   const [prefix, payload, signature, ...more] = text.split('.');
   if (prefix !== PREFIX) throw invalidLicense(`it does not begin with "${PREFIX}."`);
   if (payload === undefined || signature === undefined || more.length > 0)
     throw invalidLicense('it must have three parts with a dot between them');
-  const [payloadBytes, signatureBytes] = [fromBase64url(payload), fromBase64url(signature)];
-  if (!payloadBytes || !signatureBytes) throw invalidLicense('it is cut off or not written as it was issued');
-  if (signatureBytes.length !== SIGNATURE_BYTES) throw invalidLicense('its signature is cut off');
-  return {
-    payload: payloadBytes,
-    signature: signatureBytes,
+  const parts = {
+    payload: decodeBase64url(payload),
+    signature: decodeBase64url(signature),
     signed: Buffer.from(`${PREFIX}.${payload}`),
   };
+  if (parts.signature.length !== SIGNATURE_BYTES) throw invalidLicense('its signature is cut off');
+  return parts;
 }
 
-/** The text before the second dot, which is what gets signed. */
+/** The text before the second dot, which is signed. */
 export function signedText({ id, until, feeds }: License): string {
   const payload = JSON.stringify({ id, until, ...(feeds > 1 && { feeds }) });
   return `${PREFIX}.${Buffer.from(payload).toString('base64url')}`;
 }
 
-/**
- * What the payload of a license says.
- * @throws Refusal `invalid_license`
- */
-export function licenseIn(payload: Uint8Array): License {
-  const { id, until, feeds = 1 } = objectIn(payload);
+/** @throws Refusal `invalid_license` */
+export function parsePayload(payload: Uint8Array): License {
+  const { id, until, feeds = 1 } = parseObject(payload);
   if (typeof id !== 'string' || !/^[\w-]{1,64}$/.test(id))
     throw invalidLicense('its id must be 1 to 64 characters of a-z, A-Z, 0-9, "-" and "_"');
   if (typeof until !== 'string' || !isDate(until))
@@ -72,46 +67,43 @@ export function licenseIn(payload: Uint8Array): License {
   return { id, until, feeds };
 }
 
-/** The id that a license says, without a check of its signature; undefined where it is none. */
+/** The id of a license, without verifying it; undefined if the text is none. */
 export function licenseId(text: string): string | undefined {
   try {
-    return licenseIn(licenseParts(text).payload).id;
+    return parsePayload(splitLicense(text).payload).id;
   } catch {
     return undefined;
   }
 }
 
-/** When a license is over, ms since the epoch: the end of its last day in UTC. */
+/** When a license ends, ms since the epoch: the end of its last day in UTC. */
 export function endOf({ until }: Pick<License, 'until'>): number {
   return Date.parse(`${until}T00:00:00Z`) + DAY_MS;
 }
 
-/** Whether a text is a date of the calendar, such as `2027-12-31`. */
-export function isDate(text: string): boolean {
+/** @param reason the end of a sentence */
+export function invalidLicense(reason: string): Refusal {
+  return new Refusal('invalid_license', `This license is not valid here: ${reason}.`, { field: 'license' });
+}
+
+function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** @param reason the end of a sentence */
-export function invalidLicense(reason: string): Refusal {
-  return new Refusal('invalid_license', `This is no license that counts here: ${reason}.`, {
-    field: 'license',
-  });
-}
-
-/** Undefined where the text is not exactly what these bytes are written as. */
-function fromBase64url(text: string): Uint8Array | undefined {
+function decodeBase64url(text: string): Uint8Array {
   const bytes = Buffer.from(text, 'base64url');
-  return bytes.toString('base64url') === text ? bytes : undefined;
+  // The decoder accepts other texts for the same bytes.
+  if (bytes.toString('base64url') !== text)
+    throw invalidLicense('it is cut off or not written as it was issued');
+  return bytes;
 }
 
-function objectIn(payload: Uint8Array): Record<string, unknown> {
+function parseObject(payload: Uint8Array): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
-  } catch {
-    // Said below.
-  }
+  } catch {}
   throw invalidLicense('what it says cannot be read');
 }

@@ -6,10 +6,10 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto';
-import { type License, licenseIn, signedText } from './format.ts';
+import { type License, parsePayload, signedText } from './format.ts';
 import { type PublicKeyText, textOfKey } from './public-keys.ts';
 
-/** A new pair of keys: the private one as PEM, and the text of the public one. */
+/** Creates a pair of keys; the private one as PEM. */
 export function newKeyPair(): { readonly privateKey: string; readonly publicKey: PublicKeyText } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {
@@ -18,7 +18,7 @@ export function newKeyPair(): { readonly privateKey: string; readonly publicKey:
   };
 }
 
-/** The private key in a PEM text; undefined where it is none for Ed25519. */
+/** An Ed25519 private key from PEM; undefined for anything else. */
 export function privateKeyIn(pem: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(pem);
@@ -28,20 +28,19 @@ export function privateKeyIn(pem: string): KeyObject | undefined {
   }
 }
 
-/** The text of the public key that belongs to a private one. */
 export function publicKeyOf(privateKey: KeyObject): PublicKeyText {
   return textOfKey(createPublicKey(privateKey))!;
 }
 
 /**
- * A new license, with an id of its own unless one is given.
- * @throws Refusal `invalid_license` for what no license may say
+ * Creates a license, with a random id unless one is given.
+ * @throws Refusal `invalid_license`
  */
 export function issueLicense(
   privateKey: KeyObject,
   { id = randomBytes(16).toString('base64url'), until, feeds = 1 }: Partial<License> & Pick<License, 'until'>,
 ): string {
-  licenseIn(Buffer.from(JSON.stringify({ id, until, feeds })));
+  parsePayload(Buffer.from(JSON.stringify({ id, until, feeds })));
   const signed = signedText({ id, until, feeds });
   return `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`;
 }

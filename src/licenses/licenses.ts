@@ -1,80 +1,74 @@
 import { type KeyObject, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { endOf, invalidLicense, type License, licenseIn, licenseParts } from './format.ts';
+import { endOf, invalidLicense, type License, parsePayload, splitLicense } from './format.ts';
 import { keyObject, type PublicKeyText } from './public-keys.ts';
 
-/** How many are kept as checked; the others are checked anew, 60 µs each. */
-const KEPT = 10_000;
+/** Signature checks to cache; one takes 60 µs. */
+const MAX_CACHED = 10_000;
 
-/** Whether a license, as it was attached, counts now. */
+/** Whether an attached license is valid now. */
 export type LicenseCheck = (license: string) => boolean;
 
-/** The licenses that some public keys stand for. Nobody is asked: a license is checked by its signature and its date. */
+/** Verifies licenses offline by signature and date. */
 export class Licenses {
   readonly #keys: readonly KeyObject[];
   readonly #now: () => number;
-  /** What was found of a text: no key or date changes that. */
-  readonly #read = new LRUCache<string, { readonly license: License | undefined }>({ max: KEPT });
+  /** Cache of signature checks. */
+  readonly #verified = new LRUCache<string, { readonly license: License | undefined }>({ max: MAX_CACHED });
 
-  /** @param now a clock, ms since the epoch */
+  /** @param now ms since the epoch */
   constructor(keys: readonly PublicKeyText[], now = () => Date.now()) {
     this.#keys = keys.map(keyObject);
     this.#now = now;
   }
 
   /**
-   * What a license says that counts now.
+   * The content of a license that is valid now.
    * @throws Refusal `invalid_license`
    */
   check(text: string): License {
-    const license = this.#readSigned(text);
-    if (this.isOver(license)) throw invalidLicense(`it ended on ${license.until}`);
+    const license = this.#verify(text);
+    if (this.msLeft(license) <= 0) throw invalidLicense(`it ended on ${license.until}`);
     return license;
   }
 
-  /** Whether an attached license counts now. */
-  counts(text: string): boolean {
-    const license = this.signed(text);
-    return license !== undefined && !this.isOver(license);
+  isValid(text: string): boolean {
+    const license = this.find(text);
+    return license !== undefined && this.msLeft(license) > 0;
   }
 
-  /** What a license says, be it over or not; undefined for one that was never issued. */
-  signed(text: string): License | undefined {
-    let read = this.#read.get(text);
-    if (read === undefined) {
-      read = { license: this.#orUndefined(text) };
-      this.#read.set(text, read);
+  /** The content of a license, also of one that has ended; undefined if it was never issued. */
+  find(text: string): License | undefined {
+    let verified = this.#verified.get(text);
+    if (verified === undefined) {
+      verified = { license: this.#verifyOrUndefined(text) };
+      this.#verified.set(text, verified);
     }
-    return read.license;
+    return verified.license;
   }
 
-  isOver(license: License): boolean {
-    return this.msLeft(license) <= 0;
-  }
-
-  /** How long a license counts from now on, ms. */
+  /** How long a license is still valid, ms. */
   msLeft(license: License): number {
     return endOf(license) - this.#now();
   }
 
-  #readSigned(text: string): License {
-    const { payload, signed, signature } = licenseParts(text);
+  #verify(text: string): License {
+    const { payload, signed, signature } = splitLicense(text);
     if (!this.#keys.some((key) => verify(null, signed, key, signature)))
       throw invalidLicense('it was not signed by the issuer of this instance, or was changed since');
-    return licenseIn(payload);
+    return parsePayload(payload);
   }
 
-  #orUndefined(text: string): License | undefined {
+  #verifyOrUndefined(text: string): License | undefined {
     try {
-      return this.#readSigned(text);
+      return this.#verify(text);
     } catch {
       return undefined;
     }
   }
 }
 
-/** A check by some public keys. */
 export function licenseCheck(keys: readonly PublicKeyText[]): LicenseCheck {
   const licenses = new Licenses(keys);
-  return (license) => licenses.counts(license);
+  return (license) => licenses.isValid(license);
 }

@@ -1,10 +1,22 @@
 import { Refusal } from '../refusals.ts';
 import type { Client, Clients } from './clients.ts';
-import { type Issuer, resourceOf } from './issuer.ts';
 import { OAuthError } from './oauth-error.ts';
 import { isRegistered } from './redirects.ts';
 
-/** The parameters of a request for consent that mean something here; the page sends them on with its form. */
+/** This instance as an OAuth server. */
+export interface Issuer {
+  /** Its URL, without a trailing slash. */
+  readonly base: string;
+  /** Ms since the epoch. */
+  readonly now: number;
+}
+
+/** The audience of tokens: the tools of an instance (RFC 8707). */
+export function resourceOf(base: string): string {
+  return `${base}/mcp`;
+}
+
+/** The known parameters of an authorization request; the consent page sends them again with its form. */
 export const AUTHORIZATION_PARAMETERS = [
   'client_id',
   'redirect_uri',
@@ -15,8 +27,8 @@ export const AUTHORIZATION_PARAMETERS = [
   'resource',
 ] as const;
 
-/** Who asks, and where the answer goes: what has to be right before anybody is led anywhere. */
-export interface Asking {
+/** Client and redirect URI; must be valid before any redirect. */
+export interface AuthorizationRequest {
   readonly client: Client;
   readonly redirectUri: string;
   readonly state: string | undefined;
@@ -25,29 +37,29 @@ export interface Asking {
 /** S256 makes 43 characters (RFC 7636 §4.2). */
 const CHALLENGE = /^[\w-]{43}$/;
 
-/**
- * Who asks for consent.
- * @throws Refusal `invalid_request` for a client or an address that is not known: nobody is led there
- */
-export async function askingIn(parameters: URLSearchParams, clients: Clients): Promise<Asking> {
-  const [id, redirectUri] = ['client_id', 'redirect_uri'].map((name) => parameters.getAll(name));
-  const client = id!.length === 1 ? await clients.known(id![0]!) : undefined;
+/** @throws Refusal `invalid_request` for an unknown client or redirect URI */
+export async function parseAuthorizationRequest(
+  parameters: URLSearchParams,
+  clients: Clients,
+): Promise<AuthorizationRequest> {
+  const single = (name: string) => (parameters.getAll(name).length === 1 ? parameters.get(name)! : undefined);
+  const client = await clients.find(single('client_id') ?? '');
+  const redirectUri = single('redirect_uri');
   if (client === undefined)
     throw new Refusal('invalid_request', 'This program is not registered here. Add the service to it anew.');
-  if (redirectUri!.length !== 1 || !isRegistered(redirectUri![0]!, client.redirectUris))
+  if (redirectUri === undefined || !isRegistered(redirectUri, client.redirectUris))
     throw new Refusal(
       'invalid_request',
       'The address to go back to is none that this program has registered.',
     );
-  const state = parameters.getAll('state');
-  return { client, redirectUri: redirectUri![0]!, state: state.length === 1 ? state[0] : undefined };
+  return { client, redirectUri, state: single('state') };
 }
 
 /**
- * The code challenge of a request for consent, if all of it is right.
- * @throws OAuthError, to be told to the client
+ * Checks the rest of an authorization request, and returns its code challenge.
+ * @throws OAuthError for the client
  */
-export function challengeIn(parameters: URLSearchParams, base: string): string {
+export function parseChallenge(parameters: URLSearchParams, base: string): string {
   for (const name of new Set(parameters.keys()))
     if (parameters.getAll(name).length > 1)
       throw new OAuthError('invalid_request', 'A parameter is there more than once.');
@@ -63,19 +75,16 @@ export function challengeIn(parameters: URLSearchParams, base: string): string {
   return challenge;
 }
 
-/**
- * Tokens are for the tools of this instance alone (RFC 8707).
- * @throws OAuthError `invalid_target`
- */
+/** @throws OAuthError `invalid_target` unless tokens are for the tools of this instance (RFC 8707) */
 export function refuseOtherResource(parameters: URLSearchParams, base: string): void {
   const resource = parameters.get('resource');
   if (resource !== null && resource !== resourceOf(base))
     throw new OAuthError('invalid_target', `resource must be ${resourceOf(base)}.`);
 }
 
-/** The address that takes an answer back to the client (RFC 6749 §4.1.2, RFC 9207). */
-export function backTo(
-  { redirectUri, state }: Asking,
+/** The redirect URI with an answer for the client (RFC 6749 §4.1.2, RFC 9207). */
+export function redirectWith(
+  { redirectUri, state }: AuthorizationRequest,
   { base }: Issuer,
   answer: Readonly<Record<string, string>>,
 ): string {

@@ -8,21 +8,14 @@ import type { SignedTokens } from './signed-tokens.ts';
 const MAX_REDIRECT_URIS = 5;
 const NAME_LENGTH = 100;
 
-/** A program that somebody may let in. Nothing of it is stored: its id is its registration, signed. */
+/** A program that asks for access. It is not stored: its id is its signed registration. */
 export interface Client {
   readonly id: string;
-  /** As it calls itself, which may be a lie; empty without one. */
+  /** The name that it claims, unverified; may be empty. */
   readonly name: string;
   readonly redirectUris: readonly string[];
 }
 
-/** What a client says of itself (RFC 7591 §2); what else it says does not matter here. */
-interface Metadata {
-  readonly redirect_uris?: unknown;
-  readonly client_name?: unknown;
-}
-
-/** Registers clients and knows them again. */
 export class Clients {
   readonly #tokens: SignedTokens;
 
@@ -30,11 +23,14 @@ export class Clients {
     this.#tokens = tokens;
   }
 
-  /** @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata` */
+  /**
+   * Registers a client by its metadata (RFC 7591 §2).
+   * @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata`
+   */
   async register(metadata: unknown): Promise<Client> {
     if (typeof metadata !== 'object' || metadata === null)
       throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object.');
-    const { redirect_uris: redirectUris, client_name: name = '' } = metadata as Metadata;
+    const { redirect_uris: redirectUris, client_name: name = '' }: Record<string, unknown> = { ...metadata };
     if (!areRedirectUris(redirectUris))
       throw new OAuthError(
         'invalid_redirect_uri',
@@ -45,8 +41,8 @@ export class Clients {
     return { id: await this.#tokens.sign('client', client), ...client };
   }
 
-  /** The client of that id; undefined for any other text. */
-  async known(id: string): Promise<Client | undefined> {
+  /** The client with that id. */
+  async find(id: string): Promise<Client | undefined> {
     const claims = await this.#tokens.verify('client', id);
     if (claims === undefined || claims === 'expired') return undefined;
     const { name, redirectUris } = claims as unknown as Client;
@@ -54,7 +50,7 @@ export class Clients {
   }
 }
 
-/** Stands for the id of a client in its tokens, which would be long with it. */
+/** Replaces a client's long id in its tokens. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

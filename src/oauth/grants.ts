@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import type { Person } from '../access/sessions.ts';
 import type { TokenSeries } from '../storage/storage.ts';
+import { type Issuer, resourceOf } from './authorization.ts';
 import { type Client, digestOf } from './clients.ts';
-import { type Issuer, resourceOf } from './issuer.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { SignedTokens } from './signed-tokens.ts';
 
 const CODE_MS = 5 * 60_000;
 const ACCESS_SECONDS = 60 * 60;
 const DAY_MS = 24 * 60 * 60_000;
-/** How long tokens can be had by one consent: of the password's, and of a person's who has signed in. */
+/** How long one consent is valid, if given with the password or by a person. */
 const FAMILY_DAYS = { password: 30, person: 7 };
 
-/** What somebody agreed to. */
+/** What a user agreed to. */
 export interface Consent {
   readonly client: Client;
   readonly redirectUri: string;
-  /** S256 of the client's secret of this try (RFC 7636). */
+  /** S256 code challenge (RFC 7636). */
   readonly challenge: string;
-  /** Who has signed in; undefined where the password was given. */
+  /** Undefined if the password was given. */
   readonly person: Person | undefined;
 }
 
@@ -31,11 +31,11 @@ export interface TokenAnswer {
   readonly refresh_token: string;
 }
 
-/** Tokens of one consent: the code is the token at place 0, each refresh token one place further. */
+/** The tokens of one consent: the code has place 0, each refresh token the next one. */
 interface Family {
   readonly series: string;
   readonly place: number;
-  /** When its last refresh token ends, ms since the epoch. */
+  /** When its refresh tokens expire, ms since the epoch. */
   readonly until: number;
   /** Digest of the client's id. */
   readonly client: string;
@@ -48,15 +48,15 @@ export class Grants {
   readonly #series: TokenSeries;
   readonly #admits: (email: string) => boolean;
 
-  /** @param admits whether who has signed in with this address still may */
+  /** @param admits whether a person with this address may still use the instance */
   constructor(tokens: SignedTokens, series: TokenSeries, admits: (email: string) => boolean) {
     this.#tokens = tokens;
     this.#series = series;
     this.#admits = admits;
   }
 
-  /** The code by which a client gets its first tokens. */
-  code({ client, redirectUri, challenge, person }: Consent, { base, now }: Issuer): Promise<string> {
+  /** The authorization code for a client's first tokens. */
+  createCode({ client, redirectUri, challenge, person }: Consent, { base, now }: Issuer): Promise<string> {
     const days = person === undefined ? FAMILY_DAYS.password : FAMILY_DAYS.person;
     const family: Family = {
       series: randomBytes(16).toString('base64url'),
@@ -70,24 +70,27 @@ export class Grants {
   }
 
   /** @throws OAuthError `invalid_grant`; Refusal `store_unavailable` */
-  async byCode(
+  async exchangeCode(
     code: string,
     { client, redirectUri, verifier }: { client: Client; redirectUri: string; verifier: string },
     issuer: Issuer,
   ): Promise<TokenAnswer> {
-    const claims = await this.#claims('code', code, client, issuer);
+    const claims = await this.#verify('code', code, client, issuer);
     if (claims.bound !== boundTo(redirectUri, digestOf(verifier)))
       throw invalidGrant('The redirect_uri or the code_verifier is not that of the code.');
-    return this.#next(claims, issuer);
+    return this.#issueTokens(claims, issuer);
   }
 
-  /** @throws as `byCode` */
-  async byRefreshToken(token: string, client: Client, issuer: Issuer): Promise<TokenAnswer> {
-    return this.#next(await this.#claims('refresh', token, client, issuer), issuer);
+  /** @throws as `exchangeCode` */
+  async refresh(token: string, client: Client, issuer: Issuer): Promise<TokenAnswer> {
+    return this.#issueTokens(await this.#verify('refresh', token, client, issuer), issuer);
   }
 
-  /** Verifies an access token for this instance. Undefined if it is invalid, or its person may not sign in any more. */
-  async access(token: string, base: string): Promise<{ sender: string | undefined } | 'expired' | undefined> {
+  /** The sender of an access token for this instance; undefined if it is invalid, or its person may no longer sign in. */
+  async verifyAccessToken(
+    token: string,
+    base: string,
+  ): Promise<{ sender: string | undefined } | 'expired' | undefined> {
     const claims = await this.#tokens.verify('access', token);
     if (claims === undefined || claims === 'expired') return claims;
     const person = claims.person as Person | undefined;
@@ -95,13 +98,13 @@ export class Grants {
     return { sender: person?.sender };
   }
 
-  async #claims(kind: 'code' | 'refresh', token: string, client: Client, { base }: Issuer) {
+  async #verify(kind: 'code' | 'refresh', token: string, client: Client, { base }: Issuer) {
     const claims = await this.#tokens.verify(kind, token);
-    if (claims === 'expired') throw invalidGrant('It has expired.');
+    if (claims === 'expired') throw invalidGrant('The token has expired.');
     if (claims === undefined || claims.aud !== resourceOf(base) || claims.client !== digestOf(client.id))
-      throw invalidGrant('It is not valid here, or not for this client.');
+      throw invalidGrant('The token is not valid here, or not for this client.');
     const family = claims as unknown as Family & { readonly bound?: string };
-    if (!this.#isAdmitted(family.person)) throw invalidGrant('Its person may not sign in any more.');
+    if (!this.#isAdmitted(family.person)) throw invalidGrant('The user may no longer sign in.');
     return family;
   }
 
@@ -109,10 +112,13 @@ export class Grants {
     return person === undefined || this.#admits(person.email);
   }
 
-  /** Nothing has been refused up to here, so the token is used up, and its family ends if it has been before. */
-  async #next({ series, place, until, client, person }: Family, { base, now }: Issuer): Promise<TokenAnswer> {
+  /** Uses up a token that passed all checks. A token used before ends its family. */
+  async #issueTokens(
+    { series, place, until, client, person }: Family,
+    { base, now }: Issuer,
+  ): Promise<TokenAnswer> {
     if (!(await this.#series.useToken(series, place, until)))
-      throw invalidGrant('It has been used before, so that no token of that consent works any more.');
+      throw invalidGrant('The token was used before; all tokens of this consent are revoked.');
     const claims = claimsOf({ series, place: place + 1, until, client, person }, base);
     const [access, refresh] = await Promise.all([
       this.#tokens.sign('access', { aud: claims.aud, iss: claims.iss, person }, now + ACCESS_SECONDS * 1000),

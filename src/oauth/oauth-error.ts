@@ -1,4 +1,4 @@
-/** The codes of errors (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2). */
+/** Error codes (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2). */
 export type OAuthErrorCode =
   | 'access_denied'
   | 'invalid_client'
@@ -11,7 +11,7 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_response_type';
 
-/** What a client is told in the words of OAuth. */
+/** An error in the format of OAuth. */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode;
 

@@ -1,16 +1,16 @@
 const MAX_LENGTH = 512;
-/** Those of the client's own machine, where nobody listens in (RFC 8252 §7.3). */
+/** The client's own machine, where http is safe (RFC 8252 §7.3). */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether a client may have people led there (contract §11). */
+/** Whether a client may register this redirect URI (contract §11). */
 export function isRedirectUri(text: string): boolean {
-  // What the parser would leave out, and a backslash, which it takes for a slash, are in no address.
+  // The URL parser drops some characters and takes a backslash for a slash.
   if (text.length > MAX_LENGTH || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text)) return false;
   if (!URL.canParse(text) || /^[^/?]*@/.test(text.slice(text.indexOf('//') + 2))) return false;
   return text.startsWith('https:') || isLoopback(new URL(text));
 }
 
-/** Whether an address is one of those registered; on the client's own machine its port is whichever was free. */
+/** Whether a URI is registered; on the client's own machine its port may differ. */
 export function isRegistered(text: string, registered: readonly string[]): boolean {
   return isRedirectUri(text) && registered.some((one) => one === text || isSameButPort(one, text));
 }

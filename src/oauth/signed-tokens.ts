@@ -1,12 +1,12 @@
 import { type CryptoKey, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { keyFor } from '../access/signed.ts';
 
-/** What a token is for; none is taken for another. */
+/** Purpose of a token; none is accepted for another. */
 export type TokenKind = 'client' | 'code' | 'access' | 'refresh';
 
 export interface SignedTokensParts {
   readonly secret: Uint8Array;
-  /** The secrets that lock the instance. When one changes, all tokens are void; client ids stay valid, because they grant nothing. */
+  /** Secrets that lock the instance. A change voids all tokens, but not client ids, because they grant nothing. */
   readonly locks: readonly string[];
   /** Ms since the epoch. */
   readonly now?: () => number;
@@ -14,15 +14,15 @@ export interface SignedTokensParts {
 
 const ALGORITHM = 'HS256';
 
-/** Tokens that only we read, signed so that every container knows them (JWT, RFC 7519). */
+/** Signed tokens that only we read, valid in every container (JWT, RFC 7519). */
 export class SignedTokens {
   readonly #clientKey: Promise<CryptoKey>;
   readonly #key: Promise<CryptoKey>;
   readonly #now: () => number;
 
   constructor({ secret, locks, now = Date.now }: SignedTokensParts) {
-    this.#clientKey = imported(keyFor('oauth client', secret));
-    this.#key = imported(keyFor('oauth', secret, locks));
+    this.#clientKey = importKey(keyFor('oauth client', secret));
+    this.#key = importKey(keyFor('oauth', secret, locks));
     this.#now = now;
   }
 
@@ -33,7 +33,7 @@ export class SignedTokens {
     return token.sign(await this.#keyOf(kind));
   }
 
-  /** What a token of that kind says; undefined for anything else. */
+  /** The claims of a token of that kind; undefined for anything else. */
   async verify(kind: TokenKind, token: string): Promise<JWTPayload | 'expired' | undefined> {
     if (!isCanonical(token)) return undefined;
     try {
@@ -52,8 +52,8 @@ export class SignedTokens {
   }
 }
 
-/** Once, because given as bytes it would be imported for each token, which takes as long as the rest. */
-function imported(key: Uint8Array): Promise<CryptoKey> {
+/** Imported once, because jose would import bytes for each token, which takes as long as the rest. */
+function importKey(key: Uint8Array): Promise<CryptoKey> {
   return crypto.subtle.importKey(
     'raw',
     key as Uint8Array<ArrayBuffer>,
@@ -63,10 +63,7 @@ function imported(key: Uint8Array): Promise<CryptoKey> {
   );
 }
 
-/**
- * Whether the signature is the only base64url text of its bytes. Its last character has unused bits; decoders ignore them,
- * so a changed text would pass as the same token.
- */
+/** Whether the signature is canonical base64url. Decoders ignore unused bits, so a changed text would pass as the same token. */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;

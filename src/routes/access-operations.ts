@@ -1,7 +1,7 @@
 import type { Caller } from '../access/access.ts';
 import { feedPassword } from '../access/passwords.ts';
-import { withoutSession } from '../access/sessions.ts';
-import { withoutUnlock } from '../access/unlocks.ts';
+import { clearSessionCookie } from '../access/sessions.ts';
+import { clearUnlockCookies } from '../access/unlocks.ts';
 import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -60,7 +60,7 @@ async function logIn(
   // An empty password is none, which is not counted.
   const bearer = form.get('password') || undefined;
   try {
-    await access.instance({ ...caller, session: undefined, bearer });
+    await access.requireInstance({ ...caller, session: undefined, bearer });
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     return backToLogin(exchange, next, cause);
@@ -72,7 +72,7 @@ function logOut({ access, events }: OperationParts, exchange: Exchange): Answer 
   if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
   const { session } = callerOf(exchange, access.sessions, isFromOwnPage);
   if (session !== undefined) events.endSession(session);
-  return seeOther(exchange, '/', [withoutSession(placeOf(exchange))]);
+  return seeOther(exchange, '/', [clearSessionCookie(placeOf(exchange))]);
 }
 
 function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
@@ -80,7 +80,7 @@ function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): 
     case 'unlock':
       return unlock(parts, exchange, form);
     case 'lock':
-      return seeOther(exchange, `/${form.name}`, withoutUnlock(form.name, placeOf(exchange)));
+      return seeOther(exchange, `/${form.name}`, clearUnlockCookies(form.name, placeOf(exchange)));
     case 'change':
     case 'remove':
       return changePassword(parts, exchange, form);
@@ -118,12 +118,12 @@ async function changePassword(
   try {
     const owner = withPassword(caller, form.get('current'), 'The current password');
     const feed = existing(await access.namedFeed(owner, name), 'feed');
-    await access.write(caller);
+    await access.writes.count(caller.client);
     const saved = `/${name}/settings?saved=1`;
     const place = placeOf(exchange);
     if (form.get('action') === 'remove') {
       await settings.removePassword(feed);
-      return seeOther(exchange, saved, withoutUnlock(name, place));
+      return seeOther(exchange, saved, clearUnlockCookies(name, place));
     }
     field = 'next';
     const next = feedPassword(form.get('next') ?? '', 'The new password');

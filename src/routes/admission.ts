@@ -35,13 +35,13 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
       return (exchange) => operation.handle(exchange);
     case 'metrics':
       return (exchange) => {
-        access.metrics(apiCaller(exchange, access));
+        access.requireMetricsToken(apiCaller(exchange, access));
         return operation.handle(exchange);
       };
     case 'operator':
       return async (exchange) => {
         const caller = apiCaller(exchange, access);
-        await access.operator(caller);
+        await access.requireOperator(caller);
         return operation.handle(exchange, caller);
       };
     case 'assistant':
@@ -56,7 +56,7 @@ function handlerOf(operation: DescribedOperation, access: Access, site: Site): O
         if (!access.isLocked) return operation.handle(exchange);
         const caller = pageCaller(exchange, access);
         if (access.mustLogIn(caller)) return toLogin(exchange);
-        return Promise.resolve(access.instance(caller)).then(() => operation.handle(exchange));
+        return Promise.resolve(access.requireInstance(caller)).then(() => operation.handle(exchange));
       };
     default:
       return (exchange) => handleInBrowser(operation, exchange, access, site);
@@ -74,11 +74,11 @@ async function handleByName(
   if (operation.access !== 'reader') refuseForeignPages(exchange);
   const name = exchange.parameters[0]!;
   if (operation.access === 'writer')
-    return operation.handle(exchange, { feed: await access.writer(caller, name), ...admitted });
+    return operation.handle(exchange, { feed: await access.requireWriter(caller, name), ...admitted });
   const named = await (operation.access === 'poster'
-    ? access.poster(caller, name)
-    : access.reader(caller, name));
-  if (operation.access === 'previewer') access.preview(caller);
+    ? access.requirePoster(caller, name)
+    : access.requireReader(caller, name));
+  if (operation.access === 'previewer') access.previews.count(caller.client);
   return operation.handle(exchange, { ...named, ...admitted });
 }
 
@@ -95,7 +95,7 @@ async function handleInBrowser(
   if (operation.access === 'form')
     return operation.handle(exchange, { form: await formBody(exchange), ...admitted });
   if (access.mustLogIn(caller)) return toLogin(exchange);
-  const name = await access.visitor(caller, exchange.parameters[0]!);
+  const name = await access.requireName(caller, exchange.parameters[0]!);
   if (operation.access === 'name-form')
     return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
   const feed = await access.namedFeed(caller, name).catch((cause) => {
@@ -117,7 +117,7 @@ async function handleFeedForm(
   { feed: known, ...admitted }: Pick<NamedFeed, 'feed'> & Admitted,
 ): Promise<Answer> {
   // The page comes again with the entered values, so the form is read even if the client is over the limit.
-  const overLimit = await rejection(async () => access.write(admitted.caller));
+  const overLimit = await rejection(async () => access.writes.count(admitted.caller.client));
   if (known === undefined && overLimit !== undefined) throw overLimit;
   const feed = existing(known, 'feed');
   const form = await formBody(exchange).catch((cause) => {
@@ -174,7 +174,7 @@ async function admitAssistant(exchange: Exchange, access: Access): Promise<Admit
   const caller = apiCaller(exchange, access);
   const { base } = exchange;
   try {
-    return { caller: await access.assistant(caller, base), base };
+    return { caller: await access.requireAssistant(caller, base), base };
   } catch (cause) {
     if (!(cause instanceof Refusal) || cause.code !== 'auth') throw cause;
     const error = caller.bearer === undefined ? '' : 'error="invalid_token", ';

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/access.ts';
-import type { CookiePlace } from '../access/cookies.ts';
+import { type CookiePlace, readCookie } from '../access/cookies.ts';
 import type { Sessions } from '../access/sessions.ts';
-import { unlockIn } from '../access/unlocks.ts';
+import { UNLOCK_COOKIE } from '../access/unlocks.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 
@@ -31,13 +31,13 @@ export function callerOf(
     get session() {
       if (sessions === undefined || this.bearer !== undefined) return undefined;
       const header = cookies();
-      return header === undefined ? undefined : sessions.sessionIn(header, placeOf(exchange).isSecure);
+      return header === undefined ? undefined : sessions.read(header, placeOf(exchange).isSecure);
     },
     get feedPassword() {
       return exchange.header('x-feed-password');
     },
     get unlock() {
-      return unlockIn(cookies());
+      return readCookie(cookies(), UNLOCK_COOKIE);
     },
     get sender() {
       return this.session?.sender;

@@ -3,16 +3,16 @@ import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import {
-  type Asking,
   AUTHORIZATION_PARAMETERS,
-  askingIn,
-  backTo,
-  challengeIn,
+  type AuthorizationRequest,
+  type Issuer,
+  parseAuthorizationRequest,
+  parseChallenge,
+  redirectWith,
+  resourceOf,
 } from '../oauth/authorization.ts';
-import { type Issuer, resourceOf } from '../oauth/issuer.ts';
 import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
-import { answerTokenRequest } from '../oauth/token-request.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
 import { parseMessage } from '../requests/json-body.ts';
@@ -102,7 +102,7 @@ async function register(exchange: Exchange, { clients }: OAuth): Promise<Answer>
 }
 
 async function giveTokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
-  return json(200, await answerTokenRequest(await formBody(exchange), oauth, issuerOf(exchange)));
+  return json(200, await oauth.answerTokenRequest(await formBody(exchange), issuerOf(exchange)));
 }
 
 /** Shows the consent page, or redirects a wrong request back to its client. */
@@ -112,10 +112,10 @@ async function authorize(
   { site, access }: OperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
-  const asking = await askingIn(parameters, clients);
+  const asking = await parseAuthorizationRequest(parameters, clients);
   const issuer = issuerOf(exchange);
   return answerOrRedirect(asking, issuer, async () => {
-    challengeIn(parameters, issuer.base);
+    parseChallenge(parameters, issuer.base);
     const body = authorizePage({
       site,
       action: exchange.root + CONSENT,
@@ -137,25 +137,28 @@ async function consent(
 ): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange);
-  const asking = await askingIn(form, clients);
+  const asking = await parseAuthorizationRequest(form, clients);
   const issuer = issuerOf(exchange);
   return answerOrRedirect(asking, issuer, async () => {
-    const challenge = challengeIn(form, issuer.base);
+    const challenge = parseChallenge(form, issuer.base);
     if (form.has('deny')) throw new OAuthError('access_denied', 'The user has denied it.');
     const session = sessionOf(exchange, access);
     if (session === undefined) {
       // An empty password is none, which is not counted.
       const bearer = form.get('password') || undefined;
       try {
-        await access.instance({ ...callerOf(exchange, undefined, () => false), bearer });
+        await access.requireInstance({ ...callerOf(exchange, undefined, () => false), bearer });
       } catch (cause) {
         if (cause instanceof Refusal) return backToPage(exchange, form, cause);
         throw cause;
       }
     }
     const { client, redirectUri } = asking;
-    const code = await grants.code({ client, redirectUri, challenge, person: personOf(session) }, issuer);
-    return redirect(backTo(asking, issuer, { code }));
+    const code = await grants.createCode(
+      { client, redirectUri, challenge, person: personOf(session) },
+      issuer,
+    );
+    return redirect(redirectWith(asking, issuer, { code }));
   });
 }
 
@@ -166,7 +169,7 @@ function personOf(session: Session | undefined): Person | undefined {
 
 /** Redirects with the error if the client caused it (RFC 6749 §4.1.2.1). */
 async function answerOrRedirect(
-  asking: Asking,
+  asking: AuthorizationRequest,
   issuer: Issuer,
   answer: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -174,7 +177,7 @@ async function answerOrRedirect(
     return await answer();
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause;
-    return redirect(backTo(asking, issuer, { error: cause.code, error_description: cause.message }));
+    return redirect(redirectWith(asking, issuer, { error: cause.code, error_description: cause.message }));
   }
 }
 

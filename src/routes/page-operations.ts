@@ -25,7 +25,7 @@ export function startOperations({ site, access, legalTexts }: OperationParts): D
     }),
     operation('openFeed', 'POST /', { access: 'form' }, async (exchange, { form, caller, base }) => {
       if (access.mustLogIn(caller)) return seeOther(exchange, loginPath('/'));
-      await access.instance(caller);
+      await access.requireInstance(caller);
       const name = (form.get('feed') ?? '').trim().toLowerCase().replace(/\s/g, '-');
       const refusal = nameRefusal(name);
       if (refusal === undefined) return seeOther(exchange, `/${name}`);

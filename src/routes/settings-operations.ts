@@ -1,4 +1,4 @@
-import { withoutUnlock } from '../access/unlocks.ts';
+import { clearUnlockCookies } from '../access/unlocks.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { SettingsChanges } from '../ingest/feed-settings.ts';
@@ -43,7 +43,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
         const sentence = 'Type the name of the feed exactly as it is.';
         if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
         await settings.remove(feed, caller);
-        return seeOther(exchange, '/?deleted=1', withoutUnlock(feed.name, placeOf(exchange)));
+        return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, placeOf(exchange)));
       },
     ),
   ];

@@ -1,7 +1,7 @@
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
-import { withoutFlight } from '../sign-in/flights.ts';
+import { clearPendingCookie } from '../sign-in/pending-sign-ins.ts';
 import type { SignIn, SignInError } from '../sign-in/sign-in.ts';
 import { placeOf } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';
@@ -22,20 +22,20 @@ export function signInOperations({ signIn, access }: OperationParts): DescribedO
     ),
     operation('signInCallback', 'GET /api/oidc/callback', page, async (exchange) => {
       const place = placeOf(exchange);
-      const flight = signIn.flights.flightIn(exchange.header('cookie', true));
+      const flight = signIn.pending.read(exchange.header('cookie', true));
       // Not counted, because any page can send a browser here.
       if (flight === undefined) return back(exchange, '/', 'sign_in_failed');
       const { next } = flight;
       try {
-        await access.refuseGuesser(exchange);
-        const person = await signIn.arrive(exchange.queryText, flight, exchange.requestId);
+        await access.guesses.check(exchange.client);
+        const person = await signIn.finish(exchange.queryText, flight, exchange.requestId);
         if (typeof person !== 'string')
-          return seeOther(exchange, next, [sessions.cookie(place, person), withoutFlight(place)]);
-        await access.countGuess(exchange);
+          return seeOther(exchange, next, [sessions.cookie(place, person), clearPendingCookie(place)]);
+        await access.guesses.count(exchange.client);
         return back(exchange, next, person);
       } catch (cause) {
         if (!(cause instanceof Refusal)) throw cause;
-        return backToLogin(exchange, next, cause, [withoutFlight(place)]);
+        return backToLogin(exchange, next, cause, [clearPendingCookie(place)]);
       }
     }),
   ];
@@ -43,12 +43,12 @@ export function signInOperations({ signIn, access }: OperationParts): DescribedO
 
 async function depart(exchange: Exchange, signIn: SignIn, asked: string | null | undefined): Promise<Answer> {
   const next = nextPath(asked);
-  const departure = await signIn.depart(next, placeOf(exchange), exchange.requestId);
+  const departure = await signIn.start(next, placeOf(exchange), exchange.requestId);
   if (typeof departure === 'string') return back(exchange, next, departure);
   return redirect(departure.url, [departure.cookie]);
 }
 
 /** Redirects to the login page, which shows the error, and ends the sign-in. */
 function back(exchange: Exchange, next: string, code: SignInError): Answer {
-  return backToLogin(exchange, next, { code }, [withoutFlight(placeOf(exchange))]);
+  return backToLogin(exchange, next, { code }, [clearPendingCookie(placeOf(exchange))]);
 }

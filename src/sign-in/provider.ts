@@ -1,38 +1,31 @@
 import type { Configuration, JWKS, ServerMetadata } from 'openid-client';
-import type { Flight } from './flights.ts';
+import type { PendingSignIn } from './pending-sign-ins.ts';
 import type { Claims } from './people.ts';
 
 type Client = typeof import('openid-client');
 
-/** How long the documents of a provider are used, in ms. */
-const KEPT = 60 * 60 * 1000;
-/** How long it may take to answer, in seconds. */
-const PATIENCE = 5;
-/**
- * The library gets the keys that we keep as if they were of this age, in seconds: from 60 on it asks the provider when a
- * key is missing, up to 300 it does not ask otherwise.
- */
-const AGE_OF_KEYS = 120;
+/** How long the metadata of a provider is cached. */
+const METADATA_MS = 60 * 60 * 1000;
+const TIMEOUT_SECONDS = 5;
+/** Age to report for cached keys: from 60 s the library refetches on an unknown key, up to 300 s not otherwise. */
+const KEYS_AGE_SECONDS = 120;
 
 export interface ProviderParts {
-  /** Its address as the operator gave it. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where it leads back to. */
   readonly redirectUri: string;
-  /** A clock in ms that never goes back. */
+  /** A monotonic clock, ms. */
   readonly now?: () => number;
 }
 
-/** What a provider says of itself. */
-interface Documents {
+interface Discovered {
   readonly metadata: ServerMetadata;
-  /** Its keys, once they have been needed. */
+  /** The provider's keys, once they were needed. */
   keys: JWKS | undefined;
 }
 
-/** The provider does not answer, or not as one. */
+/** The provider does not answer, or not as an OpenID Connect provider. */
 export class ProviderUnavailable extends Error {
   constructor(cause: unknown) {
     super('the provider cannot be used', { cause });
@@ -40,11 +33,11 @@ export class ProviderUnavailable extends Error {
   }
 }
 
-/** An OpenID Connect provider. The library is loaded when somebody signs in; nothing is asked before that. */
+/** An OpenID Connect provider. Library and metadata are loaded when someone signs in. */
 export class Provider {
   readonly #parts: ProviderParts;
   readonly #now: () => number;
-  #documents: Promise<Documents> | undefined;
+  #discovered: Promise<Discovered> | undefined;
   #until = 0;
 
   constructor(parts: ProviderParts) {
@@ -53,44 +46,44 @@ export class Provider {
   }
 
   /**
-   * Where to lead a browser, and what it has to come back with.
+   * The provider's URL for the browser, and what the provider must send back.
    * @throws ProviderUnavailable
    */
-  async depart(next: string): Promise<{ readonly url: string; readonly flight: Flight }> {
+  async start(next: string): Promise<{ readonly url: string; readonly pending: PendingSignIn }> {
     const client = await import('openid-client');
-    const { metadata } = await this.#known(client);
+    const { metadata } = await this.#discover(client);
     const verifier = client.randomPKCECodeVerifier();
-    const flight = { state: client.randomState(), nonce: client.randomNonce(), verifier, next };
+    const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier, next };
     const url = client.buildAuthorizationUrl(this.#configuration(client, metadata), {
       redirect_uri: this.#parts.redirectUri,
       scope: 'openid profile email',
-      state: flight.state,
-      nonce: flight.nonce,
+      state: pending.state,
+      nonce: pending.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
-    return { url: url.href, flight };
+    return { url: url.href, pending };
   }
 
   /**
-   * What the provider says of who comes back: in the id token, whose signature, issuer, audience, times and nonce are
-   * checked, and, where that is not enough, at its UserInfo endpoint.
-   * @param query with which the browser came back
-   * @throws ProviderUnavailable; other errors of the library where something is not as it must be
+   * The claims about the person who comes back: from the id token, whose signature, issuer, audience, times and nonce are
+   * checked, and also from the UserInfo endpoint if claims are missing.
+   * @param query of the callback
+   * @throws ProviderUnavailable; other errors of the library if a check fails
    */
-  async arrive(
+  async finish(
     query: string,
-    { state, nonce, verifier }: Flight,
-    isEnough: (claims: Claims) => boolean,
+    { state, nonce, verifier }: PendingSignIn,
+    hasNeededClaims: (claims: Claims) => boolean,
   ): Promise<readonly Claims[]> {
     const client = await import('openid-client');
-    const documents = await this.#known(client);
-    const configuration = this.#configuration(client, documents.metadata);
+    const discovered = await this.#discover(client);
+    const configuration = this.#configuration(client, discovered.metadata);
     client.enableNonRepudiationChecks(configuration);
-    if (documents.keys !== undefined)
+    if (discovered.keys !== undefined)
       client.setJwksCache(configuration, {
-        jwks: documents.keys,
-        uat: Math.floor(Date.now() / 1000) - AGE_OF_KEYS,
+        jwks: discovered.keys,
+        uat: Math.floor(Date.now() / 1000) - KEYS_AGE_SECONDS,
       });
     try {
       const tokens = await client.authorizationCodeGrant(
@@ -99,39 +92,39 @@ export class Provider {
         { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
       );
       const claims = tokens.claims()!;
-      if (isEnough(claims) || documents.metadata.userinfo_endpoint === undefined) return [claims];
+      if (hasNeededClaims(claims) || discovered.metadata.userinfo_endpoint === undefined) return [claims];
       return [claims, await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)];
     } catch (cause) {
       throw isOutage(cause) ? new ProviderUnavailable(cause) : cause;
     } finally {
-      documents.keys = client.getJwksCache(configuration)?.jwks ?? documents.keys;
+      discovered.keys = client.getJwksCache(configuration)?.jwks ?? discovered.keys;
     }
   }
 
-  /** What the provider says of itself, which all who sign in at once ask for once. */
-  #known(client: Client): Promise<Documents> {
-    if (this.#documents !== undefined && this.#now() < this.#until) return this.#documents;
-    const documents = this.#fetch(client);
-    this.#documents = documents;
+  /** The provider's metadata, cached; sign-ins at the same time share one request. */
+  #discover(client: Client): Promise<Discovered> {
+    if (this.#discovered !== undefined && this.#now() < this.#until) return this.#discovered;
+    const discovered = this.#fetch(client);
+    this.#discovered = discovered;
     this.#until = Number.POSITIVE_INFINITY;
-    documents.then(
+    discovered.then(
       () => {
-        this.#until = this.#now() + KEPT;
+        this.#until = this.#now() + METADATA_MS;
       },
       () => {
-        this.#documents = undefined;
+        this.#discovered = undefined;
       },
     );
-    return documents;
+    return discovered;
   }
 
-  async #fetch(client: Client): Promise<Documents> {
+  async #fetch(client: Client): Promise<Discovered> {
     const { issuer, clientId } = this.#parts;
     try {
       const url = new URL(`${withoutSlash(issuer)}/.well-known/openid-configuration`);
       const execute = this.#isPlain ? [client.allowInsecureRequests] : [];
       const found = await client.discovery(url, clientId, undefined, undefined, {
-        timeout: PATIENCE,
+        timeout: TIMEOUT_SECONDS,
         execute,
       });
       const metadata = found.serverMetadata();
@@ -143,18 +136,18 @@ export class Provider {
     }
   }
 
-  /** The settings take http for a loopback address only. */
+  /** The settings allow http for a loopback address only. */
   get #isPlain(): boolean {
     return this.#parts.issuer.startsWith('http:');
   }
 
   #configuration(client: Client, metadata: ServerMetadata): Configuration {
     const { clientId, clientSecret } = this.#parts;
-    // Providers that take both decode what is in `Authorization: Basic` in different ways.
+    // Preferred, because providers decode `Authorization: Basic` in different ways.
     const takesPost = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post');
     const authentication = takesPost ? client.ClientSecretPost : client.ClientSecretBasic;
     const made = new client.Configuration(metadata, clientId, undefined, authentication(clientSecret));
-    made.timeout = PATIENCE;
+    made.timeout = TIMEOUT_SECONDS;
     if (this.#isPlain) client.allowInsecureRequests(made);
     return made;
   }
@@ -164,11 +157,11 @@ function withoutSlash(url: string): string {
   return url.replace(/\/$/, '');
 }
 
-/** Whether the provider is to blame, not what it was asked. */
+/** Whether the provider failed, not the request. */
 function isOutage(error: unknown): boolean {
   const { name, code, status, cause } = error as { [member: string]: unknown };
   const answered = cause instanceof Response ? cause.status : status;
-  // What `fetch` throws where there is no answer.
+  // `fetch` throws it if there is no answer.
   const isUnanswered = name === 'TypeError' && code === undefined;
   return isUnanswered || code === 'OAUTH_TIMEOUT' || (typeof answered === 'number' && answered >= 500);
 }

@@ -80,12 +80,12 @@ const bearer = (token: string, client?: string) =>
 
 t.test('an open instance asks nobody', async (t) => {
   const { access } = create();
-  for (const who of [caller(), bearer('anything')]) t.doesNotThrow(() => access.instance(who));
+  for (const who of [caller(), bearer('anything')]) t.doesNotThrow(() => access.requireInstance(who));
 });
 
 t.test('a locked instance lets in who has its password', async (t) => {
   const { access } = create({ password: 'instance word' });
-  t.doesNotThrow(() => access.instance(bearer('instance word')));
+  t.doesNotThrow(() => access.requireInstance(bearer('instance word')));
 });
 
 t.test('a wrong instance password of any length is refused', async (t) => {
@@ -98,42 +98,42 @@ t.test('a wrong instance password of any length is refused', async (t) => {
     'Instance word',
     'y'.repeat(9000),
   ])
-    t.throws(() => access.instance(bearer(token)), { ...AUTH, message: /not the password/ });
+    t.throws(() => access.requireInstance(bearer(token)), { ...AUTH, message: /not the password/ });
 });
 
 t.test('a missing instance password is refused and not counted', async (t) => {
   const { access } = create({ password: 'instance word', rateLimit: 1 });
   for (let i = 0; i < 5; i += 1)
-    t.throws(() => access.instance(caller()), { ...AUTH, message: /has a password/ });
-  t.doesNotThrow(() => access.instance(bearer('instance word')));
+    t.throws(() => access.requireInstance(caller()), { ...AUTH, message: /has a password/ });
+  t.doesNotThrow(() => access.requireInstance(bearer('instance word')));
 });
 
 t.test('after too many wrong instance passwords the right one waits, of this client only', async (t) => {
   const { access, pass } = create({ password: 'instance word' });
-  for (let i = 0; i < 3; i += 1) t.throws(() => access.instance(bearer('wrong')), AUTH);
+  for (let i = 0; i < 3; i += 1) t.throws(() => access.requireInstance(bearer('wrong')), AUTH);
   pass(20_000);
-  t.throws(() => access.instance(bearer('instance word')), tooMany(40));
-  t.throws(() => access.instance(bearer('wrong')), tooMany(40));
-  t.throws(() => access.instance(caller()), AUTH);
-  t.doesNotThrow(() => access.instance(bearer('instance word', '192.0.2.2')));
+  t.throws(() => access.requireInstance(bearer('instance word')), tooMany(40));
+  t.throws(() => access.requireInstance(bearer('wrong')), tooMany(40));
+  t.throws(() => access.requireInstance(caller()), AUTH);
+  t.doesNotThrow(() => access.requireInstance(bearer('instance word', '192.0.2.2')));
   pass(40_000);
-  t.doesNotThrow(() => access.instance(bearer('instance word')));
+  t.doesNotThrow(() => access.requireInstance(bearer('instance word')));
 });
 
 t.test('right passwords are never counted', async (t) => {
   const { access } = create({ password: 'instance word', rateLimit: 1 });
   for (let i = 0; i < 5; i += 1) {
-    access.instance(bearer('instance word'));
-    await access.feed(caller({ feed: 'right' }), PROTECTED);
+    access.requireInstance(bearer('instance word'));
+    await access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED);
   }
-  t.throws(() => access.instance(bearer('wrong')), AUTH);
-  t.throws(() => access.instance(bearer('instance word')), tooMany(60));
+  t.throws(() => access.requireInstance(bearer('wrong')), AUTH);
+  t.throws(() => access.requireInstance(bearer('instance word')), tooMany(60));
 });
 
 t.test('a protected feed opens for its password', async (t) => {
   const { access, verified } = create();
-  await access.feed(caller({ feed: 'right' }), PROTECTED);
-  await t.rejects(access.feed(caller({ feed: 'wrong' }), PROTECTED), {
+  await access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED);
+  await t.rejects(access.requireFeedPassword(caller({ feed: 'wrong' }), PROTECTED), {
     ...AUTH,
     message: /not the password/,
   });
@@ -143,17 +143,17 @@ t.test('a protected feed opens for its password', async (t) => {
 t.test('a missing feed password is refused, not counted and not checked', async (t) => {
   const { access, verified } = create({ rateLimit: 1 });
   for (let i = 0; i < 5; i += 1)
-    await t.rejects(access.feed(caller(), PROTECTED), { ...AUTH, message: /has a password/ });
+    await t.rejects(access.requireFeedPassword(caller(), PROTECTED), { ...AUTH, message: /has a password/ });
   t.same(verified, []);
-  await access.feed(caller({ feed: 'right' }), PROTECTED);
+  await access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED);
 });
 
 t.test('a feed without a password, and none at all, ask for nothing', async (t) => {
   const { access, verified } = create({ rateLimit: 1 });
   for (const feed of [OPEN, undefined]) {
-    await access.feed(caller(), feed);
-    await access.feed(caller({ feed: 'any' }), feed);
-    await access.feed(caller({ feed: 'other' }), feed);
+    await access.requireFeedPassword(caller(), feed);
+    await access.requireFeedPassword(caller({ feed: 'any' }), feed);
+    await access.requireFeedPassword(caller({ feed: 'other' }), feed);
   }
   t.same(verified, []);
 });
@@ -163,42 +163,45 @@ t.test('a password that no feed can have is refused alike whatever the feed, and
   for (const password of ['', ' ', 'caf\u00e9', 'p'.repeat(257)]) {
     const messages = new Set<string>();
     for (const feed of FEEDS) {
-      const refusal = await access.feed(caller({ feed: password }), feed).catch((cause) => cause);
+      const refusal = await access
+        .requireFeedPassword(caller({ feed: password }), feed)
+        .catch((cause) => cause);
       t.match(refusal, { code: 'invalid_request', status: 400 });
       messages.add(refusal.message);
     }
     t.equal(messages.size, 1);
   }
   t.same(verified, []);
-  await access.feed(caller({ feed: 'right' }), PROTECTED);
+  await access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED);
 });
 
 t.test('over the limit no feed password is checked any more, the right one waits', async (t) => {
   const { access, verified, pass } = create();
-  for (const feed of ['a', 'b', 'c']) await t.rejects(access.feed(caller({ feed }), PROTECTED), AUTH);
+  for (const feed of ['a', 'b', 'c'])
+    await t.rejects(access.requireFeedPassword(caller({ feed }), PROTECTED), AUTH);
   pass(59_001);
-  await t.rejects(access.feed(caller({ feed: 'right' }), PROTECTED), tooMany(1));
-  await t.rejects(access.feed(caller({ feed: 'd' }), PROTECTED), tooMany(1));
-  await t.rejects(access.feed(caller(), PROTECTED), AUTH);
+  await t.rejects(access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED), tooMany(1));
+  await t.rejects(access.requireFeedPassword(caller({ feed: 'd' }), PROTECTED), tooMany(1));
+  await t.rejects(access.requireFeedPassword(caller(), PROTECTED), AUTH);
   t.same(verified, ['a', 'b', 'c']);
-  await access.feed(caller({ feed: 'right', client: '192.0.2.2' }), PROTECTED);
-  await access.feed(caller(), OPEN);
+  await access.requireFeedPassword(caller({ feed: 'right', client: '192.0.2.2' }), PROTECTED);
+  await access.requireFeedPassword(caller(), OPEN);
   pass(999);
-  await access.feed(caller({ feed: 'right' }), PROTECTED);
+  await access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED);
 });
 
 t.test('wrong passwords of the instance and of feeds count together', async (t) => {
   const { access } = create({ password: 'instance word', rateLimit: 2 });
-  t.throws(() => access.instance(bearer('wrong')), AUTH);
-  await t.rejects(access.feed(caller({ feed: 'wrong' }), PROTECTED), AUTH);
-  t.throws(() => access.instance(bearer('instance word')), tooMany(60));
-  await t.rejects(access.feed(caller({ feed: 'right' }), PROTECTED), tooMany(60));
+  t.throws(() => access.requireInstance(bearer('wrong')), AUTH);
+  await t.rejects(access.requireFeedPassword(caller({ feed: 'wrong' }), PROTECTED), AUTH);
+  t.throws(() => access.requireInstance(bearer('instance word')), tooMany(60));
+  await t.rejects(access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED), tooMany(60));
 });
 
 t.test('passwords tried at once learn no more than one after the other, the right one last', async (t) => {
   const { access } = create({ rateLimit: 3 });
   const guesses = [...Array.from({ length: 20 }, (_, i) => `guess ${i}`), 'right'];
-  const asked = guesses.map((feed) => access.feed(caller({ feed }), PROTECTED));
+  const asked = guesses.map((feed) => access.requireFeedPassword(caller({ feed }), PROTECTED));
   const results = await Promise.allSettled(asked);
   const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'let in'));
   t.equal(codes.filter((code) => code === 'auth').length, 3);
@@ -219,30 +222,30 @@ t.test('what fails while a password is checked is passed on and not counted', as
     passwords,
     now: () => 0,
   });
-  await t.rejects(access.feed(caller({ feed: 'wrong' }), PROTECTED), { message: 'busy' });
-  t.doesNotThrow(() => access.instance(bearer('instance word')));
+  await t.rejects(access.requireFeedPassword(caller({ feed: 'wrong' }), PROTECTED), { message: 'busy' });
+  t.doesNotThrow(() => access.requireInstance(bearer('instance word')));
 });
 
 t.test('writes have a limit of their own', async (t) => {
   const { access, pass } = create({ rateLimit: 2 });
-  access.write(caller());
+  access.writes.count(caller().client);
   pass(10_000);
-  access.write(caller());
+  access.writes.count(caller().client);
   const refused = { code: 'rate_limited', status: 429, headers: { 'Retry-After': '50' } };
-  t.throws(() => access.write(caller()), refused);
-  t.doesNotThrow(() => access.write(caller({ client: '192.0.2.2' })));
-  await access.feed(caller({ feed: 'right' }), PROTECTED);
+  t.throws(() => access.writes.count(caller().client), refused);
+  t.doesNotThrow(() => access.writes.count(caller({ client: '192.0.2.2' }).client));
+  await access.requireFeedPassword(caller({ feed: 'right' }), PROTECTED);
   pass(50_000);
-  t.doesNotThrow(() => access.write(caller()));
+  t.doesNotThrow(() => access.writes.count(caller().client));
 });
 
 t.test('0 turns both limits off', async (t) => {
   const { access } = create({ password: 'instance word', rateLimit: 0 });
   for (let i = 0; i < 1_000; i += 1) {
-    access.write(caller());
-    t.throws(() => access.instance(bearer('wrong')), AUTH);
+    access.writes.count(caller().client);
+    t.throws(() => access.requireInstance(bearer('wrong')), AUTH);
   }
-  t.doesNotThrow(() => access.instance(bearer('instance word')));
+  t.doesNotThrow(() => access.requireInstance(bearer('instance word')));
 });
 
 t.test('no sentence repeats what was sent', async () => {
@@ -252,11 +255,13 @@ t.test('no sentence repeats what was sent', async () => {
       const { access } = create({ password: 'instance word', rateLimit: 1 });
       for (let i = 0; i < 2; i += 1) {
         try {
-          access.instance(bearer(sent));
+          access.requireInstance(bearer(sent));
         } catch (refused) {
           assert.ok(!said(refused).includes(sent));
         }
-        const refused = await access.feed(caller({ feed: sent }), PROTECTED).catch((cause) => cause);
+        const refused = await access
+          .requireFeedPassword(caller({ feed: sent }), PROTECTED)
+          .catch((cause) => cause);
         assert.ok(!said(refused).includes(sent));
       }
     }),

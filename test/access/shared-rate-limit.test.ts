@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Counted, SharedCounts, Told } from '../../src/access/shared-rate-limit.ts';
+import type { SharedCounts, SharedUsage, UsageReport } from '../../src/access/shared-rate-limit.ts';
 import { SharedRateLimit } from '../../src/access/shared-rate-limit.ts';
 
 const SECOND = 1_000;
@@ -20,7 +20,7 @@ class Containers {
     this.containers = containers;
     const now = () => this.now;
     const counts: SharedCounts = Object.defineProperty(
-      { count: (_client: string, told: Told) => this.#count(told), containers },
+      { count: (_client: string, told: UsageReport) => this.#count(told), containers },
       'containers',
       { get: () => this.containers },
     );
@@ -41,7 +41,7 @@ class Containers {
   }
 
   /** As the database counts. */
-  async #count({ done, wanted }: Told): Promise<Counted> {
+  async #count({ done, wanted }: UsageReport): Promise<SharedUsage> {
     if (!this.isReachable) throw new Error('no answer');
     this.told += 1;
     this.#times = this.#times.filter((time) => this.now - time < MINUTE);

@@ -1,7 +1,7 @@
 /** What is signed counts for one purpose, about one thing, and until what voids it changes. */
 import t from 'tap';
-import { cookieIn } from '../../src/access/cookies.ts';
-import { keyFor, signed, verified } from '../../src/access/signed.ts';
+import { readCookie } from '../../src/access/cookies.ts';
+import { keyFor, sign, verify } from '../../src/access/signed.ts';
 import { Unlocks } from '../../src/access/unlocks.ts';
 import type { FeedName } from '../../src/feeds/names.ts';
 
@@ -24,17 +24,17 @@ t.test('a key depends on all that it is derived from', async (t) => {
 
 t.test('a value is what was signed, about the same', async (t) => {
   for (const text of ['', 'text', '{"sender":"Zoë"}', 'a.b']) {
-    const value = signed(key, text, 'this');
+    const value = sign(key, text, 'this');
     t.match(value, /^[\w-]*\.[\w-]{43}$/);
-    t.equal(verified(key, value, 'this'), text);
-    t.equal(verified(key, value, 'that'), undefined);
-    t.equal(verified(key, value), undefined);
-    t.equal(verified(keyFor('session', SECRET), value, 'this'), undefined);
+    t.equal(verify(key, value, 'this'), text);
+    t.equal(verify(key, value, 'that'), undefined);
+    t.equal(verify(key, value), undefined);
+    t.equal(verify(keyFor('session', SECRET), value, 'this'), undefined);
     for (let i = 0; i < value.length; i += 1) {
       const other = value[i] === 'A' ? 'B' : 'A';
       // The last letters of base64url have bits that say nothing.
       const changed = value.slice(0, i) + other + value.slice(i + 1);
-      t.ok([undefined, text].includes(verified(key, changed, 'this')));
+      t.ok([undefined, text].includes(verify(key, changed, 'this')));
     }
   }
 });
@@ -45,7 +45,7 @@ t.test('an unlock cookie is for one feed, also where two have the same stored pa
   const feed = { name: 'otter' as FeedName, passwordHash: 'the same hash' };
   const [cookie = '', ...others] = unlocks.cookies(feed, { root: '', isSecure: false });
   t.equal(others.length, 1);
-  const value = cookieIn(cookie.split(';')[0], 'unlock');
+  const value = readCookie(cookie.split(';')[0], 'unlock');
   t.ok(unlocks.opens(value, feed));
   t.notOk(unlocks.opens(value, { ...feed, name: 'stoat' as FeedName }));
   t.notOk(unlocks.opens(value, { ...feed, passwordHash: 'another hash' }));
@@ -55,7 +55,7 @@ t.test('an unlock cookie is for one feed, also where two have the same stored pa
 
 t.test('a cookie among others', async (t) => {
   for (const header of ['a=1', ' a=1', 'b=2; a=1', 'b=2;a=1 ;c', 'xa=2; a=1; a=3', '=; ; a=1'])
-    t.equal(cookieIn(header, 'a'), '1', header);
+    t.equal(readCookie(header, 'a'), '1', header);
   for (const header of [undefined, '', 'a', 'A=1', 'b=a=1', 'b="; a'])
-    t.equal(cookieIn(header, 'a'), undefined, `${header}`);
+    t.equal(readCookie(header, 'a'), undefined, `${header}`);
 });

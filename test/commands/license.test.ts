@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { newKeyPair } from '../../src/licenses/issuing.ts';
 import { Licenses } from '../../src/licenses/licenses.ts';
-import { publicKeysIn } from '../../src/licenses/public-keys.ts';
+import { parsePublicKeys } from '../../src/licenses/public-keys.ts';
 import { tempDir } from '../support/service.ts';
 
 t.setTimeout(120_000);
@@ -36,7 +36,7 @@ t.test('keys are made, licenses issued and checked', async (t) => {
   const issued = run(['issue', '--until', '9998-12-31', '--feeds', '3', '--count', '10']);
   const all = issued.stdout.trim().split('\n');
   t.equal(all.length, 10);
-  const licenses = new Licenses(publicKeysIn(env.SERVICE_LICENSE_PUBLIC_KEY)!);
+  const licenses = new Licenses(parsePublicKeys(env.SERVICE_LICENSE_PUBLIC_KEY)!);
   t.equal(new Set(all.map((text) => licenses.check(text).id)).size, 10);
   const [license] = all as [string];
   t.match(licenses.check(license), { until: '9998-12-31', feeds: 3 });

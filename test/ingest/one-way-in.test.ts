@@ -94,17 +94,17 @@ const caller: Caller = {
 t.test('each way ends in the same call, and stores the same note', async (t) => {
   for (const [way, read] of Object.entries(WAYS)) {
     const submission = await read();
-    const named = await access.poster(caller, 'stoat');
+    const named = await access.requirePoster(caller, 'stoat');
     const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, caller);
     const stored = await storage.note(feed.name, note.id);
     t.match(stored, { type: 'md', size: TEXT.length, meta: { title: 'T', tags: ['b', 'a'] } }, way);
     t.equal(Buffer.from(stored!.content!).toString(), TEXT, way);
   }
-  t.equal((await storage.feed((await access.reader(caller, 'stoat')).name))?.noteCount, 3);
+  t.equal((await storage.feed((await access.requireReader(caller, 'stoat')).name))?.noteCount, 3);
 });
 
 t.test('a signed-in person is the sender, whatever the way', async (t) => {
-  const named = await access.poster(caller, 'stoat');
+  const named = await access.requirePoster(caller, 'stoat');
   const submission = await WAYS['a tool']!();
   const signedIn = { ...caller, sender: 'Ada' };
   const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, signedIn);

@@ -301,14 +301,14 @@ t.test('what has expired is refused, and not counted as a wrong password', async
   const consent = { client, redirectUri, challenge, person: undefined };
   const old = (minutes: number) => ({ base, now: now - minutes * 60_000 });
 
-  t.equal((await asking.exchange(await grants.code(consent, old(4)))).status, 200);
-  t.match(await asking.exchange(await grants.code(consent, old(6))), {
+  t.equal((await asking.exchange(await grants.createCode(consent, old(4)))).status, 200);
+  t.match(await asking.exchange(await grants.createCode(consent, old(6))), {
     status: 400,
     json: { error: 'invalid_grant', error_description: /expired/ },
   });
 
   const exchange = { client, redirectUri, verifier: asking.verifier };
-  const given = await grants.byCode(await grants.code(consent, old(0)), exchange, old(61));
+  const given = await grants.exchangeCode(await grants.createCode(consent, old(0)), exchange, old(61));
   const headers = { authorization: `Bearer ${given.access_token}`, 'content-type': 'application/json' };
   for (let i = 0; i < 5; i += 1) {
     const reply = await ask(`${base}/mcp`, { method: 'POST', body: '{}', headers });
@@ -322,16 +322,24 @@ t.test('what has expired is refused, and not counted as a wrong password', async
     [undefined, 30],
     [person, 7],
   ] as const) {
-    const claims = await tokens.verify('code', await grants.code({ ...consent, person: who }, old(0)));
+    const claims = await tokens.verify('code', await grants.createCode({ ...consent, person: who }, old(0)));
     const { until } = claims as { until: number };
     t.equal(Math.round((until - now) / 86_400_000), days);
   }
 
-  const hers = await grants.byCode(await grants.code({ ...consent, person }, old(0)), exchange, old(0));
-  t.strictSame(await grants.access(hers.access_token, base), { sender: 'Ann' }, 'who signed in is who posts');
+  const hers = await grants.exchangeCode(
+    await grants.createCode({ ...consent, person }, old(0)),
+    exchange,
+    old(0),
+  );
+  t.strictSame(
+    await grants.verifyAccessToken(hers.access_token, base),
+    { sender: 'Ann' },
+    'who signed in is who posts',
+  );
   allowed.clear();
-  t.equal(await grants.access(hers.access_token, base), undefined, 'off the list is out at once');
-  await t.rejects(grants.byRefreshToken(hers.refresh_token, client, old(0)), { code: 'invalid_grant' });
+  t.equal(await grants.verifyAccessToken(hers.access_token, base), undefined, 'off the list is out at once');
+  await t.rejects(grants.refresh(hers.refresh_token, client, old(0)), { code: 'invalid_grant' });
 });
 
 t.test('whoever is logged in need only allow it', async (t) => {

@@ -240,7 +240,7 @@ t.test('forms attach and detach', async (t) => {
   const other = await newFeed();
   for (const [sent, status, sentence] of [
     [license, 409, 'This license is in use by another feed'],
-    ['nf1.x.y', 400, 'This is no license that counts here'],
+    ['nf1.x.y', 400, 'This license is not valid here'],
     [licenseFor({ until: PAST }), 400, `it ended on ${PAST}`],
   ] as const) {
     const page = await browser.submit(`/${other.name}/license`, { license: sent });

@@ -19,9 +19,9 @@ const parts = {
 
 /** What the provider says of Anna when she has signed in. */
 async function signIn(asking: Provider, isEnough = false) {
-  const { url, flight } = await asking.depart('/');
+  const { url, pending } = await asking.start('/');
   const back = new URL(await provider.visit(url, 'anna'));
-  return asking.arrive(back.search.slice(1), flight, () => isEnough);
+  return asking.finish(back.search.slice(1), pending, () => isEnough);
 }
 
 /** How often this was asked for since the last time. */
@@ -36,7 +36,7 @@ const DOCUMENT = '/.well-known/openid-configuration';
 t.test('its documents are kept for an hour, and fetched once for all who come at once', async (t) => {
   let now = 0;
   const asking = new Provider({ ...parts, now: () => now });
-  await Promise.all([asking.depart('/'), asking.depart('/'), asking.depart('/')]);
+  await Promise.all([asking.start('/'), asking.start('/'), asking.start('/')]);
   t.equal(asked(DOCUMENT), 1);
   t.equal(asked('/jwks'), 0);
   await signIn(asking);
@@ -60,9 +60,9 @@ t.test('what is in the id token need not be asked for', async (t) => {
 });
 
 t.test('a slash at the end of the issuer makes no difference, anything else does', async (t) => {
-  t.match((await new Provider({ ...parts, issuer: `${provider.url}/` }).depart('/')).url, provider.url);
+  t.match((await new Provider({ ...parts, issuer: `${provider.url}/` }).start('/')).url, provider.url);
   for (const issuer of [provider.url.replace('127.0.0.1', 'localhost'), `${provider.url}//`])
-    await t.rejects(new Provider({ ...parts, issuer }).depart('/'), { name: 'ProviderUnavailable' }, issuer);
+    await t.rejects(new Provider({ ...parts, issuer }).start('/'), { name: 'ProviderUnavailable' }, issuer);
 });
 
 t.test('the secret is sent in the way that the provider takes', async (t) => {
@@ -81,7 +81,7 @@ t.test('the secret is sent in the way that the provider takes', async (t) => {
 t.test('an id token that another key has signed is refused', async (t) => {
   t.teardown(() => provider.recover());
   const asking = new Provider(parts);
-  await asking.depart('/');
+  await asking.start('/');
   const others = JSON.stringify({ keys: [] });
   provider.intercept = (request, response) => {
     if (!request.url!.startsWith('/jwks')) return false;

@@ -1,7 +1,7 @@
 /** People sign in with a real provider: the way there and back, who may, and what they see if it fails (contract §10). */
 import t, { type Test } from 'tap';
 import { readConfig } from '../../src/config.ts';
-import { Flights } from '../../src/sign-in/flights.ts';
+import { PendingSignIns } from '../../src/sign-in/pending-sign-ins.ts';
 import { signInLocks, signInSettings } from '../../src/sign-in/sign-in.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { freePort } from '../support/free-port.ts';
@@ -236,8 +236,9 @@ t.test('whoever takes longer than ten minutes begins anew', async (t) => {
   const back = await away(browser, 'anna');
   const { SERVICE_SECRET = '', SERVICE_OIDC_ISSUER = '', SERVICE_OIDC_CLIENT_ID = '' } = SETTINGS;
   const locks = [SERVICE_OIDC_ISSUER, SERVICE_OIDC_CLIENT_ID, SETTINGS.SERVICE_OIDC_CLIENT_SECRET!];
-  const flights = (age: number) => new Flights(Buffer.from(SERVICE_SECRET), locks, () => Date.now() - age);
-  const flight = flights(0).flightIn(browser.cookiesFor('/api/oidc/callback'))!;
+  const flights = (age: number) =>
+    new PendingSignIns(Buffer.from(SERVICE_SECRET), locks, () => Date.now() - age);
+  const flight = flights(0).read(browser.cookiesFor('/api/oidc/callback'))!;
   const late = browser.copy();
   late.take([flights(601_000).cookie(flight, { root: '', isSecure: false })]);
   await isTurnedAway(t, late, await late.visit(back), 'sign_in_failed', FAILED);

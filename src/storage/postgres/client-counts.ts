@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Counted, SharedCounts, Told } from '../../access/shared-rate-limit.ts';
+import type { SharedCounts, SharedUsage, UsageReport } from '../../access/shared-rate-limit.ts';
 import { BatchedCalls } from '../../batcher.ts';
 import type { Database } from './database.ts';
 import { statement } from './statement.ts';
@@ -62,14 +62,14 @@ export interface ClientCountsOptions {
 }
 
 /** What a container says of one client, whose name is a hash. */
-interface Report extends Told {
+interface Report extends UsageReport {
   readonly client: string;
 }
 
 /** Counts that containers share in the database, many clients in one statement. */
 export class ClientCounts implements SharedCounts {
   readonly #options: ClientCountsOptions;
-  readonly #calls = new BatchedCalls<Report, Counted>((reports) => this.#count(reports));
+  readonly #calls = new BatchedCalls<Report, SharedUsage>((reports) => this.#count(reports));
   #forgotAt = performance.now();
 
   constructor(options: ClientCountsOptions) {
@@ -80,12 +80,12 @@ export class ClientCounts implements SharedCounts {
     return this.#options.containers();
   }
 
-  count(client: string, report: Told): Promise<Counted> {
+  count(client: string, report: UsageReport): Promise<SharedUsage> {
     const hash = createHmac('sha256', this.#options.secret).update(client).digest('base64url');
     return this.#calls.call({ ...report, client: hash });
   }
 
-  async #count(reports: readonly Report[]): Promise<Counted[]> {
+  async #count(reports: readonly Report[]): Promise<SharedUsage[]> {
     const sums = new Map<string, { done: number; wanted: number }>();
     for (const { client, done, wanted } of reports) {
       const before = sums.get(client) ?? { done: 0, wanted: 0 };
