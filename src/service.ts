@@ -10,7 +10,7 @@ import { refusalAnswer } from './http/answer.ts';
 import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
-import { ImageStorage } from './images/image-storage.ts';
+import { withImageStore } from './images/image-storage.ts';
 import { observed } from './images/observed-store.ts';
 import { openImages, placeOf } from './images/open-images.ts';
 import { Sweeper } from './images/sweeper.ts';
@@ -76,7 +76,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const store = images && metrics ? observed(images, metrics.images.asked) : images;
   const storage =
     store && pictures
-      ? new ImageStorage(opened.storage, store, new Sweeper(pictures, store))
+      ? withImageStore({ database: opened.storage, store, sweeper: new Sweeper(pictures, store) })
       : opened.storage;
   if (store && pictures) metrics?.images.watch({ store, rows: pictures });
   // Pools of their own: a text that takes long to read must keep no other work from being done.
