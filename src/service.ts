@@ -10,7 +10,7 @@ import { refusalAnswer } from './http/answer.ts';
 import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
-import { ImageStorage } from './images/image-storage.ts';
+import { withImageStore } from './images/image-storage.ts';
 import { observed } from './images/observed-store.ts';
 import { openImages, placeOf } from './images/open-images.ts';
 import { Sweeper } from './images/sweeper.ts';
@@ -119,7 +119,11 @@ async function openStores(
   const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
   if (!store || !rows) return { ...opened, images };
   metrics?.images.watch({ store, rows });
-  return { ...opened, images, storage: new ImageStorage(opened.storage, store, new Sweeper(rows, store)) };
+  return {
+    ...opened,
+    images,
+    storage: withImageStore({ database: opened.storage, store, sweeper: new Sweeper(rows, store) }),
+  };
 }
 
 type Pools = Readonly<Record<'checks' | 'parsing' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;

@@ -6,10 +6,10 @@ import { S3Store, type S3Tuning } from '../../src/images/s3-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultyS3 } from '../support/faulty-s3.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
-import { imageSettings, ON_SQLITE } from '../support/image-settings.ts';
+import { countOf, imageSettings, ON_SQLITE, storeAt } from '../support/image-settings.ts';
 import { missing } from '../support/installed.ts';
 import { picture } from '../support/pictures.ts';
-import { ask, start, type TestService } from '../support/service.ts';
+import { ask, type Reply, start, type TestService } from '../support/service.ts';
 import { SwiftServer } from '../support/swift.ts';
 import { hashed, read } from './contract.ts';
 
@@ -103,56 +103,110 @@ t.test(
 );
 
 t.test('what clients see', { skip }, async (t) => {
-  const place = await swift!.bucket();
+  const place = { ...(await swift!.bucket()), kind: 's3' } as const;
   const server = await FaultyS3.start(t, place.endpoint);
-  const settings = imageSettings({ ...place, kind: 's3', endpoint: server.endpoint });
+  const settings = imageSettings({ ...place, endpoint: server.endpoint });
   // Only what is kept can be answered without the store.
-  const service: TestService = await start(t, { ...ON_SQLITE, ...settings, SERVICE_CACHE_BYTES: '4194304' });
+  const env = { ...ON_SQLITE, ...settings, SERVICE_CACHE_BYTES: '4194304' };
+  const service: TestService = await start(t, env);
   const feed = new FeedClient(service.url, 'feed');
   const posted = await Promise.all(
     [300, 400_000, 2_000_000].map((size) => feed.post(picture('png', size, size), PNG)),
   );
-  const urls = posted.map(({ json }) => service.url + new URL(json.file_url).pathname);
+  const pathOf = ({ json }: Reply) => new URL(json.file_url).pathname;
+  const urls = posted.map((reply) => service.url + pathOf(reply));
   const [cached, small, large] = urls as [string, string, string];
   await ask(cached);
   const readId = readIdIn(posted[0]!.json.read_url);
+  const store = await storeAt(t, place);
+  let stored = posted.length;
   const goesOn = async (t: Test) => {
     t.equal((await ask(cached)).status, 200, 'what is kept');
-    for (const path of [`/r/${readId}/feed.xml`, `/api/v1/read/${readId}/notes`, '/health/ready', '/'])
+    for (const path of [
+      `/r/${readId}`,
+      `/r/${readId}/feed.xml`,
+      `/api/v1/read/${readId}/notes`,
+      '/health/ready',
+      '/',
+    ])
       t.equal((await ask(service.url + path)).status, 200, path);
     t.equal((await new FeedClient(service.url, 'texts').post('a text')).status, 201);
   };
-  const isRefused = async (t: Test, urls: readonly string[]) => {
-    const replies = [await feed.post(picture('png'), PNG)];
-    for (const url of urls) replies.push(await ask(url));
-    for (const reply of replies) {
+  const refuses = async (t: Test, requests: readonly Promise<Reply>[]) => {
+    for (const reply of await Promise.all(requests)) {
       t.match({ status: reply.status, code: reply.json?.code }, { status: 503, code: 'store_unavailable' });
       t.equal(reply.headers.get('retry-after'), '5');
     }
   };
+  const postPicture = (size = 600_000) => feed.post(picture('png', size, stored), PNG);
+  const isBack = async (t: Test) => {
+    server.fault = 'none';
+    t.ok(await eventually(async () => (await ask(large)).status === 200));
+    t.ok(await eventually(async () => (await countOf(store)) === stored), 'nothing that was refused is left');
+  };
+
   await t.test('a store that refuses connections', async (t) => {
     await server.refuse();
-    await isRefused(t, [small, large]);
+    await refuses(t, [postPicture(), ask(small), ask(large)]);
     await goesOn(t);
     await server.listen();
-    t.ok(await eventually(async () => (await ask(small)).status === 200));
+    await isBack(t);
   });
   await t.test('a store that answers with errors', async (t) => {
     server.fault = 'error';
-    await isRefused(t, [large]);
+    await refuses(t, [postPicture(), ask(large)]);
     await goesOn(t);
-    server.fault = 'none';
-    t.ok(await eventually(async () => (await ask(large)).status === 200));
+    await isBack(t);
   });
-  await t.test(
-    'a body that is always cut ends a large picture early, and is nothing that a client takes for the whole',
-    async (t) => {
-      server.fault = 'cut';
-      await t.rejects(ask(large));
+  await t.test('a store that does not answer: once that is known, nothing waits for it', async (t) => {
+    server.fault = 'hangs';
+    await refuses(t, [postPicture(), postPicture(), ask(large), ask(large), ask(large)]);
+    const { asked } = server;
+    const reads = Array.from({ length: 200 }, () => ask(large));
+    await refuses(t, [...reads, ...Array.from({ length: 20 }, () => postPicture())]);
+    t.ok(server.asked - asked < 5, 'only probes, and none of them is answered');
+    await goesOn(t);
+    await isBack(t);
+  });
+  await t.test('a store with no room left', async (t) => {
+    server.fault = 'full';
+    const { status, json } = await postPicture();
+    t.match({ status, code: json.code }, { status: 507, code: 'storage_full' });
+    await isBack(t);
+  });
+  await t.test('a slow one, and bodies that are cut once', async (t) => {
+    for (const fault of ['slow', 'cut once'] as const) {
+      server.fault = fault;
+      t.equal((await ask(large)).bytes.length, 2_000_000, fault);
+      server.fault = fault;
+      const { status, json } = await postPicture();
+      t.equal(status, 201, fault);
+      stored += 1;
       server.fault = 'none';
-      t.equal((await ask(large)).bytes.length, 2_000_000);
-    },
-  );
+      t.equal((await ask(service.url + new URL(json.file_url).pathname)).bytes.length, 600_000);
+    }
+    await isBack(t);
+  });
+  for (const fault of ['cut', 'stalls'] as const)
+    await t.test(`a body that is always ${fault}: a large picture that has begun ends early`, async (t) => {
+      server.fault = fault;
+      // One that is too large to be kept, which has been sent in part when it is cut.
+      await Promise.all([t.rejects(ask(large)), refuses(t, [postPicture()])]);
+      await isBack(t);
+    });
+  await t.test('a signature, an access key or a bucket that the store refuses', async (t) => {
+    await service.stop();
+    for (const wrong of [{ secretKey: 'wrong' }, { accessKey: 'nobody:here' }, { bucket: 'not-there' }]) {
+      const other = await start(t, { ...env, ...imageSettings({ ...place, ...wrong }) }, service.dir);
+      const others = new FeedClient(other.url, 'feed');
+      await refuses(t, [
+        others.post(picture('png', 500), PNG),
+        ...posted.map((reply) => ask(other.url + pathOf(reply))),
+      ]);
+      t.equal((await others.post('a text')).status, 201);
+      await other.stop();
+    }
+  });
   const logged = JSON.stringify(service.lines);
   for (const secret of [place.bucket, server.endpoint, place.secretKey, place.accessKey])
     t.notMatch(logged, secret);

@@ -1,8 +1,13 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/** What an S3 server does to requests. `cut` and `slow` are for bodies that it sends. */
-export type Fault = 'none' | 'hangs' | 'error' | 'cut' | 'slow' | 'stalls' | 'cut once';
+/**
+ * What an S3 server does to requests: `hangs` and those before it to all, the others to those with the body of an object.
+ * A body that is sent or taken is cut or stalls in its middle.
+ */
+export type Fault = 'none' | 'error' | 'full' | 'hangs' | 'cut' | 'cut once' | 'slow' | 'stalls';
 
 interface Scope {
   teardown(fn: () => unknown): void;
@@ -54,13 +59,16 @@ export class FaultyS3 {
     this.asked += 1;
     const { fault } = this;
     if (fault === 'hangs') return;
-    if (fault === 'error') {
-      incoming
-        .resume()
-        .on('end', () => answer.writeHead(500).end('<Error><Code>InternalError</Code></Error>'));
+    if (fault === 'error' || fault === 'full') {
+      const status = fault === 'full' ? 507 : 500;
+      incoming.resume().on('end', () => answer.writeHead(status).end('<Error><Code>Fault</Code></Error>'));
       return;
     }
     const { method, url, headers } = incoming;
+    if (method === 'PUT' && (fault === 'stalls' || fault.startsWith('cut'))) {
+      this.#takeHalf(incoming, fault);
+      return;
+    }
     const { hostname, port } = this.#target;
     const outgoing = request({ hostname, port, method, path: url, headers }, (reply) => {
       answer.writeHead(reply.statusCode ?? 500, reply.headers);
@@ -68,17 +76,23 @@ export class FaultyS3 {
       else this.#send(reply, answer, fault);
     });
     outgoing.on('error', () => answer.destroy());
-    incoming.pipe(outgoing);
+    (fault === 'slow' ? Readable.from(slowed(incoming)) : incoming).pipe(outgoing);
+  }
+
+  async #takeHalf(incoming: IncomingMessage, fault: Fault): Promise<void> {
+    if (fault === 'cut once') this.fault = 'none';
+    let missing = Number(incoming.headers['content-length']) >> 1;
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      missing -= piece.length;
+      if (missing <= 0) break;
+    }
+    if (fault !== 'stalls') incoming.destroy();
   }
 
   async #send(reply: IncomingMessage, answer: ServerResponse, fault: Fault): Promise<void> {
     const bytes = Buffer.concat(await reply.toArray());
     if (fault === 'slow') {
-      for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-        answer.write(bytes.subarray(at, at + PIECE_BYTES));
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      }
-      answer.end();
+      Readable.from(slowed([bytes])).pipe(answer);
       return;
     }
     answer.write(bytes.subarray(0, bytes.length >> 1), () => {
@@ -86,4 +100,13 @@ export class FaultyS3 {
     });
     if (fault === 'cut once') this.fault = 'none';
   }
+}
+
+/** The same bytes, a little at a time. */
+async function* slowed(pieces: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncIterable<Buffer> {
+  for await (const piece of pieces)
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) {
+      yield piece.subarray(at, at + PIECE_BYTES);
+      await delay(PAUSE_MS);
+    }
 }

@@ -46,9 +46,9 @@ export class SwiftServer {
   }
 
   /** A new bucket, empty. */
-  async bucket(): Promise<S3Place> {
+  async bucket(name?: string): Promise<S3Place> {
     this.#buckets += 1;
-    const place = this.place(`notes-${this.#buckets}`);
+    const place = this.place(name ?? `notes-${this.#buckets}`);
     const client = clientOf(place);
     await client.send(new CreateBucketCommand({ Bucket: place.bucket }));
     client.destroy();
