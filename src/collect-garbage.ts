@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Gives back the memory that much work at once has used, which V8 keeps for the next such work. Stops the thread for some
- * ms, or 0.2 s where it has 100 MB, so call it where nobody waits.
+ * Returns the memory of a burst of work to the system, which V8 would keep. Stops the thread for some ms (0.2 s with a
+ * heap of 100 MB), so call it when nothing waits.
  */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');

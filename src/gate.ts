@@ -1,21 +1,31 @@
-/** Lets a bounded number of works run at once; the others wait their turn, first come first served. */
+/** Runs a bounded number of tasks at once; the others wait, first come first served. */
 export class Gate {
-  #free: number;
+  readonly #limit: number;
   readonly #waiting: (() => void)[] = [];
+  #running = 0;
 
   constructor(limit: number) {
-    this.#free = limit;
+    this.#limit = limit;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Tasks that wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#limit) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      return await work();
+      return await task();
     } finally {
       const next = this.#waiting.shift();
       if (next) next();
-      else this.#free += 1;
+      else this.#running -= 1;
     }
   }
 }

@@ -253,7 +253,7 @@ function createReader(
   storage.onChange(({ readIds }) => {
     for (const readId of readIds) cache.drop(readId);
   });
-  storage.onHearing?.((hears) => cache.hearsChanges(hears));
+  storage.onHearing?.((hears) => cache.setEnabled(hears));
   return new Reader({
     storage,
     cache,

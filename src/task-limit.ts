@@ -1,38 +1,38 @@
 import type { Worker } from 'node:worker_threads';
 
-/** A thread that has not begun by then counts as if it had, in ms. */
+/** After this time a task counts as started, in ms. */
 const THREAD_START_MS = 30_000;
 
-/** What a task may take, counted from when a ready thread has taken it: no waiting, and no start of a thread, counts. */
+/** Limit of a task, counted from its start on a thread; waiting and the start of a thread do not count. */
 export interface TaskLimit {
   readonly ms: number;
-  /** Time is for a task that somebody waits for. One that runs into CPU time is heavy, however busy the machine is. */
+  /** Wall time if a client waits; CPU time to detect expensive tasks on a busy machine. */
   readonly counts: 'time' | 'cpu time';
 }
 
-/** Written by the thread that takes a task: first the CPU time it has used so far, in ms, then its id; notified of the id. */
-export type Taken = Int32Array<SharedArrayBuffer>;
-export const [TAKEN_CPU_MS, TAKEN_BY] = [0, 1];
+/** Written by the thread that starts a task: the CPU time it has used so far, in ms, then its id, with a notification. */
+export type TaskStart = Int32Array<SharedArrayBuffer>;
+export const [START_CPU_MS, THREAD_ID] = [0, 1];
 
-/** Watches one task, until it is stopped. */
+/** Watches one task until `stop`. */
 export class LimitWatch {
-  /** For the thread to write into. */
-  readonly taken: Taken = new Int32Array(new SharedArrayBuffer(8));
+  /** The thread writes it. */
+  readonly start: TaskStart = new Int32Array(new SharedArrayBuffer(8));
   readonly #limit: TaskLimit;
   readonly #threads: () => readonly Worker[];
   readonly #onReached: () => void;
-  #begunAt = 0;
+  #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  /** @param threads those that may take the task */
+  /** @param threads those that may run the task */
   constructor(limit: TaskLimit, threads: () => readonly Worker[], onReached: () => void) {
     this.#limit = limit;
     this.#threads = threads;
     this.#onReached = onReached;
-    Promise.resolve(Atomics.waitAsync(this.taken, TAKEN_BY, 0, THREAD_START_MS).value).then(() => {
-      this.#begunAt = performance.now();
-      this.#lookIn(limit.ms);
+    Promise.resolve(Atomics.waitAsync(this.start, THREAD_ID, 0, THREAD_START_MS).value).then(() => {
+      this.#startedAt = performance.now();
+      this.#checkIn(limit.ms);
     });
   }
 
@@ -41,22 +41,22 @@ export class LimitWatch {
     clearTimeout(this.#timer);
   }
 
-  #lookIn(ms: number): void {
-    if (!this.#isOver) this.#timer = setTimeout(() => this.#look(), Math.ceil(ms));
+  #checkIn(ms: number): void {
+    if (!this.#isOver) this.#timer = setTimeout(() => this.#check(), Math.ceil(ms));
   }
 
-  async #look(): Promise<void> {
-    const left = this.#limit.ms - (await this.#used());
+  async #check(): Promise<void> {
+    const left = this.#limit.ms - (await this.#usedMs());
     if (this.#isOver) return;
-    if (left > 0) this.#lookIn(left);
+    if (left > 0) this.#checkIn(left);
     else this.#onReached();
   }
 
-  /** A thread that is not there, or not there yet, uses time. */
-  async #used(): Promise<number> {
-    const thread = this.#threads().find(({ threadId }) => threadId === this.taken[TAKEN_BY]);
-    if (thread === undefined || this.#limit.counts === 'time') return performance.now() - this.#begunAt;
+  /** Wall time if the thread is unknown. */
+  async #usedMs(): Promise<number> {
+    const thread = this.#threads().find(({ threadId }) => threadId === this.start[THREAD_ID]);
+    if (thread === undefined || this.#limit.counts === 'time') return performance.now() - this.#startedAt;
     const usage = await thread.cpuUsage().catch(() => undefined);
-    return usage === undefined ? 0 : (usage.user + usage.system) / 1000 - this.taken[TAKEN_CPU_MS]!;
+    return usage === undefined ? 0 : (usage.user + usage.system) / 1000 - this.start[START_CPU_MS]!;
   }
 }

@@ -28,6 +28,16 @@ export interface Answer {
 
 export const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' };
 const encoder = new TextEncoder();
+const EVENT_FIELDS = {
+  'Content-Type': 'text/event-stream',
+  // nginx would wait until it has more.
+  'X-Accel-Buffering': 'no',
+  ...NOSNIFF,
+};
+const EVENT_STREAM = {
+  public: headers({ ...EVENT_FIELDS, 'Cache-Control': 'no-store' }),
+  private: headers({ ...EVENT_FIELDS, 'Cache-Control': 'private, no-store' }),
+};
 
 /** A JSON answer that no cache keeps. */
 export function json(status: number, value: unknown, extra: Readonly<Record<string, string>> = {}): Answer {
@@ -41,6 +51,11 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
     }),
     body: encoder.encode(JSON.stringify(value)),
   };
+}
+
+/** An answer that stays open and sends events (HTML, "Server-sent events"). */
+export function eventStream(body: LiveBody, visibility: 'public' | 'private'): Answer {
+  return { status: 200, headers: EVENT_STREAM[visibility], body };
 }
 
 export const NO_CONTENT: Answer = {

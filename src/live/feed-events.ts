@@ -1,89 +1,79 @@
 import type { Caller } from '../access/access.ts';
 import type { Session } from '../access/sessions.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
-import { type Answer, NOSNIFF } from '../http/answer.ts';
-import { type Headers, headers } from '../http/headers.ts';
+import { type Answer, eventStream } from '../http/answer.ts';
 import type { LiveSource, LiveStream } from '../http/live.ts';
 import { feedVersion, publicFeedVersion } from '../read/feed-version.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
-import { Listener, type ListenerHome, type Listening, NamedListener } from './listener.ts';
-import { SessionEnds } from './session-ends.ts';
+import { Listener, NamedListener, type StreamCounter, type Subscription } from './listener.ts';
+import { SessionStreams } from './session-streams.ts';
 import { Topic, type TopicParts } from './topic.ts';
 
 /** Streams that may be open at once. */
 const MAX_STREAMS = 20_000;
 const MAX_STREAMS_OF_CLIENT = 20;
-/** How often names that no feed has are looked up, for what is told of a change does not say whose it is; in ms. */
-const LOOK_INTERVAL = 500;
+/** Polling interval for names without a feed: change events carry only read ids. */
+const POLL_INTERVAL_MS = 500;
 
 const RETRY_SECONDS = '15';
 
 const START = Buffer.from('retry: 3000\n\n');
 const COMMENT = Buffer.from(':\n\n');
-const NOBODY: LiveSource = { closed: () => {} };
+const NO_SOURCE: LiveSource = { closed: () => {} };
 
-const FIELDS = {
-  'Content-Type': 'text/event-stream',
-  // nginx would wait until it has more.
-  'X-Accel-Buffering': 'no',
-  ...NOSNIFF,
-};
-const PUBLIC = headers({ ...FIELDS, 'Cache-Control': 'no-store' });
-const PRIVATE = headers({ ...FIELDS, 'Cache-Control': 'private, no-store' });
-
-/** Tells whoever listens to a feed that it has changed. */
-export class FeedEvents implements ListenerHome {
+/** Sends the listeners of a feed an event when it has changed. */
+export class FeedEvents implements StreamCounter {
   readonly #storage: Pick<Storage, 'feed' | 'feedByReadId'>;
   readonly #topics = new Map<string, Topic>();
-  /** Whom a change of the feed with this read id concerns. */
+  /** The topics of the feed with this read id. */
   readonly #byReadId = new Map<ReadId, Set<Topic>>();
-  /** The read id under which a topic is told of changes. */
+  /** The read id of a topic in `#byReadId`. */
   readonly #readIds = new Map<Topic, ReadId>();
-  /** Topics of which no change tells: nobody has the name, or the look-up failed. */
-  readonly #unheard = new Set<Topic>();
+  /** Topics that must be polled, because no feed has the name or the look-up failed. */
+  readonly #polled = new Set<Topic>();
   readonly #streams = new Map<string, number>();
-  readonly #sessionEnds = new SessionEnds();
+  readonly #sessions = new SessionStreams();
   #count = 0;
-  #hears = true;
-  #looking: NodeJS.Timeout | undefined;
+  #receivesChanges = true;
+  #polling: NodeJS.Timeout | undefined;
 
   constructor(storage: Pick<Storage, 'feed' | 'feedByReadId' | 'onChange' | 'onHearing'>) {
     this.#storage = storage;
     storage.onChange(({ readIds }) => {
-      for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.look();
+      for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.lookUp();
     });
     storage.onHearing?.((hears) => {
-      this.#hears = hears;
-      if (hears) for (const topic of this.#topics.values()) topic.look();
+      this.#receivesChanges = hears;
+      if (hears) for (const topic of this.#topics.values()) topic.lookUp();
     });
   }
 
   /**
    * `GET /r/{read_id}/events`
-   * @param since the version that the client has; undefined where it does not say, which means the one of now
+   * @param since the version that the client has; the current one if undefined
    * @throws Refusal `busy`
    */
   byReadId(readId: ReadId, client: string, since: string | undefined): Answer | Promise<Answer> {
-    const seen = since ?? this.#topics.get(keyOf(readId))?.version;
+    const seen = since ?? this.#topics.get(topicKey(readId))?.version;
     if (seen !== undefined) return this.#publicAnswer(readId, { client, since: seen });
     return this.#storage
       .feedByReadId(readId)
       .then((feed) => this.#publicAnswer(readId, { client, since: publicFeedVersion(feed) }));
   }
 
-  #publicAnswer(readId: ReadId, listening: Listening): Answer {
-    return this.#answer(PUBLIC, listening, (stream, listening) => {
+  #publicAnswer(readId: ReadId, subscription: Subscription): Answer {
+    return this.#answer('public', subscription, (stream, subscription) => {
       const topic = this.#publicTopic(readId);
-      const listener = new Listener(this, topic, stream, listening);
+      const listener = new Listener(this, topic, stream, subscription);
       topic.add(listener, false);
       return listener;
     });
   }
 
   /**
-   * `GET /api/v1/feeds/{feed}/events` for somebody who may read the feed.
-   * @param feed what that was decided by; undefined where nobody has the name yet
+   * `GET /api/v1/feeds/{feed}/events` for a client that may read the feed.
+   * @param feed what admitted the client; undefined if no feed has the name yet
    * @param since as for `byReadId`
    * @throws Refusal `busy`
    */
@@ -93,11 +83,11 @@ export class FeedEvents implements ListenerHome {
     { client, session }: Pick<Caller, 'client' | 'session'>,
     since: string | undefined,
   ): Answer {
-    return this.#answer(PRIVATE, { client, since: since ?? feedVersion(feed) }, (stream, listening) => {
+    return this.#answer('private', { client, since: since ?? feedVersion(feed) }, (stream, subscription) => {
       const topic = this.#namedTopic(name, feed?.readId);
-      const listener = new NamedListener(this, topic, stream, listening, feed);
-      if (session !== undefined) this.#sessionEnds.add(stream, session);
-      // Since it was decided the password may have changed.
+      const listener = new NamedListener(this, topic, stream, subscription, feed);
+      if (session !== undefined) this.#sessions.add(stream, session);
+      // The password may have changed since the admission.
       topic.add(listener, true);
       return listener;
     });
@@ -105,12 +95,12 @@ export class FeedEvents implements ListenerHome {
 
   /** Ends the streams that were opened with this session. */
   endSession(session: Session): void {
-    this.#sessionEnds.end(session);
+    this.#sessions.end(session);
   }
 
-  left(listener: Listener): void {
+  onClose(listener: Listener): void {
     const { client, topic, stream } = listener;
-    this.#sessionEnds.delete(stream);
+    this.#sessions.delete(stream);
     this.#count -= 1;
     const streams = this.#streams.get(client)! - 1;
     if (streams > 0) this.#streams.set(client, streams);
@@ -118,33 +108,33 @@ export class FeedEvents implements ListenerHome {
     topic.listeners.delete(listener);
     if (topic.listeners.size > 0) return;
     this.#topics.delete(topic.key);
-    this.#hearOf(topic, undefined);
-    this.#lookFor(topic, false);
+    this.#indexUnder(topic, undefined);
+    this.#setPolled(topic, false);
   }
 
-  /** The bound holds exactly, though an answer may be sent long after it was made: then the stream ends at once. */
+  /** The bounds are checked again when the stream opens, because an answer may be sent late. */
   #answer(
-    headers: Headers,
-    { client, since }: Listening,
-    join: (stream: LiveStream, listening: Listening) => LiveSource,
+    visibility: 'public' | 'private',
+    { client, since }: Subscription,
+    join: (stream: LiveStream, subscription: Subscription) => LiveSource,
   ): Answer {
     if (!this.#hasRoomFor(client))
       throw new Refusal('busy', 'Too many event streams are open: please try again later.', {
         headers: { 'Retry-After': RETRY_SECONDS },
       });
-    // What is a part of a long header would keep all of it in memory as long as the stream is open.
-    const listening = { client: Buffer.from(client).toString(), since };
+    // A copy, because a slice would keep the whole header in memory while the stream is open.
+    const subscription = { client: Buffer.from(client).toString(), since };
     const open = (stream: LiveStream) => {
       stream.send(START);
       if (!this.#hasRoomFor(client)) {
         stream.end();
-        return NOBODY;
+        return NO_SOURCE;
       }
       this.#count += 1;
-      this.#streams.set(listening.client, (this.#streams.get(client) ?? 0) + 1);
-      return join(stream, listening);
+      this.#streams.set(subscription.client, (this.#streams.get(client) ?? 0) + 1);
+      return join(stream, subscription);
     };
-    return { status: 200, headers, body: { heartbeat: COMMENT, open } };
+    return eventStream({ heartbeat: COMMENT, open }, visibility);
   }
 
   #hasRoomFor(client: string): boolean {
@@ -153,40 +143,39 @@ export class FeedEvents implements ListenerHome {
 
   #publicTopic(readId: ReadId): Topic {
     return this.#topic(readId, {
-      key: keyOf(readId),
-      look: () => this.#storage.feedByReadId(readId),
+      key: topicKey(readId),
+      lookUp: () => this.#storage.feedByReadId(readId),
       versionOf: publicFeedVersion,
-      looked: (topic, feed) => this.#lookFor(topic, feed instanceof Error),
+      onLookedUp: (topic, feed) => this.#setPolled(topic, feed instanceof Error),
     });
   }
 
   #namedTopic(name: FeedName, readId: ReadId | undefined): Topic {
     return this.#topic(readId, {
       key: `name ${name}`,
-      look: () => this.#storage.feed(name),
+      lookUp: () => this.#storage.feed(name),
       versionOf: feedVersion,
-      looked: (topic, feed) => {
-        this.#lookFor(topic, feed === undefined || feed instanceof Error);
+      onLookedUp: (topic, feed) => {
+        this.#setPolled(topic, feed === undefined || feed instanceof Error);
         if (feed instanceof Error || feed?.readId === this.#readIds.get(topic)) return;
-        this.#hearOf(topic, feed?.readId);
-        // It may have changed since the look-up began, which nobody has told this topic.
-        if (feed !== undefined) topic.look();
+        this.#indexUnder(topic, feed?.readId);
+        // It may have changed since the look-up began, unnoticed by this topic.
+        if (feed !== undefined) topic.lookUp();
       },
     });
   }
 
-  /** The topic of that key. A new one is told of the changes of that read id. */
   #topic(readId: ReadId | undefined, parts: TopicParts): Topic {
     const known = this.#topics.get(parts.key);
     if (known !== undefined) return known;
     const topic = new Topic(parts);
     this.#topics.set(parts.key, topic);
-    this.#hearOf(topic, readId);
+    this.#indexUnder(topic, readId);
     return topic;
   }
 
-  /** Has a topic told of the changes of this read id from now on, and of no other. */
-  #hearOf(topic: Topic, readId: ReadId | undefined): void {
+  /** From now on changes of this read id, and no other, concern the topic. */
+  #indexUnder(topic: Topic, readId: ReadId | undefined): void {
     const before = this.#readIds.get(topic);
     if (before !== undefined) {
       const topics = this.#byReadId.get(before)!;
@@ -201,24 +190,24 @@ export class FeedEvents implements ListenerHome {
     else topics.add(topic);
   }
 
-  /** Has a topic looked up again and again, or no longer. */
-  #lookFor(topic: Topic, isUnheard: boolean): void {
-    if (isUnheard) this.#unheard.add(topic);
-    else this.#unheard.delete(topic);
-    if (this.#unheard.size > 0) this.#looking ??= setInterval(() => this.#look(), LOOK_INTERVAL).unref();
+  /** Starts or stops polling a topic. */
+  #setPolled(topic: Topic, isPolled: boolean): void {
+    if (isPolled) this.#polled.add(topic);
+    else this.#polled.delete(topic);
+    if (this.#polled.size > 0) this.#polling ??= setInterval(() => this.#poll(), POLL_INTERVAL_MS).unref();
     else {
-      clearInterval(this.#looking);
-      this.#looking = undefined;
+      clearInterval(this.#polling);
+      this.#polling = undefined;
     }
   }
 
-  /** While changes are not heard of, the storage can mostly not be asked either. */
-  #look(): void {
-    if (this.#hears) for (const topic of this.#unheard) topic.look();
+  /** While changes are not received, the storage mostly cannot be asked either. */
+  #poll(): void {
+    if (this.#receivesChanges) for (const topic of this.#polled) topic.lookUp();
   }
 }
 
 /** Names have keys of another form. */
-function keyOf(readId: ReadId): string {
+function topicKey(readId: ReadId): string {
   return `read id ${readId}`;
 }

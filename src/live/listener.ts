@@ -2,71 +2,69 @@ import type { LiveSource, LiveStream } from '../http/live.ts';
 import type { Feed } from '../storage/storage.ts';
 import type { Topic } from './topic.ts';
 
-/** Where listeners are counted. */
-export interface ListenerHome {
-  left(listener: Listener): void;
+export interface StreamCounter {
+  onClose(listener: Listener): void;
 }
 
-/** A client, and the version that it has. */
-export interface Listening {
+export interface Subscription {
   readonly client: string;
+  /** The version that the client has. */
   readonly since: string;
 }
 
-/** What becomes of a listener when its feed was looked up. */
-export type Fate = 'stays' | 'deleted' | 'ends';
+/** What happens to a stream: it goes on, tells of the deletion and ends, or ends. */
+export type Decision = 'keep' | 'deleted' | 'end';
 
-/** One open stream of a feed. There may be thousands, so it holds little. */
+/** One open stream of a feed. Keep it small, because there may be thousands. */
 export class Listener implements LiveSource {
   readonly stream: LiveStream;
   readonly client: string;
   /** The version that the client has. */
   seen: string;
   readonly topic: Topic;
-  readonly #home: ListenerHome;
+  readonly #counter: StreamCounter;
 
-  constructor(home: ListenerHome, topic: Topic, stream: LiveStream, { client, since }: Listening) {
-    this.#home = home;
+  constructor(counter: StreamCounter, topic: Topic, stream: LiveStream, { client, since }: Subscription) {
+    this.#counter = counter;
     this.topic = topic;
     this.stream = stream;
     this.client = client;
     this.seen = since;
   }
 
-  /** What becomes of it now that the feed is this. */
-  fate(_feed: Feed | undefined): Fate {
-    return 'stays';
+  decide(_feed: Feed | undefined): Decision {
+    return 'keep';
   }
 
   closed(): void {
-    this.#home.left(this);
+    this.#counter.onClose(this);
   }
 }
 
-/** A listener by the name of the feed, let in by what the feed was when its stream was opened. */
+/** A listener by the feed's name, admitted by what the feed was when the stream was opened. */
 export class NamedListener extends Listener {
-  /** `Feed.key`; undefined as long as there is no feed. */
+  /** `Feed.key`; undefined if there is no feed yet. */
   #key: string | undefined;
   readonly #passwordHash: string | undefined;
 
-  /** @param feed by which the client was let in; undefined where there was none */
+  /** @param feed what admitted the client */
   constructor(
-    home: ListenerHome,
+    counter: StreamCounter,
     topic: Topic,
     stream: LiveStream,
-    listening: Listening,
+    subscription: Subscription,
     feed: Feed | undefined,
   ) {
-    super(home, topic, stream, listening);
+    super(counter, topic, stream, subscription);
     this.#key = feed?.key;
     this.#passwordHash = feed?.passwordHash;
   }
 
-  /** It ends with the feed and with its password, and at a new feed that has one, which nobody has checked. */
-  override fate(feed: Feed | undefined): Fate {
+  /** Ends if the feed is deleted, its password changes, or a new feed with a password appears. */
+  override decide(feed: Feed | undefined): Decision {
     if (feed?.key !== this.#key && this.#key !== undefined) return 'deleted';
-    if (feed?.passwordHash !== this.#passwordHash) return 'ends';
+    if (feed?.passwordHash !== this.#passwordHash) return 'end';
     this.#key = feed?.key;
-    return 'stays';
+    return 'keep';
   }
 }

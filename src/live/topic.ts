@@ -2,36 +2,34 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Feed } from '../storage/storage.ts';
 import type { Listener } from './listener.ts';
 
-/** So many listeners are told in one turn of the event loop. */
-const TOLD_AT_ONCE = 250;
+/** Listeners served in one turn of the event loop. */
+const BATCH_SIZE = 250;
 
 /** A version and its event, encoded once for all listeners. */
-interface Told {
+interface VersionEvent {
   readonly version: string;
   readonly event: Uint8Array;
 }
 
-/** What a topic is about, and who is to know when it was looked up. */
 export interface TopicParts {
-  /** Tells it from all others. */
   readonly key: string;
-  look(): Promise<Feed | undefined>;
+  lookUp(): Promise<Feed | undefined>;
   versionOf(feed: Feed | undefined): string;
-  /** Called after every look-up, before anybody is told. `feed` is an error where it failed. */
-  looked(topic: Topic, feed: Feed | undefined | Error): void;
+  /** Called after every look-up, before listeners get an event; with an error if the look-up failed. */
+  onLookedUp(topic: Topic, feed: Feed | undefined | Error): void;
 }
 
-const GONE = changed('0');
+const GONE = changeEvent('0');
 
-/** A feed that somebody listens to, by its read id or its name. */
+/** A feed with listeners, by its read id or its name. */
 export class Topic {
   readonly key: string;
   readonly listeners = new Set<Listener>();
   readonly #parts: TopicParts;
-  #told: Told | undefined;
+  #latest: VersionEvent | undefined;
   #isDue = false;
-  #isLooking = false;
-  /** Listeners that came after the look-up that runs had begun: they were let in by what may be newer. */
+  #isLookingUp = false;
+  /** Joined during the running look-up. Its result may be older than what admitted them, so it says nothing to them. */
   readonly #late = new Set<Listener>();
 
   constructor(parts: TopicParts) {
@@ -39,66 +37,66 @@ export class Topic {
     this.#parts = parts;
   }
 
-  /** The version of the feed, where it is known; a change that it does not show yet is told to listeners later. */
+  /** The last known version; a change since then is sent later. */
   get version(): string | undefined {
-    return this.#isLooking ? undefined : this.#told?.version;
+    return this.#isLookingUp ? undefined : this.#latest?.version;
   }
 
-  /** Looks the feed up for a listener, unless it is known that it has the newest version, and that is all to be known. */
-  add(listener: Listener, mustLook: boolean): void {
+  /** Looks the feed up unless the listener has the current version and needs no check (`mustLookUp`). */
+  add(listener: Listener, mustLookUp: boolean): void {
     this.listeners.add(listener);
-    if (this.#isLooking) this.#late.add(listener);
+    if (this.#isLookingUp) this.#late.add(listener);
     const { version } = this;
-    if (!mustLook && listener.seen === version) listener.seen = version;
-    else this.look();
+    if (!mustLookUp && listener.seen === version) listener.seen = version;
+    else this.lookUp();
   }
 
-  /** Looks the feed up and tells who has another version: one look-up at a time, and one more for all that came meanwhile. */
-  look(): void {
+  /** Looks the feed up and sends listeners its version. Calls during a look-up share the next one. */
+  lookUp(): void {
     this.#isDue = true;
-    if (!this.#isLooking) void this.#lookWhileDue();
+    if (!this.#isLookingUp) void this.#lookUpWhileDue();
   }
 
-  async #lookWhileDue(): Promise<void> {
-    this.#isLooking = true;
+  async #lookUpWhileDue(): Promise<void> {
+    this.#isLookingUp = true;
     while (this.#isDue && this.listeners.size > 0) {
       this.#isDue = false;
       this.#late.clear();
-      const feed = await this.#parts.look().catch((error: Error) => error);
+      const feed = await this.#parts.lookUp().catch((error: Error) => error);
       if (this.listeners.size === 0) break;
-      this.#parts.looked(this, feed);
-      if (!(feed instanceof Error)) await this.#tell(feed);
+      this.#parts.onLookedUp(this, feed);
+      if (!(feed instanceof Error)) await this.#notify(feed);
     }
-    this.#isLooking = false;
+    this.#isLookingUp = false;
   }
 
-  async #tell(feed: Feed | undefined): Promise<void> {
+  async #notify(feed: Feed | undefined): Promise<void> {
     const version = this.#parts.versionOf(feed);
-    if (version !== this.#told?.version) this.#told = { version, event: changed(version) };
-    const { event } = this.#told;
+    if (version !== this.#latest?.version) this.#latest = { version, event: changeEvent(version) };
+    const { event } = this.#latest;
     let count = 0;
     for (const listener of this.listeners) {
-      if (!this.#late.has(listener)) tell(listener, feed, version, event);
+      if (!this.#late.has(listener)) notify(listener, feed, version, event);
       count += 1;
-      if (count % TOLD_AT_ONCE === 0) await nextTurn();
+      if (count % BATCH_SIZE === 0) await nextTurn();
     }
   }
 }
 
-function tell(listener: Listener, feed: Feed | undefined, version: string, event: Uint8Array): void {
+function notify(listener: Listener, feed: Feed | undefined, version: string, event: Uint8Array): void {
   const { stream } = listener;
-  const fate = listener.fate(feed);
-  if (fate === 'stays') {
+  const decision = listener.decide(feed);
+  if (decision === 'keep') {
     if (listener.seen !== version) stream.send(event);
     // Replace it even if it is equal: the client's value may be a slice that keeps a long header text in memory.
     listener.seen = version;
     return;
   }
-  if (fate === 'deleted') stream.send(GONE);
+  if (decision === 'deleted') stream.send(GONE);
   stream.end();
 }
 
-/** An event without data is not dispatched, so the version is there, too. */
-function changed(version: string): Uint8Array {
+/** Browsers dispatch no event without data, so the version is its data, too. */
+function changeEvent(version: string): Uint8Array {
   return Buffer.from(`event: changed\nid: ${version}\ndata: ${version}\n\n`);
 }

@@ -2,58 +2,55 @@ import { LRUCache } from 'lru-cache';
 import type { ReadId } from '../feeds/names.ts';
 import type { Representation } from '../http/representation.ts';
 
-/** What an entry costs beside its bytes: keys, headers and bookkeeping, in bytes. */
+/** Memory of an entry besides its bodies: keys, headers and bookkeeping, in bytes. */
 const ENTRY_OVERHEAD = 2048;
-/** One entry may take at most one part in this many of the cache. */
+/** One entry may take at most 1/this of the cache. */
 const LARGEST_PART = 4;
-/** How old a view that is being made may be for those who ask for it while changes are not heard of, in ms. */
-const MAX_UNHEARD_AGE = 500;
+/** While the cache is disabled, a request joins a running build only if it started less than this many ms ago. */
+const MAX_SHARED_AGE_MS = 500;
 
 interface Entry {
   readonly representation: Representation;
   readonly views: FeedViews;
 }
 
-/** The views of one feed at one version. A change abandons it, and with it what is still being built. */
-class FeedViews {
+/** The views of one feed at one version. A change replaces it, so running builds of it are not cached. */
+interface FeedViews {
   readonly readId: ReadId;
-  readonly keys = new Set<string>();
-  readonly building = new Map<string, Promise<Representation>>();
-
-  constructor(readId: ReadId) {
-    this.readId = readId;
-  }
+  /** Of the cached views. */
+  readonly keys: Set<string>;
+  /** Running builds by key. */
+  readonly building: Map<string, Promise<Representation>>;
 }
 
-/** A view that has been built. */
-export interface Built {
+export interface CacheableView {
   readonly representation: Representation;
-  /** False for what must not take room: it is answered and forgotten. */
-  readonly keep: boolean;
+  /** False if it must not take room in the cache. */
+  readonly isCacheable: boolean;
 }
 
-/** What the cache holds, and what it did since it was made. */
+/** What the cache holds now, and counts since the start. */
 export interface CacheCounts {
   readonly hits: number;
-  /** Includes requests that then share the making of a view with others. */
+  /** Includes requests that join a running build. */
   readonly misses: number;
-  /** Entries that made room for others, not those that were out of date. */
+  /** Entries removed to make room, not outdated ones. */
   readonly evictions: number;
   readonly entries: number;
   readonly bytes: number;
 }
 
-/** Ready answers, bounded by bytes, kept until their feed changes. */
+/** Answers by view, bounded by bytes, until their feed changes. */
 export class ReadCache {
   readonly #entries: LRUCache<string, Entry>;
   readonly #feeds = new Map<ReadId, FeedViews>();
-  #hearsChanges = true;
+  #isEnabled = true;
   #abandoning: NodeJS.Timeout | undefined;
   #hits = 0;
   #misses = 0;
   #evictions = 0;
 
-  /** @param maxBytes 0 keeps nothing, though requests for one view at a time still share its making */
+  /** @param maxBytes 0 caches nothing, but concurrent requests still share a build */
   constructor(maxBytes: number) {
     this.#entries = new LRUCache<string, Entry>({
       maxSize: Math.max(1, maxBytes),
@@ -68,7 +65,7 @@ export class ReadCache {
     });
   }
 
-  /** The largest body worth handing to the cache, in bytes. */
+  /** The largest body that can be cached, in bytes. */
   get largestEntry(): number {
     return this.#entries.maxEntrySize - ENTRY_OVERHEAD;
   }
@@ -96,15 +93,12 @@ export class ReadCache {
   }
 
   /**
-   * The view of that key, built by `build` unless somebody is building it already. What is built while its
-   * feed changes is answered to those who asked before the change, and not kept.
+   * The view of that key: that of a running build, or else of `build`. If the feed changes during a build, only requests
+   * from before the change get its view, and it is not cached.
    */
-  load(readId: ReadId, key: string, build: () => Promise<Built>): Promise<Representation> {
-    let views = this.#feeds.get(readId);
-    if (views === undefined) {
-      views = new FeedViews(readId);
-      this.#feeds.set(readId, views);
-    }
+  load(readId: ReadId, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
+    const views = this.#feeds.get(readId) ?? { readId, keys: new Set(), building: new Map() };
+    this.#feeds.set(readId, views);
     const building = views.building.get(key);
     if (building !== undefined) return building;
     const promise = this.#build(views, key, build).finally(() => {
@@ -115,7 +109,7 @@ export class ReadCache {
     return promise;
   }
 
-  /** Everything that shows this feed is out of date. */
+  /** Forgets all views of a feed because it changed. */
   drop(readId: ReadId): void {
     const views = this.#feeds.get(readId);
     if (views === undefined) return;
@@ -124,25 +118,20 @@ export class ReadCache {
   }
 
   /**
-   * Says whether all changes are heard of. While they are not, nothing is kept, and nobody is given what others have
-   * been waiting for since long before. Either way all that is kept or being made counts as out of date.
+   * Enables or disables the cache, and clears it. Disable it while changes of feeds may be missed: nothing is cached
+   * then, and a build is shared for at most 500 ms.
    */
-  hearsChanges(hears: boolean): void {
-    this.#hearsChanges = hears;
-    this.#abandon();
+  setEnabled(isEnabled: boolean): void {
+    this.#isEnabled = isEnabled;
+    this.#feeds.clear();
     this.#entries.clear();
     clearInterval(this.#abandoning);
-    if (!hears) this.#abandoning = setInterval(() => this.#abandon(), MAX_UNHEARD_AGE).unref();
+    if (!isEnabled) this.#abandoning = setInterval(() => this.#feeds.clear(), MAX_SHARED_AGE_MS).unref();
   }
 
-  /** Whoever asks from now on is not given what is being made. */
-  #abandon(): void {
-    this.#feeds.clear();
-  }
-
-  async #build(views: FeedViews, key: string, build: () => Promise<Built>): Promise<Representation> {
-    const { representation, keep } = await build();
-    if (keep && this.#hearsChanges && this.#isCurrent(views)) this.#keep(views, key, representation);
+  async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
+    const { representation, isCacheable } = await build();
+    if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, representation);
     return representation;
   }
 
@@ -150,7 +139,7 @@ export class ReadCache {
     this.#entries.set(key, { representation, views });
     if (!this.#holds(key, representation)) return;
     views.keys.add(key);
-    // With a compressed form added, the entry has to be weighed again.
+    // A compressed form adds to the entry's size.
     representation.onGrow = () => {
       if (this.#holds(key, representation)) this.#entries.set(key, { representation, views });
     };

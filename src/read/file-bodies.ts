@@ -5,32 +5,33 @@ import { NOSNIFF } from '../http/answer.ts';
 import { type LargeBody, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
-import type { Built } from './cache.ts';
+import type { CacheableView } from './cache.ts';
+import { noSuchNote } from './note-pages.ts';
 
-/** Hashes of files too large to be kept are remembered for this many versions of files. */
+/** Versions of files too large to be cached whose hashes are remembered. */
 const REMEMBERED_HASHES = 1_000;
 
-/** The one policy for bytes that strangers posted: nothing in them runs, loads or frames. */
+/** Bytes that strangers posted: nothing in them may run, load or frame. */
 const FIELDS = {
   'Cache-Control': 'public, max-age=300, must-revalidate',
   'Content-Security-Policy': "default-src 'none'; sandbox",
   ...NOSNIFF,
 };
 
-/** Makes the representations of notes' files, byte for byte. */
+/** Builds the representations of notes' files, byte for byte. */
 export class FileBodies {
   readonly #storage: Storage;
   readonly #largestKept: number;
   readonly #hashes = new LRUCache<string, string>({ max: REMEMBERED_HASHES });
 
-  /** @param largestKept up to this size a file is read whole and kept, in bytes */
+  /** @param largestKept up to this size a file is read whole and cached, in bytes */
   constructor(storage: Storage, largestKept: number) {
     this.#storage = storage;
     this.#largestKept = largestKept;
   }
 
   /** @throws Refusal `not_found` when there is no such file */
-  async build(name: FeedName, file: NoteFile, type: string): Promise<Built> {
+  async build(name: FeedName, file: NoteFile, type: string): Promise<CacheableView> {
     const stored = await this.#open(name, file);
     try {
       const isKept = stored.size <= this.#largestKept;
@@ -45,7 +46,7 @@ export class FileBodies {
         fields: { 'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type, ...FIELDS },
         ranges: true,
       });
-      return { representation, keep: isKept };
+      return { representation, isCacheable: isKept };
     } finally {
       await stored.close();
     }
@@ -53,11 +54,11 @@ export class FileBodies {
 
   async #open(name: FeedName, file: NoteFile): Promise<StoredFile> {
     const stored = await this.#storage.open(name, file);
-    if (stored === undefined) throw new Refusal('not_found', 'There is no such note.');
+    if (stored === undefined) throw noSuchNote();
     return stored;
   }
 
-  /** Opened for each answer, so that nothing stays open for one that is never read. */
+  /** Opened for each answer, because an answer that is never read would keep its file open. */
   #reopened(name: FeedName, file: NoteFile, { size, modifiedAt }: StoredFile): LargeBody {
     const open = () => this.#open(name, file);
     return {
@@ -65,7 +66,7 @@ export class FileBodies {
       async *read(start, end) {
         const stored = await open();
         try {
-          // The header with its tag has been promised: an answer cut off is better than one of other bytes.
+          // The ETag has been sent already: abort the answer rather than send other bytes.
           if (stored.size !== size || stored.modifiedAt !== modifiedAt) throw replaced();
           yield* stored.read(start, end);
         } finally {

@@ -1,4 +1,4 @@
-import { decodeCursor } from '../feeds/cursor.ts';
+import { decodeCursor, encodeCursor } from '../feeds/cursor.ts';
 import { dateOfId } from '../feeds/ids.ts';
 import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
@@ -8,7 +8,6 @@ import type { Position } from '../storage/storage.ts';
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;
 
-/** Where a query's values come from. */
 export interface QuerySource {
   query(name: string): string | undefined;
 }
@@ -17,7 +16,7 @@ export interface QuerySource {
 export interface RequestedPage {
   readonly limit: number;
   readonly tag: string | undefined;
-  /** Where it starts: a place in the order, or a note that has to be looked up for its place. */
+  /** It starts after this position, or after this note, whose position has to be looked up. */
   readonly before: Position | NoteId | undefined;
 }
 
@@ -26,12 +25,12 @@ export interface RequestedPage {
  * @throws Refusal `invalid_request` for a value out of range
  */
 export function pageQuery(source: QuerySource): RequestedPage {
-  return { limit: limit(source), before: before(source), tag: tagQuery(source) };
+  return { limit: parseLimit(source), before: parseBefore(source), tag: tagQuery(source) };
 }
 
 /**
- * The tag that `?tag=` asks for; undefined without it, or where it is empty.
- * @throws Refusal `invalid_request` for what cannot be a tag
+ * The tag that `?tag=` asks for; undefined if it is absent or empty.
+ * @throws Refusal `invalid_request` if it cannot be a tag
  */
 export function tagQuery(source: QuerySource): string | undefined {
   const text = source.query('tag');
@@ -42,7 +41,7 @@ export function tagQuery(source: QuerySource): string | undefined {
   return text.toLowerCase();
 }
 
-function limit(source: QuerySource): number {
+function parseLimit(source: QuerySource): number {
   const text = source.query('limit');
   if (!text) return DEFAULT_LIMIT;
   const value = Number(text);
@@ -51,18 +50,24 @@ function limit(source: QuerySource): number {
   return value;
 }
 
-function before(source: QuerySource): Position | NoteId | undefined {
+function parseBefore(source: QuerySource): Position | NoteId | undefined {
   const text = source.query('before');
   if (!text) return undefined;
   const position = decodeCursor(text);
   if (position !== undefined) return position;
   if (!isNoteId(text)) throw badBefore();
   const createdAt = dateOfId(text);
-  // Of several files with this id the one that comes last, so that the page starts after all of them.
+  // The last of all files that may have this id, so that the page starts after each of them.
   return createdAt === undefined ? text : { createdAt, file: noteFile(text, NOTE_TYPES[0]) };
 }
 
-/** The refusal of a `before` that is no place in this feed. */
+/** Tells a page from all other pages of its feed. */
+export function pageKey({ limit, tag, before }: RequestedPage): string {
+  const cursor = typeof before === 'string' ? before : before && encodeCursor(before);
+  return `${limit} ${tag ?? ''} ${cursor ?? ''}`;
+}
+
+/** The refusal of a `before` that is no position in this feed. */
 export function badBefore(): Refusal {
   return new Refusal('invalid_request', 'before is the "next" of an earlier page, or the id of a note.');
 }

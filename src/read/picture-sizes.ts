@@ -6,17 +6,17 @@ import type { Feed, Note, Storage } from '../storage/storage.ts';
 import { escapeHtml } from './html.ts';
 import type { ReadPlace } from './views/document.ts';
 
-/** Pictures of one page whose sizes are looked for at most; what is beyond has its place when it is loaded. */
-const MOST_PICTURES = 100;
-/** Sizes remembered of pictures whose metadata says none. */
+/** The most pictures of a page whose sizes are found; browsers make room for the others when they load. */
+const MAX_PICTURES = 100;
+/** Sizes remembered of pictures whose metadata has none. */
 const REMEMBERED = 10_000;
 
-/** What may be the name of a picture of the feed. Looked for by its end, because few words of a text end so. */
+/** What may be the name of a picture of the feed. Matched by its end, because few words of a text end so. */
 const PICTURE_NAME = /\.(?:png|jpg|gif|webp)\b(?<=([^\s()[\]<>"'/\\?#%.]{1,200}\.\w+))/g;
 
 /**
- * Finds the sizes of the pictures that notes show, so that pages keep their places. They are in the metadata; of
- * pictures that were stored without, or replaced since, the bytes are looked at once.
+ * Finds the sizes of the pictures that notes show, so that pages reserve room for them. They are read from the metadata,
+ * or once from the bytes if the metadata has none or the picture was replaced.
  */
 export class PictureSizes {
   readonly #storage: Pick<Storage, 'note' | 'open'>;
@@ -26,10 +26,14 @@ export class PictureSizes {
     this.#storage = storage;
   }
 
-  /** The sizes by the addresses of the pictures as they stand in HTML. */
-  async of({ base, readId }: ReadPlace, feed: Feed, notes: readonly Note[]): Promise<Map<string, PixelSize>> {
+  /** The sizes by the addresses of the pictures in the HTML. */
+  async find(
+    { base, readId }: ReadPlace,
+    feed: Feed,
+    notes: readonly Note[],
+  ): Promise<Map<string, PixelSize>> {
     const shown = new Map(notes.map((note) => [noteFile(note.id, note.type), note]));
-    const files = [...picturesOf(notes)].slice(0, MOST_PICTURES);
+    const files = [...picturesOf(notes)].slice(0, MAX_PICTURES);
     const sizes = await Promise.all(files.map((file) => this.#size(feed, file, shown.get(file))));
     return new Map(
       files.flatMap((file, n) => {
@@ -56,7 +60,7 @@ export class PictureSizes {
     return measured.size;
   }
 
-  /** Undefined for a picture that cannot be read now: the page can be shown without its size. */
+  /** The first bytes; undefined if the picture cannot be read now, because a page can do without its size. */
   async #head(feed: Feed, file: NoteFile): Promise<Uint8Array | undefined> {
     try {
       const stored = await this.#storage.open(feed.name, file);
@@ -75,7 +79,7 @@ export class PictureSizes {
   }
 }
 
-/** The pictures that notes are, and those whose names stand in texts. */
+/** The picture notes, and the pictures whose names are in texts. */
 function picturesOf(notes: readonly Note[]): Set<NoteFile> {
   const files = new Set<NoteFile>();
   for (const { id, type, content } of notes) {
@@ -89,7 +93,7 @@ function picturesOf(notes: readonly Note[]): Set<NoteFile> {
   return files;
 }
 
-/** Names that the service gives are ASCII, which is the same in both and quicker to read so. */
+/** The names are ASCII, so latin1 gives the same as UTF-8, and faster. */
 function latin1(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.length).toString('latin1');
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { ReadId } from '../../src/feeds/names.ts';
 import { Representation } from '../../src/http/representation.ts';
-import { type Built, ReadCache } from '../../src/read/cache.ts';
+import { type CacheableView, ReadCache } from '../../src/read/cache.ts';
 
 const KIB = 1024;
 const MAX = 64 * KIB;
@@ -23,14 +23,14 @@ function view(size: number, growth = 0): Representation {
 
 /** A build that ends when the test says so. */
 function deferred() {
-  const { promise, resolve, reject } = Promise.withResolvers<Built>();
+  const { promise, resolve, reject } = Promise.withResolvers<CacheableView>();
   let calls = 0;
   const build = () => {
     calls += 1;
     return promise;
   };
   const done = (representation = view(100), keep = true) => {
-    resolve({ representation, keep });
+    resolve({ representation, isCacheable: keep });
     return representation;
   };
   return { build, done, reject, calls: () => calls };
@@ -38,7 +38,7 @@ function deferred() {
 
 const built =
   (representation: Representation, keep = true) =>
-  async () => ({ representation, keep });
+  async () => ({ representation, isCacheable: keep });
 
 t.test('what was built is kept until its feed changes', async (t) => {
   const cache = new ReadCache(MAX);
@@ -182,12 +182,12 @@ t.test('what was not read for the longest gives way', async (t) => {
 t.test('while changes are not heard of nothing is kept, and what was kept is gone', async (t) => {
   const cache = new ReadCache(MAX);
   await cache.load(FEED, 'a', built(view(100)));
-  cache.hearsChanges(false);
+  cache.setEnabled(false);
   t.equal(cache.get('a'), undefined);
   await cache.load(FEED, 'a', built(view(100)));
   t.equal(cache.get('a'), undefined);
   t.equal(cache.size, 0);
-  cache.hearsChanges(true);
+  cache.setEnabled(true);
   const fresh = view(100);
   await cache.load(FEED, 'a', built(fresh));
   t.equal(cache.get('a'), fresh);
@@ -198,10 +198,10 @@ t.test(
   async (t) => {
     for (const hears of [false, true]) {
       const cache = new ReadCache(MAX);
-      if (hears) cache.hearsChanges(false);
+      if (hears) cache.setEnabled(false);
       const [before, after] = [deferred(), deferred()];
       const early = cache.load(FEED, 'a', before.build);
-      cache.hearsChanges(hears);
+      cache.setEnabled(hears);
       const late = cache.load(FEED, 'a', after.build);
       t.equal(after.calls(), 1, 'made anew');
       const old = before.done();
@@ -209,14 +209,14 @@ t.test(
       t.equal(cache.get('a'), undefined);
       const fresh = after.done();
       t.equal(await late, fresh);
-      cache.hearsChanges(true);
+      cache.setEnabled(true);
     }
   },
 );
 
 t.test('while changes are not heard of a view is shared for half a second of its making', async (t) => {
   const cache = new ReadCache(MAX);
-  cache.hearsChanges(false);
+  cache.setEnabled(false);
   const [first, second] = [deferred(), deferred()];
   const begunAt = performance.now();
   const early = cache.load(FEED, 'a', first.build);
@@ -229,7 +229,7 @@ t.test('while changes are not heard of a view is shared for half a second of its
   t.ok(performance.now() - begunAt >= 490, 'not much sooner');
   const [old, fresh] = [first.done(), second.done()];
   t.same(await Promise.all([early, late]), [old, fresh]);
-  cache.hearsChanges(true);
+  cache.setEnabled(true);
 });
 
 for (const bytes of [0, 1, 4 * KIB]) {

@@ -44,8 +44,8 @@ async function read(body: BodyStream): Promise<string> {
 t.test('a large file replaced between its headers and its bytes is not sent under the old tag', async (t) => {
   const file = new OneFile();
   const bodies = new FileBodies(file.storage, 0);
-  const { representation, keep } = await bodies.build(NAME, FILE, 'image/gif');
-  t.equal(keep, false);
+  const { representation, isCacheable } = await bodies.build(NAME, FILE, 'image/gif');
+  t.equal(isCacheable, false);
   const body = async () => (await representation.answer(GET)).body as BodyStream;
   t.equal(await read(await body()), 'first');
   for (const [bytes, modifiedAt] of [

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { NoteFile, NoteId } from '../../src/feeds/names.ts';
-import { withinBudget } from '../../src/read/page-budget.ts';
+import { withinBudget } from '../../src/read/note-pages.ts';
 import type { Note } from '../../src/storage/storage.ts';
 
 /** Notes with texts of these sizes, newest first; undefined is a picture. */

@@ -1,30 +1,29 @@
 import type { Session } from '../access/sessions.ts';
 import type { LiveStream } from '../http/live.ts';
 
-/** How often is looked for sessions that are over, in ms. */
-const LOOK_INTERVAL = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 /** Ends streams when the session that opened them ends. */
-export class SessionEnds {
+export class SessionStreams {
   readonly #sessions = new Map<LiveStream, Session>();
-  #looking: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   add(stream: LiveStream, session: Session): void {
     this.#sessions.set(stream, session);
-    this.#looking ??= setInterval(
+    this.#timer ??= setInterval(
       () => this.#endIf(({ until }) => until <= Date.now()),
-      LOOK_INTERVAL,
+      CHECK_INTERVAL_MS,
     ).unref();
   }
 
-  /** To be called when a stream is closed, however it was opened. */
+  /** Call it when any stream is closed. */
   delete(stream: LiveStream): void {
     if (!this.#sessions.delete(stream) || this.#sessions.size > 0) return;
-    clearInterval(this.#looking);
-    this.#looking = undefined;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
-  /** Somebody has logged out. Other processes do not hear of it: there a stream stays until its page is left. */
+  /** For a logout. Other processes do not learn of it: there a stream stays until its page is left. */
   end({ id }: Session): void {
     this.#endIf((session) => session.id === id);
   }

@@ -1,0 +1,68 @@
+import { encodeCursor } from '../feeds/cursor.ts';
+import { isNoteId, noteFile } from '../feeds/names.ts';
+import { Refusal } from '../refusals.ts';
+import {
+  type Feed,
+  type Note,
+  PAGE_TEXT_BYTES,
+  type Page,
+  type Position,
+  type Storage,
+} from '../storage/storage.ts';
+import { badBefore, type RequestedPage } from './page-query.ts';
+import type { NotePage } from './views/note-json.ts';
+
+/**
+ * The notes that a client asks for, fewer if their texts are long; none of a feed that does not exist.
+ * @throws Refusal `invalid_request` if `before` names no note of the feed
+ */
+export async function loadPage(
+  storage: Storage,
+  feed: Feed | undefined,
+  { limit, tag, before }: RequestedPage,
+): Promise<NotePage> {
+  // Before `before` is looked up, because a feed without notes must look like a read id that nobody has.
+  if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
+  let position = before;
+  if (typeof position === 'string') {
+    const note = await storage.note(feed.name, position);
+    if (note === undefined) throw badBefore();
+    position = positionOf(note);
+  }
+  const page = await storage.page(feed.name, { limit, tag, before: position });
+  const { notes, next } = withinBudget(page, PAGE_TEXT_BYTES);
+  return { notes, next: next && encodeCursor(next) };
+}
+
+/**
+ * The note with this id, which may be any text.
+ * @throws Refusal `not_found`
+ */
+export async function loadNote(storage: Storage, feed: Feed | undefined, id: string): Promise<Note> {
+  const note = feed && isNoteId(id) ? await storage.note(feed.name, id) : undefined;
+  if (note === undefined) throw noSuchNote();
+  return note;
+}
+
+export function noSuchNote(): Refusal {
+  return new Refusal('not_found', 'There is no such note.');
+}
+
+/**
+ * The page up to the last note whose text is within `maxBytes` together with all before it; one note at least. The next
+ * page starts with the notes that were cut off.
+ */
+export function withinBudget(page: Page, maxBytes: number): Page {
+  let bytes = 0;
+  for (const [index, { content }] of page.notes.entries()) {
+    bytes += content?.byteLength ?? 0;
+    const last = page.notes[index - 1];
+    if (bytes > maxBytes && last) return { notes: page.notes.slice(0, index), next: positionOf(last) };
+  }
+  return page;
+}
+
+/** The position of a note in its feed's order. */
+export function positionOf({ id, type, createdAt }: Note): Position {
+  return { createdAt, file: noteFile(id, type) };
+}
