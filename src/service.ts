@@ -11,8 +11,8 @@ import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
 import { withImageStore } from './images/image-storage.ts';
-import { observed } from './images/observed-store.ts';
-import { openImages, placeOf } from './images/open-images.ts';
+import { withMetrics } from './images/observed-store.ts';
+import { configuredPlace, openImages } from './images/open-images.ts';
 import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-limits.ts';
@@ -69,11 +69,11 @@ const LEFTOVER_MS = 1_000;
 export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
   // Loaded only where it is asked for: without it nothing is counted.
   const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
-  const place = placeOf(config);
+  const place = configuredPlace(config);
   const images = place && (await openImages(place, owner));
   const opened = await openStorage(config, log, { owner, commits: metrics?.commits });
   const { pictures, secret, counts } = opened;
-  const store = images && metrics ? observed(images, metrics.images.asked) : images;
+  const store = images && metrics ? withMetrics(images, metrics.images.asked) : images;
   const storage =
     store && pictures
       ? withImageStore({ database: opened.storage, store, sweeper: new Sweeper(pictures, store) })

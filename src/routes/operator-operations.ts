@@ -1,6 +1,6 @@
 import { json } from '../http/answer.ts';
 import type { MoveSource } from '../images/image-operator.ts';
-import type { Examined } from '../images/unreferenced.ts';
+import type { OrphanReport } from '../images/unreferenced.ts';
 import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
@@ -32,7 +32,7 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
         },
         refusals: [...REFUSALS, 'no_image_store', 'store_unavailable'],
       },
-      handle: async () => json(200, examinedJson(await images.examine(false))),
+      handle: async () => json(200, orphanJson(await images.findOrphans(false))),
     },
     {
       id: 'removeUnreferencedImages',
@@ -49,7 +49,7 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
         },
         refusals: [...REFUSALS, 'no_image_store', 'store_unavailable'],
       },
-      handle: async () => json(200, examinedJson(await images.examine(true))),
+      handle: async () => json(200, orphanJson(await images.findOrphans(true))),
     },
     {
       id: 'moveImages',
@@ -105,8 +105,8 @@ const STORE_FAILED = jsonAnswer(
 );
 const REFUSALS = ['auth', 'too_many_attempts', 'not_found', 'invalid_request'] as const;
 
-function examinedJson(result: Examined) {
-  const { store, unreferenced, deleted, failed, tooRecent, missing } = result;
+function orphanJson(report: OrphanReport) {
+  const { store, unreferenced, deleted, failed, tooRecent, missing } = report;
   return {
     store,
     unreferenced,
