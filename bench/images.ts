@@ -11,7 +11,7 @@ import { newImageKey } from '../src/feeds/image-keys.ts';
 import { FolderStore } from '../src/images/folder-store.ts';
 import type { ImageStore } from '../src/images/image-store.ts';
 import { S3Store } from '../src/images/s3-store.ts';
-import { examine } from '../src/images/unreferenced.ts';
+import { findOrphans } from '../src/images/unreferenced.ts';
 import { openSqlite } from '../src/storage/sqlite/sqlite.ts';
 import { clientOf, SwiftServer } from '../test/support/swift.ts';
 
@@ -58,7 +58,7 @@ async function measureExamining(name: string, store: ImageStore, keys: readonly 
       }
     })();
     const begunAt = performance.now();
-    const result = await examine({ rows, store }, false);
+    const result = await findOrphans({ rows, store }, false);
     const seconds = (performance.now() - begunAt) / 1000;
     isOver = true;
     await watching;

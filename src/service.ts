@@ -11,8 +11,8 @@ import { keepsHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
 import { withImageStore } from './images/image-storage.ts';
-import { observed } from './images/observed-store.ts';
-import { openImages, placeOf } from './images/open-images.ts';
+import { withMetrics } from './images/observed-store.ts';
+import { configuredPlace, openImages } from './images/open-images.ts';
 import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-rules.ts';
@@ -111,11 +111,11 @@ async function openStores(
   owner: Owner | undefined,
   metrics: Metrics | undefined,
 ): Promise<Stores> {
-  const place = placeOf(config);
+  const place = configuredPlace(config);
   const bare = place && (await openImages(place, owner));
   const opened = await openStorage(config, log, { owner, commits: metrics?.commits });
   const { pictures: rows } = opened;
-  const store = bare && metrics ? observed(bare, metrics.images.asked) : bare;
+  const store = bare && metrics ? withMetrics(bare, metrics.images.asked) : bare;
   const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
   if (!store || !rows) return { ...opened, images };
   metrics?.images.watch({ store, rows });

@@ -1,5 +1,5 @@
 import { readImages, readSome } from '../config.ts';
-import { openSource, placeOf } from '../images/open-images.ts';
+import { configuredPlace, openSource } from '../images/open-images.ts';
 import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
@@ -25,7 +25,7 @@ export async function move(args: readonly string[], env: Environment): Promise<n
   const { from, to } = placesIn(args, env);
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
   const { puid, pgid, secret } = readSome(env, ['puid', 'pgid', 'secret']);
-  const imagePlace = placeOf(readImages(env));
+  const imagePlace = configuredPlace(readImages(env));
   const images = imagePlace && (await openSource(imagePlace));
   const settings = { secret, log, images, ownerIn: (dataDir: string) => dataOwner({ dataDir, puid, pgid }) };
   const source = await within('source', () => lockSource(from, settings));

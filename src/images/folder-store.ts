@@ -16,10 +16,10 @@ import {
   type ListedImage,
 } from './image-store.ts';
 
-/** What is being written is in this folder until it is whole. */
+/** Files are written in this folder, and renamed when they are complete. */
 const PARTS = '.parts';
-/** What a crash has left there is removed when it is so old, in ms. */
-const OLD_PART_MS = 3_600_000;
+/** Age at which a part counts as left by a crash, ms. */
+const PART_MAX_AGE_MS = 3_600_000;
 const PAGE = 1_000;
 const PIECE_BYTES = 256 * 1024;
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -34,24 +34,24 @@ export class FolderStore implements ImageStore {
   readonly #pageSize: number;
   readonly #syncs = new FolderSync();
 
-  /** @param owner who the files made are to belong to; the process's own user when undefined */
+  /** @param owner of the files it makes; the process's own user if undefined */
   constructor(dir: string, owner?: Owner, pageSize = PAGE) {
     this.#dir = dir;
     this.#pageSize = pageSize;
     this.#owner = owner;
   }
 
-  /** Makes the folder where there is none. Throws the system's error when that cannot be, or it cannot be written to. */
+  /** Makes the folder if it is missing. Throws the system's error if it cannot be made or written to. */
   static async make(dir: string, owner?: Owner, pageSize?: number): Promise<FolderStore> {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const store = new FolderStore(dir, owner, pageSize);
-    if (owner) await store.#give(await open(dir, O_RDONLY));
+    if (owner) await store.#chown(await open(dir, O_RDONLY));
     await store.#removeOldParts();
     return store;
   }
 
   put(key: ImageKey, bytes: ImageBytes): Promise<void> {
-    return this.#used(async () => {
+    return this.#mapErrors(async () => {
       const part = await this.#write(bytes);
       try {
         await rename(part, join(this.#dir, key));
@@ -64,7 +64,7 @@ export class FolderStore implements ImageStore {
   }
 
   async *get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
-    const file = await this.#used(() => this.#open(key));
+    const file = await this.#mapErrors(() => this.#open(key));
     if (file === undefined) throw imageGone();
     try {
       if (start === end) return;
@@ -83,9 +83,9 @@ export class FolderStore implements ImageStore {
   }
 
   head(key: ImageKey): Promise<ImageFacts | undefined> {
-    return this.#used(async () => {
+    return this.#mapErrors(async () => {
       for (const path of this.#places(key)) {
-        const found = await unlessAbsent(() => stat(path));
+        const found = await undefinedIfAbsent(() => stat(path));
         if (found?.isFile()) return { size: found.size, modifiedAt: found.mtimeMs };
       }
       await this.#mustBeThere();
@@ -94,9 +94,9 @@ export class FolderStore implements ImageStore {
   }
 
   delete(key: ImageKey): Promise<boolean> {
-    return this.#used(async () => {
+    return this.#mapErrors(async () => {
       for (const path of this.#places(key)) {
-        const isRemoved = await unlessAbsent(async () => {
+        const isRemoved = await undefinedIfAbsent(async () => {
           await unlink(path);
           return true;
         });
@@ -118,9 +118,9 @@ export class FolderStore implements ImageStore {
     if (page.length > 0) yield page;
   }
 
-  /** Asked of the file system, whose clock may be another machine's. */
+  /** Dates a new file, because the clock of the file system may be another machine's. */
   now(): Promise<number> {
-    return this.#used(async () => {
+    return this.#mapErrors(async () => {
       const path = await this.#newPart();
       const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
       try {
@@ -135,14 +135,14 @@ export class FolderStore implements ImageStore {
 
   close(): void {}
 
-  /** Flat, as they are written, first. */
+  /** Where a key can be; files are written to the first. */
   #places(key: ImageKey): [string, string] {
     return [join(this.#dir, key), join(this.#dir, key.slice(0, 2), key)];
   }
 
   async #open(key: ImageKey): Promise<FileHandle | undefined> {
     for (const path of this.#places(key)) {
-      const file = await unlessAbsent(() => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+      const file = await undefinedIfAbsent(() => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
       if (file) return file;
     }
     await this.#mustBeThere();
@@ -162,7 +162,7 @@ export class FolderStore implements ImageStore {
     }
   }
 
-  /** A part with the bytes in it, on the disk. */
+  /** Writes the bytes durably into a part. */
   async #write(bytes: ImageBytes): Promise<string> {
     const path = await this.#newPart();
     const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
@@ -181,12 +181,12 @@ export class FolderStore implements ImageStore {
 
   async #newPart(): Promise<string> {
     const parts = join(this.#dir, PARTS);
-    const made = await unlessAbsent(() => mkdir(parts, { mode: 0o700 }).catch(unlessThere));
-    if (made === undefined && this.#owner) await this.#give(await open(parts, O_RDONLY));
+    const made = await undefinedIfAbsent(() => mkdir(parts, { mode: 0o700 }).catch(ignoreExists));
+    if (made === undefined && this.#owner) await this.#chown(await open(parts, O_RDONLY));
     return join(parts, randomBytes(16).toString('hex'));
   }
 
-  async #give(folder: FileHandle): Promise<void> {
+  async #chown(folder: FileHandle): Promise<void> {
     try {
       if (this.#owner) await folder.chown(this.#owner.uid, this.#owner.gid);
     } finally {
@@ -194,23 +194,23 @@ export class FolderStore implements ImageStore {
     }
   }
 
-  /** Other processes may be writing there. */
+  /** Only old parts: another process may be writing a fresh one. */
   async #removeOldParts(): Promise<void> {
     const now = await this.now();
     const parts = join(this.#dir, PARTS);
     for (const name of await readdir(parts)) {
       const path = join(parts, name);
-      const found: Stats | undefined = await unlessAbsent(() => stat(path));
-      if (found && now - found.mtimeMs > OLD_PART_MS) await rm(path, { force: true });
+      const found: Stats | undefined = await undefinedIfAbsent(() => stat(path));
+      if (found && now - found.mtimeMs > PART_MAX_AGE_MS) await rm(path, { force: true });
     }
   }
 
-  /** A file is only known to be absent while its folder is there. */
+  /** Throws if the folder is missing, for example not mounted: then a missing file proves nothing. */
   async #mustBeThere(): Promise<void> {
     await stat(this.#dir);
   }
 
-  async #used<T>(work: () => Promise<T>): Promise<T> {
+  async #mapErrors<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -223,7 +223,7 @@ async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
   for (let at = 0; at < piece.byteLength; ) at += (await file.write(piece, at)).bytesWritten;
 }
 
-async function unlessAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function undefinedIfAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
@@ -232,11 +232,11 @@ async function unlessAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-function unlessThere(error: NodeJS.ErrnoException): void {
+function ignoreExists(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
-/** The refusal that a failure of the system means, without the path in its message. */
+/** The refusal for a system error, without the path that is in its message. */
 function failure(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || !/^E[A-Z\d]+$/.test(code)) return error;

@@ -5,7 +5,7 @@ import { Turns } from '../storage/turns.ts';
 import type { ImageStore, StoreKind } from './image-store.ts';
 import { type Moved, move } from './mover.ts';
 import { type ImagePlace, isSamePlace, openSource } from './open-images.ts';
-import { type Examined, examine } from './unreferenced.ts';
+import { findOrphans, type OrphanReport } from './unreferenced.ts';
 
 export interface ImageOperatorParts {
   /** Undefined where notes are files. */
@@ -13,8 +13,8 @@ export interface ImageOperatorParts {
   /** Where the settings have pictures, and the store that is open there; undefined for the database. */
   readonly place: ImagePlace | undefined;
   readonly store: ImageStore | undefined;
-  /** Told of every look at all objects, after which so many are left. */
-  readonly examined?: ((result: Examined) => void) | undefined;
+  /** Hears of every comparison. */
+  readonly examined?: ((report: OrphanReport) => void) | undefined;
 }
 
 /** Where bytes are to be moved from. */
@@ -28,7 +28,7 @@ export interface MoveRequest {
   readonly after: string;
 }
 
-/** What a move came to, and the cursor to go on by. */
+/** What was moved, and the cursor to continue with. */
 export type MoveResult = Omit<Moved, 'next'> & {
   readonly store: StoreKind | 'db';
   readonly next: string | null;
@@ -45,15 +45,15 @@ export class ImageOperator {
   }
 
   /**
-   * Compares store and notes; see `examine`.
-   * @throws Refusal `no_image_store` where there is none
+   * Compares store and notes; see `findOrphans`.
+   * @throws Refusal `no_image_store` if there is none
    */
-  async examine(removes: boolean): Promise<Examined> {
+  async findOrphans(deletes: boolean): Promise<OrphanReport> {
     const { rows, store, examined } = this.#parts;
     if (!rows || !store) throw noStore();
-    const result = await examine({ rows, store }, removes);
-    examined?.(result);
-    return result;
+    const report = await findOrphans({ rows, store }, deletes);
+    examined?.(report);
+    return report;
   }
 
   /**
@@ -96,7 +96,7 @@ function placeIn(cursor: string): PicturePlace {
       [createdAt, feed, type].every(Number.isSafeInteger) && typeof id === 'string' && isNoteId(id);
     if (isPlace) return { createdAt, feed, id, type } as PicturePlace;
   } catch {
-    // It is said below.
+    // Refused below.
   }
   throw new Refusal('invalid_request', 'after must be the next of an answer before.');
 }

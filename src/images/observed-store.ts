@@ -1,12 +1,12 @@
 import { Refusal } from '../refusals.ts';
 import type { ImageStore } from './image-store.ts';
 
-/** Told of everything that a store is asked: what, how long it took in ms, and the code of how it failed. */
+/** Hears of every call: its operation, its duration in ms, and the code of its failure. */
 export type StoreObserver = (operation: string, ms: number, failure: string | undefined) => void;
 
-/** The same store, of which somebody hears. Of a read, the time until its first bytes. */
-export function observed(store: ImageStore, observe: StoreObserver): ImageStore {
-  const watched = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
+/** Wraps a store with metrics. Reads are timed to the first byte. */
+export function withMetrics(store: ImageStore, observe: StoreObserver): ImageStore {
+  const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const begunAt = performance.now();
     try {
       const result = await work();
@@ -23,20 +23,20 @@ export function observed(store: ImageStore, observe: StoreObserver): ImageStore 
     get isDown() {
       return store.isDown;
     },
-    put: (key, bytes) => watched('put', () => store.put(key, bytes)),
+    put: (key, bytes) => timed('put', () => store.put(key, bytes)),
     async *get(key, start, end) {
       const pieces = store.get(key, start, end)[Symbol.asyncIterator]();
       try {
-        for (let next = await watched('get', () => pieces.next()); !next.done; next = await pieces.next())
+        for (let next = await timed('get', () => pieces.next()); !next.done; next = await pieces.next())
           yield next.value;
       } finally {
         await pieces.return?.();
       }
     },
-    head: (key) => watched('head', () => store.head(key)),
-    delete: (key) => watched('delete', () => store.delete(key)),
+    head: (key) => timed('head', () => store.head(key)),
+    delete: (key) => timed('delete', () => store.delete(key)),
     list: () => store.list(),
-    now: () => watched('now', () => store.now()),
+    now: () => timed('now', () => store.now()),
     close: () => store.close(),
   };
 }

@@ -13,8 +13,8 @@ export type ImagePlace = { readonly kind: 'fs'; readonly dir: string } | ({ read
 /** What the folder in DATA_DIR is called. */
 const FOLDER = 'images';
 
-/** The place that the settings name; undefined where pictures are in the database. */
-export function placeOf(settings: ImageSettings): ImagePlace | undefined {
+/** Where the settings have pictures; undefined for the database. */
+export function configuredPlace(settings: ImageSettings): ImagePlace | undefined {
   const { images, dataDir, imagesDir, s3Endpoint, s3Bucket, s3AccessKey, s3SecretKey } = settings;
   if (images === 'db') return undefined;
   if (images === 'fs') return { kind: 'fs', dir: imagesDir ?? join(dataDir, FOLDER) };
@@ -29,8 +29,8 @@ export function placeOf(settings: ImageSettings): ImagePlace | undefined {
 }
 
 /**
- * Opens the store of the settings: a folder is made where there is none; an S3 store need not be there yet. Throws an
- * error with a sentence for the operator when the folder cannot be used.
+ * Opens the store of the settings. A missing folder is made; an S3 store need not be reachable yet. Throws an
+ * error with a sentence for the operator if the folder cannot be used.
  */
 export async function openImages(place: ImagePlace, owner: Owner | undefined): Promise<ImageStore> {
   if (place.kind === 's3') return openS3(place);
@@ -41,7 +41,7 @@ export async function openImages(place: ImagePlace, owner: Owner | undefined): P
   }
 }
 
-/** Opens a store that is there. Undefined when there is no such folder. */
+/** Opens an existing store. Undefined if there is no such folder. */
 export async function openSource(place: ImagePlace): Promise<ImageStore | undefined> {
   if (place.kind === 's3') return openS3(place);
   return statSync(place.dir, { throwIfNoEntry: false })?.isDirectory()
@@ -49,13 +49,13 @@ export async function openSource(place: ImagePlace): Promise<ImageStore | undefi
     : undefined;
 }
 
-/** Whether two places are one by their names. */
+/** Whether two places have the same name; one place can have several. */
 export function isSamePlace(a: ImagePlace, b: ImagePlace): boolean {
   if (a.kind === 'fs') return b.kind === 'fs' && realPath(a.dir) === realPath(b.dir);
   return b.kind === 's3' && a.bucket === b.bucket && baseOf(a.endpoint) === baseOf(b.endpoint);
 }
 
-/** Loaded only where it is used, for its client is large. */
+/** Imported lazily because its client is large. */
 async function openS3(place: S3Place): Promise<ImageStore> {
   return new (await import('./s3-store.ts')).S3Store(place);
 }

@@ -2,23 +2,23 @@ import { Refusal } from '../refusals.ts';
 import { storageFull } from '../storage/refused-writes.ts';
 import { imagesUnavailable } from './image-store.ts';
 
-/** A body that is not as long as it should be. */
+/** A body is shorter or longer than it should be. */
 export class ShortBody extends Error {}
 
-/** What the client throws, as far as it is of use. */
+/** Members used of what the client throws. */
 interface S3Error {
   readonly name?: string;
   readonly code?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** No object has that key. Without a body, as after HEAD, nobody can tell that from a bucket that is not there. */
+/** No object has that key. After HEAD there is no body, so a missing key and a missing bucket look alike. */
 export function isAbsent(error: unknown): boolean {
   const { name, $metadata } = error as S3Error;
   return $metadata?.httpStatusCode === 404 && name !== 'NoSuchBucket';
 }
 
-/** The store, not the request, is the trouble: another attempt may do. */
+/** The store failed, not the request: a retry may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof Refusal) return false;
   const { name, $metadata } = error as S3Error;
@@ -30,8 +30,8 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * A failure as the refusal it means; that there is no object as it is. Messages of the client name keys and addresses,
- * so only codes are kept of them.
+ * The refusal for a failure; "no such object" stays as it is. Messages of the client hold keys and addresses, so only their
+ * codes are kept.
  */
 export function s3Failure(error: unknown): unknown {
   if (error instanceof Refusal || isAbsent(error)) return error;

@@ -21,7 +21,7 @@ export class S3Requests {
 
   constructor({ connectMs, sockets, buffers }: S3RequestOptions) {
     const connect = { timeout: connectMs, onread: buffers.onread };
-    // How long an answer may take is decided by `Patience`.
+    // `StallTimeout` limits how long an answer may take.
     this.#agent = new Agent({
       connect,
       connections: sockets,

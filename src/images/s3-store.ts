@@ -8,6 +8,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
 import {
   type ImageBytes,
   type ImageFacts,
@@ -15,11 +16,10 @@ import {
   imageGone,
   type ListedImage,
 } from './image-store.ts';
-import { Outages } from './outages.ts';
-import { Patience } from './patience.ts';
 import { ReadBuffers } from './read-buffers.ts';
 import { isAbsent, isTransient, ShortBody, s3Failure } from './s3-failures.ts';
 import { S3Requests } from './s3-requests.ts';
+import { StallTimeout } from './stall-timeout.ts';
 
 /** Where a bucket is, and who may use it. All but the region are never shown. */
 export interface S3Place {
@@ -30,24 +30,24 @@ export interface S3Place {
   readonly secretKey: string;
 }
 
-/** Requests at once; more wait for their turn. */
+/** Requests at once; more wait for a slot. */
 const SOCKETS = 64;
 const CONNECT_MS = 2_000;
-/** A request is aborted when no byte has moved for this long, ms. A slow body may take longer in all. */
-const SILENCE_MS = 10_000;
-/** If the connection breaks while a body is read, the rest is requested again, at most this often. */
-const RESUMES = 2;
+/** A request is aborted if no byte moves for this long, ms. A slow body may take any time. */
+const STALL_MS = 10_000;
+/** Requests for the rest of a truncated body. */
+const MAX_RESUMES = 2;
 const PAGE = 1_000;
 
-/** What a test sets otherwise. */
+/** Limits that tests lower. */
 export interface S3Tuning {
   readonly connectMs?: number;
-  readonly silenceMs?: number;
+  readonly stallMs?: number;
   readonly probeMs?: number;
   readonly pageSize?: number;
 }
 
-/** The client would name keys in what it logs. */
+/** The client would log keys. */
 const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
 /** Pictures as objects of a bucket, each named by its key, in any store that speaks the S3 API (path style). */
@@ -56,19 +56,19 @@ export class S3Store implements ImageStore {
   readonly listsInOrder = true;
   readonly #client: S3Client;
   readonly #bucket: string;
-  readonly #silenceMs: number;
+  readonly #stallMs: number;
   readonly #pageSize: number;
-  readonly #outages: Outages;
+  readonly #breaker: CircuitBreaker;
   readonly #buffers = new ReadBuffers();
   /** How far the store's clock is ahead of ours, ms. */
   #clockAhead = 0;
 
   constructor(
     place: S3Place,
-    { connectMs = CONNECT_MS, silenceMs = SILENCE_MS, probeMs, pageSize = PAGE }: S3Tuning = {},
+    { connectMs = CONNECT_MS, stallMs = STALL_MS, probeMs, pageSize = PAGE }: S3Tuning = {},
   ) {
     this.#bucket = place.bucket;
-    this.#silenceMs = silenceMs;
+    this.#stallMs = stallMs;
     this.#pageSize = pageSize;
     this.#client = new S3Client({
       endpoint: place.endpoint,
@@ -78,68 +78,57 @@ export class S3Store implements ImageStore {
       // Not every store knows the newer checksums; the hash of what is put is in its signature.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      // `Outages` tries again, and has to see each attempt.
+      // `CircuitBreaker` retries, and has to see each attempt.
       maxAttempts: 1,
       requestHandler: new S3Requests({ connectMs, sockets: SOCKETS, buffers: this.#buffers }),
       expectContinueHeader: false,
       logger: SILENT,
     });
-    this.#client.middlewareStack.add(
-      (next) => async (args) => {
-        const result = await next(args);
-        const { headers } = result.response as { readonly headers?: Readonly<Record<string, string>> };
-        const date = Date.parse(headers?.date ?? '');
-        if (!Number.isNaN(date)) this.#clockAhead = date - Date.now();
-        return result;
-      },
-      { step: 'deserialize', name: 'serverDate' },
-    );
-    this.#outages = new Outages({
-      atOnce: SOCKETS,
+    this.#readServerDates();
+    const probe = (signal: AbortSignal) => this.#listOne(signal);
+    this.#breaker = new CircuitBreaker({
+      slots: SOCKETS,
       isTransient,
-      failure: s3Failure,
-      probe: (signal) =>
-        this.#client.send(new ListObjectsV2Command({ Bucket: this.#bucket, MaxKeys: 1 }), {
-          abortSignal: signal,
-        }),
+      toRefusal: s3Failure,
+      probe,
       probeMs,
     });
   }
 
   get isDown(): boolean {
-    return this.#outages.isDown;
+    return this.#breaker.isDown;
   }
 
   async put(key: ImageKey, bytes: ImageBytes): Promise<void> {
-    await this.#outages.run((signal) => this.#put(key, bytes, signal));
+    await this.#breaker.run((signal) => this.#put(key, bytes, signal));
   }
 
   async *get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
     if (start >= end) return;
-    const turn = await this.#outages.turn();
+    const slot = await this.#breaker.takeSlot();
     try {
       let at = start;
       for (let resumes = 0; at < end; ) {
         try {
-          for await (const piece of this.#part(key, at, end)) {
+          for await (const piece of this.#readRange(key, at, end)) {
             at += piece.byteLength;
             yield piece;
           }
         } catch (error) {
-          // Only a body that was cut: whatever else is worth another attempt has had it.
+          // Resume only truncated bodies; other errors were retried already.
           if (!(error instanceof ShortBody)) throw error;
           resumes += 1;
-          if (resumes > RESUMES) throw s3Failure(error);
+          if (resumes > MAX_RESUMES) throw s3Failure(error);
         }
       }
     } finally {
-      turn.end();
+      slot.release();
     }
   }
 
   async head(key: ImageKey): Promise<ImageFacts | undefined> {
     try {
-      const found = await this.#ask((abortSignal) =>
+      const found = await this.#request((abortSignal) =>
         this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal }),
       );
       return { size: found.ContentLength ?? 0, modifiedAt: found.LastModified?.getTime() ?? 0 };
@@ -150,10 +139,10 @@ export class S3Store implements ImageStore {
   }
 
   async delete(key: ImageKey): Promise<boolean> {
-    // The answer to a deletion does not tell whether there was anything.
+    // The answer to a deletion does not say whether there was an object.
     const isThere = (await this.head(key)) !== undefined;
     if (!isThere) return false;
-    await this.#ask((abortSignal) =>
+    await this.#request((abortSignal) =>
       this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal }),
     ).catch((error) => {
       if (!isAbsent(error)) throw error;
@@ -168,7 +157,7 @@ export class S3Store implements ImageStore {
         MaxKeys: this.#pageSize,
         ContinuationToken: token,
       });
-      const page = await this.#ask((abortSignal) => this.#client.send(command, { abortSignal }));
+      const page = await this.#request((abortSignal) => this.#client.send(command, { abortSignal }));
       yield (page.Contents ?? []).flatMap(({ Key = '', Size = 0, LastModified }) =>
         isImageKey(Key)
           ? [{ key: Key, facts: { size: Size, modifiedAt: LastModified?.getTime() ?? 0 } }]
@@ -179,28 +168,44 @@ export class S3Store implements ImageStore {
   }
 
   async now(): Promise<number> {
-    await this.#ask((abortSignal) =>
-      this.#client.send(new ListObjectsV2Command({ Bucket: this.#bucket, MaxKeys: 1 }), { abortSignal }),
-    );
+    await this.#request((signal) => this.#listOne(signal));
     return Date.now() + this.#clockAhead;
   }
 
   close(): void {
-    this.#outages.close();
+    this.#breaker.close();
     this.#client.destroy();
   }
 
-  /** A request with a short answer. */
-  #ask<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#outages.run((signal) =>
-      Patience.with(this.#silenceMs, signal, ({ signal }) => send(signal)),
+  #readServerDates(): void {
+    this.#client.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const { headers } = result.response as { readonly headers?: Readonly<Record<string, string>> };
+        const date = Date.parse(headers?.date ?? '');
+        if (!Number.isNaN(date)) this.#clockAhead = date - Date.now();
+        return result;
+      },
+      { step: 'deserialize', name: 'serverDate' },
+    );
+  }
+
+  #listOne(abortSignal: AbortSignal): Promise<unknown> {
+    const command = new ListObjectsV2Command({ Bucket: this.#bucket, MaxKeys: 1 });
+    return this.#client.send(command, { abortSignal });
+  }
+
+  /** Sends a request whose answer is short. */
+  #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#breaker.run((signal) =>
+      StallTimeout.run(this.#stallMs, signal, ({ signal }) => send(signal)),
     );
   }
 
   #put(key: ImageKey, bytes: ImageBytes, outer: AbortSignal): Promise<unknown> {
-    return Patience.with(this.#silenceMs, outer, async (patience) => {
-      const body = Readable.from(patience.watch(bytes.read(0, bytes.size)), { objectMode: false });
-      body.on('error', (error) => patience.giveUp(error));
+    return StallTimeout.run(this.#stallMs, outer, async (timeout) => {
+      const body = Readable.from(timeout.watch(bytes.read(0, bytes.size)), { objectMode: false });
+      body.on('error', (error) => timeout.abort(error));
       try {
         const command = new PutObjectCommand({
           Bucket: this.#bucket,
@@ -218,37 +223,38 @@ export class S3Store implements ImageStore {
             },
             { step: 'build', name: 'knownHash' },
           );
-        return await this.#client.send(command, { abortSignal: patience.signal });
+        return await this.#client.send(command, { abortSignal: timeout.signal });
       } finally {
         body.destroy();
       }
     });
   }
 
-  /** What one request brings; throws `ShortBody` where it ends early. */
-  async *#part(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
-    const command = new GetObjectCommand({
-      Bucket: this.#bucket,
-      Key: key,
-      Range: `bytes=${start}-${end - 1}`,
-    });
-    const { Body } = await this.#outages
-      .attempt((signal) =>
-        Patience.with(this.#silenceMs, signal, (patience) =>
-          this.#client.send(command, { abortSignal: patience.signal }),
-        ),
-      )
-      .catch((error) => {
-        throw isAbsent(error) ? imageGone() : error;
-      });
-    const stream = Body as Readable;
-    let missing = end - start;
-    const patience = new Patience(this.#silenceMs);
+  async #openRange(key: ImageKey, start: number, end: number): Promise<Readable> {
+    const Range = `bytes=${start}-${end - 1}`;
+    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range });
     try {
-      // The last piece is held back until the body has ended: who has it asks for no more, and a body that has not
-      // ended takes its connection with it.
+      const { Body } = await this.#breaker.attempt((signal) =>
+        StallTimeout.run(this.#stallMs, signal, (timeout) =>
+          this.#client.send(command, { abortSignal: timeout.signal }),
+        ),
+      );
+      return Body as Readable;
+    } catch (error) {
+      throw isAbsent(error) ? imageGone() : error;
+    }
+  }
+
+  /** The body of one request. Throws `ShortBody` if it is truncated. */
+  async *#readRange(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
+    const stream = await this.#openRange(key, start, end);
+    let missing = end - start;
+    const timeout = new StallTimeout(this.#stallMs);
+    try {
+      // Hold back the last piece until the body has ended: its reader asks for no more, and destroying a body that has
+      // not ended closes the connection.
       let last: Uint8Array | undefined;
-      for await (const piece of patience.reading(stream) as AsyncIterable<Uint8Array>) {
+      for await (const piece of timeout.read(stream)) {
         missing -= piece.byteLength;
         if (missing < 0) throw new ShortBody('longer than it should be');
         if (missing === 0) last = piece;
@@ -264,7 +270,7 @@ export class S3Store implements ImageStore {
     } catch (error) {
       throw error instanceof ShortBody ? error : new ShortBody('cut', { cause: error });
     } finally {
-      patience.end();
+      timeout.clear();
       stream.destroy();
     }
     if (missing > 0) throw new ShortBody('shorter than it should be');

@@ -4,73 +4,73 @@ import type { PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore, ListedImage, StoreKind } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** An object that no note refers to may belong to one that is just being stored until it is so old, in ms. */
+/** Younger unreferenced objects may belong to a post in progress, ms. */
 const LEAST_AGE_MS = 3_600_000;
-/** Questions to the store at once. */
+/** Requests to the store at once. */
 const AT_ONCE = 16;
 const KEYS_AT_ONCE = 1_000;
-/** Behind every key. */
+/** Sorts after every key. */
 const LAST = 'g';
 
-/** How many objects, and their bytes. */
+/** A number of objects, and their bytes together. */
 export interface Amount {
   count: number;
   bytes: number;
 }
 
-/** What a look at all objects and all notes came to. */
-export interface Examined {
+/** What no note refers to, and what notes lack. */
+export interface OrphanReport {
   readonly store: StoreKind;
-  /** Objects older than an hour that no note refers to, those that were removed included. */
+  /** Objects older than an hour that no note refers to, including the deleted ones. */
   readonly unreferenced: Amount;
-  /** Undefined where nothing was to be removed. */
+  /** Undefined if nothing was to be deleted. */
   readonly deleted: Amount | undefined;
-  /** How many of them the store refused to remove. */
+  /** Deletions that failed. */
   readonly failed: number;
-  /** Younger ones that no note refers to. */
+  /** Younger objects that no note refers to. */
   readonly tooRecent: number;
-  /** Notes whose object is not there. */
+  /** Notes without their object. */
   readonly missing: number;
 }
 
-export interface ExaminedParts {
+export interface OrphanSearchParts {
   readonly rows: PictureRows;
   readonly store: ImageStore;
 }
 
 /**
- * Compares the objects of a store with the notes that refer to them, a page at a time. What is stored and removed
- * meanwhile is counted as it is before or after; nothing that a note refers to is ever removed.
- * @param removes whether what no note refers to is removed
- * @throws Refusal `store_unavailable` with status 502 where the store cannot be looked at
+ * Compares the objects of a store with the notes that refer to them, page by page. Changes meanwhile may be counted or not;
+ * an object that a note refers to is never deleted.
+ * @param deletes whether orphans are deleted
+ * @throws Refusal `store_unavailable` with status 502 if the store fails
  */
-export async function examine(parts: ExaminedParts, removes: boolean): Promise<Examined> {
-  const examination = new Examination(parts, removes);
-  await examination.run();
-  return examination.result;
+export async function findOrphans(parts: OrphanSearchParts, deletes: boolean): Promise<OrphanReport> {
+  const search = new OrphanSearch(parts, deletes);
+  await search.run();
+  return search.report;
 }
 
-class Examination {
+class OrphanSearch {
   readonly #rows: PictureRows;
   readonly #store: ImageStore;
-  readonly #removes: boolean;
+  readonly #deletes: boolean;
   readonly #unreferenced: Amount = { count: 0, bytes: 0 };
   readonly #deleted: Amount = { count: 0, bytes: 0 };
   #failed = 0;
   #tooRecent = 0;
   #missing = 0;
 
-  constructor({ rows, store }: ExaminedParts, removes: boolean) {
+  constructor({ rows, store }: OrphanSearchParts, deletes: boolean) {
     this.#rows = rows;
     this.#store = store;
-    this.#removes = removes;
+    this.#deletes = deletes;
   }
 
-  get result(): Examined {
+  get report(): OrphanReport {
     return {
       store: this.#store.kind,
       unreferenced: this.#unreferenced,
-      deleted: this.#removes ? this.#deleted : undefined,
+      deleted: this.#deletes ? this.#deleted : undefined,
       failed: this.#failed,
       tooRecent: this.#tooRecent,
       missing: this.#missing,
@@ -82,7 +82,7 @@ class Examination {
     const old = (await asked(() => store.now())) - LEAST_AGE_MS;
     let before = '';
     for await (const page of pagesOf(store)) {
-      await this.#lookAt(page, old);
+      await this.#compare(page, old);
       const last = page.at(-1)?.key;
       if (!store.listsInOrder || last === undefined) continue;
       await this.#countMissing(before, last, new Set(page.map(({ key }) => key)));
@@ -91,23 +91,23 @@ class Examination {
     await this.#countMissing(before, LAST, new Set());
   }
 
-  async #lookAt(page: readonly ListedImage[], old: number): Promise<void> {
+  async #compare(page: readonly ListedImage[], old: number): Promise<void> {
     const referenced = new Set(await this.#rows.referenced(page.map(({ key }) => key)));
     const others = page.filter(({ key }) => !referenced.has(key));
     await inParallel(others, AT_ONCE, async ({ key, facts }) => {
       const found = facts ?? (await asked(() => this.#store.head(key)));
-      // It has been removed since the store listed it.
+      // Deleted since it was listed.
       if (found === undefined) return;
       if (found.modifiedAt > old) {
         this.#tooRecent += 1;
         return;
       }
       add(this.#unreferenced, found.size);
-      if (this.#removes) await this.#remove(key, found.size);
+      if (this.#deletes) await this.#delete(key, found.size);
     });
   }
 
-  async #remove(key: ImageKey, size: number): Promise<void> {
+  async #delete(key: ImageKey, size: number): Promise<void> {
     try {
       await this.#store.delete(key);
       add(this.#deleted, size);
@@ -116,7 +116,7 @@ class Examination {
     }
   }
 
-  /** Of the keys behind one, up to another with it, those that are not among the listed ones are asked for by themselves. */
+  /** Looks up each key after `after` and up to `upTo` that the page did not list. */
   async #countMissing(after: string, upTo: string, listed: ReadonlySet<ImageKey>): Promise<void> {
     for (let from = after; ; ) {
       const keys = await this.#rows.keysBetween(from, upTo, KEYS_AT_ONCE);
@@ -128,7 +128,7 @@ class Examination {
           if ((await asked(() => this.#store.head(key))) === undefined) absent.push(key);
         },
       );
-      // Their notes may have been removed meanwhile.
+      // Their notes may have been deleted meanwhile.
       if (absent.length > 0) this.#missing += (await this.#rows.referenced(absent)).length;
       if (keys.length < KEYS_AT_ONCE) return;
       from = keys.at(-1)!;
@@ -142,7 +142,7 @@ async function* pagesOf(store: ImageStore): AsyncIterable<readonly ListedImage[]
     yield next.value;
 }
 
-/** What a store is asked. */
+/** Asks a store, whose refusals become a 502. */
 export async function asked<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();

@@ -1,6 +1,6 @@
 import { json } from '../http/answer.ts';
 import type { MoveSource } from '../images/image-operator.ts';
-import type { Examined } from '../images/unreferenced.ts';
+import type { OrphanReport } from '../images/unreferenced.ts';
 import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
@@ -21,10 +21,10 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
   const operator = <Docs>(docs: Docs) => ({ access: 'operator', docs }) as const;
   return [
     operation('countUnreferencedImages', `GET ${path}`, operator(COUNT_UNREFERENCED), async () =>
-      json(200, examinedJson(await images.examine(false))),
+      json(200, orphanJson(await images.findOrphans(false))),
     ),
     operation('removeUnreferencedImages', `DELETE ${path}`, operator(REMOVE_UNREFERENCED), async () =>
-      json(200, examinedJson(await images.examine(true))),
+      json(200, orphanJson(await images.findOrphans(true))),
     ),
     operation('moveImages', 'POST /api/operator/images/move', operator(MOVE), async (exchange) => {
       const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
@@ -85,7 +85,7 @@ const TAKE_DOWN: OperationDocs = {
   refusals: [...REFUSALS, ...JSON_BODY],
 };
 
-function examinedJson({ deleted, failed, tooRecent, ...result }: Examined): Json<'Unreferenced'> {
+function orphanJson({ deleted, failed, tooRecent, ...result }: OrphanReport): Json<'Unreferenced'> {
   return { ...result, ...(deleted && { deleted, failed }), too_recent: tooRecent };
 }
 

@@ -16,7 +16,7 @@ import { hashed, read } from './contract.ts';
 t.setTimeout(150_000);
 
 const PNG = { 'content-type': 'image/png' };
-const QUICK: S3Tuning = { silenceMs: 2_000, probeMs: 100 };
+const QUICK: S3Tuning = { stallMs: 2_000, probeMs: 100 };
 const skip = missing('swift');
 const swift = skip ? undefined : await SwiftServer.start(t);
 
@@ -53,7 +53,7 @@ for (const fault of ['hangs', 'error'] as const)
   );
 
 t.test('requests that wait when the store is found to be down fail with it', { skip }, async (t) => {
-  const { server, store, key } = await faultyStore(t, { silenceMs: 20_000, probeMs: 100 });
+  const { server, store, key } = await faultyStore(t, { stallMs: 20_000, probeMs: 100 });
   server.fault = 'hangs';
   const waiting = Promise.allSettled(Array.from({ length: 150 }, () => read(store, key, 0, 10)));
   await eventually(() => server.asked > 60);

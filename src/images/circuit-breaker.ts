@@ -14,47 +14,45 @@ import { imagesUnavailable } from './image-store.ts';
 /** Attempts after the first. */
 const RETRIES = 2;
 const BACKOFF = { initialDelay: 100, maxDelay: 1_000 };
-/** So many attempts in a row that failed say that the store is down. */
+/** Failed attempts in a row that open the breaker. */
 const FAILURES = 5;
-/** How often a store that is down is asked whether it is back, in ms. */
+/** Interval for probing a store that is down, ms. */
 const PROBE_MS = 2_000;
-/** How many may wait for their turn, and how long, in ms. */
+/** Calls that may wait for a slot, and for how long, ms. */
 const WAITING = 200;
 const WAIT_MS = 10_000;
 
-export interface OutageOptions {
-  /** Works at once. */
-  readonly atOnce: number;
-  /** Whether a failure is the store's: it is tried again, and counts. */
+export interface BreakerOptions {
+  /** Calls at once. */
+  readonly slots: number;
+  /** Whether an attempt failed because of the store: it is retried, and counts. */
   readonly isTransient: (error: unknown) => boolean;
-  /** What is thrown for a failure in the end. */
-  readonly failure: (error: unknown) => unknown;
-  /** Finds out whether the store is back. */
+  /** What to throw for the failure of the last attempt. */
+  readonly toRefusal: (error: unknown) => unknown;
+  /** Succeeds if the store is back. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly probeMs?: number | undefined;
 }
 
-/** A place among the works that run at once. */
-export interface Turn {
-  end(): void;
+export interface Slot {
+  release(): void;
 }
 
 /**
- * Tries works again, and knows when the store is down: from then on every work fails at once, those that wait for an
- * answer too, and only a probe finds out whether it is back. So nobody waits in a queue for what does not come, and
- * nobody's request is the one that tries.
+ * Retries with a circuit breaker. While it is open, every call fails at once, also calls in flight, and only a background
+ * probe closes it: no request serves as the probe.
  */
-export class Outages {
-  readonly #options: OutageOptions;
+export class CircuitBreaker {
+  readonly #options: BreakerOptions;
   readonly #breaker;
   readonly #policy: IPolicy;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
-  #goingDown = new AbortController();
+  #opened = new AbortController();
   #probing: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  #isStopped = false;
 
-  constructor(options: OutageOptions) {
+  constructor(options: BreakerOptions) {
     const { isTransient, probeMs = PROBE_MS } = options;
     this.#options = options;
     const transient = handleWhen(isTransient);
@@ -67,9 +65,9 @@ export class Outages {
       this.#breaker,
     );
     this.#breaker.onBreak(() => {
-      this.#goingDown.abort(new Error('the store is down'));
-      this.#goingDown = new AbortController();
-      if (!this.#isClosed) this.#probing ??= setInterval(() => this.#probe(), probeMs).unref();
+      this.#opened.abort(new Error('the store is down'));
+      this.#opened = new AbortController();
+      if (!this.#isStopped) this.#probing ??= setInterval(() => this.#probe(), probeMs).unref();
     });
     this.#breaker.onReset(() => {
       clearInterval(this.#probing);
@@ -81,68 +79,65 @@ export class Outages {
     return this.#breaker.state !== CircuitState.Closed;
   }
 
-  /** Waits for a turn, then does as `attempt`. */
-  async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const turn = await this.turn();
+  /** Takes a slot for `attempt`. */
+  async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const slot = await this.takeSlot();
     try {
-      return await this.attempt(work);
+      return await this.attempt(call);
     } finally {
-      turn.end();
+      slot.release();
     }
   }
 
   /**
-   * A turn for a work of any length.
-   * @throws Refusal `store_unavailable` where the store is down; `busy` where too many wait, or for too long
+   * Takes a slot, which may be kept for any time.
+   * @throws Refusal `store_unavailable` if the store is down; `busy` if too many wait, or for too long
    */
-  async turn(): Promise<Turn> {
+  async takeSlot(): Promise<Slot> {
     this.#refuseIfDown();
-    if (this.#running >= this.#options.atOnce) await this.#wait();
+    if (this.#running >= this.#options.slots) await this.#wait();
     else this.#running += 1;
-    return { end: () => this.#next() };
+    return { release: () => this.#passSlotOn() };
   }
 
-  /** Does a work that has a turn, again where that may help. Its signal ends it when the store is found to be down. */
-  async attempt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Calls until it succeeds or a retry cannot help. The signal aborts when the breaker opens. */
+  async attempt<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#refuseIfDown();
-    const { signal } = this.#goingDown;
+    const { signal } = this.#opened;
     try {
       return await this.#policy.execute(() => {
-        // While it waited for another attempt others may have found out.
+        // The breaker may have opened during the back-off.
         this.#refuseIfDown();
-        return work(signal);
+        return call(signal);
       });
     } catch (error) {
-      throw this.isDown ? this.#down(error) : this.#options.failure(error);
+      throw this.isDown ? this.#toDown(error) : this.#options.toRefusal(error);
     }
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#isStopped = true;
     clearInterval(this.#probing);
   }
 
   #refuseIfDown(): void {
-    if (this.isDown) throw this.#down(undefined);
+    if (this.isDown) throw unavailable();
   }
 
-  /** Where a failure has a meaning of its own, such as that the object is gone, that counts. */
-  #down(cause: unknown): unknown {
-    const meant =
-      cause === undefined || this.#options.isTransient(cause) ? undefined : this.#options.failure(cause);
-    return meant ?? unavailable();
+  /** Passes on specific failures such as "not found". */
+  #toDown(error: unknown): unknown {
+    return this.#options.isTransient(error) ? unavailable() : this.#options.toRefusal(error);
   }
 
   async #probe(): Promise<void> {
     try {
       if (this.isDown) await this.#breaker.execute(() => this.#options.probe(AbortSignal.timeout(WAIT_MS)));
     } catch {
-      // It is asked again.
+      // The next probe comes.
     }
   }
 
-  /** The turn of the one who ends is passed on. */
-  #next(): void {
+  #passSlotOn(): void {
     const next = this.#waiting.shift();
     if (next) next();
     else this.#running -= 1;
@@ -151,7 +146,7 @@ export class Outages {
   #wait(): Promise<void> {
     if (this.#waiting.length >= WAITING) throw busy();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const { signal } = this.#goingDown;
+    const { signal } = this.#opened;
     const leave = (refusal: unknown) => {
       this.#waiting.splice(this.#waiting.indexOf(start), 1);
       over();
