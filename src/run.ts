@@ -30,7 +30,7 @@ export async function run(startService: StartService): Promise<void> {
   logWarnings(log);
   for (const event of ['uncaughtException', 'unhandledRejection']) {
     process.on(event, (err) => {
-      log.error('an error reached nobody; the process ends', { err });
+      log.error('unhandled error; exiting', { err });
       exit(1);
     });
   }

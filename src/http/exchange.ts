@@ -119,9 +119,9 @@ export class Exchange implements Preconditions {
   get base(): string {
     const { publicUrl, trustProxy } = this.#context;
     if (publicUrl !== undefined) return publicUrl;
-    if (!trustProxy) return baseUrl(this.header('host') ?? '', 'http');
+    if (!trustProxy) return baseUrlFromHost(this.header('host') ?? '', 'http');
     const host = this.#forwarded('host') || this.header('host') || '';
-    return baseUrl(host, this.#forwarded('proto') === 'https' ? 'https' : 'http');
+    return baseUrlFromHost(host, this.#forwarded('proto') === 'https' ? 'https' : 'http');
   }
 
   /** The path of the base, without a trailing slash. */
@@ -237,7 +237,7 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(
 let last = { host: '', scheme: '', base: '' };
 
 /** @throws Refusal `invalid_request` for an invalid host */
-export function baseUrl(host: string, scheme: 'http' | 'https'): string {
+export function baseUrlFromHost(host: string, scheme: 'http' | 'https'): string {
   if (host !== last.host || scheme !== last.scheme) {
     if (!HOST.test(host)) throw new Refusal('invalid_request', 'The Host header does not name a host.');
     last = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };

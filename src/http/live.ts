@@ -52,7 +52,7 @@ export class LiveStream {
   /** Starts the source. Call it once, in the call that wrote the headers. */
   open(body: LiveBody): void {
     this.#res.onAborted(() => this.#close());
-    this.#host.opened(this);
+    this.#host.onOpen(this);
     this.#source = body.open(this);
     if (this.isClosed) this.#source.closed();
     else if (this.#host.isStopping) this.end();
@@ -103,7 +103,7 @@ export class LiveStream {
     this.#res.onWritable(() => this.#resume());
   }
 
-  /** The binding sends what it kept of the last event only with the next write. */
+  /** The binding flushes the rest of an event only on the next write. */
   #resume(): boolean {
     if (this.isClosed || this.#stuckAt === undefined) return true;
     this.#stuckAt = undefined;
@@ -117,7 +117,7 @@ export class LiveStream {
     if (this.isClosed) return;
     this.isClosed = true;
     this.#next = undefined;
-    this.#host.closed(this);
+    this.#host.onClose(this);
     this.#source?.closed();
     this.#source = undefined;
     this.#host.observe?.({

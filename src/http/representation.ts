@@ -97,7 +97,7 @@ export class Representation {
       if (range !== undefined) return this.#part(range, request);
     }
     const { body } = this.#options;
-    if (!(body instanceof Uint8Array)) return begun(variant.full!, body, request.isHead);
+    if (!(body instanceof Uint8Array)) return startStream(variant.full!, body, request.isHead);
     if (variant.full !== undefined) return variant.full;
     variant.pending ??= this.#encode(variant).finally(() => {
       variant.pending = undefined;
@@ -161,7 +161,7 @@ export class Representation {
     // Compared strongly (RFC 9110 §13.1.5). No date is: two versions may share its second.
     const isOther = ifRange !== undefined && ifRange !== this.#identity.etag;
     const part = isOther ? undefined : parseRange(range, size);
-    if (part === undefined) return body instanceof Uint8Array ? full : begun(full, body);
+    if (part === undefined) return body instanceof Uint8Array ? full : startStream(full, body);
     if (part === 'unsatisfiable')
       return refusalAnswer(
         new Refusal('range', `The file has ${size} bytes, none of which the range names.`, {
@@ -171,10 +171,12 @@ export class Representation {
     const { start, end } = part;
     const partial = {
       status: 206,
-      headers: this.#identity.headers.and(headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` })),
+      headers: this.#identity.headers.concat(
+        headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
+      ),
     };
     if (body instanceof Uint8Array) return { ...partial, body: body.subarray(start, end) };
-    return begun({ ...partial, body: stream(body, start, end) }, body);
+    return startStream({ ...partial, body: stream(body, start, end) }, body);
   }
 }
 
@@ -182,18 +184,18 @@ export class Representation {
  * Reads the first piece of a large body before its status is sent: what cannot be read is still answered as what it is.
  * @throws what reading throws
  */
-async function begun(answer: Answer, body: LargeBody, isHead = false): Promise<Answer> {
+async function startStream(answer: Answer, body: LargeBody, isHead = false): Promise<Answer> {
   const { size, chunks } = answer.body as BodyStream;
   const pieces = (isHead ? body.read(0, Math.min(1, body.size)) : chunks)[Symbol.asyncIterator]();
   const first = await pieces.next();
   const cancel = () => void pieces.return?.().catch(() => {});
-  if (!isHead) return { ...answer, body: { size: size!, chunks: resumed(first, pieces), cancel } };
+  if (!isHead) return { ...answer, body: { size: size!, chunks: prependChunk(first, pieces), cancel } };
   cancel();
   return answer;
 }
 
 /** All pieces, of which the first has been read. */
-async function* resumed(
+async function* prependChunk(
   first: IteratorResult<Uint8Array>,
   pieces: AsyncIterator<Uint8Array>,
 ): AsyncIterable<Uint8Array> {

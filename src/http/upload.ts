@@ -16,7 +16,7 @@ export class ClientGone extends Error {
 }
 
 /** Limits of waiting for the end of a discarded body; `quietMs` is a time without bytes. */
-export interface Patience {
+export interface DrainLimits {
   readonly bytes: number;
   readonly ms: number;
   readonly quietMs?: number;
@@ -97,7 +97,7 @@ export class Upload {
   }
 
   /** Calls back once, at the end of the discarded body or at the first limit. */
-  whenEnded({ bytes, ms, quietMs }: Patience, callback: () => void): void {
+  whenEnded({ bytes, ms, quietMs }: DrainLimits, callback: () => void): void {
     const timer = setTimeout(() => this.#onPassed?.(), ms);
     this.#passLimit = this.received + bytes;
     const passed = () => {
@@ -110,8 +110,8 @@ export class Upload {
   }
 
   /**
-   * Pauses the socket until a handler asks for the body. Bytes that the socket has read arrive in this turn of the event
-   * loop, and most bodies are complete with them, so this waits for the next turn.
+   * Pauses the socket until a handler asks for the body. Waits for the next turn of the event loop, because bytes that are
+   * read already still arrive in this one, and complete most bodies.
    */
   pauseUnlessReceiving(): void {
     setImmediate(() => {
@@ -161,7 +161,7 @@ export class Upload {
 
   #watchForQuiet(ms: number, onQuiet: () => void): void {
     const before = this.received;
-    // Checks after the sockets are read, because bytes that came while the loop was busy are not read yet.
+    // Timers fire before I/O, so without `setImmediate` pending bytes would look like silence.
     const look = () => {
       if (this.#onPassed !== onQuiet) return;
       if (this.received === before) onQuiet();

@@ -11,7 +11,7 @@ import { logOutPage } from '../web/log-out-page.ts';
 import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { unlockPage } from '../web/unlock-page.ts';
-import { callerOf, isFromOwnPage, placeOf } from './caller.ts';
+import { callerOf, cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type AdmittedForm,
   type DescribedOperation,
@@ -65,14 +65,14 @@ async function logIn(
     if (!(cause instanceof Refusal)) throw cause;
     return backToLogin(exchange, next, cause);
   }
-  return seeOther(exchange, next, [sessions.cookie(placeOf(exchange))]);
+  return seeOther(exchange, next, [sessions.cookie(cookieScopeOf(exchange))]);
 }
 
 function logOut({ access, events }: OperationParts, exchange: Exchange): Answer {
   if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
   const { session } = callerOf(exchange, access.sessions, isFromOwnPage);
   if (session !== undefined) events.endSession(session);
-  return seeOther(exchange, '/', [withoutSession(placeOf(exchange))]);
+  return seeOther(exchange, '/', [withoutSession(cookieScopeOf(exchange))]);
 }
 
 function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
@@ -80,7 +80,7 @@ function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): 
     case 'unlock':
       return unlock(parts, exchange, form);
     case 'lock':
-      return seeOther(exchange, `/${form.name}`, withoutUnlock(form.name, placeOf(exchange)));
+      return seeOther(exchange, `/${form.name}`, withoutUnlock(form.name, cookieScopeOf(exchange)));
     case 'change':
     case 'remove':
       return changePassword(parts, exchange, form);
@@ -97,7 +97,7 @@ async function unlock(
   const back = pathOfFeed(name, form.get('back'));
   try {
     const feed = await access.namedFeed(withPassword(caller, form.get('password'), 'The password'), name);
-    const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, placeOf(exchange));
+    const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, cookieScopeOf(exchange));
     return seeOther(exchange, back, cookies);
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
@@ -120,7 +120,7 @@ async function changePassword(
     const feed = existing(await access.namedFeed(owner, name), 'feed');
     await access.write(caller);
     const saved = `/${name}/settings?saved=1`;
-    const place = placeOf(exchange);
+    const place = cookieScopeOf(exchange);
     if (form.get('action') === 'remove') {
       await settings.removePassword(feed);
       return seeOther(exchange, saved, withoutUnlock(name, place));

@@ -11,10 +11,10 @@ import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './op
 import { loginPath, seeOther } from './redirects.ts';
 
 /** Operations whose refusals are pages. */
-const OF_PAGES: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
+const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
 
 /** The operation as the front end runs it: it checks the caller first, and renders refusals in its own way. */
-export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
+export function withAdmission(operation: DescribedOperation, access: Access, site: Site): Operation {
   const { id, method, path, accepts, cors } = operation;
   return {
     id,
@@ -22,7 +22,7 @@ export function admitting(operation: DescribedOperation, access: Access, site: S
     path,
     ...(accepts && { accepts }),
     ...(cors && { cors }),
-    ...((OF_PAGES.has(operation.access) || operation.isPage) && {
+    ...((PAGE_KINDS.has(operation.access) || operation.isPage) && {
       refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
     }),
     handle: handlerOf(operation, access, site),
@@ -117,7 +117,7 @@ async function handleFeedForm(
   { feed: known, ...admitted }: Pick<NamedFeed, 'feed'> & Admitted,
 ): Promise<Answer> {
   // The page comes again with the entered values, so the form is read even if the client is over the limit.
-  const overLimit = await rejection(async () => access.write(admitted.caller));
+  const overLimit = await refusalOf(async () => access.write(admitted.caller));
   if (known === undefined && overLimit !== undefined) throw overLimit;
   const feed = existing(known, 'feed');
   const form = await formBody(exchange).catch((cause) => {
@@ -133,7 +133,7 @@ async function handleFeedForm(
   }
 }
 
-async function rejection(work: () => Promise<void>): Promise<Refusal | undefined> {
+async function refusalOf(work: () => Promise<void>): Promise<Refusal | undefined> {
   try {
     await work();
     return undefined;
@@ -153,12 +153,12 @@ function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
   return callerOf(exchange, sessions, () => true);
 }
 
-/** localhost and addresses, which no other site can make its own (DNS rebinding). */
+/** Hosts that no other site can have. */
 const OWN_HOST = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/;
 
 /**
- * Only this instance's pages may call tools. Without PUBLIC_URL another site's page may have the host name of this
- * instance, if it made that name resolve to an address in its visitor's network.
+ * Only this instance's pages may call tools. Without PUBLIC_URL the check of the host alone is open to DNS rebinding, so
+ * only localhost and IP addresses are accepted.
  */
 function refuseForeignOrigin(exchange: Exchange): void {
   refuseForeignPages(exchange);

@@ -194,7 +194,7 @@ function fieldsIn(parameters: URLSearchParams): (readonly [name: string, value: 
   });
 }
 
-/** Anybody can make such a URL, so the page repeats nothing of it but a number. */
+/** The query is untrusted, so the page shows only a number from it. */
 function problemIn(parameters: URLSearchParams): string | undefined {
   const error = parameters.get('error');
   if (error === null) return undefined;

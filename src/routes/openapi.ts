@@ -70,7 +70,7 @@ const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly o
 };
 
 /** Errors that every operation may answer with. */
-const ALWAYS: readonly RefusalCode[] = ['invalid_request', 'internal'];
+const COMMON_ERRORS: readonly RefusalCode[] = ['invalid_request', 'internal'];
 
 type Documented = DescribedOperation & { readonly docs: OperationDocs };
 
@@ -153,7 +153,7 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
 
 /** The codes of an operation's errors, by status. */
 function refusalsOf({ refusals }: OperationDocs): Map<number, RefusalCode[]> {
-  const codes = [...new Set([...ALWAYS, ...refusals])].sort();
+  const codes = [...new Set([...COMMON_ERRORS, ...refusals])].sort();
   return Map.groupBy(codes, (code) => REFUSALS[code].status);
 }
 

@@ -7,7 +7,7 @@ import { jsonBody } from '../requests/json-body.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, operation } from './operation.ts';
-import { JSON_BODY, jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import { JSON_ERRORS, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 import type { Json } from './schemas.ts';
 
@@ -64,7 +64,7 @@ const MOVE: OperationDocs = {
     'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
   body: 'MoveImages',
   answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.') },
-  refusals: [...REFUSALS, ...JSON_BODY, 'no_image_store', 'same_store'],
+  refusals: [...REFUSALS, ...JSON_ERRORS, 'no_image_store', 'same_store'],
 };
 
 const TAKE_DOWN: OperationDocs = {
@@ -72,7 +72,7 @@ const TAKE_DOWN: OperationDocs = {
   summary: 'Remove a note, or a whole feed, by what a report names',
   body: 'Takedown',
   answers: { 200: jsonAnswer('TakenDown', 'How many notes were removed.') },
-  refusals: [...REFUSALS, ...JSON_BODY],
+  refusals: [...REFUSALS, ...JSON_ERRORS],
 };
 
 function examinedJson({ deleted, failed, tooRecent, ...result }: Examined): Json<'Unreferenced'> {

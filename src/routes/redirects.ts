@@ -20,7 +20,10 @@ export function redirect(url: string, cookies: readonly string[] = []): Answer {
 
 /** Adds `Set-Cookie` headers to an answer. */
 export function withCookies(answer: Answer, cookies: readonly string[]): Answer {
-  const all = cookies.reduce((more, cookie) => more.and(headers({ 'Set-Cookie': cookie })), answer.headers);
+  const all = cookies.reduce(
+    (more, cookie) => more.concat(headers({ 'Set-Cookie': cookie })),
+    answer.headers,
+  );
   return { ...answer, headers: all };
 }
 
