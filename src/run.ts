@@ -5,7 +5,6 @@ import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
-/** A service that takes requests. */
 export interface Service {
   /** For example `http://0.0.0.0:3000`. */
   readonly url: string;

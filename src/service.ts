@@ -7,7 +7,7 @@ import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { refusalAnswer } from './http/answer.ts';
-import { keepsHeaderValues } from './http/header-values.ts';
+import { checkHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
 import { ImageStorage } from './images/image-storage.ts';
@@ -228,20 +228,6 @@ async function createLicensing(
   return new Licensing({ storage, limits, record, licenses: new Licenses(licenseKeys) });
 }
 
-/** Warns of a binding that cuts header values. Runs in the background; a failure is only logged. */
-function checkHeaderValues(log: Log): void {
-  keepsHeaderValues().then(
-    (areWhole) => {
-      if (!areWhole)
-        log.warn(
-          'this build of uWebSockets.js drops letters beyond ASCII from notifyBoth ends of header values; ' +
-            'install/mend-binding.cjs mends the one for Linux on x86-64',
-        );
-    },
-    (err) => log.debug('cannot tell whether header values arrive whole', { err }),
-  );
-}
-
 function createReader(
   { title }: Config,
   { storage, cache, pools }: Foundation,
@@ -282,7 +268,6 @@ async function readinessProblem(server: HttpServer, storage: Storage): Promise<s
   }
 }
 
-/** Calls two observers. */
 function notifyBoth<T>(
   first: (event: T) => void,
   second: ((event: T) => void) | undefined,

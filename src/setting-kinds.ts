@@ -43,7 +43,6 @@ export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
   return { rule: `one of ${words.join(', ')}`, parse: (text) => words.find((word) => word === text) };
 }
 
-/** An address or a host name to listen on. */
 export const host: Kind<string> = {
   rule: 'an address or a host name',
   parse: (text) => (isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(text) ? text : undefined),
@@ -82,7 +81,6 @@ export const allowedPeople: Kind<readonly string[]> = list(
   true,
 );
 
-/** Names of claims of a provider. */
 export const claimNames: Kind<readonly string[]> = list(
   'names of claims separated by commas, such as name,email',
   (names) =>

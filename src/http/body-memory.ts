@@ -28,7 +28,6 @@ export function leastBodyMemory(largest: number): number {
   return Math.ceil(largest / (1 - 1 / EARLY_PART_DIVISOR) / (1 - 1 / SMALL_RESERVE_DIVISOR));
 }
 
-/** Bytes in use, by client. */
 class Usage {
   all = 0;
   readonly #byClient = new Map<string, number>();
@@ -69,7 +68,6 @@ export class BodyMemory {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Bytes held now. */
   get used(): number {
     return this.#bodies.all + this.#early.all;
   }

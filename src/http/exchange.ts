@@ -7,7 +7,6 @@ import type { Route } from './router.ts';
 import { type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
-/** One entry of the table of operations. */
 export interface Operation extends Route {
   readonly id: string;
   /** Readable by scripts of any web page (CORS). */
@@ -22,7 +21,6 @@ export interface ExchangeContext extends UploadContext {
   readonly publicUrl: string | undefined;
   /** The path of `publicUrl`, without a trailing slash. */
   readonly root: string;
-  /** Whether to believe `X-Forwarded-*`. */
   readonly trustProxy: boolean;
   /** Called at the first `X-Forwarded-For` that is not believed, and then unset. Must not throw. */
   onUntrustedProxy: (() => void) | undefined;
@@ -35,7 +33,6 @@ export class BadFraming extends Refusal {
   }
 }
 
-/** One request, for handlers. */
 export class Exchange implements Preconditions {
   readonly method: string;
   /** The raw path, without the query. */

@@ -19,7 +19,6 @@ export interface RepresentationOptions {
   readonly lastModified?: number | undefined;
   /** Another version changed in the same second, so `If-Modified-Since` cannot tell the two apart. */
   readonly isSecondShared?: boolean;
-  /** `Content-Type`, `Cache-Control` and the like. */
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Compresses the body; without it the bytes are only sent as they are. */
   readonly compress?: ((bytes: Uint8Array, coding: Coding) => Promise<Uint8Array>) | undefined;
@@ -71,7 +70,6 @@ export class Representation {
     this.#isCompressible = options.compress !== undefined && this.#size >= COMPRESS_MIN_BYTES;
   }
 
-  /** Bytes held by all forms together. */
   get size(): number {
     return this.#size;
   }

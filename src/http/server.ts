@@ -25,7 +25,6 @@ const DEFAULT_LIMITS = {
   tick: 1_000,
 };
 
-/** The slowest average speed of an upload. */
 const UPLOAD_BYTES_PER_SECOND = 1024;
 
 export interface ServerOptions {

@@ -3,7 +3,7 @@ import { Refusal } from '../refusals.ts';
 import { type Answer, bodySize, refusalAnswer } from './answer.ts';
 import { BadFraming, type Exchange, type Operation } from './exchange.ts';
 import { type LiveBody, LiveStream } from './live.ts';
-import { BytesSending, type Sending, StreamSending } from './sending.ts';
+import { Sending } from './sending.ts';
 import type { HttpServer } from './server.ts';
 import { ClientGone, type DrainLimits, type Upload } from './upload.ts';
 import type { HttpResponse } from './uws.ts';
@@ -30,14 +30,12 @@ export interface Outcome {
   /** 499 if the client left before the answer. */
   readonly status: number;
   readonly ms: number;
-  /** Received bytes of the request's body. */
   readonly received: number;
   /** Bytes of the answer's body; 0 if unknown in advance, or if the client did not take them all. */
   readonly bytes: number;
   readonly code: string | undefined;
   /** The reason for an internal error or a broken answer. */
   readonly error: unknown;
-  /** The answer was a live stream. */
   readonly isLive: boolean;
 }
 
@@ -204,7 +202,7 @@ export class Transaction {
     else if (this.#exchange.isHead) this.#sendLength(bodySize(body), close);
     else if (body instanceof Uint8Array) this.#sendBytes(body, close);
     else if ('open' in body) this.#open(body);
-    else this.#sendStream(new StreamSending(res, body), body.chunks);
+    else this.#sendPieces(new Sending(res, body.size), body.chunks);
   }
 
   #sendNothing(close: boolean): void {
@@ -235,12 +233,11 @@ export class Transaction {
     } else if (this.#res.tryEnd(bytes, bytes.length)[1]) {
       this.#finish();
     } else {
-      this.#keepRunning();
-      this.#sending = new BytesSending(this.#res, bytes, () => this.#finish());
+      this.#sendPieces(new Sending(this.#res, bytes.length, bytes), []);
     }
   }
 
-  async #sendStream(sending: StreamSending, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  async #sendPieces(sending: Sending, chunks: Parameters<Sending['run']>[0]): Promise<void> {
     this.#exchange.detach();
     this.#keepRunning();
     this.#sending = sending;
@@ -268,10 +265,7 @@ export class Transaction {
 
   #abort(): void {
     this.#exchange.abort();
-    if (this.#sending instanceof BytesSending) {
-      this.#sending.abort();
-      this.#finish();
-    } else this.#sending?.abort();
+    this.#sending?.abort();
   }
 
   #finish(): void {

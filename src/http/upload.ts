@@ -39,7 +39,6 @@ type State = 'unread' | 'waiting' | 'receiving' | 'discarding' | 'complete';
 export class Upload {
   /** `Content-Length`, or undefined for a chunked body. */
   readonly declared: number | undefined;
-  /** Bytes that arrived. */
   received = 0;
   /** The whole body has arrived. */
   ended = false;

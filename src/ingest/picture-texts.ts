@@ -14,7 +14,6 @@ export const FAST_LIMIT: TaskLimit = { ms: 500, counts: 'cpu time' };
 
 export type TextPools = Readonly<Record<'texts' | 'slowTexts', WorkerPool>>;
 
-/** The sender of a text. */
 export type TextSender = Pick<Caller, 'client' | 'isAborted'>;
 
 /** Writes the stored names of pictures into texts, on dedicated threads. */

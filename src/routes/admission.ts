@@ -10,7 +10,6 @@ import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForei
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
-/** Operations whose refusals are pages. */
 const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
 
 /** The operation as the front end runs it: it checks the caller first, and renders refusals in its own way. */

@@ -4,7 +4,6 @@ import { type DescribedOperation, operation } from './operation.ts';
 import { NEW_FEED_ERRORS, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** Streams of change events. */
 export function eventOperations({ events }: OperationParts): DescribedOperation[] {
   return [
     operation(

@@ -14,7 +14,6 @@ import {
 } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** Settings and password of a feed. */
 export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) => json(200, feedJson(feed, base, licensing?.tierOf(feed)));

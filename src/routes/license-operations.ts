@@ -51,7 +51,6 @@ export function licenseOperations(parts: OperationParts): DescribedOperation[] {
   ];
 }
 
-/** The license form of the settings page. */
 function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
   const explain = explainOnSettings(parts, 'license');
   return operation(

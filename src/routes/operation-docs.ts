@@ -12,7 +12,6 @@ export const TAGS = {
     'For whoever runs the instance, with SERVICE_OPERATOR_TOKEN as Bearer token. Not here without that setting.',
 } as const;
 
-/** Response headers with their description. */
 export const RESPONSE_HEADERS = {
   'Accept-Ranges': 'Parts of the file may be asked for: `bytes`.',
   'Access-Control-Allow-Origin': '`*`: scripts of every web page may read this.',
@@ -66,7 +65,6 @@ export const NEW_FEED_ERRORS: readonly RefusalCode[] = [
   'busy',
   'store_unavailable',
 ];
-/** Errors of operations by the name of a feed. */
 export const FEED_ERRORS: readonly RefusalCode[] = [...NEW_FEED_ERRORS, 'not_found'];
 /** Further errors of changes. */
 export const CHANGE_ERRORS: readonly RefusalCode[] = ['foreign_form', 'rate_limited', 'storage_full'];
@@ -87,7 +85,6 @@ export const NOTE_ERRORS: readonly RefusalCode[] = [
 /** Errors of public reads. */
 export const READ_ERRORS: readonly RefusalCode[] = ['not_found', 'busy', 'store_unavailable'];
 
-/** The request headers of conditional requests. */
 export const CONDITIONAL: readonly ParameterKey[] = ['ifNoneMatch', 'ifModifiedSince'];
 const VALIDATORS: readonly ResponseHeader[] = ['Cache-Control', 'ETag', 'Last-Modified', 'Vary'];
 

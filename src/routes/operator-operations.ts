@@ -15,7 +15,6 @@ const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
-/** For the operator only. */
 export function operatorOperations({ images, takedown }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
   const operator = <Docs>(docs: Docs) => ({ access: 'operator', docs }) as const;

@@ -181,7 +181,6 @@ const SCHEMAS = {
 } as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
 
 export type SchemaName = keyof typeof SCHEMAS;
-/** JSON of a schema. */
 export type Json<N extends SchemaName> = Frozen<z.input<(typeof SCHEMAS)[N][0]>>;
 type Frozen<T> = { readonly [K in keyof T]: Frozen<T[K]> };
 
@@ -202,7 +201,6 @@ export function jsonSchemas(): Record<string, object> {
   );
 }
 
-/** The reference to a schema. */
 export function componentOf(name: string): string {
   return `#/components/schemas/${name}`;
 }
