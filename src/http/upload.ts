@@ -74,14 +74,19 @@ export class Upload {
 
   /** See `Exchange.body`. */
   async collect(limit: number, onPiece?: Sink): Promise<Uint8Array> {
-    const reserved = this.#admit(limit);
-    if (reserved !== undefined) await reserved;
-    this.#buffer = this.#context.buffers.take(this.declared ?? limit);
+    const capacity = this.declared ?? limit;
+    if (capacity > limit) throw tooLarge(limit);
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#state !== 'unread') throw new Error('the body is read twice');
+    const { memory, buffers } = this.#context;
+    this.#reservation = memory.tryReserve(this.#client, capacity) ?? (await this.#waitForMemory(capacity));
+    this.#buffer = buffers.take(capacity);
     const bytes = new Uint8Array(this.#buffer);
     let size = 0;
-    await this.#run(limit, (chunk) => {
+    await this.#receive((chunk) => {
       const start = size;
       size += chunk.length;
+      if (size > limit) throw tooLarge(limit);
       copyBytes(chunk, bytes, start);
       onPiece?.(bytes.subarray(start, size));
     });
@@ -169,35 +174,17 @@ export class Upload {
     setTimeout(() => setImmediate(look), ms);
   }
 
-  /** Reserves the memory for the body; returns a promise if it must wait. */
-  #admit(limit: number): Promise<void> | undefined {
-    const size = this.declared ?? limit;
-    if (size > limit) throw tooLarge(limit);
-    if (this.#failure !== undefined) throw this.#failure;
-    if (this.#state !== 'unread') throw new Error('the body is read twice');
-    this.#reservation = this.#context.memory.tryReserve(this.#client, size);
-    if (this.#reservation !== undefined) return undefined;
+  async #waitForMemory(size: number): Promise<Reservation> {
     this.#state = 'waiting';
     this.pauseUnlessReceiving();
-    return this.#wait(size);
-  }
-
-  async #wait(size: number): Promise<void> {
     const reservation = await this.#context.memory.reserve(this.#client, size);
-    if (this.#failure === undefined) this.#reservation = reservation;
-    else {
-      reservation.release();
-      throw this.#failure;
-    }
+    if (this.#failure === undefined) return reservation;
+    reservation.release();
+    throw this.#failure;
   }
 
-  #run(limit: number, sink: Sink): Promise<void> {
-    let size = 0;
-    this.#sink = (chunk) => {
-      size += chunk.length;
-      if (size > limit) throw tooLarge(limit);
-      sink(chunk);
-    };
+  #receive(sink: Sink): Promise<void> {
+    this.#sink = sink;
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#state = 'receiving';
