@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
-import type { Preconditions } from './representation.ts';
 import type { Route } from './router.ts';
 import { type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -33,7 +32,7 @@ export class BadFraming extends Refusal {
   }
 }
 
-export class Exchange implements Preconditions {
+export class Exchange {
   readonly method: string;
   /** The raw path, without the query. */
   readonly path: string;
