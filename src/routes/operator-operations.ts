@@ -82,16 +82,16 @@ function examinedJson({ deleted, failed, tooRecent, ...result }: Examined): Json
 function sourceIn(body: JsonBodies['MoveImages']): MoveSource {
   const { from, access_key, secret_key, region = 'us-east-1' } = body;
   if (from === 'db') return 'db';
-  if (from === 'fs') return { kind: 'fs', dir: parsed('dir', folder, body.dir) };
+  if (from === 'fs') return { kind: 'fs', dir: parseSetting('dir', folder, body.dir) };
   if (from !== 's3') throw invalid('from must be db, fs or s3');
-  const endpoint = parsed('endpoint', baseUrl, body.endpoint);
-  const bucket = parsed('bucket', bucketName, body.bucket);
+  const endpoint = parseSetting('endpoint', baseUrl, body.endpoint);
+  const bucket = parseSetting('bucket', bucketName, body.bucket);
   if (!access_key || !secret_key) throw invalid('access_key and secret_key must be set where from is s3');
   if (regionName.parse(region) === undefined) throw invalid('region must be the name of a region');
   return { kind: 's3', endpoint, bucket, region, accessKey: access_key, secretKey: secret_key };
 }
 
-function parsed<T>(name: string, { rule, parse }: Kind<T>, text: string | undefined): T {
+function parseSetting<T>(name: string, { rule, parse }: Kind<T>, text: string | undefined): T {
   const value = text ? parse(text) : undefined;
   if (value === undefined) throw invalid(`${name} must be ${rule}`);
   return value;
