@@ -114,7 +114,6 @@ export type Config = {
   readonly [Member in keyof Settings]: Settings[Member] extends Setting<infer T> ? T : never;
 };
 
-/** The settings for the place of pictures. */
 export type ImageSettings = Pick<Config, (typeof IMAGE_SETTINGS)[number]>;
 
 /** The environment holds values that cannot be used. */

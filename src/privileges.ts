@@ -51,7 +51,7 @@ export function dropPrivileges({ dataDir, puid, pgid, programFiles }: Privileges
   const files = [...(programFiles ?? PROGRAM_FILES)];
   if (dataDir !== undefined) {
     const current = ownerOf(dataDir);
-    if (!current || current.uid === 0) give(dataDir, owner);
+    if (!current || current.uid === 0) chownData(dataDir, owner);
     files.push(dataDir);
   }
   const unreadable = firstUnreadable(files, owner);
@@ -88,7 +88,7 @@ function ownerOf(path: string): Owner | undefined {
  * data, because a wrong DATA_DIR must not change a whole system. The folder itself is last, so that the next start
  * repeats an interrupted one.
  */
-function give(dataDir: string, owner: Owner): void {
+function chownData(dataDir: string, owner: Owner): void {
   makeDataFolder(dataDir);
   for (const path of foldersAndFiles(dataDir, 2)) {
     if (lstatSync(path).uid === 0) lchownSync(path, owner.uid, owner.gid);
@@ -112,7 +112,7 @@ function firstUnreadable(paths: readonly string[], owner: Owner): string | undef
   process.setegid?.(owner.gid);
   process.seteuid?.(owner.uid);
   try {
-    return paths.find((path) => !opens(path));
+    return paths.find((path) => !canOpen(path));
   } finally {
     process.seteuid?.(0);
     process.setegid?.(0);
@@ -120,7 +120,7 @@ function firstUnreadable(paths: readonly string[], owner: Owner): string | undef
   }
 }
 
-function opens(path: string): boolean {
+function canOpen(path: string): boolean {
   try {
     closeSync(openSync(path, 'r'));
     return true;

@@ -106,3 +106,16 @@ export function existing<T>(value: T | undefined, what: keyof typeof MISSING): T
   if (value === undefined) throw notFound(what);
   return value;
 }
+
+/** The result of the work, or of `recover` if it was refused. */
+export async function onRefusal<T, R>(
+  work: () => T | Promise<T>,
+  recover: (refusal: Refusal) => R | Promise<R>,
+): Promise<T | R> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof Refusal) return recover(cause);
+    throw cause;
+  }
+}

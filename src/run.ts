@@ -5,7 +5,6 @@ import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
-/** A service that takes requests. */
 export interface Service {
   /** For example `http://0.0.0.0:3000`. */
   readonly url: string;
@@ -30,7 +29,7 @@ export async function run(startService: StartService): Promise<void> {
   logWarnings(log);
   for (const event of ['uncaughtException', 'unhandledRejection']) {
     process.on(event, (err) => {
-      log.error('an error reached nobody; the process ends', { err });
+      log.error('unhandled error; exiting', { err });
       exit(1);
     });
   }

@@ -7,7 +7,7 @@ import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { refusalAnswer } from './http/answer.ts';
-import { keepsHeaderValues } from './http/header-values.ts';
+import { checkHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
 import { withImageStore } from './images/image-storage.ts';
@@ -31,7 +31,7 @@ import { LegalTexts } from './read/legal-texts.ts';
 import { Reader } from './read/reader.ts';
 import { Renderer } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
-import { admitting } from './routes/admission.ts';
+import { withAdmission } from './routes/admission.ts';
 import { type OperationParts, operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
 import { isAllowed } from './sign-in/people.ts';
@@ -57,7 +57,7 @@ const HASHING_THREADS = 2;
 /** Passwords that may wait: the work of a quarter of a second. */
 const MAX_HASHING_QUEUE = 50;
 /** Time limit for tasks that run when the last request has ended, ms. */
-const LEFTOVER_MS = 1_000;
+const DRAIN_MS = 1_000;
 
 const UNTRUSTED_PROXY =
   'a request had X-Forwarded-For, which is not believed: if it came through a proxy of yours, set SERVICE_TRUST_PROXY=1, ' +
@@ -76,13 +76,13 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     ...config,
     onUntrustedProxy: () => log.warn(UNTRUSTED_PROXY),
     bodyMemory: config.bodyMemoryBytes,
-    observe: config.logRequests ? both(requestLog(log), metrics?.request) : metrics?.request,
+    observe: config.logRequests ? notifyBoth(requestLog(log), metrics?.request) : metrics?.request,
     observeErrors: config.logRequests ? undefined : requestLog(log),
     // Clients below /api are programs, whatever they accept.
     refuse: (refusal, exchange) =>
       exchange.path.startsWith('/api/') ? refusalAnswer(refusal) : errorPage(site, refusal, exchange),
-    operations: operations({ ...parts, readiness: () => obstacle(server, stores.storage) }).map((operation) =>
-      admitting(operation, access, site),
+    operations: operations({ ...parts, readiness: () => readinessProblem(server, stores.storage) }).map(
+      (operation) => withAdmission(operation, access, site),
     ),
   });
   checkHeaderValues(log);
@@ -94,7 +94,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     async stop() {
       await server.stop();
       // Nobody waits for the tasks that are left.
-      await Promise.all(Object.values(pools).map((pool) => pool.drain(LEFTOVER_MS)));
+      await Promise.all(Object.values(pools).map((pool) => pool.drain(DRAIN_MS)));
       await stores.storage.close();
     },
   };
@@ -182,7 +182,7 @@ async function createParts(
     site,
     legalTexts: new LegalTexts({ imprint, privacy, terms, notice }, renderer),
     assets,
-    observeTool: both(toolLog(log, config.logRequests), metrics?.tool),
+    observeTool: notifyBoth(toolLog(log, config.logRequests), metrics?.tool),
     publicUrl: config.publicUrl,
   };
 }
@@ -231,20 +231,6 @@ async function createLicensing(
   return new Licensing({ storage, limits, record, licenses: new Licenses(licenseKeys) });
 }
 
-/** Warns of a binding that cuts header values. Runs in the background; a failure is only logged. */
-function checkHeaderValues(log: Log): void {
-  keepsHeaderValues().then(
-    (areWhole) => {
-      if (!areWhole)
-        log.warn(
-          'this build of uWebSockets.js drops letters beyond ASCII from both ends of header values; ' +
-            'install/mend-binding.cjs mends the one for Linux on x86-64',
-        );
-    },
-    (err) => log.debug('cannot tell whether header values arrive whole', { err }),
-  );
-}
-
 function createReader(
   { title }: Config,
   { storage, cache, pools }: Foundation,
@@ -267,7 +253,7 @@ function createReader(
 }
 
 /** Why requests should go elsewhere now. */
-async function obstacle(server: HttpServer, storage: Storage): Promise<string | undefined> {
+async function readinessProblem(server: HttpServer, storage: Storage): Promise<string | undefined> {
   if (server.isStopping) return 'stopping';
   try {
     await storage.check();
@@ -277,8 +263,10 @@ async function obstacle(server: HttpServer, storage: Storage): Promise<string | 
   }
 }
 
-/** Calls two observers. */
-function both<T>(first: (event: T) => void, second: ((event: T) => void) | undefined): (event: T) => void {
+function notifyBoth<T>(
+  first: (event: T) => void,
+  second: ((event: T) => void) | undefined,
+): (event: T) => void {
   if (second === undefined) return first;
   return (event) => {
     first(event);

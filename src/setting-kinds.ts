@@ -6,9 +6,9 @@ import { oneLine } from './feeds/text.ts';
 import { type PublicKeyText, parsePublicKeys } from './licenses/public-keys.ts';
 import type { Kind } from './setting.ts';
 
-/** Text that is kept as it is if it matches. */
-function matching(rule: string, pattern: RegExp, secret = false): Kind<string> {
-  return { rule, parse: (text) => (pattern.test(text) ? text : undefined), secret };
+/** Text that is kept unchanged. */
+function text(rule: string, accepts: (text: string) => boolean, secret = false): Kind<string> {
+  return { rule, parse: (text) => (accepts(text) ? text : undefined), secret };
 }
 
 /** A list with commas. */
@@ -43,11 +43,10 @@ export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
   return { rule: `one of ${words.join(', ')}`, parse: (text) => words.find((word) => word === text) };
 }
 
-/** An address or a host name to listen on. */
-export const host: Kind<string> = {
-  rule: 'an address or a host name',
-  parse: (text) => (isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(text) ? text : undefined),
-};
+export const host = text(
+  'an address or a host name',
+  (text) => isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(text),
+);
 
 /** An absolute URL to append paths to, kept without trailing slashes. */
 export const baseUrl: Kind<string> = {
@@ -61,16 +60,15 @@ export const baseUrl: Kind<string> = {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** The address of an OpenID Connect provider, unchanged. */
-export const issuer: Kind<string> = {
-  rule: 'an https URL without user, query and fragment; http is for localhost and loopback addresses only',
-  parse(text) {
+/** The address of an OpenID Connect provider. */
+export const issuer = text(
+  'an https URL without user, query and fragment; http is for localhost and loopback addresses only',
+  (text) => {
     const url = parsePlainUrl(text);
-    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
-    return isSafe ? text : undefined;
+    return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
   },
-  secret: true,
-};
+  true,
+);
 
 /** Who may sign in; lower-cased. */
 export const allowedPeople: Kind<readonly string[]> = list(
@@ -82,7 +80,6 @@ export const allowedPeople: Kind<readonly string[]> = list(
   true,
 );
 
-/** Names of claims of a provider. */
 export const claimNames: Kind<readonly string[]> = list(
   'names of claims separated by commas, such as name,email',
   (names) =>
@@ -101,15 +98,11 @@ export const feedNames: Kind<ReadonlySet<FeedName>> = list(
 export function urlTemplate(words: readonly string[]): Kind<string> {
   const places = words.map((word) => `{${word}}`);
   const inBraces = places.length > 0 ? `, in which only ${places.join(', ')} may stand in braces` : '';
-  return {
-    rule: `an absolute http, https or mailto URL${inBraces}`,
-    parse(text) {
-      const filled = places.reduce((url, place) => url.replaceAll(place, 'x'), text);
-      const usable = !/[{}\s]/.test(filled) && /^(https?:\/\/|mailto:)/i.test(filled) && URL.canParse(filled);
-      return usable ? text : undefined;
-    },
-    secret: true,
+  const accepts = (text: string) => {
+    const filled = places.reduce((url, place) => url.replaceAll(place, 'x'), text);
+    return !/[{}\s]/.test(filled) && /^(https?:\/\/|mailto:)/i.test(filled) && URL.canParse(filled);
   };
+  return text(`an absolute http, https or mailto URL${inBraces}`, accepts, true);
 }
 
 /** A text as a feed's title may be. */
@@ -132,13 +125,15 @@ export const folder: Kind<string> = {
   parse: (text) => (!text.includes('\0') && resolve(text) !== '/' ? resolve(text) : undefined),
 };
 
-export const bucketName = matching(
+export const bucketName = text(
   'the name of a bucket, 3 to 63 characters of a-z, 0-9, "." and "-"',
-  /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+  (text) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text),
   true,
 );
 
-export const regionName = matching('the name of a region, of a-z, A-Z, 0-9, "-" and "_"', /^[\w-]{1,64}$/);
+export const regionName = text('the name of a region, of a-z, A-Z, 0-9, "-" and "_"', (text) =>
+  /^[\w-]{1,64}$/.test(text),
+);
 
 /** A file by its absolute path, or a PostgreSQL server by the URL as it was given. */
 export type DatabasePlace =
@@ -171,16 +166,13 @@ export const readableFile: Kind<string> = {
   },
 };
 
-export const timeZone: Kind<string> = {
-  rule: 'the name of a time zone, such as Europe/Berlin',
-  parse(text) {
-    try {
-      return new Intl.DateTimeFormat('en', { timeZone: text }) && text;
-    } catch {
-      return undefined;
-    }
-  },
-};
+export const timeZone = text('the name of a time zone, such as Europe/Berlin', (timeZone) => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone }));
+  } catch {
+    return false;
+  }
+});
 
 /** Secret, because a wrong value may be the private key. */
 export const publicKeys: Kind<readonly PublicKeyText[]> = {
@@ -198,5 +190,6 @@ export function secretBytes(min: number): Kind<Uint8Array> {
 /** A password or token that any client can send in a header (contract §3, "Feed password"). */
 export function secretText([min, max]: readonly [number, number]): Kind<string> {
   const rule = `${min} to ${max} printable ASCII characters, with no space at either end`;
-  return matching(rule, new RegExp(`^(?! )[\\x20-\\x7e]{${min},${max}}(?<! )$`), true);
+  const pattern = new RegExp(`^(?! )[\\x20-\\x7e]{${min},${max}}(?<! )$`);
+  return text(rule, (text) => pattern.test(text), true);
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { errorCode } from './system-errors.ts';
 
-/** A kind of value. */
 export interface Kind<T> {
   /** The end of the sentence "<name> must be …". */
   readonly rule: string;
@@ -11,7 +10,6 @@ export interface Kind<T> {
   readonly secret?: boolean;
 }
 
-/** An environment variable. */
 export interface Setting<T> {
   readonly name: string;
   readonly kind: Kind<T>;
@@ -27,7 +25,6 @@ export function setting<T, F extends T | undefined = undefined>(
   return { name, kind, fallback: fallback as F };
 }
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const MAX_SHOWN = 60;

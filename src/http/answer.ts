@@ -2,7 +2,6 @@ import type { Refusal } from '../refusals.ts';
 import { type Headers, headers } from './headers.ts';
 import type { LiveBody } from './live.ts';
 
-/** A body that is produced while it is sent. */
 export interface BodyStream {
   /** Bytes; without it the answer is chunked. */
   readonly size?: number;
@@ -22,7 +21,6 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body?: Uint8Array | BodyStream | LiveBody | undefined;
-  /** The refusal's code, for the log. */
   readonly code?: string;
 }
 

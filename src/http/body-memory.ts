@@ -13,22 +13,21 @@ interface Waiting {
 }
 
 /** Up to this size a body is small and may use the reserve, bytes. */
-const SMALL_BODY = 128 * 1024;
+const SMALL_BODY_BYTES = 128 * 1024;
 /** 1/8 of the memory is reserved for small bodies. */
-const SMALL_RESERVE = 8;
+const SMALL_RESERVE_DIVISOR = 8;
 /** All bodies of one client get at most 1/4 of the memory. */
-const CLIENT_SHARE = 4;
+const CLIENT_SHARE_DIVISOR = 4;
 /** 1/8 of the setting is for bytes that arrive before their body is admitted. */
-const EARLY_PART = 8;
+const EARLY_PART_DIVISOR = 8;
 /** One client gets at most 1/2 of that part. */
-const EARLY_CLIENT_SHARE = 2;
+const EARLY_CLIENT_SHARE_DIVISOR = 2;
 
 /** The smallest total that can admit a body of `largest` bytes. */
 export function leastBodyMemory(largest: number): number {
-  return Math.ceil(largest / (1 - 1 / EARLY_PART) / (1 - 1 / SMALL_RESERVE));
+  return Math.ceil(largest / (1 - 1 / EARLY_PART_DIVISOR) / (1 - 1 / SMALL_RESERVE_DIVISOR));
 }
 
-/** Bytes in use, by client. */
 class Usage {
   all = 0;
   readonly #byClient = new Map<string, number>();
@@ -49,27 +48,26 @@ class Usage {
  * Bounds the memory of all request bodies at once (contract §2, `SERVICE_BODY_MEMORY_BYTES`).
  *
  * A request gets the memory of its whole body at once or waits for it, so two half-received bodies never wait for each
- * other. Waiting requests are served in order, but one that does not fit yet does not block the next.
+ * other. First in, first out, but smaller requests may overtake one that does not fit yet.
  */
 export class BodyMemory {
   readonly #total: number;
   readonly #earlyTotal: number;
-  readonly #patience: number;
+  readonly #maxWaitMs: number;
   readonly #bodies = new Usage();
   readonly #early = new Usage();
   readonly #queue: Waiting[] = [];
 
   /**
    * @param total of all bodies, bytes
-   * @param patience how long a request waits before it is refused, ms
+   * @param maxWaitMs how long a request waits before it is refused, ms
    */
-  constructor({ total, patience }: { readonly total: number; readonly patience: number }) {
-    this.#earlyTotal = total / EARLY_PART;
+  constructor({ total, maxWaitMs }: { readonly total: number; readonly maxWaitMs: number }) {
+    this.#earlyTotal = total / EARLY_PART_DIVISOR;
     this.#total = total - this.#earlyTotal;
-    this.#patience = patience;
+    this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Bytes held now. */
   get used(): number {
     return this.#bodies.all + this.#early.all;
   }
@@ -80,7 +78,7 @@ export class BodyMemory {
    */
   holdEarly(client: string, size: number): void {
     const ofClient = this.#early.of(client) + size;
-    if (this.#early.all + size > this.#earlyTotal || ofClient > this.#earlyTotal / EARLY_CLIENT_SHARE)
+    if (this.#early.all + size > this.#earlyTotal || ofClient > this.#earlyTotal / EARLY_CLIENT_SHARE_DIVISOR)
       throw busy();
     this.#early.add(client, size);
   }
@@ -113,17 +111,17 @@ export class BodyMemory {
     const timer = setTimeout(() => {
       this.#queue.splice(this.#queue.indexOf(waiting), 1);
       reject(busy());
-    }, this.#patience);
+    }, this.#maxWaitMs);
     this.#queue.push(waiting);
     return promise;
   }
 
   #fits(client: string, size: number): boolean {
-    const limit = size <= SMALL_BODY ? this.#total : this.#total - this.#total / SMALL_RESERVE;
+    const limit = size <= SMALL_BODY_BYTES ? this.#total : this.#total - this.#total / SMALL_RESERVE_DIVISOR;
     if (this.#bodies.all + size > limit) return false;
     // The share never holds back a client's first body, however large.
     const held = this.#bodies.of(client);
-    return held === 0 || held + size <= this.#total / CLIENT_SHARE;
+    return held === 0 || held + size <= this.#total / CLIENT_SHARE_DIVISOR;
   }
 
   #take(client: string, size: number): Reservation {

@@ -2,12 +2,10 @@ import { randomFillSync } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
-import type { Preconditions } from './representation.ts';
 import type { Route } from './router.ts';
 import { type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
-/** One entry of the table of operations. */
 export interface Operation extends Route {
   readonly id: string;
   /** Readable by scripts of any web page (CORS). */
@@ -22,7 +20,6 @@ export interface ExchangeContext extends UploadContext {
   readonly publicUrl: string | undefined;
   /** The path of `publicUrl`, without a trailing slash. */
   readonly root: string;
-  /** Whether to believe `X-Forwarded-*`. */
   readonly trustProxy: boolean;
   /** Called at the first `X-Forwarded-For` that is not believed, and then unset. Must not throw. */
   onUntrustedProxy: (() => void) | undefined;
@@ -35,8 +32,7 @@ export class BadFraming extends Refusal {
   }
 }
 
-/** One request, for handlers. */
-export class Exchange implements Preconditions {
+export class Exchange {
   readonly method: string;
   /** The raw path, without the query. */
   readonly path: string;
@@ -119,9 +115,9 @@ export class Exchange implements Preconditions {
   get base(): string {
     const { publicUrl, trustProxy } = this.#context;
     if (publicUrl !== undefined) return publicUrl;
-    if (!trustProxy) return baseUrl(this.header('host') ?? '', 'http');
+    if (!trustProxy) return baseUrlFromHost(this.header('host') ?? '', 'http');
     const host = this.#forwarded('host') || this.header('host') || '';
-    return baseUrl(host, this.#forwarded('proto') === 'https' ? 'https' : 'http');
+    return baseUrlFromHost(host, this.#forwarded('proto') === 'https' ? 'https' : 'http');
   }
 
   /** The path of the base, without a trailing slash. */
@@ -237,7 +233,7 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(
 let last = { host: '', scheme: '', base: '' };
 
 /** @throws Refusal `invalid_request` for an invalid host */
-export function baseUrl(host: string, scheme: 'http' | 'https'): string {
+export function baseUrlFromHost(host: string, scheme: 'http' | 'https'): string {
   if (host !== last.host || scheme !== last.scheme) {
     if (!HOST.test(host)) throw new Refusal('invalid_request', 'The Host header does not name a host.');
     last = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import type { Log } from '../telemetry/log.ts';
 import { type ListenSocket, uws } from './uws.ts';
 
 const SENT = 'éaé';
@@ -28,4 +29,18 @@ export async function keepsHeaderValues(): Promise<boolean> {
     app.close();
   }
   return received === SENT;
+}
+
+/** Warns of a binding that cuts header values. Runs in the background; a failure is only logged. */
+export function checkHeaderValues(log: Pick<Log, 'warn' | 'debug'>): void {
+  keepsHeaderValues().then(
+    (areWhole) => {
+      if (!areWhole)
+        log.warn(
+          'this build of uWebSockets.js drops letters beyond ASCII from both ends of header values; ' +
+            'install/mend-binding.cjs mends the one for Linux on x86-64',
+        );
+    },
+    (err) => log.debug('cannot tell whether header values arrive whole', { err }),
+  );
 }

@@ -21,13 +21,13 @@ export class Headers {
     this.#rest = text.slice(colon + 2);
   }
 
-  and(more: Headers): Headers {
+  concat(more: Headers): Headers {
     return new Headers([...this.lines, ...more.lines]);
   }
 
   /** With CORS for every web page; cached. */
   get withCors(): Headers {
-    this.#withCors ??= this.and(CORS);
+    this.#withCors ??= this.concat(CORS);
     return this.#withCors;
   }
 

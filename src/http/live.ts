@@ -1,5 +1,5 @@
-import type { Operation } from './exchange.ts';
-import type { TransactionHost } from './transaction.ts';
+import type { Exchange } from './exchange.ts';
+import type { Outcome, TransactionHost } from './transaction.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** A body that stays open, perhaps for hours. Only the newest of its events counts. */
@@ -16,19 +16,18 @@ export interface LiveSource {
   closed(): void;
 }
 
-type LiveRequest = Pick<LiveStream, 'requestId' | 'operation' | 'startedAt' | 'isTimed'>;
+/** The part of the request that its log line needs. */
+type LiveRequest = Pick<Exchange, 'requestId'> & Pick<Outcome, 'operation'> & { readonly startedAt: number };
 
 /**
  * An answer that stays open. There may be thousands, so each keeps only what its log line needs, and the newest event that
  * the client has not taken.
  */
 export class LiveStream {
-  readonly requestId: string;
-  readonly operation: Operation | undefined;
-  readonly startedAt: number;
+  isClosed = false;
   /** The binding closes this connection when idle, because it was paused. */
   isTimed: boolean;
-  isClosed = false;
+  readonly #request: LiveRequest;
   readonly #host: TransactionHost;
   readonly #res: HttpResponse;
   readonly #heartbeat: Uint8Array;
@@ -39,10 +38,13 @@ export class LiveStream {
   #watchesSocket = false;
   #next: Uint8Array | undefined;
 
-  constructor(host: TransactionHost, res: HttpResponse, request: LiveRequest, { heartbeat }: LiveBody) {
-    this.requestId = request.requestId;
-    this.operation = request.operation;
-    this.startedAt = request.startedAt;
+  constructor(
+    host: TransactionHost,
+    res: HttpResponse,
+    request: LiveRequest & { readonly isTimed: boolean },
+    { heartbeat }: LiveBody,
+  ) {
+    this.#request = request;
     this.isTimed = request.isTimed;
     this.#host = host;
     this.#res = res;
@@ -52,7 +54,7 @@ export class LiveStream {
   /** Starts the source. Call it once, in the call that wrote the headers. */
   open(body: LiveBody): void {
     this.#res.onAborted(() => this.#close());
-    this.#host.opened(this);
+    this.#host.onOpen(this);
     this.#source = body.open(this);
     if (this.isClosed) this.#source.closed();
     else if (this.#host.isStopping) this.end();
@@ -103,7 +105,7 @@ export class LiveStream {
     this.#res.onWritable(() => this.#resume());
   }
 
-  /** The binding sends what it kept of the last event only with the next write. */
+  /** The binding flushes the rest of an event only on the next write. */
   #resume(): boolean {
     if (this.isClosed || this.#stuckAt === undefined) return true;
     this.#stuckAt = undefined;
@@ -117,15 +119,16 @@ export class LiveStream {
     if (this.isClosed) return;
     this.isClosed = true;
     this.#next = undefined;
-    this.#host.closed(this);
+    this.#host.onClose(this);
     this.#source?.closed();
     this.#source = undefined;
+    const { operation, startedAt } = this.#request;
     this.#host.observe?.({
-      request: this,
-      operation: this.operation,
+      request: this.#request,
+      operation,
       method: 'GET',
       status: 200,
-      ms: performance.now() - this.startedAt,
+      ms: performance.now() - startedAt,
       received: 0,
       bytes: 0,
       code: undefined,

@@ -1,10 +1,11 @@
 import { Refusal } from '../refusals.ts';
 import { CODINGS, type Coding, preferredCoding } from './accept-encoding.ts';
-import { type Answer, type BodyStream, refusalAnswer } from './answer.ts';
+import { type Answer, refusalAnswer } from './answer.ts';
 import { httpDate, matchesETag, parseRange, unchangedSince } from './conditional.ts';
+import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
 
-/** The bytes of something too large to be held, read anew for each answer. */
+/** A body too large to keep, read again for each answer. */
 export interface LargeBody {
   readonly size: number;
   /** Bytes `start` (inclusive) to `end` (exclusive). */
@@ -13,23 +14,17 @@ export interface LargeBody {
 
 export interface RepresentationOptions {
   readonly body: Uint8Array | LargeBody;
-  /** Names the content; without quotes. The same bytes have the same tag in every container. */
+  /** Without quotes. The same for the same bytes in every container. */
   readonly etag: string;
-  /** Time of the last change, ms since the epoch. */
+  /** Ms since the epoch. */
   readonly lastModified?: number | undefined;
-  /** `Content-Type`, `Cache-Control` and the like. */
   readonly fields: Readonly<Record<string, string | undefined>>;
-  /** Compresses the body; without it the bytes are only sent as they are. */
+  /** Compresses the body; optional. */
   readonly compress?: ((bytes: Uint8Array, coding: Coding) => Promise<Uint8Array>) | undefined;
-  /** Parts of the body may be asked for. */
   readonly ranges?: boolean;
 }
 
-/** What a request says about the form it wants; the exchange is one. */
-export interface Preconditions {
-  readonly isHead: boolean;
-  header(name: string): string | undefined;
-}
+export type Preconditions = Pick<Exchange, 'isHead' | 'header'>;
 
 interface Variant {
   readonly etag: string;
@@ -39,20 +34,20 @@ interface Variant {
   pending: Promise<Answer> | undefined;
 }
 
-/** Below this size compression gains nothing: headers and body fit into one packet anyway. */
+/** Smaller bodies fit into one packet with their headers, bytes. */
 const COMPRESS_MIN_BYTES = 1024;
 
 /**
- * One version of a resource, ready to be sent: as it is, compressed (once, when first asked for), in part,
- * or as a 304. Its answers are made once and shared by all requests.
+ * One version of a resource: identity, compressed (once, at the first request for it), partial, or as a 304. Its answers
+ * are made once and shared by all requests.
  */
 export class Representation {
   readonly #options: RepresentationOptions;
   readonly #identity: Variant;
-  /** Made when first asked for: their headers take as much memory as a short body. */
+  /** Made lazily, because their headers take as much memory as a short body. */
   readonly #encoded = new Map<Coding, Variant>();
   readonly #isCompressible: boolean;
-  /** Called when a compressed form has been added, with its size in bytes. */
+  /** Called when a compressed form was added. */
   onGrow: (() => void) | undefined;
   #size: number;
 
@@ -60,16 +55,12 @@ export class Representation {
     this.#options = options;
     this.#identity = this.#variant(undefined);
     const { body } = options;
-    this.#identity.full = {
-      status: 200,
-      headers: this.#identity.headers,
-      body: body instanceof Uint8Array ? body : stream(body, 0, body.size),
-    };
-    this.#size = body instanceof Uint8Array ? body.length : 0;
+    const isHeld = body instanceof Uint8Array;
+    if (isHeld) this.#identity.full = { status: 200, headers: this.#identity.headers, body };
+    this.#size = isHeld ? body.length : 0;
     this.#isCompressible = options.compress !== undefined && this.#size >= COMPRESS_MIN_BYTES;
   }
 
-  /** Bytes held by all forms together. */
   get size(): number {
     return this.#size;
   }
@@ -95,7 +86,7 @@ export class Representation {
       if (range !== undefined) return this.#part(range, request);
     }
     const { body } = this.#options;
-    if (!(body instanceof Uint8Array)) return begun(variant.full!, body, request.isHead);
+    if (!(body instanceof Uint8Array)) return this.#stream(body, request.isHead);
     if (variant.full !== undefined) return variant.full;
     variant.pending ??= this.#encode(variant).finally(() => {
       variant.pending = undefined;
@@ -146,7 +137,7 @@ export class Representation {
       this.onGrow?.();
       return variant.full;
     } catch {
-      // Compression only saves bytes: where the pool is full, the answer is better sent as it is.
+      // Compression is optional, for example if the pool is full.
       return this.#identity.full!;
     }
   }
@@ -154,12 +145,11 @@ export class Representation {
   #part(range: string, request: Preconditions): Answer | Promise<Answer> {
     const { body } = this.#options;
     const size = body instanceof Uint8Array ? body.length : body.size;
-    const full = this.#identity.full!;
     const ifRange = request.header('if-range');
-    // Compared strongly (RFC 9110 §13.1.5). No date is: two versions may share its second.
+    // Strong comparison (RFC 9110 §13.1.5); dates never match, because two versions may share a second.
     const isOther = ifRange !== undefined && ifRange !== this.#identity.etag;
     const part = isOther ? undefined : parseRange(range, size);
-    if (part === undefined) return body instanceof Uint8Array ? full : begun(full, body);
+    if (part === undefined) return this.#identity.full ?? this.#stream(body as LargeBody);
     if (part === 'unsatisfiable')
       return refusalAnswer(
         new Refusal('range', `The file has ${size} bytes, none of which the range names.`, {
@@ -169,29 +159,35 @@ export class Representation {
     const { start, end } = part;
     const partial = {
       status: 206,
-      headers: this.#identity.headers.and(headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` })),
+      headers: this.#identity.headers.concat(
+        headers({ 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
+      ),
     };
     if (body instanceof Uint8Array) return { ...partial, body: body.subarray(start, end) };
-    return begun({ ...partial, body: stream(body, start, end) }, body);
+    return startStream(partial, body, part);
+  }
+
+  #stream(body: LargeBody, isHead?: boolean): Promise<Answer> {
+    const { headers } = this.#identity;
+    return startStream({ status: 200, headers }, body, { start: 0, end: body.size }, isHead);
   }
 }
 
-/**
- * Reads the first piece of a large body before its status is sent: what cannot be read is still answered as what it is.
- * @throws what reading throws
- */
-async function begun(answer: Answer, body: LargeBody, isHead = false): Promise<Answer> {
-  const { size, chunks } = answer.body as BodyStream;
-  const pieces = (isHead ? body.read(0, Math.min(1, body.size)) : chunks)[Symbol.asyncIterator]();
+/** Reads the first piece before the status is sent, so that a failure is still answered as an error. */
+async function startStream(
+  answer: Pick<Answer, 'status' | 'headers'>,
+  body: LargeBody,
+  { start, end }: { readonly start: number; readonly end: number },
+  isHead = false,
+): Promise<Answer> {
+  const pieces = body.read(start, isHead ? Math.min(start + 1, end) : end)[Symbol.asyncIterator]();
   const first = await pieces.next();
   const cancel = () => void pieces.return?.().catch(() => {});
-  if (!isHead) return { ...answer, body: { size: size!, chunks: resumed(first, pieces), cancel } };
-  cancel();
-  return answer;
+  if (isHead) cancel();
+  return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces), cancel } };
 }
 
-/** All pieces, of which the first has been read. */
-async function* resumed(
+async function* prependChunk(
   first: IteratorResult<Uint8Array>,
   pieces: AsyncIterator<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
@@ -200,14 +196,4 @@ async function* resumed(
   } finally {
     await pieces.return?.();
   }
-}
-
-function stream(body: LargeBody, start: number, end: number): BodyStream {
-  return {
-    size: end - start,
-    // Each answer reads for itself.
-    get chunks() {
-      return body.read(start, end);
-    },
-  };
 }

@@ -25,7 +25,6 @@ export interface Match<R> {
   readonly allow: readonly Method[];
 }
 
-/** Finds the route of a method and path. */
 export class Router<R extends Route> {
   readonly #root: Node<R> = { literals: new Map(), parameter: undefined, routes: [] };
   readonly #routes: readonly R[];

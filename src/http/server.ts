@@ -25,7 +25,6 @@ const DEFAULT_LIMITS = {
   tick: 1_000,
 };
 
-/** The slowest average speed of an upload. */
 const UPLOAD_BYTES_PER_SECOND = 1024;
 
 export interface ServerOptions {
@@ -71,7 +70,7 @@ export class HttpServer {
   private constructor(options: ServerOptions) {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.stalledReader = this.#limits.stalledReader;
-    // Checked once per tick, and must not be a tick late.
+    // Less one tick, because the limit is only checked once per tick.
     this.heartbeat = this.#limits.heartbeat - this.#limits.tick;
     this.observe = options.observe;
     this.observeErrors = options.observeErrors;
@@ -82,7 +81,7 @@ export class HttpServer {
       root: options.publicUrl === undefined ? '' : new URL(options.publicUrl).pathname.replace(/\/$/, ''),
       trustProxy: options.trustProxy,
       onUntrustedProxy: options.trustProxy ? undefined : options.onUntrustedProxy,
-      memory: new BodyMemory({ total: options.bodyMemory, patience: this.#limits.admission }),
+      memory: new BodyMemory({ total: options.bodyMemory, maxWaitMs: this.#limits.admission }),
       buffers: new BufferPool(options.bodyMemory),
       pace: { windowMs: this.#limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
     };
@@ -131,16 +130,16 @@ export class HttpServer {
     this.#app.close();
   }
 
-  over(transaction: Transaction): void {
+  onFinished(transaction: Transaction): void {
     this.running.delete(transaction);
     if (this.running.size === 0) this.#whenIdle?.();
   }
 
-  opened(stream: LiveStream): void {
+  onOpen(stream: LiveStream): void {
     this.#streams.add(stream);
   }
 
-  closed(stream: LiveStream): void {
+  onClose(stream: LiveStream): void {
     this.#streams.delete(stream);
   }
 

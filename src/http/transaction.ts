@@ -3,9 +3,9 @@ import { Refusal } from '../refusals.ts';
 import { type Answer, bodySize, refusalAnswer } from './answer.ts';
 import { BadFraming, type Exchange, type Operation } from './exchange.ts';
 import { type LiveBody, LiveStream } from './live.ts';
-import { BytesSending, type Sending, StreamSending } from './sending.ts';
+import { Sending } from './sending.ts';
 import type { HttpServer } from './server.ts';
-import { ClientGone, type Patience, type Upload } from './upload.ts';
+import { ClientGone, type DrainLimits, type Upload } from './upload.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** The binding closes connections that are idle for 10 s, so a pause at this interval resets its timer, ms. */
@@ -13,12 +13,12 @@ const KEEP_ALIVE_INTERVAL = 3_000;
 /** The most bytes of a refused body to read and discard; for more the connection is closed. */
 const UNREAD_BODY_MAX = 1024 * 1024;
 /** Waits for the end of a refused chunked body. */
-const UNTIL_END: Patience = { bytes: UNREAD_BODY_MAX, ms: 2_000 };
+const UNTIL_END: DrainLimits = { bytes: UNREAD_BODY_MAX, ms: 2_000 };
 /**
- * Waits for a client that is sending a refused body, because bytes that arrive at a closed connection reset it, and the
- * answer is lost. Enough for the largest form; a client that stops sending gets the answer soon.
+ * Lingering close after a refusal: closing a socket with unread input sends a RST, which discards the answer. Large enough
+ * for the biggest form; a client that stops sending gets the answer soon.
  */
-const UNTIL_QUIET: Patience = { bytes: 64 * UNREAD_BODY_MAX, ms: 5_000, quietMs: 200 };
+const UNTIL_QUIET: DrainLimits = { bytes: 64 * UNREAD_BODY_MAX, ms: 5_000, quietMs: 200 };
 /** The binding can send a body up to this size and close the connection in one call. */
 const CLOSABLE_BODY_MAX = 64 * 1024;
 
@@ -30,14 +30,12 @@ export interface Outcome {
   /** 499 if the client left before the answer. */
   readonly status: number;
   readonly ms: number;
-  /** Received bytes of the request's body. */
   readonly received: number;
   /** Bytes of the answer's body; 0 if unknown in advance, or if the client did not take them all. */
   readonly bytes: number;
   readonly code: string | undefined;
   /** The reason for an internal error or a broken answer. */
   readonly error: unknown;
-  /** The answer was a live stream. */
   readonly isLive: boolean;
 }
 
@@ -110,7 +108,7 @@ export class Transaction {
   }
 
   /** Prepares for a client that leaves or is slow, because the answer comes later. */
-  #outlive(): void {
+  #keepRunning(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#keptAliveAt = performance.now();
@@ -120,7 +118,7 @@ export class Transaction {
 
   async #await(promise: Promise<Answer>): Promise<void> {
     this.#exchange.detach();
-    this.#outlive();
+    this.#keepRunning();
     this.#exchange.upload?.pauseUnlessReceiving();
     let answer: Answer;
     try {
@@ -130,7 +128,7 @@ export class Transaction {
     }
     if (this.#exchange.isAborted) {
       if (answer.body && 'cancel' in answer.body) answer.body.cancel?.();
-      this.#over();
+      this.#finish();
     } else this.#res.cork(() => this.#answerAfterBody(answer));
   }
 
@@ -149,20 +147,20 @@ export class Transaction {
   }
 
   /**
-   * Answers after the binding has parsed all that it read. Until then this request is pending, so the binding closes the
-   * connection rather than take the next bytes for a request.
+   * Answers after the binding has parsed its buffer. While this request is pending, the binding closes the connection on
+   * pipelined bytes instead of parsing them as a request (request smuggling).
    */
   #answerAndClose(answer: Answer): void {
-    this.#outlive();
+    this.#keepRunning();
     setImmediate(() => {
-      if (this.#exchange.isAborted) this.#over();
+      if (this.#exchange.isAborted) this.#finish();
       else this.#res.cork(() => this.#send(answer, true));
     });
   }
 
   /**
-   * Discards a short rest of the body, and closes the connection for a long one. The length of a chunked body is unknown,
-   * so this waits for its end for a moment.
+   * Discards a short rest of the body, and closes the connection for a long one. The rest of a chunked body is unknown, so
+   * this waits for its end up to `UNTIL_END`.
    */
   #answerAfterBody(answer: Answer): void {
     const upload = this.#exchange.upload;
@@ -185,10 +183,10 @@ export class Transaction {
       this.#afterBody(upload, UNTIL_QUIET, () => this.#send(answer, !upload.ended || this.#host.isStopping));
   }
 
-  #afterBody(upload: Upload, patience: Patience, then: () => void): void {
-    this.#outlive();
-    upload.whenEnded(patience, () => {
-      if (this.#exchange.isAborted) this.#over();
+  #afterBody(upload: Upload, limits: DrainLimits, then: () => void): void {
+    this.#keepRunning();
+    upload.whenEnded(limits, () => {
+      if (this.#exchange.isAborted) this.#finish();
       else this.#res.cork(then);
     });
   }
@@ -204,7 +202,7 @@ export class Transaction {
     else if (this.#exchange.isHead) this.#sendLength(bodySize(body), close);
     else if (body instanceof Uint8Array) this.#sendBytes(body, close);
     else if ('open' in body) this.#open(body);
-    else this.#sendStream(new StreamSending(res, body), body.chunks);
+    else this.#sendPieces(new Sending(res, body.size), body.chunks);
   }
 
   #sendNothing(close: boolean): void {
@@ -214,7 +212,7 @@ export class Transaction {
       if (close) this.#res.writeHeader('Connection', 'close');
       this.#res.endWithoutBody();
     } else this.#res.end('', close);
-    this.#over();
+    this.#finish();
   }
 
   #sendLength(size: number | undefined, close: boolean): void {
@@ -225,38 +223,37 @@ export class Transaction {
       if (size !== undefined) this.#res.writeHeader('Content-Length', String(size));
       this.#res.endWithoutBody();
     }
-    this.#over();
+    this.#finish();
   }
 
   #sendBytes(bytes: Uint8Array, close: boolean): void {
     if (close && bytes.length <= CLOSABLE_BODY_MAX) {
       this.#res.end(bytes, true);
-      this.#over();
+      this.#finish();
     } else if (this.#res.tryEnd(bytes, bytes.length)[1]) {
-      this.#over();
+      this.#finish();
     } else {
-      this.#outlive();
-      this.#sending = new BytesSending(this.#res, bytes, () => this.#over());
+      this.#sendPieces(new Sending(this.#res, bytes.length, bytes), []);
     }
   }
 
-  async #sendStream(sending: StreamSending, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  async #sendPieces(sending: Sending, chunks: Parameters<Sending['run']>[0]): Promise<void> {
     this.#exchange.detach();
-    this.#outlive();
+    this.#keepRunning();
     this.#sending = sending;
     try {
       await sending.run(chunks);
     } catch (cause) {
       this.#error = cause;
     }
-    this.#over();
+    this.#finish();
   }
 
   /** The stream stays open for hours, so it must not keep the exchange. */
   #open(body: LiveBody): void {
     const { requestId, upload } = this.#exchange;
     upload?.release();
-    if (this.#isRunning) this.#host.over(this);
+    if (this.#isRunning) this.#host.onFinished(this);
     const request = {
       requestId,
       operation: this.#operation,
@@ -268,16 +265,13 @@ export class Transaction {
 
   #abort(): void {
     this.#exchange.abort();
-    if (this.#sending instanceof BytesSending) {
-      this.#sending.abort();
-      this.#over();
-    } else this.#sending?.abort();
+    this.#sending?.abort();
   }
 
-  #over(): void {
+  #finish(): void {
     this.#sending = undefined;
     this.#exchange.upload?.release();
-    if (this.#isRunning) this.#host.over(this);
+    if (this.#isRunning) this.#host.onFinished(this);
     const { observe } = this.#host;
     const observeErrors = this.#error === undefined ? undefined : this.#host.observeErrors;
     if (observe === undefined && observeErrors === undefined) return;

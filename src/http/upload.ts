@@ -16,7 +16,7 @@ export class ClientGone extends Error {
 }
 
 /** Limits of waiting for the end of a discarded body; `quietMs` is a time without bytes. */
-export interface Patience {
+export interface DrainLimits {
   readonly bytes: number;
   readonly ms: number;
   readonly quietMs?: number;
@@ -39,7 +39,6 @@ type State = 'unread' | 'waiting' | 'receiving' | 'discarding' | 'complete';
 export class Upload {
   /** `Content-Length`, or undefined for a chunked body. */
   readonly declared: number | undefined;
-  /** Bytes that arrived. */
   received = 0;
   /** The whole body has arrived. */
   ended = false;
@@ -75,14 +74,19 @@ export class Upload {
 
   /** See `Exchange.body`. */
   async collect(limit: number, onPiece?: Sink): Promise<Uint8Array> {
-    const reserved = this.#admit(limit);
-    if (reserved !== undefined) await reserved;
-    this.#buffer = this.#context.buffers.take(this.declared ?? limit);
+    const capacity = this.declared ?? limit;
+    if (capacity > limit) throw tooLarge(limit);
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#state !== 'unread') throw new Error('the body is read twice');
+    const { memory, buffers } = this.#context;
+    this.#reservation = memory.tryReserve(this.#client, capacity) ?? (await this.#waitForMemory(capacity));
+    this.#buffer = buffers.take(capacity);
     const bytes = new Uint8Array(this.#buffer);
     let size = 0;
-    await this.#run(limit, (chunk) => {
+    await this.#receive((chunk) => {
       const start = size;
       size += chunk.length;
+      if (size > limit) throw tooLarge(limit);
       copyBytes(chunk, bytes, start);
       onPiece?.(bytes.subarray(start, size));
     });
@@ -97,7 +101,7 @@ export class Upload {
   }
 
   /** Calls back once, at the end of the discarded body or at the first limit. */
-  whenEnded({ bytes, ms, quietMs }: Patience, callback: () => void): void {
+  whenEnded({ bytes, ms, quietMs }: DrainLimits, callback: () => void): void {
     const timer = setTimeout(() => this.#onPassed?.(), ms);
     this.#passLimit = this.received + bytes;
     const passed = () => {
@@ -110,8 +114,8 @@ export class Upload {
   }
 
   /**
-   * Pauses the socket until a handler asks for the body. Bytes that the socket has read arrive in this turn of the event
-   * loop, and most bodies are complete with them, so this waits for the next turn.
+   * Pauses the socket until a handler asks for the body. Waits for the next turn of the event loop, because bytes that are
+   * read already still arrive in this one, and complete most bodies.
    */
   pauseUnlessReceiving(): void {
     setImmediate(() => {
@@ -161,7 +165,7 @@ export class Upload {
 
   #watchForQuiet(ms: number, onQuiet: () => void): void {
     const before = this.received;
-    // Checks after the sockets are read, because bytes that came while the loop was busy are not read yet.
+    // Timers fire before I/O, so without `setImmediate` pending bytes would look like silence.
     const look = () => {
       if (this.#onPassed !== onQuiet) return;
       if (this.received === before) onQuiet();
@@ -170,35 +174,17 @@ export class Upload {
     setTimeout(() => setImmediate(look), ms);
   }
 
-  /** Reserves the memory for the body; returns a promise if it must wait. */
-  #admit(limit: number): Promise<void> | undefined {
-    const size = this.declared ?? limit;
-    if (size > limit) throw tooLarge(limit);
-    if (this.#failure !== undefined) throw this.#failure;
-    if (this.#state !== 'unread') throw new Error('the body is read twice');
-    this.#reservation = this.#context.memory.tryReserve(this.#client, size);
-    if (this.#reservation !== undefined) return undefined;
+  async #waitForMemory(size: number): Promise<Reservation> {
     this.#state = 'waiting';
     this.pauseUnlessReceiving();
-    return this.#wait(size);
-  }
-
-  async #wait(size: number): Promise<void> {
     const reservation = await this.#context.memory.reserve(this.#client, size);
-    if (this.#failure === undefined) this.#reservation = reservation;
-    else {
-      reservation.release();
-      throw this.#failure;
-    }
+    if (this.#failure === undefined) return reservation;
+    reservation.release();
+    throw this.#failure;
   }
 
-  #run(limit: number, sink: Sink): Promise<void> {
-    let size = 0;
-    this.#sink = (chunk) => {
-      size += chunk.length;
-      if (size > limit) throw tooLarge(limit);
-      sink(chunk);
-    };
+  #receive(sink: Sink): Promise<void> {
+    this.#sink = sink;
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#state = 'receiving';

@@ -50,7 +50,7 @@ export class Editing {
     const replaced = await preparation.store(prepared, () =>
       storage.replace(feed, note.id, { type, bytes, sha256, added }, limits),
     );
-    const edited = this.#edited(replaced, caller);
+    const edited = this.#recordEdit(replaced, caller);
     for (const { type, bytes } of added)
       record({ name: 'note posted', kind: type, size: bytes.length }, caller);
     return { note: edited, attachments: submission.isForm ? added : undefined };
@@ -75,7 +75,7 @@ export class Editing {
       alt: (alt ?? meta.alt) || undefined,
       tags: tags ?? meta.tags,
     }));
-    return this.#edited(changed, caller);
+    return this.#recordEdit(changed, caller);
   }
 
   /** @throws Refusal `not_found` */
@@ -85,7 +85,7 @@ export class Editing {
     this.#parts.record({ name: 'note deleted', kind: note.type, size: note.size }, caller);
   }
 
-  #edited(edited: Note | undefined, caller: Caller): Note {
+  #recordEdit(edited: Note | undefined, caller: Caller): Note {
     const note = existing(edited, 'note');
     this.#parts.record({ name: 'note edited', kind: note.type, size: note.size }, caller);
     return note;

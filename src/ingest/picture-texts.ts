@@ -10,19 +10,18 @@ const TEXTS_PER_CLIENT = 2;
 /** Threads of each pool. A client has one text in each, so nobody takes all. */
 export const TEXT_THREADS = 2;
 /** A slower text starts again in the pool of slow ones; 100 KB of usual markdown take half of this. */
-export const QUICK: TaskLimit = { ms: 500, counts: 'cpu time' };
+export const FAST_LIMIT: TaskLimit = { ms: 500, counts: 'cpu time' };
 
 export type TextPools = Readonly<Record<'texts' | 'slowTexts', WorkerPool>>;
 
-/** The sender of a text. */
 export type TextSender = Pick<Caller, 'client' | 'isAborted'>;
 
 /** Writes the stored names of pictures into texts, on dedicated threads. */
 export class PictureTexts {
   readonly #pools: TextPools;
   readonly #limit: TaskLimit;
-  readonly #turns = new ClientTurns(TEXTS_PER_CLIENT);
-  readonly #turnsIn = { texts: new ClientTurns(1), slowTexts: new ClientTurns(1) };
+  readonly #turns = new PerClientGate(TEXTS_PER_CLIENT);
+  readonly #turnsIn = { texts: new PerClientGate(1), slowTexts: new PerClientGate(1) };
 
   /** @param timeLimitMs for one text, without waiting for a thread (SERVICE_PARSE_TIMEOUT_MS) */
   constructor(pools: TextPools, timeLimitMs: number) {
@@ -42,8 +41,8 @@ export class PictureTexts {
       }) as Promise<Uint8Array>;
     return this.#turns.run(sender.client, async () => {
       try {
-        const isShort = this.#limit.ms <= QUICK.ms;
-        return await read('texts', isShort ? this.#limit : QUICK).catch((cause) => {
+        const isShort = this.#limit.ms <= FAST_LIMIT.ms;
+        return await read('texts', isShort ? this.#limit : FAST_LIMIT).catch((cause) => {
           if (isShort || !(cause instanceof TaskTimeout)) throw cause;
           return read('slowTexts', this.#limit);
         });
@@ -67,7 +66,7 @@ export class PictureTexts {
 }
 
 /** Limits the concurrent tasks of each client; only its own tasks wait. */
-class ClientTurns {
+class PerClientGate {
   readonly #limit: number;
   readonly #clients = new Map<string, { readonly gate: Gate; tasks: number }>();
 

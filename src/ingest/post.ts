@@ -23,7 +23,6 @@ interface Post {
   readonly readId: string;
 }
 
-/** Stored notes. */
 export interface Posted {
   readonly feed: Feed;
   /** The text, else the first picture. */

@@ -9,7 +9,7 @@ import { Refusal } from '../refusals.ts';
 import type { NewNote, NoteMeta } from '../storage/storage.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import type { PictureTexts, TextSender } from './picture-texts.ts';
-import { attachmentRefusal, blaming, type Draft, type Submission } from './submission.ts';
+import { attachmentRefusal, type Draft, type Submission, withBlame } from './submission.ts';
 
 /**
  * Limit of concurrent checks of submissions with pictures, and of concurrent writes. One sync answers many posts at once,
@@ -85,7 +85,7 @@ export class Preparation {
       return await (pictures.length > 0 ? this.#storing.run(store) : store());
     } catch (cause) {
       const note = isForm && cause instanceof Refusal && notes[cause.position ?? -1];
-      throw note ? blaming(note.meta.name, cause) : cause;
+      throw note ? withBlame(note.meta.name, cause) : cause;
     }
   }
 

@@ -6,7 +6,7 @@ import type { Identified, RecordEvent } from '../telemetry/events.ts';
 /** Retries if the feed changes meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-/** Removes content for the operator, who knows only what readers know. */
+/** Takes down notes and feeds by read id and file, which is what a report contains. */
 export class Takedown {
   readonly #storage: Storage;
   readonly #record: RecordEvent;

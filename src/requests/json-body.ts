@@ -4,7 +4,6 @@ import type { Exchange } from '../http/exchange.ts';
 import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
 
-/** A request with headers and a body. */
 export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
 
 /** Largest JSON body unless the operation says otherwise, bytes. */

@@ -3,55 +3,50 @@ import { copyBytes } from '../copy-bytes.ts';
 import { Refusal } from '../refusals.ts';
 import { headerTooLong, type PartFields, type PartHeader, readPartHeader } from './part-header.ts';
 
-/**
- * The parser is given at most this much at once, bytes: where a piece is cut, it copies what it has of a part.
- * As much may be read without the content of a part beginning.
- */
+/** Limit per call of the parser, which copies cut parts, and of the bytes between the contents of parts. */
 const SLICE = 64 * 1024;
 
 /** A part whose content is being read. */
 export interface OpenPart {
-  /** The most bytes it may have. */
+  /** Bytes. */
   readonly limit: number;
-  /** What is said where it has more. */
   tooLarge(): Refusal;
-  /** Takes the whole content, which stays valid as long as the body. May throw a Refusal. */
+  /** Takes the whole content, valid as long as the body. May throw a Refusal. */
   complete(bytes: Uint8Array): void;
 }
 
 type PartStream = Dicer.PartStream;
 
 /**
- * Finds the parts of a multipart body in the buffer in which it is collected, while it arrives.
+ * Parses a multipart body while it arrives, in the buffer in which it is collected.
  *
- * The content of the parts is moved together at the front of that buffer. It is a part of what has been read, in the
- * same order, so it never reaches what has not, and a body needs no memory but its own.
+ * The contents of the parts are compacted in place at the start of that buffer. They are never longer than the bytes
+ * already read, so no further memory is needed.
  *
- * It stands on Dicer, the parser below Busboy: Busboy passes over parts whose header it does not like, which must be
- * refused, and takes names apart in its own way. Of a header it passes over what follows a line without a colon. The
- * streams that Dicer makes are read where they are filled, so parts come one after the other and a refusal is thrown
- * through Dicer, which stops it at once.
+ * Uses Dicer, the parser of Busboy, because Busboy skips parts with bad headers, which must be refused, and decodes names
+ * in its own way. (Dicer skips the header lines after one without a colon.) Its streams are read as they are filled, so
+ * parts come in order, and a refusal is thrown through Dicer and stops it at once.
  */
 export class MultipartParser {
   readonly #begin: (header: PartHeader) => OpenPart;
   readonly #dicer: Dicer;
-  /** Dicer has seen the last boundary, or will not see it any more. */
+  /** Settles when Dicer has found the last boundary, or failed. */
   readonly #closed: Promise<void>;
   #stream: PartStream | undefined;
-  /** Undefined until the header of the part has been read. */
+  /** Undefined before the end of the part's header. */
   #part: OpenPart | undefined;
-  /** Bytes read, in whole slices, since the last content or header of a part. */
+  /** Bytes since the last content or header of a part, in slices. */
   #between = 0;
   /** The buffer from the start of the body on. */
   #front: Uint8Array | undefined;
-  /** Where the content of the current part lies in `#front`. */
+  /** The content of the current part in `#front`. */
   #start = 0;
   #end = 0;
 
-  /** @param begin is told of each part once its header has been read; may throw a Refusal */
+  /** @param begin gets the header of each part; may throw a Refusal */
   constructor(boundary: string, begin: (header: PartHeader) => OpenPart) {
     this.#begin = begin;
-    // Streams that never fill up: else Dicer would go on from an event of theirs, where nobody catches a refusal.
+    // A large highWaterMark, because Dicer would resume from a stream event, outside of our try and catch.
     const options = { boundary, partHwm: 4 * SLICE };
     this.#dicer = new Dicer(options);
     this.#dicer.on('part', (stream: PartStream) => this.#onPart(stream));
@@ -61,9 +56,8 @@ export class MultipartParser {
   }
 
   /**
-   * Reads on. After it has thrown, the parser must not be used any more.
-   * @param piece what follows the piece before, in the same buffer
-   * @throws Refusal
+   * @param piece the next bytes in the same buffer
+   * @throws Refusal; the parser is unusable afterwards
    */
   write(piece: Uint8Array): void {
     const { buffer, byteOffset, length } = piece;
@@ -78,8 +72,8 @@ export class MultipartParser {
   }
 
   /**
-   * Settles when the last part is complete. To be called once the whole body has been written.
-   * @throws Refusal `invalid_body` for a body that ends too early; what `complete` throws
+   * Completes the last part. Call it when the whole body is written.
+   * @throws Refusal `invalid_body` for a body that ends too early; the refusals of `complete`
    */
   async end(): Promise<void> {
     this.#dicer.end();
@@ -98,7 +92,7 @@ export class MultipartParser {
       this.#part = this.#begin(readPartHeader(fields as PartFields));
       this.#between = 0;
     });
-    // The parser says the same of itself.
+    // The parser emits the same error.
     stream.on('error', () => {});
   }
 
@@ -111,7 +105,7 @@ export class MultipartParser {
     this.#start = this.#end;
   }
 
-  /** Keeps what the parser has found of the current part. */
+  /** Keeps the new content of the current part. */
   #drain(): void {
     for (let chunk = this.#stream?.read(); chunk != null; chunk = this.#stream?.read()) this.#keep(chunk);
   }

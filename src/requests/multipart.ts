@@ -3,7 +3,7 @@ import { largestRequestBytes, MAX_FILES_PER_REQUEST, MAX_TEXT_BYTES } from '../c
 import { fileNameFault, shownFileName } from '../feeds/file-names.ts';
 import type { PictureType } from '../feeds/note-types.ts';
 import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
-import { attachment, attachmentRefusal, blaming } from '../ingest/submission.ts';
+import { attachment, attachmentRefusal, withBlame } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
 import { pictureRefusal } from '../storage/refused-writes.ts';
 import type { FeedLimits } from '../storage/storage.ts';
@@ -13,7 +13,7 @@ import type { BodyRequest } from './json-body.ts';
 import { MultipartParser, type OpenPart } from './multipart-parser.ts';
 import type { PartHeader } from './part-header.ts';
 
-/** The most bytes of an alternative text that are read; what of them is too long is found afterwards. */
+/** Limit of an alternative text before its characters are counted, bytes. */
 const MAX_ALT_BYTES = 8 * 1024;
 const ALT = 'alt.';
 
@@ -23,8 +23,8 @@ export interface SubmissionRules {
   readonly limits: FeedLimits;
 }
 
-/** A picture of a multipart request. Its signature has not been looked at. */
-export interface Attachment {
+/** A picture of a form, with an unchecked signature. */
+interface Attachment {
   readonly name: string;
   readonly type: PictureType;
   /** Valid until the request is over. */
@@ -32,18 +32,15 @@ export interface Attachment {
   readonly alt: string | undefined;
 }
 
-/** What a multipart request brings: a text, pictures, or both. */
+/** The content of a form: a text, pictures, or both. */
 export interface Multipart {
   /** UTF-8. Valid until the request is over. */
   readonly text: Uint8Array | undefined;
-  /** In the order in which they arrived. */
+  /** In the order of arrival. */
   readonly pictures: readonly Attachment[];
 }
 
-/**
- * Refuses a request whose `Content-Length` tells that it is too large.
- * @throws Refusal `too_large`
- */
+/** Throws a Refusal `too_large` if `Content-Length` is too large. */
 export function admitMultipart(request: BodyRequest, { maxImageBytes }: SubmissionRules): void {
   const limit = largestRequestBytes(maxImageBytes);
   if ((request.contentLength ?? 0) > limit)
@@ -51,9 +48,8 @@ export function admitMultipart(request: BodyRequest, { maxImageBytes }: Submissi
 }
 
 /**
- * Reads a multipart request (docs/specification.md, "Multipart parts"). What is wrong is refused as soon as it has arrived; nothing
- * after it is looked at.
- * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`; what `body` throws
+ * Reads a form (docs/specification.md, "Multipart parts"). Refuses the first error at once.
+ * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`; the errors of `body`
  */
 export async function readMultipart(request: BodyRequest, rules: SubmissionRules): Promise<Multipart> {
   const form = new Form(rules);
@@ -68,12 +64,12 @@ export async function readMultipart(request: BodyRequest, rules: SubmissionRules
 
 type File = Omit<Attachment, 'alt'>;
 
-/** The parts of one request, held against the rules one by one. A tool's text and pictures are such parts, too. */
+/** Checks the parts of a form one by one; assistants' tools use it for their text and pictures. */
 export class Form {
   readonly #rules: SubmissionRules;
   #hasText = false;
   #text: Uint8Array | undefined;
-  /** By name, from the header on. */
+  /** By name; undefined until the content is complete. */
   readonly #files = new Map<string, File | undefined>();
   readonly #alts = new Map<string, string | undefined>();
 
@@ -81,7 +77,7 @@ export class Form {
     this.#rules = rules;
   }
 
-  /** The part that a header opens. Throws a Refusal where there must be no such part. */
+  /** Throws a Refusal for a part that is not allowed. */
   begin(header: PartHeader): OpenPart {
     if (header.name === 'text') return this.#beginText(header);
     if (header.name === 'file') return this.#beginFile(header);
@@ -90,7 +86,7 @@ export class Form {
     throw invalid(`The part "${shown}" is none of text, file and alt.<file name>.`);
   }
 
-  /** What the parts make together. Throws a Refusal where they do not. */
+  /** Throws a Refusal if the parts do not fit together. */
   finish(): Multipart {
     const text = this.#text;
     for (const name of this.#alts.keys())
@@ -120,7 +116,7 @@ export class Form {
   #beginFile({ fileName: name = '', type: contentType }: PartHeader): OpenPart {
     const { limits, maxImageBytes } = this.#rules;
     const refusal = pictureRefusal(limits);
-    if (refusal) throw blaming(name, refusal);
+    if (refusal) throw withBlame(name, refusal);
     if (this.#files.size === MAX_FILES_PER_REQUEST) throw tooMany('files');
     refuseName(name);
     if (this.#files.has(name)) throw attachmentRefusal(name, 'there are two files of this name');

@@ -4,10 +4,10 @@ import { extendedText } from '../feeds/header-text.ts';
 import { Refusal } from '../refusals.ts';
 import { parseParameters } from './content-type.ts';
 
-/** The header lines of a part by lower-case name, in order, one character for each byte. */
+/** The header lines of a part by lower-case name, in order, as latin1. */
 export type PartFields = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** What the header of a part says (RFC 7578). */
+/** RFC 7578. */
 export interface PartHeader {
   readonly name: string;
   /** Undefined for a plain field. */
@@ -15,19 +15,18 @@ export interface PartHeader {
   readonly type: string | undefined;
 }
 
-/** The most bytes the header of a part may have: a name in all its forms has 3 KB. */
+/** A name in all its forms has 3 KB. */
 export const MAX_HEADER_BYTES = 8 * 1024;
 
-/** A token (RFC 9110, section 5.6.2): a name with a space behind it would be overlooked. */
+/** A token (RFC 9110, section 5.6.2), because a name before a space would be skipped. */
 const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Encodings that leave the bytes of a part as they are. */
 const IDENTITY = /^(?:7bit|8bit|binary)?$/i;
 
 /**
- * Reads the header of a part. Names are UTF-8: raw with the escapes of HTML (`name="a%22b"`), as browsers, curl and
- * most libraries send them, or in extended form (`filename*=UTF-8''a%22b`, RFC 8187), as some libraries do. Where there
- * are both, the extended one counts and nothing else in it is decoded.
- * @throws Refusal `invalid_body` for a header that is no form field's, or whose names cannot be read
+ * Names are UTF-8: raw with the escapes of HTML (`name="a%22b"`), as browsers, curl and most libraries send them, or in
+ * extended form (`filename*=UTF-8''a%22b`, RFC 8187), which wins and has no other escapes.
+ * @throws Refusal `invalid_body` for any header but one of a form field with valid names
  */
 export function readPartHeader(fields: PartFields): PartHeader {
   if (sizeOf(fields) > MAX_HEADER_BYTES) throw headerTooLong();
@@ -45,7 +44,6 @@ export function readPartHeader(fields: PartFields): PartHeader {
   return { name, fileName, type: single(fields, 'content-type') };
 }
 
-/** What is said of a part whose header is longer than `MAX_HEADER_BYTES` or does not end. */
 export function headerTooLong(): Refusal {
   return invalid(`The header of a part must be at most ${MAX_HEADER_BYTES} bytes long.`);
 }
@@ -74,7 +72,7 @@ function decode(value: string): string {
   return bytes.toString();
 }
 
-/** About how long the header was: folded lines count as one. */
+/** The approximate length of the header: folded lines count as one. */
 function sizeOf(fields: PartFields): number {
   let size = 0;
   for (const [name, values = []] of Object.entries(fields))

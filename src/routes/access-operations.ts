@@ -5,13 +5,13 @@ import { clearUnlockCookies } from '../access/unlocks.ts';
 import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { existing, Refusal } from '../refusals.ts';
+import { existing, onRefusal, Refusal } from '../refusals.ts';
 import { errorPage } from '../web/error-page.ts';
 import { logOutPage } from '../web/log-out-page.ts';
 import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { unlockPage } from '../web/unlock-page.ts';
-import { callerOf, isFromOwnPage, placeOf } from './caller.ts';
+import { callerOf, cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type AdmittedForm,
   type DescribedOperation,
@@ -59,20 +59,20 @@ async function logIn(
   if (sessions === undefined) return seeOther(exchange, next);
   // An empty password is none, which is not counted.
   const bearer = form.get('password') || undefined;
-  try {
-    await access.requireInstance({ ...caller, session: undefined, bearer });
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause;
-    return backToLogin(exchange, next, cause);
-  }
-  return seeOther(exchange, next, [sessions.cookie(placeOf(exchange))]);
+  return onRefusal(
+    async () => {
+      await access.requireInstance({ ...caller, session: undefined, bearer });
+      return seeOther(exchange, next, [sessions.cookie(cookieScopeOf(exchange))]);
+    },
+    (refusal) => backToLogin(exchange, next, refusal),
+  );
 }
 
 function logOut({ access, events }: OperationParts, exchange: Exchange): Answer {
   if (!isFromOwnPage(exchange)) return seeOther(exchange, '/');
   const { session } = callerOf(exchange, access.sessions, isFromOwnPage);
   if (session !== undefined) events.endSession(session);
-  return seeOther(exchange, '/', [clearSessionCookie(placeOf(exchange))]);
+  return seeOther(exchange, '/', [clearSessionCookie(cookieScopeOf(exchange))]);
 }
 
 function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
@@ -80,7 +80,7 @@ function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): 
     case 'unlock':
       return unlock(parts, exchange, form);
     case 'lock':
-      return seeOther(exchange, `/${form.name}`, clearUnlockCookies(form.name, placeOf(exchange)));
+      return seeOther(exchange, `/${form.name}`, clearUnlockCookies(form.name, cookieScopeOf(exchange)));
     case 'change':
     case 'remove':
       return changePassword(parts, exchange, form);
@@ -95,15 +95,15 @@ async function unlock(
   { name, form, caller }: NameForm,
 ): Promise<Answer> {
   const back = pathOfFeed(name, form.get('back'));
-  try {
-    const feed = await access.namedFeed(withPassword(caller, form.get('password'), 'The password'), name);
-    const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, placeOf(exchange));
-    return seeOther(exchange, back, cookies);
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause;
-    const problem = cause.message;
-    return errorPage(site, cause, exchange, unlockPage(site, { name, back, problem }));
-  }
+  return onRefusal(
+    async () => {
+      const feed = await access.namedFeed(withPassword(caller, form.get('password'), 'The password'), name);
+      const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, cookieScopeOf(exchange));
+      return seeOther(exchange, back, cookies);
+    },
+    (refusal) =>
+      errorPage(site, refusal, exchange, unlockPage(site, { name, back, problem: refusal.message })),
+  );
 }
 
 /** Asks for the current password even if the feed is unlocked, because the browser may be left open. */
@@ -120,7 +120,7 @@ async function changePassword(
     const feed = existing(await access.namedFeed(owner, name), 'feed');
     await access.writes.count(caller.client);
     const saved = `/${name}/settings?saved=1`;
-    const place = placeOf(exchange);
+    const place = cookieScopeOf(exchange);
     if (form.get('action') === 'remove') {
       await settings.removePassword(feed);
       return seeOther(exchange, saved, clearUnlockCookies(name, place));
@@ -144,10 +144,10 @@ async function refuseChange(
   field: string,
 ): Promise<Answer> {
   const { access, site } = parts;
-  const feed = await access.namedFeed(caller, name).catch((cause) => {
-    if (cause instanceof Refusal) return undefined;
-    throw cause;
-  });
+  const feed = await onRefusal(
+    () => access.namedFeed(caller, name),
+    () => undefined,
+  );
   if (feed !== undefined) return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
   const problem = refusal.message;
   return errorPage(site, refusal, exchange, unlockPage(site, { name, back: `/${name}`, problem }));

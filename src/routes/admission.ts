@@ -1,7 +1,7 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
-import { existing, Refusal } from '../refusals.ts';
+import { existing, onRefusal, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';
@@ -10,11 +10,10 @@ import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForei
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
-/** Operations whose refusals are pages. */
-const OF_PAGES: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
+const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
 
 /** The operation as the front end runs it: it checks the caller first, and renders refusals in its own way. */
-export function admitting(operation: DescribedOperation, access: Access, site: Site): Operation {
+export function withAdmission(operation: DescribedOperation, access: Access, site: Site): Operation {
   const { id, method, path, accepts, cors } = operation;
   return {
     id,
@@ -22,7 +21,7 @@ export function admitting(operation: DescribedOperation, access: Access, site: S
     path,
     ...(accepts && { accepts }),
     ...(cors && { cors }),
-    ...((OF_PAGES.has(operation.access) || operation.isPage) && {
+    ...((PAGE_KINDS.has(operation.access) || operation.isPage) && {
       refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
     }),
     handle: handlerOf(operation, access, site),
@@ -98,10 +97,13 @@ async function handleInBrowser(
   const name = await access.requireName(caller, exchange.parameters[0]!);
   if (operation.access === 'name-form')
     return operation.handle(exchange, { name, form: await formBody(exchange), ...admitted });
-  const feed = await access.namedFeed(caller, name).catch((cause) => {
-    if (cause instanceof Refusal && cause.code === 'auth') return cause;
-    throw cause;
-  });
+  const feed = await onRefusal(
+    () => access.namedFeed(caller, name),
+    (refusal) => {
+      if (refusal.code !== 'auth') throw refusal;
+      return refusal;
+    },
+  );
   if (feed instanceof Refusal) {
     const back = exchange.method === 'POST' ? `/${name}` : pathAndQuery(exchange);
     return errorPage(site, feed, exchange, unlockPage(site, { name, back }));
@@ -117,30 +119,18 @@ async function handleFeedForm(
   { feed: known, ...admitted }: Pick<NamedFeed, 'feed'> & Admitted,
 ): Promise<Answer> {
   // The page comes again with the entered values, so the form is read even if the client is over the limit.
-  const overLimit = await rejection(async () => access.writes.count(admitted.caller.client));
-  if (known === undefined && overLimit !== undefined) throw overLimit;
+  const overLimit = await onRefusal(
+    () => access.writes.count(admitted.caller.client),
+    (refusal) => refusal,
+  );
+  if (known === undefined && overLimit) throw overLimit;
   const feed = existing(known, 'feed');
   const form = await formBody(exchange).catch((cause) => {
     throw overLimit ?? cause;
   });
   const feedForm = { feed, form, ...admitted };
-  if (overLimit !== undefined) return operation.explain(exchange, feedForm, overLimit);
-  try {
-    return await operation.handle(exchange, feedForm);
-  } catch (cause) {
-    if (cause instanceof Refusal) return operation.explain(exchange, feedForm, cause);
-    throw cause;
-  }
-}
-
-async function rejection(work: () => Promise<void>): Promise<Refusal | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (cause) {
-    if (cause instanceof Refusal) return cause;
-    throw cause;
-  }
+  const explain = (refusal: Refusal) => operation.explain(exchange, feedForm, refusal);
+  return overLimit ? explain(overLimit) : onRefusal(() => operation.handle(exchange, feedForm), explain);
 }
 
 /** Cookies count only in requests of our own pages, because any page can make a browser send them. */
@@ -153,12 +143,12 @@ function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
   return callerOf(exchange, sessions, () => true);
 }
 
-/** localhost and addresses, which no other site can make its own (DNS rebinding). */
+/** Hosts that no other site can have. */
 const OWN_HOST = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/;
 
 /**
- * Only this instance's pages may call tools. Without PUBLIC_URL another site's page may have the host name of this
- * instance, if it made that name resolve to an address in its visitor's network.
+ * Only this instance's pages may call tools. Without PUBLIC_URL the check of the host alone is open to DNS rebinding, so
+ * only localhost and IP addresses are accepted.
  */
 function refuseForeignOrigin(exchange: Exchange): void {
   refuseForeignPages(exchange);
@@ -173,14 +163,13 @@ async function admitAssistant(exchange: Exchange, access: Access): Promise<Admit
   refuseForeignOrigin(exchange);
   const caller = apiCaller(exchange, access);
   const { base } = exchange;
-  try {
-    return { caller: await access.requireAssistant(caller, base), base };
-  } catch (cause) {
-    if (!(cause instanceof Refusal) || cause.code !== 'auth') throw cause;
+  const explain = (refusal: Refusal) => {
+    if (refusal.code !== 'auth') throw refusal;
     const error = caller.bearer === undefined ? '' : 'error="invalid_token", ';
     const challenge = `Bearer ${error}resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`;
-    throw new Refusal('auth', cause.message, { headers: { 'WWW-Authenticate': challenge } });
-  }
+    throw new Refusal('auth', refusal.message, { headers: { 'WWW-Authenticate': challenge } });
+  };
+  return { caller: await onRefusal(() => access.requireAssistant(caller, base), explain), base };
 }
 
 /** A form is not sent again after the login. */

@@ -31,7 +31,7 @@ export function callerOf(
     get session() {
       if (sessions === undefined || this.bearer !== undefined) return undefined;
       const header = cookies();
-      return header === undefined ? undefined : sessions.read(header, placeOf(exchange).isSecure);
+      return header === undefined ? undefined : sessions.read(header, cookieScopeOf(exchange).isSecure);
     },
     get feedPassword() {
       return exchange.header('x-feed-password');
@@ -49,7 +49,7 @@ export function callerOf(
 }
 
 /** The path and scheme that cookies for this client are set for. */
-export function placeOf(exchange: Exchange): CookiePlace {
+export function cookieScopeOf(exchange: Exchange): CookiePlace {
   return { root: exchange.root, isSecure: exchange.base.startsWith('https:') };
 }
 

@@ -1,10 +1,9 @@
 import type { Exchange } from '../http/exchange.ts';
 import { readIdOf } from '../read/reader.ts';
 import { type DescribedOperation, operation } from './operation.ts';
-import { NAMED_OR_NEW, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
+import { NEW_FEED_ERRORS, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** Streams of change events. */
 export function eventOperations({ events }: OperationParts): DescribedOperation[] {
   return [
     operation(
@@ -45,7 +44,7 @@ const EVENTS = {
   },
 } as const satisfies Partial<OperationDocs>;
 
-const PUBLIC: OperationDocs = { ...EVENTS, tag: 'Reading', refusals: PUBLIC_READ };
+const PUBLIC: OperationDocs = { ...EVENTS, tag: 'Reading', refusals: READ_ERRORS };
 
 const BY_NAME: OperationDocs = {
   ...EVENTS,
@@ -54,5 +53,5 @@ const BY_NAME: OperationDocs = {
     `${EVENTS.description}\n\nThe feed need not exist: the stream tells when it is made. The stream ends when the feed is ` +
     'deleted, and when its password is changed, set or removed. One that was opened with the session of a browser ends ' +
     'with it.',
-  refusals: NAMED_OR_NEW,
+  refusals: NEW_FEED_ERRORS,
 };

@@ -4,10 +4,16 @@ import { existing } from '../refusals.ts';
 import { jsonBody } from '../requests/json-body.ts';
 import type { Feed } from '../storage/storage.ts';
 import { type DescribedOperation, operation } from './operation.ts';
-import { CHANGING, DONE, JSON_BODY, jsonAnswer, NAMED, type OperationDocs } from './operation-docs.ts';
+import {
+  FEED_ERRORS,
+  JSON_ERRORS,
+  jsonAnswer,
+  NO_CONTENT_ANSWER,
+  type OperationDocs,
+  WRITE_ERRORS,
+} from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** Settings and password of a feed. */
 export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) => json(200, feedJson(feed, base, licensing?.tierOf(feed)));
@@ -48,7 +54,7 @@ const GET: OperationDocs = {
   tag: 'Feeds',
   summary: 'Read the settings of a feed',
   answers: { 200: jsonAnswer('Feed', 'The feed.') },
-  refusals: NAMED,
+  refusals: FEED_ERRORS,
 };
 
 const UPDATE: OperationDocs = {
@@ -57,15 +63,15 @@ const UPDATE: OperationDocs = {
   description: 'A request that is refused changes nothing. The body may have 8 KB.',
   body: 'FeedChanges',
   answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-  refusals: [...CHANGING, ...JSON_BODY, 'taken'],
+  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'taken'],
 };
 
 const DELETE: OperationDocs = {
   tag: 'Feeds',
   summary: 'Delete a feed',
   description: 'With all its notes, for good. The name is free at once; the read link stays empty for ever.',
-  answers: DONE,
-  refusals: CHANGING,
+  answers: NO_CONTENT_ANSWER,
+  refusals: WRITE_ERRORS,
 };
 
 const CHANGE_PASSWORD: OperationDocs = {
@@ -73,14 +79,14 @@ const CHANGE_PASSWORD: OperationDocs = {
   summary: 'Change the password of a feed',
   description: 'Only of a feed that has one: it can only be set by the post that makes the feed.',
   body: 'NewPassword',
-  answers: DONE,
-  refusals: [...CHANGING, ...JSON_BODY, 'feed_exists'],
+  answers: NO_CONTENT_ANSWER,
+  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'feed_exists'],
 };
 
 const REMOVE_PASSWORD: OperationDocs = {
   tag: 'Feeds',
   summary: 'Remove the password of a feed',
   description: 'Then whoever knows the name may write. No other can be set.',
-  answers: DONE,
-  refusals: [...CHANGING, 'feed_exists'],
+  answers: NO_CONTENT_ANSWER,
+  refusals: [...WRITE_ERRORS, 'feed_exists'],
 };

@@ -6,7 +6,13 @@ import { jsonBody } from '../requests/json-body.ts';
 import { licensePage } from '../web/license-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { type DescribedOperation, isFeedPath, operation } from './operation.ts';
-import { CHANGING, DONE, JSON_BODY, jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import {
+  JSON_ERRORS,
+  jsonAnswer,
+  NO_CONTENT_ANSWER,
+  type OperationDocs,
+  WRITE_ERRORS,
+} from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './redirects.ts';
 import { explainOnSettings } from './settings-operations.ts';
@@ -45,7 +51,6 @@ export function licenseOperations(parts: OperationParts): DescribedOperation[] {
   ];
 }
 
-/** The license form of the settings page. */
 function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
   const explain = explainOnSettings(parts, 'license');
   return operation(
@@ -76,7 +81,7 @@ const ATTACH: OperationDocs = {
     'again. Only on an instance whose feeds need licenses; else this is 404.',
   body: 'NewLicense',
   answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-  refusals: [...CHANGING, ...JSON_BODY, 'invalid_license', 'taken'],
+  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'invalid_license', 'taken'],
 };
 
 const DETACH: OperationDocs = {
@@ -84,6 +89,6 @@ const DETACH: OperationDocs = {
   summary: 'Detach the license of a feed',
   description:
     'Then it can be attached to another feed. What this one has stays. Where feeds need no license, this is 404.',
-  answers: DONE,
-  refusals: CHANGING,
+  answers: NO_CONTENT_ANSWER,
+  refusals: WRITE_ERRORS,
 };

@@ -8,7 +8,7 @@ import { jsonBody, previewText } from '../requests/json-body.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
 import type { Feed } from '../storage/storage.ts';
-import { isFromOwnPage, placeOf } from './caller.ts';
+import { cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type Admitted,
   type DescribedOperation,
@@ -17,17 +17,17 @@ import {
   operation,
 } from './operation.ts';
 import {
-  CHANGE,
-  CHANGING,
+  CHANGE_ERRORS,
   CONDITIONAL,
   conditionalAnswers,
-  DONE,
-  JSON_BODY,
+  FEED_ERRORS,
+  JSON_ERRORS,
   jsonAnswer,
-  NAMED,
-  NAMED_OR_NEW,
-  NOTE_BODY,
+  NEW_FEED_ERRORS,
+  NO_CONTENT_ANSWER,
+  NOTE_ERRORS,
   type OperationDocs,
+  WRITE_ERRORS,
 } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 import { withCookies } from './redirects.ts';
@@ -106,7 +106,9 @@ async function postNote(
   const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
   // A page that made a protected feed then shows it.
   const isUnlocked = feed === undefined && isFromOwnPage(exchange);
-  return isUnlocked ? withCookies(answer, access.unlocks.cookies(posted.feed, placeOf(exchange))) : answer;
+  return isUnlocked
+    ? withCookies(answer, access.unlocks.cookies(posted.feed, cookieScopeOf(exchange)))
+    : answer;
 }
 
 async function replaceNote(
@@ -163,9 +165,9 @@ const POST: OperationDocs = {
     },
   },
   refusals: [
-    ...NAMED_OR_NEW,
-    ...CHANGE,
-    ...NOTE_BODY,
+    ...NEW_FEED_ERRORS,
+    ...CHANGE_ERRORS,
+    ...NOTE_ERRORS,
     'feed_exists',
     'taken',
     'feed_limit',
@@ -179,7 +181,7 @@ const LIST: OperationDocs = {
   summary: 'List notes, newest first',
   parameters: ['limit', 'before', 'tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.'),
-  refusals: NAMED,
+  refusals: FEED_ERRORS,
 };
 
 const GET: OperationDocs = {
@@ -187,7 +189,7 @@ const GET: OperationDocs = {
   summary: 'Read a note',
   parameters: CONDITIONAL,
   answers: conditionalAnswers({ 'application/json': 'Note' }, 'The note.'),
-  refusals: NAMED,
+  refusals: FEED_ERRORS,
 };
 
 const EDIT: OperationDocs = {
@@ -199,7 +201,7 @@ const EDIT: OperationDocs = {
   parameters: ['tags'],
   body: 'note',
   answers: { 200: jsonAnswer('Replaced', 'The note as it is now.') },
-  refusals: [...CHANGING, ...NOTE_BODY, 'image_limit'],
+  refusals: [...WRITE_ERRORS, ...NOTE_ERRORS, 'image_limit'],
 };
 
 const PATCH: OperationDocs = {
@@ -208,15 +210,15 @@ const PATCH: OperationDocs = {
   description: 'Only a picture has an alternative text. An empty text or array removes.',
   body: 'NoteChanges',
   answers: { 200: jsonAnswer('Note', 'The note as it is now.') },
-  refusals: [...CHANGING, ...JSON_BODY],
+  refusals: [...WRITE_ERRORS, ...JSON_ERRORS],
 };
 
 const DELETE: OperationDocs = {
   tag: 'Notes',
   summary: 'Delete a note',
-  description: 'For good. A picture that is the title image of its feed is that no more.',
-  answers: DONE,
-  refusals: CHANGING,
+  description: 'Permanent. If the picture is the title image of its feed, the feed has none afterwards.',
+  answers: NO_CONTENT_ANSWER,
+  refusals: WRITE_ERRORS,
 };
 
 const PREVIEW: OperationDocs = {
@@ -227,5 +229,5 @@ const PREVIEW: OperationDocs = {
     'rate limit of its own.',
   body: 'PreviewText',
   answers: { 200: jsonAnswer('Preview', 'The text as HTML.') },
-  refusals: [...NAMED_OR_NEW, ...JSON_BODY, 'foreign_form', 'rate_limited'],
+  refusals: [...NEW_FEED_ERRORS, ...JSON_ERRORS, 'foreign_form', 'rate_limited'],
 };

@@ -33,14 +33,14 @@ type OAuthHandler = (exchange: Exchange, oauth: OAuth) => Answer | Promise<Answe
 
 /** The OAuth 2.1 server that gives assistants access to a locked instance; on an open one all is 404. */
 export function oauthOperations(parts: OperationParts): DescribedOperation[] {
-  const loaded = (handle: OAuthHandler) => async (exchange: Exchange) =>
+  const withOAuth = (handle: OAuthHandler) => async (exchange: Exchange) =>
     handle(exchange, await existing(parts.oauth, 'address')());
   const api = { access: 'public', cors: true } as const;
   const page = { access: 'public', isPage: true } as const;
-  const resource = loaded(({ base }) => json(200, resourceMetadata(base, parts.site.title)));
-  const server = loaded(({ base }) => json(200, serverMetadata(base)));
-  const registration = loaded(inOAuthTerms('invalid_client_metadata', register));
-  const token = loaded(inOAuthTerms('invalid_request', giveTokens));
+  const resource = withOAuth(({ base }) => json(200, resourceMetadata(base, parts.site.title)));
+  const server = withOAuth(({ base }) => json(200, serverMetadata(base)));
+  const registration = withOAuth(withOAuthErrors('invalid_client_metadata', register));
+  const token = withOAuth(withOAuthErrors('invalid_request', giveTokens));
   return [
     operation('resourceMetadata', `GET ${RESOURCE_METADATA}`, api, resource),
     operation('toolsMetadata', `GET ${RESOURCE_METADATA}/mcp`, api, resource),
@@ -50,13 +50,13 @@ export function oauthOperations(parts: OperationParts): DescribedOperation[] {
       'authorizePage',
       `GET ${PAGE}`,
       page,
-      loaded((...call) => authorize(...call, parts)),
+      withOAuth((...call) => authorize(...call, parts)),
     ),
     operation(
       'authorize',
       `POST ${CONSENT}`,
       page,
-      loaded((...call) => consent(...call, parts)),
+      withOAuth((...call) => consent(...call, parts)),
     ),
     operation('token', 'POST /oauth/token', api, token),
   ];
@@ -197,7 +197,7 @@ function fieldsIn(parameters: URLSearchParams): (readonly [name: string, value: 
   });
 }
 
-/** Anybody can make such a URL, so the page repeats nothing of it but a number. */
+/** The query is untrusted, so the page shows only a number from it. */
 function problemIn(parameters: URLSearchParams): string | undefined {
   const error = parameters.get('error');
   if (error === null) return undefined;
@@ -211,7 +211,7 @@ function problemIn(parameters: URLSearchParams): string | undefined {
  * The handler of an endpoint for programs, with errors as OAuth defines them.
  * @param code for refusals of the request
  */
-function inOAuthTerms(code: OAuthErrorCode, handle: OAuthHandler): OAuthHandler {
+function withOAuthErrors(code: OAuthErrorCode, handle: OAuthHandler): OAuthHandler {
   return async (exchange, oauth) => {
     try {
       return await handle(exchange, oauth);

@@ -70,7 +70,7 @@ const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly o
 };
 
 /** Errors that every operation may answer with. */
-const ALWAYS: readonly RefusalCode[] = ['invalid_request', 'internal'];
+const COMMON_ERRORS: readonly RefusalCode[] = ['invalid_request', 'internal'];
 
 type Documented = DescribedOperation & { readonly docs: OperationDocs };
 
@@ -90,10 +90,10 @@ export function openApiDocument(
     components: {
       schemas: jsonSchemas(),
       responses: refusalComponents(table),
-      parameters: mapped(PARAMETERS, (parameter) =>
+      parameters: mapValues(PARAMETERS, (parameter) =>
         parameter.in === 'path' ? { ...parameter, required: true } : parameter,
       ),
-      headers: mapped(RESPONSE_HEADERS, (description) => ({ description, schema: { type: 'string' } })),
+      headers: mapValues(RESPONSE_HEADERS, (description) => ({ description, schema: { type: 'string' } })),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -127,7 +127,7 @@ function operationObject({ id, path, access, docs, cors }: Documented): Json {
     // If an error shares its status with another answer, that answer says more.
     responses: {
       ...Object.fromEntries(refused),
-      ...mapped(docs.answers, (answer, status) => answerObject(answer, Number(status), cors)),
+      ...mapValues(docs.answers, (answer, status) => answerObject(answer, Number(status), cors)),
     },
   };
 }
@@ -153,7 +153,7 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
 
 /** The codes of an operation's errors, by status. */
 function refusalsOf({ refusals }: OperationDocs): Map<number, RefusalCode[]> {
-  const codes = [...new Set([...ALWAYS, ...refusals])].sort();
+  const codes = [...new Set([...COMMON_ERRORS, ...refusals])].sort();
   return Map.groupBy(codes, (code) => REFUSALS[code].status);
 }
 
@@ -193,7 +193,7 @@ function answerObject({ description, content, ...answer }: AnswerDocs, status: n
 }
 
 function contentObject(content: Readonly<Record<string, ContentDocs>>): Json {
-  return mapped(content, (docs) => ({ schema: contentSchema(docs) }));
+  return mapValues(content, (docs) => ({ schema: contentSchema(docs) }));
 }
 
 function contentSchema(docs: ContentDocs): Json {
@@ -203,6 +203,6 @@ function contentSchema(docs: ContentDocs): Json {
   return typeof docs === 'object' ? docs : { $ref: componentOf(docs) };
 }
 
-function mapped<T>(record: Readonly<Record<string, T>>, change: (value: T, key: string) => unknown): Json {
+function mapValues<T>(record: Readonly<Record<string, T>>, change: (value: T, key: string) => unknown): Json {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }

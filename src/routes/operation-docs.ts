@@ -12,7 +12,6 @@ export const TAGS = {
     'For whoever runs the instance, with SERVICE_OPERATOR_TOKEN as Bearer token. Not here without that setting.',
 } as const;
 
-/** Response headers with their description. */
 export const RESPONSE_HEADERS = {
   'Accept-Ranges': 'Parts of the file may be asked for: `bytes`.',
   'Access-Control-Allow-Origin': '`*`: scripts of every web page may read this.',
@@ -58,7 +57,7 @@ export interface AnswerDocs {
 }
 
 /** Errors of operations by a feed name that need not exist. */
-export const NAMED_OR_NEW: readonly RefusalCode[] = [
+export const NEW_FEED_ERRORS: readonly RefusalCode[] = [
   'invalid_feed',
   'reserved_feed',
   'auth',
@@ -66,15 +65,14 @@ export const NAMED_OR_NEW: readonly RefusalCode[] = [
   'busy',
   'store_unavailable',
 ];
-/** Errors of operations by the name of a feed. */
-export const NAMED: readonly RefusalCode[] = [...NAMED_OR_NEW, 'not_found'];
+export const FEED_ERRORS: readonly RefusalCode[] = [...NEW_FEED_ERRORS, 'not_found'];
 /** Further errors of changes. */
-export const CHANGE: readonly RefusalCode[] = ['foreign_form', 'rate_limited', 'storage_full'];
-export const CHANGING: readonly RefusalCode[] = [...NAMED, ...CHANGE];
+export const CHANGE_ERRORS: readonly RefusalCode[] = ['foreign_form', 'rate_limited', 'storage_full'];
+export const WRITE_ERRORS: readonly RefusalCode[] = [...FEED_ERRORS, ...CHANGE_ERRORS];
 /** Errors of requests with a JSON body, beyond others. */
-export const JSON_BODY: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
+export const JSON_ERRORS: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
 /** Errors of requests that bring a note, beyond others. */
-export const NOTE_BODY: readonly RefusalCode[] = [
+export const NOTE_ERRORS: readonly RefusalCode[] = [
   'invalid_body',
   'empty_note',
   'license_required',
@@ -85,9 +83,8 @@ export const NOTE_BODY: readonly RefusalCode[] = [
   'busy',
 ];
 /** Errors of public reads. */
-export const PUBLIC_READ: readonly RefusalCode[] = ['not_found', 'busy', 'store_unavailable'];
+export const READ_ERRORS: readonly RefusalCode[] = ['not_found', 'busy', 'store_unavailable'];
 
-/** The request headers of conditional requests. */
 export const CONDITIONAL: readonly ParameterKey[] = ['ifNoneMatch', 'ifModifiedSince'];
 const VALIDATORS: readonly ResponseHeader[] = ['Cache-Control', 'ETag', 'Last-Modified', 'Vary'];
 
@@ -109,6 +106,6 @@ export function conditionalAnswers(
 }
 
 /** The answer of a deletion, and of a change with nothing to show. */
-export const DONE: Readonly<Record<number, AnswerDocs>> = {
+export const NO_CONTENT_ANSWER: Readonly<Record<number, AnswerDocs>> = {
   204: { description: 'Done.', headers: ['Cache-Control'] },
 };

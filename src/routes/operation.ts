@@ -54,9 +54,7 @@ interface Handlers {
   poster: Handler<[NamedFeed & Admitted]>;
   /** Who may call tools, from no other site's page. */
   assistant: Handler<[Admitted]>;
-  /** Who has the token for the metrics. */
   metrics: Handler;
-  /** Who has the operator's token. */
   operator: Handler<[Caller]>;
 }
 
@@ -84,7 +82,6 @@ export type OperationOf<A extends AccessKind> = {
   [Kind in A]: TraitsOf<Kind> & Route & { readonly id: string; readonly handle: Handlers[Kind] };
 }[A];
 
-/** One entry of the table of operations. */
 export type DescribedOperation = OperationOf<AccessKind>;
 
 /** @param id stable name, for logs, metrics and the API description */

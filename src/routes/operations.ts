@@ -29,7 +29,6 @@ import { type MetricsSource, openApiOperation, serviceOperations } from './servi
 import { settingsOperations } from './settings-operations.ts';
 import { signInOperations } from './sign-in-operations.ts';
 
-/** The parts of the service that operations use. */
 export interface OperationParts {
   readonly posting: Posting;
   readonly editing: Editing;

@@ -7,7 +7,7 @@ import { jsonBody } from '../requests/json-body.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, operation } from './operation.ts';
-import { JSON_BODY, jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import { JSON_ERRORS, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 import type { Json } from './schemas.ts';
 
@@ -15,7 +15,6 @@ const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
-/** For the operator only. */
 export function operatorOperations({ images, takedown }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
   const operator = <Docs>(docs: Docs) => ({ access: 'operator', docs }) as const;
@@ -74,7 +73,7 @@ const MOVE: OperationDocs = {
     'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
   body: 'MoveImages',
   answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.'), 502: STORE_FAILED },
-  refusals: [...REFUSALS, ...JSON_BODY, 'no_image_store', 'same_store'],
+  refusals: [...REFUSALS, ...JSON_ERRORS, 'no_image_store', 'same_store'],
 };
 
 const TAKE_DOWN: OperationDocs = {
@@ -82,7 +81,7 @@ const TAKE_DOWN: OperationDocs = {
   summary: 'Remove a note, or a whole feed, by what a report names',
   body: 'Takedown',
   answers: { 200: jsonAnswer('TakenDown', 'How many notes were removed.') },
-  refusals: [...REFUSALS, ...JSON_BODY],
+  refusals: [...REFUSALS, ...JSON_ERRORS],
 };
 
 function orphanJson({ deleted, failed, tooRecent, ...result }: OrphanReport): Json<'Unreferenced'> {
@@ -93,16 +92,16 @@ function orphanJson({ deleted, failed, tooRecent, ...result }: OrphanReport): Js
 function sourceIn(body: JsonBodies['MoveImages']): MoveSource {
   const { from, access_key, secret_key, region = 'us-east-1' } = body;
   if (from === 'db') return 'db';
-  if (from === 'fs') return { kind: 'fs', dir: parsed('dir', folder, body.dir) };
+  if (from === 'fs') return { kind: 'fs', dir: parseSetting('dir', folder, body.dir) };
   if (from !== 's3') throw invalid('from must be db, fs or s3');
-  const endpoint = parsed('endpoint', baseUrl, body.endpoint);
-  const bucket = parsed('bucket', bucketName, body.bucket);
+  const endpoint = parseSetting('endpoint', baseUrl, body.endpoint);
+  const bucket = parseSetting('bucket', bucketName, body.bucket);
   if (!access_key || !secret_key) throw invalid('access_key and secret_key must be set where from is s3');
   if (regionName.parse(region) === undefined) throw invalid('region must be the name of a region');
   return { kind: 's3', endpoint, bucket, region, accessKey: access_key, secretKey: secret_key };
 }
 
-function parsed<T>(name: string, { rule, parse }: Kind<T>, text: string | undefined): T {
+function parseSetting<T>(name: string, { rule, parse }: Kind<T>, text: string | undefined): T {
   const value = text ? parse(text) : undefined;
   if (value === undefined) throw invalid(`${name} must be ${rule}`);
   return value;

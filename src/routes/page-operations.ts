@@ -14,7 +14,6 @@ import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
-/** The start page. */
 export function startOperations({ site, access, legalTexts }: OperationParts): DescribedOperation[] {
   const start = async (shown: Omit<StartPage, 'notice'>) =>
     startPage(site, { ...shown, notice: await legalTexts.html('notice', 1, shown.base) });

@@ -81,7 +81,7 @@ export const PARAMETERS = {
   ),
   lastEventId: header(
     'Last-Event-ID',
-    'The version that the client has: where it is another one now, it is told at once.',
+    'The version that the client has. If the feed has changed since, an event comes at once.',
   ),
   since: query('since', '`Last-Event-ID` for a first request, in which browsers cannot send it.'),
   range: header('Range', 'The part to send, one range of bytes.', { examples: ['bytes=0-1023'] }),

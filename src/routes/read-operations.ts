@@ -1,6 +1,6 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import { type DescribedOperation, operation } from './operation.ts';
-import { CONDITIONAL, conditionalAnswers, type OperationDocs, PUBLIC_READ } from './operation-docs.ts';
+import { CONDITIONAL, conditionalAnswers, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
 /** The public reads, by read id. Scripts of any web page may make them. */
@@ -38,7 +38,7 @@ export function readOperations({ reader }: OperationParts): DescribedOperation[]
 const READING = {
   tag: 'Reading',
   parameters: CONDITIONAL,
-  refusals: PUBLIC_READ,
+  refusals: READ_ERRORS,
 } as const satisfies Partial<OperationDocs>;
 
 const FEED: OperationDocs = {
@@ -104,5 +104,5 @@ const FILE: OperationDocs = {
       content: FILE_CONTENT,
     },
   },
-  refusals: [...PUBLIC_READ, 'range'],
+  refusals: [...READ_ERRORS, 'range'],
 };

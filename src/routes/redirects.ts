@@ -12,15 +12,16 @@ export function seeOther(exchange: Exchange, path: string, cookies: readonly str
   return redirect(exchange.root + path, cookies);
 }
 
-/** Redirects to any URL and sets cookies. */
 export function redirect(url: string, cookies: readonly string[] = []): Answer {
   const fields = { Location: url, 'Cache-Control': 'private, no-store' };
   return withCookies({ status: 303, headers: headers(fields) }, cookies);
 }
 
-/** Adds `Set-Cookie` headers to an answer. */
 export function withCookies(answer: Answer, cookies: readonly string[]): Answer {
-  const all = cookies.reduce((more, cookie) => more.and(headers({ 'Set-Cookie': cookie })), answer.headers);
+  const all = cookies.reduce(
+    (more, cookie) => more.concat(headers({ 'Set-Cookie': cookie })),
+    answer.headers,
+  );
   return { ...answer, headers: all };
 }
 

@@ -8,7 +8,7 @@ const url = (text: string) => z.url().describe(text);
 const text = (description: string) => z.string().describe(description);
 const addressOrNull = (description: string) => z.url().nullable().describe(description);
 
-const created = z.object({
+const createdSchema = z.object({
   id: text('Names the note within its feed: the time it was posted and a UUID.'),
   url: url('Where the note is replaced, changed and deleted. Holds the name of the feed, which is its key.'),
   feed_url: url('The feed by its name.'),
@@ -17,7 +17,7 @@ const created = z.object({
   file_url: url('The file for everybody who may read.'),
 });
 
-const note = z.object({
+const noteSchema = z.object({
   id: text('Names the note within its feed.'),
   type: z.enum(NOTE_TYPES.map(mediaType)).describe('The media type of the file.'),
   file: text('The file of the note, `<id>.<ext>`.'),
@@ -36,12 +36,12 @@ const note = z.object({
   tags: z.array(z.string()).describe('Its tags; empty without any.'),
 });
 
-const attachments = z
-  .array(created)
+const attachmentsSchema = z
+  .array(createdSchema)
   .describe('The pictures that came with it, in their order. Only for `multipart/form-data`.')
   .optional();
 
-const noteForm = z
+const noteFormSchema = z
   .object({
     text: text('The markdown, stored byte for byte but for the names of pictures. At most one.').optional(),
     file: z
@@ -52,15 +52,15 @@ const noteForm = z
   })
   .catchall(text('`alt.<file name>`: the alternative text of the picture of that name.'));
 
-const noteList = z.object({
-  notes: z.array(note).describe('Newest first.'),
+const noteListSchema = z.object({
+  notes: z.array(noteSchema).describe('Newest first.'),
   next: z
     .string()
     .nullable()
     .describe('The `before` of the next page; null where there is none. It says nothing else.'),
 });
 
-const feed = z.object({
+const feedSchema = z.object({
   name: text('The name of the feed: its write key, to be kept secret.'),
   title: text('Empty where none is set.'),
   description: text('Empty where none is set.'),
@@ -75,13 +75,13 @@ const feed = z.object({
     .optional(),
 });
 
-const readFeed = z.object({
+const readFeedSchema = z.object({
   title: text('Empty where none is set.'),
   description: text('Empty where none is set.'),
   image_url: addressOrNull('The title image; null where the feed has none.'),
 });
 
-const jsonFeed = z.object({
+const jsonFeedSchema = z.object({
   version: z.literal('https://jsonfeed.org/version/1.1'),
   title: text('The title of the feed, or of the service.'),
   home_page_url: url('The feed as a page to read.'),
@@ -119,7 +119,7 @@ const count = (description: string) => z.int().nonnegative().describe(descriptio
 const amount = (description: string) =>
   z.object({ count: z.int().nonnegative(), bytes: z.int().nonnegative() }).describe(description);
 
-const unreferenced = z.object({
+const unreferencedSchema = z.object({
   store: z.enum(['fs', 's3']).describe('The store of the settings.'),
   unreferenced: amount('Objects older than an hour that no note refers to.'),
   deleted: amount('Those that were removed.').optional(),
@@ -128,7 +128,7 @@ const unreferenced = z.object({
   missing: count('Pictures whose object is not there.'),
 });
 
-const movedImages = z.object({
+const movedImagesSchema = z.object({
   store: z.enum(['db', 'fs', 's3']).describe('The store of the settings.'),
   from: z.enum(['db', 'fs', 's3']),
   moved: amount('Pictures whose bytes are now in the store of the settings.'),
@@ -139,49 +139,48 @@ const movedImages = z.object({
   next: z.string().nullable().describe('The `after` to go on with; null when nothing is left.'),
 });
 
-const preview = z.object({
+const previewSchema = z.object({
   html: text(
     'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
   ),
 });
 
-const error = z.object({
+const errorSchema = z.object({
   error: text('One sentence for people. It may change.'),
   code: z.enum(Object.keys(REFUSALS) as RefusalCode[]).describe('For programs. It does not change.'),
 });
 
 /** What bodies look like, by their name in the API description, each with a sentence about it. */
 const SCHEMAS = {
-  Created: [created, 'A note that has been stored.'],
+  Created: [createdSchema, 'A note that has been stored.'],
   Posted: [
-    created.extend({ attachments }),
+    createdSchema.extend({ attachments: attachmentsSchema }),
     'What has been stored: the text, or the picture where there is none.',
   ],
-  Replaced: [note.extend({ attachments }), 'A note that has been replaced.'],
-  NoteForm: [noteForm, 'A text with its pictures: at least one of the two.'],
-  Note: [note, 'A note.'],
-  NoteList: [noteList, 'A page of notes.'],
-  Feed: [feed, 'A feed, for whoever may write to it.'],
-  ReadFeed: [readFeed, 'A feed, for everybody who may read it.'],
-  JsonFeed: [jsonFeed, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
+  Replaced: [noteSchema.extend({ attachments: attachmentsSchema }), 'A note that has been replaced.'],
+  NoteForm: [noteFormSchema, 'A text with its pictures: at least one of the two.'],
+  Note: [noteSchema, 'A note.'],
+  NoteList: [noteListSchema, 'A page of notes.'],
+  Feed: [feedSchema, 'A feed, for whoever may write to it.'],
+  ReadFeed: [readFeedSchema, 'A feed, for everybody who may read it.'],
+  JsonFeed: [jsonFeedSchema, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
   NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],
   NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
   NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
   MoveImages: [JSON_BODIES.MoveImages, 'Where pictures are to be moved from.'],
-  MovedImages: [movedImages, 'What a move came to.'],
-  Unreferenced: [unreferenced, 'How an image store and the notes differ.'],
-  Takedown: [JSON_BODIES.Takedown, 'What is to be removed.'],
+  MovedImages: [movedImagesSchema, 'Result of a move.'],
+  Unreferenced: [unreferencedSchema, 'How an image store and the notes differ.'],
+  Takedown: [JSON_BODIES.Takedown, 'The note or feed to remove.'],
   TakenDown: [z.object({ removed: count('How many notes.') }), 'What was removed.'],
   PreviewText: [JSON_BODIES.PreviewText, 'A text to be rendered.'],
-  Preview: [preview, 'A text as a note of it would be shown.'],
-  Status: [z.object({ status: text('In a word or two.') }), 'How the service is.'],
+  Preview: [previewSchema, 'A text as a note of it would be shown.'],
+  Status: [z.object({ status: text('For example `ready`.') }), 'Status of the service.'],
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
-  Error: [error, 'Why a request was refused.'],
+  Error: [errorSchema, 'Why a request was refused.'],
 } as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
 
 export type SchemaName = keyof typeof SCHEMAS;
-/** JSON of a schema. */
 export type Json<N extends SchemaName> = Frozen<z.input<(typeof SCHEMAS)[N][0]>>;
 type Frozen<T> = { readonly [K in keyof T]: Frozen<T[K]> };
 
@@ -202,7 +201,6 @@ export function jsonSchemas(): Record<string, object> {
   );
 }
 
-/** The reference to a schema. */
 export function componentOf(name: string): string {
   return `#/components/schemas/${name}`;
 }

@@ -9,13 +9,11 @@ import { type DescribedOperation, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
-/** The source of the metrics. */
 export interface MetricsSource {
   readonly contentType: string;
   metricsAnswer(): Promise<string>;
 }
 
-/** Health and metrics. */
 export function serviceOperations({ readiness, metrics }: OperationParts): DescribedOperation[] {
   return [
     operation('health', 'GET /health', { access: 'public', docs: HEALTH }, () => json(200, { status: 'ok' })),

@@ -7,7 +7,7 @@ import { errorPage } from '../web/error-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { withTier } from '../web/tier.ts';
-import { placeOf } from './caller.ts';
+import { cookieScopeOf } from './caller.ts';
 import { type DescribedOperation, type FeedForm, isFeedPath, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './redirects.ts';
@@ -43,7 +43,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
         const sentence = 'Type the name of the feed exactly as it is.';
         if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
         await settings.remove(feed, caller);
-        return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, placeOf(exchange)));
+        return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, cookieScopeOf(exchange)));
       },
     ),
   ];
@@ -52,7 +52,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
 /** Absent fields stay as they are. */
 function changesIn(form: URLSearchParams): SettingsChanges {
   const field = (name: string) => form.get(name) ?? undefined;
-  // A hidden 0 stands before the box, so the last value is the one of a ticked box.
+  // An unticked box sends nothing, so the hidden field before it supplies 0.
   const showSender = form.getAll('show_sender').at(-1);
   if (showSender !== undefined && !/^[01]$/.test(showSender))
     throw new Refusal('invalid_request', 'show_sender must be 0 or 1.', { field: 'show_sender' });

@@ -3,7 +3,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 import { clearPendingCookie } from '../sign-in/pending-sign-ins.ts';
 import type { SignIn, SignInError } from '../sign-in/sign-in.ts';
-import { placeOf } from './caller.ts';
+import { cookieScopeOf } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { backToLogin, nextPath, redirect, seeOther } from './redirects.ts';
@@ -15,16 +15,16 @@ export function signInOperations({ signIn, access }: OperationParts): DescribedO
   const page = { access: 'public', isPage: true } as const;
   return [
     operation('signIn', 'GET /api/oidc/start', page, (exchange) =>
-      depart(exchange, signIn, exchange.query('next')),
+      redirectToProvider(exchange, signIn, exchange.query('next')),
     ),
     operation('signInByForm', 'POST /api/oidc/start', { access: 'form' }, (exchange, { form }) =>
-      depart(exchange, signIn, form.get('next') ?? exchange.query('next')),
+      redirectToProvider(exchange, signIn, form.get('next') ?? exchange.query('next')),
     ),
     operation('signInCallback', 'GET /api/oidc/callback', page, async (exchange) => {
-      const place = placeOf(exchange);
+      const place = cookieScopeOf(exchange);
       const flight = signIn.pending.read(exchange.header('cookie', true));
       // Not counted, because any page can send a browser here.
-      if (flight === undefined) return back(exchange, '/', 'sign_in_failed');
+      if (flight === undefined) return redirectToLogin(exchange, '/', 'sign_in_failed');
       const { next } = flight;
       try {
         await access.guesses.check(exchange.client);
@@ -32,7 +32,7 @@ export function signInOperations({ signIn, access }: OperationParts): DescribedO
         if (typeof person !== 'string')
           return seeOther(exchange, next, [sessions.cookie(place, person), clearPendingCookie(place)]);
         await access.guesses.count(exchange.client);
-        return back(exchange, next, person);
+        return redirectToLogin(exchange, next, person);
       } catch (cause) {
         if (!(cause instanceof Refusal)) throw cause;
         return backToLogin(exchange, next, cause, [clearPendingCookie(place)]);
@@ -41,14 +41,18 @@ export function signInOperations({ signIn, access }: OperationParts): DescribedO
   ];
 }
 
-async function depart(exchange: Exchange, signIn: SignIn, asked: string | null | undefined): Promise<Answer> {
+async function redirectToProvider(
+  exchange: Exchange,
+  signIn: SignIn,
+  asked: string | null | undefined,
+): Promise<Answer> {
   const next = nextPath(asked);
-  const departure = await signIn.start(next, placeOf(exchange), exchange.requestId);
-  if (typeof departure === 'string') return back(exchange, next, departure);
+  const departure = await signIn.start(next, cookieScopeOf(exchange), exchange.requestId);
+  if (typeof departure === 'string') return redirectToLogin(exchange, next, departure);
   return redirect(departure.url, [departure.cookie]);
 }
 
 /** Redirects to the login page, which shows the error, and ends the sign-in. */
-function back(exchange: Exchange, next: string, code: SignInError): Answer {
-  return backToLogin(exchange, next, { code }, [clearPendingCookie(placeOf(exchange))]);
+function redirectToLogin(exchange: Exchange, next: string, code: SignInError): Answer {
+  return backToLogin(exchange, next, { code }, [clearPendingCookie(cookieScopeOf(exchange))]);
 }

@@ -16,11 +16,11 @@ export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body
   const { status, code } = refusal;
   if (!/\btext\/html\b/i.test(exchange.header('accept', true) ?? '')) {
     const answer = refusalAnswer(refusal);
-    return { ...answer, headers: answer.headers.and(VARY) };
+    return { ...answer, headers: answer.headers.concat(VARY) };
   }
   const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...challenge, ...refusal.headers };
-  return { status, code, headers: headers(fields).and(VARY), body: body ?? plainPage(site, refusal) };
+  return { status, code, headers: headers(fields).concat(VARY), body: body ?? plainPage(site, refusal) };
 }
 
 function plainPage(site: Site, { status, message }: Refusal): Uint8Array {

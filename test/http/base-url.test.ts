@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { baseUrl } from '../../src/http/exchange.ts';
+import { baseUrlFromHost } from '../../src/http/exchange.ts';
 
 const hosts: [host: string, base: string][] = [
   ['example.org', 'http://example.org'],
@@ -12,10 +12,10 @@ const hosts: [host: string, base: string][] = [
   ['a', 'http://a'],
 ];
 for (const [host, base] of hosts) {
-  t.test(`the host ${host}`, async (t) => t.equal(baseUrl(host, 'http'), base));
+  t.test(`the host ${host}`, async (t) => t.equal(baseUrlFromHost(host, 'http'), base));
 }
 
-t.test('the scheme is the one given', async (t) => t.equal(baseUrl('a', 'https'), 'https://a'));
+t.test('the scheme is the one given', async (t) => t.equal(baseUrlFromHost('a', 'https'), 'https://a'));
 
 const refused = [
   '',
@@ -51,7 +51,7 @@ const refused = [
 ];
 for (const host of refused) {
   t.test(`no host: ${JSON.stringify(host.slice(0, 20))}`, async (t) => {
-    t.throws(() => baseUrl(host, 'http'), { name: 'Refusal', code: 'invalid_request' });
+    t.throws(() => baseUrlFromHost(host, 'http'), { name: 'Refusal', code: 'invalid_request' });
   });
 }
 
@@ -63,7 +63,7 @@ t.test('whatever is taken cannot break out of a link, in XML, HTML or JSON', asy
   fc.assert(
     fc.property(fc.oneof(near, fc.string(), fc.webAuthority({ withPort: true })), (host) => {
       try {
-        return /^http:\/\/[a-z0-9._:[\]-]+$/.test(baseUrl(host, 'http'));
+        return /^http:\/\/[a-z0-9._:[\]-]+$/.test(baseUrlFromHost(host, 'http'));
       } catch {
         return true;
       }
@@ -73,5 +73,7 @@ t.test('whatever is taken cannot break out of a link, in XML, HTML or JSON', asy
 });
 
 t.test('every name of a host on the net is taken', async () => {
-  fc.assert(fc.property(fc.domain(), (name) => baseUrl(name, 'https') === `https://${name.toLowerCase()}`));
+  fc.assert(
+    fc.property(fc.domain(), (name) => baseUrlFromHost(name, 'https') === `https://${name.toLowerCase()}`),
+  );
 });

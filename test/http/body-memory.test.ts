@@ -11,7 +11,7 @@ const PATIENCE = 600_000;
 const TOTAL = 64 * MIB;
 const LARGEST = 49 * MIB;
 
-const memoryOf = (total = TOTAL, patience = PATIENCE) => new BodyMemory({ total, patience });
+const memoryOf = (total = TOTAL, maxWaitMs = PATIENCE) => new BodyMemory({ total, maxWaitMs });
 /** Whether a promise is settled by now. */
 const isSettled = async (promise: Promise<unknown>) =>
   (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, 'not yet'))])) !== 'not yet';

@@ -23,11 +23,11 @@ t.test('fields are written in order, without those that are undefined', async (t
 
 t.test('no fields are written as nothing', async (t) => {
   t.equal(written(headers({})), '');
-  t.equal(written(headers({}).and(headers({ ETag: '"a"' }))), 'ETag: "a"\r\n');
+  t.equal(written(headers({}).concat(headers({ ETag: '"a"' }))), 'ETag: "a"\r\n');
 });
 
 t.test('more fields come behind', async (t) => {
-  const all = headers({ ETag: '"a"' }).and(headers({ Vary: 'Accept', 'X-A': 'b' }));
+  const all = headers({ ETag: '"a"' }).concat(headers({ Vary: 'Accept', 'X-A': 'b' }));
   t.equal(written(all), 'ETag: "a"\r\nVary: Accept\r\nX-A: b\r\n');
 });
 

@@ -45,9 +45,9 @@ for (const [kind, body] of [
         observeErrors: undefined,
         refuse: undefined,
         running: new Set(),
-        over: () => over.resolve(),
-        opened: () => {},
-        closed: () => {},
+        onFinished: () => over.resolve(),
+        onOpen: () => {},
+        onClose: () => {},
       };
       const exchange = { isHead: false, method: 'GET', detach: () => {} } as unknown as Exchange;
       const transaction = new Transaction(host, response(), exchange, undefined, 0);

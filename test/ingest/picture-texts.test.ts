@@ -1,6 +1,6 @@
 /** What becomes of texts whose reading fails, each in the way in which threads really fail. */
 import t, { type Test } from 'tap';
-import { PictureTexts, QUICK, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
+import { FAST_LIMIT, PictureTexts, TEXT_THREADS } from '../../src/ingest/picture-texts.ts';
 import { type RunOptions, TaskTimeout, WorkerPool } from '../../src/worker-pool.ts';
 import type { RewriteTask } from '../../workers/rewrite-references.ts';
 import type { PoolTask } from '../fixtures/pool-work.ts';
@@ -58,7 +58,7 @@ t.test('a text whose sender has gone while it waited is not read', async (t) => 
   t.equal(pool.runs, 0);
 });
 
-/** A pool whose tasks are over when the test says so; those with a `QUICK` limit run into it when they are slow. */
+/** A pool whose tasks are over when the test says so; those with a `FAST_LIMIT` limit run into it when they are slow. */
 class HeldPool extends WorkerPool {
   readonly clients: string[] = [];
   readonly #held: (() => void)[] = [];
@@ -73,7 +73,7 @@ class HeldPool extends WorkerPool {
       .split(' ');
     this.clients.push(client!);
     await new Promise<void>((resolve) => this.#held.push(resolve));
-    if (limit === QUICK && speed === 'slow') throw new TaskTimeout(QUICK);
+    if (limit === FAST_LIMIT && speed === 'slow') throw new TaskTimeout(FAST_LIMIT);
     return new Uint8Array();
   }
 
