@@ -19,7 +19,6 @@ const PREVIEWS_PER_MINUTE = 240;
 export interface Caller {
   /** The client for rate limits: an IPv4 address or an IPv6 /64 network. */
   readonly client: string;
-  /** The id of the request in the log. */
   readonly requestId: string;
   /** The Bearer token: the instance password, or another token. */
   readonly bearer: string | undefined;
@@ -33,7 +32,6 @@ export interface Caller {
   readonly sender: string | undefined;
   /** The client is gone, so work that has not begun can be skipped. */
   readonly isAborted: boolean;
-  /** The instance has admitted the caller already. */
   readonly isAdmitted?: boolean;
 }
 
@@ -49,8 +47,7 @@ export type AccessTokens = (
   base: string,
 ) => Promise<{ readonly sender: string | undefined } | 'expired' | undefined>;
 
-export interface AccessParts {
-  /** The instance password. */
+interface AccessParts {
   readonly password: string | undefined;
   /** Undefined on an open instance. */
   readonly sessions: Sessions | undefined;
@@ -114,7 +111,6 @@ export class Access {
     this.previews = new RefusingLimit(previews, 'rate_limited', 'previews');
   }
 
-  /** The instance is not open to everybody. */
   get isLocked(): boolean {
     return this.sessions !== undefined;
   }

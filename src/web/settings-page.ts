@@ -11,18 +11,16 @@ import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 import { noPictures } from './tier.ts';
 
-export interface SettingsPage {
+interface SettingsPage {
   readonly feed: Feed;
-  /** Absolute base of links. */
   readonly base: string;
-  /** The last change was made. */
   readonly isSaved?: boolean;
   /** The form that was refused, and why. */
   readonly refused?: { readonly form: URLSearchParams; readonly problem: FieldProblem } | undefined;
 }
 
 /** What is wrong with a form, one sentence. */
-export interface FieldProblem {
+interface FieldProblem {
   readonly message: string;
   /** The field to blame; the message stands on top if the page does not show that field. */
   readonly field: string | undefined;
