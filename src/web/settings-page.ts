@@ -65,13 +65,13 @@ function profile(site: Site, { feed, refused }: SettingsPage): Child {
   return html`<section aria-labelledby="profile">
 <h2 id="profile">Profile</h2>
 <form method="post" action="${site.root}/${feed.name}/details">
-${field({ name: 'title', label: 'Title', maxLength: 100, ...typed(refused, 'title', feed.title) })}
+${field({ name: 'title', label: 'Title', maxLength: 100, ...fieldState(refused, 'title', feed.title) })}
 ${field({
   name: 'description',
   label: 'Description',
   maxLength: 500,
   hint: 'Title and description are public: they head the read-only page and the RSS feed.',
-  ...typed(refused, 'description', feed.description),
+  ...fieldState(refused, 'description', feed.description),
 })}
 ${site.signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>
@@ -133,7 +133,7 @@ ${curl}`
 <form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds
-    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...typed(refused, 'read_id', readId) })}
+    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...fieldState(refused, 'read_id', readId) })}
 <p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
@@ -177,7 +177,7 @@ ${field({
   label: 'Type the name of the feed to delete it',
   isRequired: true,
   isExact: true,
-  ...typed(refused, 'name', ''),
+  ...fieldState(refused, 'name', ''),
 })}
 <p class="actions"><button class="danger">Delete this feed</button></p>
 </form>
@@ -185,7 +185,7 @@ ${field({
 }
 
 /** A field's value from the refused form, otherwise the stored one. */
-function typed(
+function fieldState(
   refused: SettingsPage['refused'],
   name: string,
   stored: string,
