@@ -19,7 +19,6 @@ const PREVIEWS_PER_MINUTE = 240;
 export interface Caller {
   /** The client for rate limits: an IPv4 address or an IPv6 /64 network. */
   readonly client: string;
-  /** The id of the request in the log. */
   readonly requestId: string;
   /** The Bearer token: the instance password, or another token. */
   readonly bearer: string | undefined;
@@ -33,7 +32,6 @@ export interface Caller {
   readonly sender: string | undefined;
   /** The client is gone, so work that has not begun can be skipped. */
   readonly isAborted: boolean;
-  /** The instance has admitted the caller already. */
   readonly isAdmitted?: boolean;
 }
 
@@ -49,8 +47,7 @@ export type AccessTokens = (
   base: string,
 ) => Promise<{ readonly sender: string | undefined } | 'expired' | undefined>;
 
-export interface AccessParts {
-  /** The instance password. */
+interface AccessParts {
   readonly password: string | undefined;
   /** Undefined on an open instance. */
   readonly sessions: Sessions | undefined;
@@ -114,7 +111,6 @@ export class Access {
     this.previews = new RefusingLimit(previews, 'rate_limited', 'previews');
   }
 
-  /** The instance is not open to everybody. */
   get isLocked(): boolean {
     return this.sessions !== undefined;
   }
@@ -140,7 +136,7 @@ export class Access {
           : 'This instance has a password: send it as Authorization: Bearer.',
       );
     const isRight = this.#isPassword?.(bearer) === true;
-    return this.guesses.settle(client, isRight, 'That is not the password of this instance.');
+    return this.guesses.countIfWrong(client, isRight, 'That is not the password of this instance.');
   }
 
   /**
@@ -151,7 +147,7 @@ export class Access {
     await this.requireInstance(caller);
     if (!isFeedName(text))
       throw new Refusal('invalid_feed', 'A feed name is 1 to 64 characters of a-z, 0-9, "-" and "_".');
-    if (ROUTE_NAMES.has(text)) throw reserved();
+    if (ROUTE_NAMES.has(text)) throw reservedFeed();
     return text;
   }
 
@@ -182,20 +178,20 @@ export class Access {
     const { storage, reservedFeeds, reservedPassword } = this.#parts;
     const name = await this.requireName(caller, text);
     const isReserved = reservedFeeds.has(name);
-    if (isReserved && reservedPassword === undefined) throw reserved();
+    if (isReserved && reservedPassword === undefined) throw reservedFeed();
     const known = await storage.feedToPost(name);
-    const feed = await this.#unlocked(caller, known).catch((cause) => {
-      throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reserved() : cause;
+    const feed = await this.#unlock(caller, known).catch((cause) => {
+      throw isReserved && cause instanceof Refusal && cause.code === 'auth' ? reservedFeed() : cause;
     });
     // Reserved feeds exist from the start with `reservedPassword`; nobody creates one by a post.
-    if (isReserved && feed?.passwordHash === undefined) throw reserved();
+    if (isReserved && feed?.passwordHash === undefined) throw reservedFeed();
     await this.writes.count(caller.client);
     return { name, feed };
   }
 
   /** The feed of that name; refuses as `requireFeedPassword`. */
   async namedFeed(caller: Caller, name: FeedName): Promise<Feed | undefined> {
-    return this.#unlocked(caller, await this.#parts.storage.feed(name));
+    return this.#unlock(caller, await this.#parts.storage.feed(name));
   }
 
   /**
@@ -213,7 +209,7 @@ export class Access {
     }
     await this.guesses.check(caller.client);
     const isRight = await this.#parts.passwords.verify(feed.passwordHash, password);
-    await this.guesses.settle(caller.client, isRight, 'That is not the password of this feed.');
+    await this.guesses.countIfWrong(caller.client, isRight, 'That is not the password of this feed.');
   }
 
   /**
@@ -248,11 +244,11 @@ export class Access {
     if (bearer === undefined)
       throw new Refusal('auth', 'The operator has a token: send it as Authorization: Bearer.');
     const isRight = this.#isOperatorToken(bearer);
-    return this.#operatorGuesses.settle(client, isRight, "That is not the operator's token.");
+    return this.#operatorGuesses.countIfWrong(client, isRight, "That is not the operator's token.");
   }
 
   /** Requires the feed's password; the feed, read again if checking the password upgraded its hash. */
-  async #unlocked(caller: Caller, feed: Feed | undefined): Promise<Feed | undefined> {
+  async #unlock(caller: Caller, feed: Feed | undefined): Promise<Feed | undefined> {
     const { renewal, storage } = this.#parts;
     await this.requireFeedPassword(caller, feed);
     const { feedPassword } = caller;
@@ -283,6 +279,6 @@ export function admittedCaller(
   };
 }
 
-function reserved(): Refusal {
+function reservedFeed(): Refusal {
   return new Refusal('reserved_feed', 'That feed name is reserved.');
 }

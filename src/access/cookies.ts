@@ -6,7 +6,7 @@ export interface CookiePlace {
   readonly isSecure: boolean;
 }
 
-export interface NewCookie {
+interface NewCookie {
   readonly name: string;
   readonly value: string;
   readonly path: string;

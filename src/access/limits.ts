@@ -30,7 +30,7 @@ export class RefusingLimit {
    * otherwise guessing in parallel would bypass the limit.
    * @throws Refusal `auth` with the message; as `count`
    */
-  settle(client: string, isRight: boolean, message: string): void | Promise<void> {
+  countIfWrong(client: string, isRight: boolean, message: string): void | Promise<void> {
     if (isRight) return this.check(client);
     return whenKnown(this.count(client), () => {
       throw new Refusal('auth', message);

@@ -3,7 +3,7 @@ import type { Feed, Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Passwords } from './passwords.ts';
 
-export interface PasswordRenewalParts {
+interface PasswordRenewalParts {
   readonly storage: Pick<Storage, 'setPassword'>;
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
   readonly log: Pick<Log, 'warn'>;

@@ -1,6 +1,5 @@
 import { Generations } from './generations.ts';
 
-/** The span of the limit. */
 export const WINDOW_MS = 60_000;
 /** Counts within one bucket share an entry. */
 const BUCKET_MS = 1_000;
@@ -21,7 +20,6 @@ interface Client {
   total: number;
   /** The last time in each bucket, ms, ascending. */
   readonly times: number[];
-  /** The count of each bucket. */
   readonly counts: number[];
 }
 
@@ -69,7 +67,6 @@ export class RateLimit {
     return record.total >= this.#limit ? secondsToWait(record, now) : undefined;
   }
 
-  /** The client's count in the window. */
   currentCount(client: string): number {
     const record = this.#clientOf(client);
     if (record === undefined) return 0;

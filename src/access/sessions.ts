@@ -18,7 +18,7 @@ export interface Session extends Partial<Person> {
   readonly until: number;
 }
 
-export interface SessionParts {
+interface SessionParts {
   readonly secret: Uint8Array;
   /** Secrets that lock the instance, at least one; a change ends all sessions. */
   readonly locks: readonly string[];

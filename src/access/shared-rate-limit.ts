@@ -23,7 +23,6 @@ export interface SharedUsage {
   readonly waitMs: number;
 }
 
-/** Counts of several containers. */
 export interface SharedCounts {
   /** Number of containers that count, or did within the last minute, including this one. */
   readonly containers: number;
@@ -31,7 +30,7 @@ export interface SharedCounts {
   count(client: string, report: UsageReport): Promise<SharedUsage>;
 }
 
-export interface SharedRateLimitOptions extends RateLimitOptions {
+interface SharedRateLimitOptions extends RateLimitOptions {
   readonly counts: SharedCounts;
   /** Separates this limit's counts from others. */
   readonly kind: string;
@@ -44,7 +43,6 @@ interface Client {
   total: number;
   /** Ms. */
   refusedUntil: number;
-  /** Number of reports under way. */
   reporting: number;
 }
 

@@ -33,7 +33,6 @@ export class Unlocks {
     return unlockCookies(feed.name, place, sign(this.#key, String(until), contextOf(feed)), LIFETIME_SECONDS);
   }
 
-  /** Whether the value of an unlock cookie opens this feed. */
   opens(value: string | undefined, feed: Lockable): boolean {
     return Number(verify(this.#key, value, contextOf(feed)) ?? 0) > this.#now();
   }

@@ -5,13 +5,12 @@ import { Refusal } from '../refusals.ts';
 import type { ToolCaller } from './tool.ts';
 import { Toolbox, type ToolboxOptions } from './toolbox.ts';
 
-export interface McpOptions extends ToolboxOptions {
-  /** Title of the instance. */
+interface McpOptions extends ToolboxOptions {
   readonly title: string;
 }
 
 /** The parts of a request that the protocol uses. */
-export interface McpRequest {
+interface McpRequest {
   header(name: string): string | undefined;
   /** The parsed body. */
   readonly message: unknown;

@@ -11,7 +11,7 @@ const SIGNATURE_BYTES = 64;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Most feeds that one license serves at once. */
-export const MAX_FEEDS = 1_000;
+const MAX_FEEDS = 1_000;
 
 /** The content of a license. */
 export interface License {
@@ -24,7 +24,7 @@ export interface License {
 }
 
 /** The parts of a license, not verified. */
-export interface LicenseParts {
+interface LicenseParts {
   readonly signed: Uint8Array;
   readonly signature: Uint8Array;
   readonly payload: Uint8Array;

@@ -1,7 +1,6 @@
 import { Refusal } from '../refusals.ts';
-import type { Client, Clients } from './clients.ts';
+import { type Client, type Clients, isRegistered } from './clients.ts';
 import { OAuthError } from './oauth-error.ts';
-import { isRegistered } from './redirects.ts';
 
 /** This instance as an OAuth server. */
 export interface Issuer {

@@ -13,8 +13,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** How long one consent is valid, if given with the password or by a person. */
 const FAMILY_DAYS = { password: 30, person: 7 };
 
-/** What a user agreed to. */
-export interface Consent {
+interface Consent {
   readonly client: Client;
   readonly redirectUri: string;
   /** S256 code challenge (RFC 7636). */

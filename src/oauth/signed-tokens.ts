@@ -2,7 +2,7 @@ import { type CryptoKey, errors, type JWTPayload, jwtVerify, SignJWT } from 'jos
 import { keyFor } from '../access/signed.ts';
 
 /** Purpose of a token; none is accepted for another. */
-export type TokenKind = 'client' | 'code' | 'access' | 'refresh';
+type TokenKind = 'client' | 'code' | 'access' | 'refresh';
 
 export interface SignedTokensParts {
   readonly secret: Uint8Array;

@@ -6,11 +6,9 @@ import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
+import { loginPage, logOutPage, unlockPage } from '../web/access-pages.ts';
 import { errorPage } from '../web/error-page.ts';
-import { logOutPage } from '../web/log-out-page.ts';
-import { loginPage } from '../web/login-page.ts';
 import { pageAnswer } from '../web/page.ts';
-import { unlockPage } from '../web/unlock-page.ts';
 import { callerOf, cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type AdmittedForm,

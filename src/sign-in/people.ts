@@ -18,7 +18,7 @@ export function isAllowed(allow: readonly string[], email: string): boolean {
 }
 
 /** Only ASCII, because other letters (such as the Kelvin sign) become letters of another person's address. */
-export function asciiLowerCase(email: string): string {
+function asciiLowerCase(email: string): string {
   return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 

@@ -10,7 +10,7 @@ const TIMEOUT_SECONDS = 5;
 /** Age to report for cached keys: from 60 s the library refetches on an unknown key, up to 300 s not otherwise. */
 const KEYS_AGE_SECONDS = 120;
 
-export interface ProviderParts {
+interface ProviderParts {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;

@@ -14,7 +14,6 @@ export interface SignInSettings {
   readonly allow: readonly string[];
   /** Claims for the sender's name, in order of preference. */
   readonly senderClaims: readonly string[];
-  /** Absolute base of links. */
   readonly publicUrl: string;
 }
 
@@ -26,7 +25,7 @@ export function signInSettings(config: Config): SignInSettings | undefined {
   return { issuer, clientId, clientSecret, allow, senderClaims, publicUrl };
 }
 
-export interface SignInParts extends SignInSettings {
+interface SignInParts extends SignInSettings {
   readonly secret: Uint8Array;
   readonly log: Pick<Log, 'warn' | 'info'>;
 }

@@ -1,18 +1,16 @@
+import { signInButton } from './access-pages.ts';
 import { html } from './html.ts';
-import { signInButton } from './login-page.ts';
 import { PAGE_FIELDS, page } from './page.ts';
 import type { Site } from './site.ts';
 
 /** What the page at `/oauth/authorize` asks. */
-export interface AuthorizePage {
+interface AuthorizePage {
   readonly site: Site;
-  /** Where the form goes. */
   readonly action: string;
   /** Name that the program claims to have; may be empty. */
   readonly client: string;
   /** Where the browser goes afterwards. */
   readonly redirectUri: string;
-  /** Hidden fields of the form. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** Path of this page, to return to after signing in; undefined if the visitor has a session. */
   readonly next: string | undefined;

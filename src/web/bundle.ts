@@ -4,6 +4,8 @@ import { stripTypeScriptTypes } from 'node:module';
 const IMPORT = /^import (?:(\{[^}]*\}) from )?'\.\/([\w-]+)\.ts';$/gm;
 const EXPORT = /^export ((?:async )?(?:function|class|const) (\w+))/gm;
 const COMMENTS_AND_BLANK_LINES = /^\s*(?:\/\/.*|\/\*\*[\s\S]*?\*\/)?\s*\n/gm;
+/** Stripped types leave runs of spaces; no literal may contain one. */
+const SPACES = /^ +| +$| +(?= )/gm;
 
 /** True in the copy of the sources without types (`plain-sources.cjs`). */
 const IS_PLAIN = import.meta.filename.endsWith('.js');
@@ -25,7 +27,7 @@ export function bundle(folder: URL, entry: string): string {
     const exported: string[] = [];
     const code = (IS_PLAIN ? source : stripTypeScriptTypes(source))
       .replace(COMMENTS_AND_BLANK_LINES, '')
-      .replace(/^ +| +$/gm, '')
+      .replace(SPACES, '')
       .replace(IMPORT, (_, names: string | undefined, imported: string) => {
         add(imported);
         return names === undefined ? '' : `const ${names} = ${variableOf(imported)};`;

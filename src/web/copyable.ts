@@ -3,7 +3,6 @@ import type { Site } from './site.ts';
 
 /** The feed that a curl command posts to. */
 export interface PostedFeed {
-  /** Absolute base of links. */
   readonly base: string;
   readonly name: string;
   /** The feed has a password. */

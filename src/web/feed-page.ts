@@ -31,12 +31,12 @@ interface FeedPage extends ShownNotes {
 }
 
 /** A feed as everybody with the read link sees it. */
-export interface PublicFeedPage extends FeedPage {
+interface PublicFeedPage extends FeedPage {
   readonly readId: ReadId;
 }
 
 /** A feed as its writers see it. */
-export interface NamedFeedPage extends FeedPage {
+interface NamedFeedPage extends FeedPage {
   readonly name: string;
   /** Undefined while there is nothing to read. */
   readonly readId: ReadId | undefined;

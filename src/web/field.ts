@@ -2,7 +2,6 @@ import { type Child, html } from './html.ts';
 
 /** A form field with its label, hint and error. */
 export interface Field {
-  /** Its name in the form. */
   readonly name: string;
   /** Unique in the page; the name unless given. */
   readonly id?: string;

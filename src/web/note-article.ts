@@ -19,22 +19,21 @@ export interface ArticleNote {
   readonly tags: readonly string[];
   /** Undefined if it is unknown or not shown. */
   readonly sender: string | undefined;
-  /** The page of the note. */
   readonly url: string;
   /** The public page of the note, on pages for writers. */
   readonly readUrl?: string | undefined;
 }
 
-/** What differs between the pages that show notes. */
-export interface ArticleOptions {
-  /** The page of the feed without a query, to which tags link; empty for the page that the article is on. */
-  readonly feedUrl: string;
-  /** The page shows this article only. */
-  readonly isAlone: boolean;
-}
-
-/** A note, the same on all pages. */
-export function noteArticle(site: Site, note: ArticleNote, { feedUrl, isAlone }: ArticleOptions): Html {
+/**
+ * A note, the same on all pages.
+ * @param feedUrl the page to which tags link, without a query; empty for the page that the article is on
+ * @param isAlone the page shows this article only
+ */
+export function noteArticle(
+  site: Site,
+  note: ArticleNote,
+  { feedUrl, isAlone }: { readonly feedUrl: string; readonly isAlone: boolean },
+): Html {
   const { id, type, title, createdAt, url, readUrl, sender, tags } = note;
   const heading = title !== undefined && html`<bdi>${title}</bdi>`;
   const edit = !isAlone && html`<a class="edit" href="${url}">Edit</a>`;

@@ -35,7 +35,6 @@ export function pictureField(site: Site): Child {
 </div>`;
 }
 
-/** Title and tags of a note. */
 export function titleAndTags(title = '', tags: readonly string[] = []): Child {
   return html`<div class="pair">
 <div><label for="note-title">Title <span class="optional">optional</span></label>

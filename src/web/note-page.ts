@@ -17,14 +17,14 @@ interface NotePage {
 }
 
 /** A note as everybody with the read link sees it. */
-export interface PublicNotePage extends NotePage {
+interface PublicNotePage extends NotePage {
   readonly readId: ReadId;
   readonly excerpt: string;
   readonly imageUrl: string | undefined;
 }
 
 /** A note as the feed's writers see it. */
-export interface NamedNotePage extends NotePage {
+interface NamedNotePage extends NotePage {
   readonly name: Parameters<typeof feedUrl>[1];
   readonly edited: Omit<EditedNote, 'feed'>;
 }

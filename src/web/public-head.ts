@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts';
 import type { Site } from './site.ts';
 
 /** What other sites show of a public page (https://ogp.me/), and the feed that it belongs to. */
-export interface PublicHead {
+interface PublicHead {
   readonly type: 'website' | 'article';
   readonly title: string;
   readonly description: string;

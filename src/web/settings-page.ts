@@ -11,18 +11,16 @@ import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 import { noPictures } from './tier.ts';
 
-export interface SettingsPage {
+interface SettingsPage {
   readonly feed: Feed;
-  /** Absolute base of links. */
   readonly base: string;
-  /** The last change was made. */
   readonly isSaved?: boolean;
   /** The form that was refused, and why. */
   readonly refused?: { readonly form: URLSearchParams; readonly problem: FieldProblem } | undefined;
 }
 
 /** What is wrong with a form, one sentence. */
-export interface FieldProblem {
+interface FieldProblem {
   readonly message: string;
   /** The field to blame; the message stands on top if the page does not show that field. */
   readonly field: string | undefined;
@@ -67,13 +65,13 @@ function profile(site: Site, { feed, refused }: SettingsPage): Child {
   return html`<section aria-labelledby="profile">
 <h2 id="profile">Profile</h2>
 <form method="post" action="${site.root}/${feed.name}/details">
-${field({ name: 'title', label: 'Title', maxLength: 100, ...typed(refused, 'title', feed.title) })}
+${field({ name: 'title', label: 'Title', maxLength: 100, ...fieldState(refused, 'title', feed.title) })}
 ${field({
   name: 'description',
   label: 'Description',
   maxLength: 500,
   hint: 'Title and description are public: they head the read-only page and the RSS feed.',
-  ...typed(refused, 'description', feed.description),
+  ...fieldState(refused, 'description', feed.description),
 })}
 ${site.signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>
@@ -135,7 +133,7 @@ ${curl}`
 <form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds
-    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...typed(refused, 'read_id', readId) })}
+    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...fieldState(refused, 'read_id', readId) })}
 <p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
@@ -179,7 +177,7 @@ ${field({
   label: 'Type the name of the feed to delete it',
   isRequired: true,
   isExact: true,
-  ...typed(refused, 'name', ''),
+  ...fieldState(refused, 'name', ''),
 })}
 <p class="actions"><button class="danger">Delete this feed</button></p>
 </form>
@@ -187,7 +185,7 @@ ${field({
 }
 
 /** A field's value from the refused form, otherwise the stored one. */
-function typed(
+function fieldState(
   refused: SettingsPage['refused'],
   name: string,
   stored: string,

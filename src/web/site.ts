@@ -10,11 +10,9 @@ export interface Site {
   readonly root: string;
   /** IANA name of the zone of the times shown. */
   readonly timeZone: string;
-  /** The legal pages that the instance has. */
   readonly legalPages: readonly LegalPage[];
   /** Where readers report a note: a URL with `{read_id}`, `{note_id}`, `{file}`. */
   readonly reportUrl: string | undefined;
-  /** Visitors must log in. */
   readonly isLocked: boolean;
   /** There is an instance password, so programs can post. */
   readonly hasPassword: boolean;
@@ -25,7 +23,6 @@ export interface Site {
   readonly maxImageBytes: number;
   /** The browser shrinks a picture larger than this, bytes. */
   readonly shrinkImageBytes: number;
-  /** Read ids may be chosen. */
   readonly allowsCustomIds: boolean;
   /** Set if feeds need a license beyond the free tier. */
   readonly hosted: Hosted | undefined;
@@ -39,7 +36,6 @@ export interface Site {
 export interface Hosted {
   /** Texts that a feed may have without a license. */
   readonly freeNotes: number;
-  /** Where licenses are sold. */
   readonly licenseUrl: string | undefined;
 }
 

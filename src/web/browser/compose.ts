@@ -27,7 +27,7 @@ form.addEventListener('input', () => {
 submitOnEnter(form);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const hasPictures = await note.hasPictures();
+  const { body, hasPictures } = await note.content({ hasText: !note.isBlank });
   if (note.isBlank && !hasPictures) {
     status.fail(note.takesPictures ? 'Write something, or add a picture.' : 'Write something.');
     note.text.focus();
@@ -35,7 +35,6 @@ form.addEventListener('submit', async (event) => {
   }
   const password = form.querySelector<HTMLInputElement>('[name=password]')?.value ?? '';
   const isPosted = await status.run(async (signal, onProgress) => {
-    const body = await note.body({ hasText: !note.isBlank });
     const headers = {
       ...noteHeaders(title.value, tags.value),
       ...(password !== '' && { 'X-Feed-Password': password }),

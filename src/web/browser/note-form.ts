@@ -32,19 +32,17 @@ export class NoteForm {
     return this.#pictures !== undefined;
   }
 
-  /** Waits for pictures that are being prepared, and returns whether there are any. */
-  async hasPictures(): Promise<boolean> {
-    await this.#pictures?.ready;
-    return this.#pictures?.isEmpty === false;
-  }
-
-  /** Text and pictures as multipart parts. */
-  async body({ hasText }: { readonly hasText: boolean }): Promise<FormData> {
+  /** The multipart body, once the pictures are prepared. */
+  async content({
+    hasText,
+  }: {
+    readonly hasText: boolean;
+  }): Promise<{ body: FormData; hasPictures: boolean }> {
     const body = new FormData();
     // A file part, because browsers normalize the line breaks of a field.
     if (hasText) body.append('text', new Blob([this.text.value], { type: 'text/markdown' }), 'note.md');
-    await this.#pictures?.appendTo(body);
-    return body;
+    const hasPictures = (await this.#pictures?.appendTo(body)) ?? false;
+    return { body, hasPictures };
   }
 
   updatePreview(): void {

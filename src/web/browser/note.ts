@@ -75,13 +75,10 @@ function editText(): NewContent {
   const before = note.text.value;
   edit.addEventListener('click', () => note.updatePreview(), { once: true });
   return async () => {
-    const hasPictures = await note.hasPictures();
+    const { body, hasPictures } = await note.content({ hasText: true });
     if (note.text.value === before && !hasPictures) return undefined;
     // The tags are for the new pictures.
-    return {
-      headers: hasPictures ? noteHeaders('', tags.value) : {},
-      body: await note.body({ hasText: true }),
-    };
+    return { headers: hasPictures ? noteHeaders('', tags.value) : {}, body };
   };
 }
 

@@ -38,21 +38,14 @@ export class PictureList {
     this.#takeDropped();
   }
 
-  get ready(): Promise<void> {
-    return this.#ready;
-  }
-
-  get isEmpty(): boolean {
-    return this.#attachments.length === 0;
-  }
-
-  /** Adds the pictures to the body of a request. */
-  async appendTo(data: FormData): Promise<void> {
+  /** Appends the pictures, once they are prepared, to the body of a request. Returns whether there are any. */
+  async appendTo(body: FormData): Promise<boolean> {
     await this.#ready;
     for (const { name, picture, alt } of this.#attachments) {
-      data.append('file', picture.file, name);
-      if (alt.value.trim() !== '') data.append(`alt.${name}`, alt.value);
+      body.append('file', picture.file, name);
+      if (alt.value.trim() !== '') body.append(`alt.${name}`, alt.value);
     }
+    return this.#attachments.length > 0;
   }
 
   clear(): void {

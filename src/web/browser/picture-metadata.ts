@@ -30,8 +30,8 @@ interface Block {
 function blocksOf(bytes: Uint8Array): Block[] {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return [...jpegSegments(bytes)];
   const start = latin1(bytes.subarray(0, 12));
-  if (start.startsWith('PNG', 1)) return [...pngChunks(bytes)];
-  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return [...webpChunks(bytes)];
+  if (start.startsWith('PNG', 1)) return [...chunks(bytes, true)];
+  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return [...chunks(bytes, false)];
   return [];
 }
 
@@ -50,21 +50,14 @@ function* jpegSegments(bytes: Uint8Array): Generator<Block> {
   }
 }
 
-function* pngChunks(bytes: Uint8Array): Generator<Block> {
+/** A PNG chunk is length, name, data and checksum; one of WebP is name, length, data and padding. */
+function* chunks(bytes: Uint8Array, isPng: boolean): Generator<Block> {
   const view = viewOf(bytes);
-  for (let at = 8; at + 12 <= bytes.length; ) {
-    const length = view.getUint32(at);
-    yield { name: latin1(bytes.subarray(at + 4, at + 8)), data: bytes.subarray(at + 8, at + 8 + length) };
-    at += 12 + length;
-  }
-}
-
-function* webpChunks(bytes: Uint8Array): Generator<Block> {
-  const view = viewOf(bytes);
-  for (let at = 12; at + 8 <= bytes.length; ) {
-    const length = view.getUint32(at + 4, true);
-    yield { name: latin1(bytes.subarray(at, at + 4)), data: bytes.subarray(at + 8, at + 8 + length) };
-    at += 8 + length + (length % 2);
+  for (let at = isPng ? 8 : 12; at + 8 <= bytes.length; ) {
+    const [nameAt, lengthAt] = isPng ? [at + 4, at] : [at, at + 4];
+    const length = view.getUint32(lengthAt, !isPng);
+    yield { name: latin1(bytes.subarray(nameAt, nameAt + 4)), data: bytes.subarray(at + 8, at + 8 + length) };
+    at += 8 + length + (isPng ? 4 : length % 2);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FeedName } from '../feeds/names.ts';
 import type { SignInError } from '../sign-in/sign-in.ts';
 import { copyableCurl } from './copyable.ts';
 import { passwordField } from './field.ts';
@@ -5,8 +6,7 @@ import { type Child, html } from './html.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 
-export interface LoginPage {
-  /** Absolute base of links. */
+interface LoginPage {
   readonly base: string;
   /** Where to go after logging in: a path of this instance. */
   readonly next: string;
@@ -73,4 +73,40 @@ function sentenceOf({ signInLabel }: Site, error: string, retry: string | undefi
   if (!/^\d{1,5}$/.test(retry ?? '')) return 'Too many wrong passwords: please wait a minute.';
   const seconds = Number(retry);
   return `Too many wrong passwords: please wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+}
+
+/** The page at `/logout`. */
+export function logOutPage(site: Site): Buffer {
+  return page(site, {
+    title: 'Log out',
+    main: html`<h1>Log out</h1>
+<form method="post" action="${site.root}/logout">
+<p>What this browser keeps of notes that you have not posted is removed.</p>
+<p class="actions"><button class="primary">Log out</button> <a class="button" href="${site.root}/">Stay</a></p>
+</form>
+${script(site, 'leave')}`,
+  });
+}
+
+interface UnlockPage {
+  readonly name: FeedName;
+  /** Where to go after unlocking: a path of the feed. */
+  readonly back: string;
+  /** Why a password was refused, one sentence. */
+  readonly problem?: string | undefined;
+}
+
+/** The page of a locked feed. It reveals nothing about the feed. */
+export function unlockPage(site: Site, { name, back, problem }: UnlockPage): Buffer {
+  return page(site, {
+    title: 'This feed is locked',
+    main: html`<h1>This feed is locked</h1>
+<p>It has a password of its own. This browser keeps it unlocked for a year, or until you lock it.</p>
+<form method="post" action="${site.root}/${name}/access" class="narrow">
+<input type="hidden" name="action" value="unlock">
+<input type="hidden" name="back" value="${back}">
+${passwordField({ name: 'password', label: 'Password of the feed', hasFocus: true, problem })}
+<p class="actions"><button class="primary">Unlock</button></p>
+</form>`,
+  });
 }
