@@ -1,10 +1,10 @@
-import { type Placed, placePictures } from '../src/feeds/references.ts';
+import { placePictures, type StoredPicture } from '../src/feeds/references.ts';
 
 /** A text and the pictures that were posted with it. */
 export interface RewriteTask {
   /** Valid UTF-8. Read where it is when in a SharedArrayBuffer; from any other buffer a thread gets a copy. */
   readonly bytes: Uint8Array;
-  readonly pictures: readonly Placed[];
+  readonly pictures: readonly StoredPicture[];
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Placed } from '../feeds/references.ts';
+import type { StoredPicture } from '../feeds/references.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
@@ -45,7 +45,7 @@ export class PictureTexts {
    * The text with the pictures in it; see `placePictures`.
    * @throws Refusal `invalid_body` when reading it takes too much time or memory, `busy`
    */
-  place(bytes: Uint8Array, pictures: readonly Placed[], sender: TextSender): Promise<Uint8Array> {
+  place(bytes: Uint8Array, pictures: readonly StoredPicture[], sender: TextSender): Promise<Uint8Array> {
     const read = (pool: keyof TextPools, limit: TaskLimit) =>
       this.#turnsIn[pool].run(sender.client, () => {
         if (sender.isAborted) throw new Refusal('timeout', 'The client has gone.');
