@@ -4,26 +4,25 @@ import { renderNote } from '../src/read/note-html.ts';
 import type { Rendered } from '../src/read/unrendered.ts';
 import { type Composed, compose, type FeedTask, withNotes } from '../src/read/views/compose.ts';
 
-/** A feed some of whose notes are not rendered yet. */
+/** A feed with notes that are not rendered yet. */
 export interface UnrenderedFeed {
   readonly task: FeedTask;
-  /** Shared memory for one number: which note is being rendered. */
+  /** Shared memory for one number: the index of the note that is being rendered. */
   readonly at: Int32Array<SharedArrayBuffer>;
 }
 
-/** What there was time for. */
 export interface ComposedFeed {
-  /** Those of the notes that were not rendered, in their order. */
+  /** The first of the notes that were not rendered, in their order. */
   readonly rendered: readonly Rendered[];
-  /** Undefined if notes are left to another task. */
+  /** Undefined if notes are left for another task. */
   readonly composed: Composed | undefined;
 }
 
-/** After this CPU time the rest is left to another task, so that one ended by its limit loses little, in ms. */
-const LONG_MS = 200;
+/** After this CPU time the rest is left for another task, so that a task that reaches its limit loses little. */
+const SLICE_MS = 200;
 
 /**
- * Renders the notes of a feed, one at least and as many as there is time for, and then composes it. The caller gets a
+ * Renders at least one note of a feed, and as many as there is time for; after the last it composes the feed. Returns a
  * `ComposedFeed`. A note's content must be in a buffer of its own, see `sendable`.
  */
 export default function composeFeed({ task, at }: UnrenderedFeed): unknown {
@@ -34,7 +33,7 @@ export default function composeFeed({ task, at }: UnrenderedFeed): unknown {
   const rendered: Rendered[] = [];
   for (const [index, note] of notes.entries()) {
     if (note.content === undefined || note.rendered !== undefined) continue;
-    if (rendered.length > 0 && usedMs() - before > LONG_MS) return { rendered };
+    if (rendered.length > 0 && usedMs() - before > SLICE_MS) return { rendered };
     Atomics.store(at, 0, index);
     const result = renderNote(note.content, base);
     rendered.push(result);

@@ -2,8 +2,8 @@ import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { type ComposeTask, compose } from '../src/read/views/compose.ts';
 
 /**
- * The bytes of a view that is too large for the event loop; they are moved back, not copied. The caller gets a
- * `Composed`. A note's content must be in a buffer of its own: of a part of a buffer the whole is sent.
+ * Composes a view that is too large for the event loop. Returns a `Composed`, moved and not copied. A note's content must
+ * be in a buffer of its own, see `sendable`.
  */
 export default function composeOnWorker(task: ComposeTask): unknown {
   const composed = compose(task);

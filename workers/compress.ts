@@ -8,13 +8,13 @@ export interface CompressTask {
 }
 
 const GZIP_LEVEL = 6;
-/** Far smaller than gzip at about its price; the levels above cost several times as much. */
+/** Far smaller than gzip for about the same CPU time; the levels above take several times as long. */
 const BROTLI_QUALITY = 5;
 
-/** Compresses bytes on a worker thread. The caller gets a `Uint8Array`, moved and not copied. */
+/** Compresses bytes. Returns a `Uint8Array`, moved and not copied. */
 export default function compress({ bytes, coding }: CompressTask): unknown {
   const packed = coding === 'gzip' ? gzipSync(bytes, { level: GZIP_LEVEL }) : brotli(bytes);
-  // A small result is a part of Node's shared buffer pool, which must stay on this thread.
+  // A small result is in Node's buffer pool, which cannot be moved.
   const own = packed.byteLength === packed.buffer.byteLength ? packed : new Uint8Array(packed);
   return move(own);
 }

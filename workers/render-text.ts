@@ -1,7 +1,7 @@
 import { renderNote } from '../src/read/note-html.ts';
 import type { Rendered } from '../src/read/unrendered.ts';
 
-/** A text that is in no feed, or not yet. */
+/** A text that is not in a feed. */
 export interface LooseText {
   /** Markdown in UTF-8. */
   readonly content: Uint8Array;
@@ -9,7 +9,7 @@ export interface LooseText {
   readonly base: string;
 }
 
-/** Renders a text by itself. Run it with a time limit. */
+/** Run it with a time limit. */
 export default function renderText({ content, base }: LooseText): Rendered {
   return renderNote(content, base);
 }

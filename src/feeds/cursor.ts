@@ -1,12 +1,12 @@
 import type { Position } from '../storage/storage.ts';
 import { parseNoteFile } from './names.ts';
 
-/** The furthest a date may be from the epoch, in ms (ECMAScript, "Time Values"). */
+/** The largest distance of a date from the epoch, in ms (ECMAScript, "Time Values"). */
 export const FURTHEST_DATE = 8.64e15;
 
 /**
- * The text form of a position, which clients pass back as it is: `<date in base 36>.<file>`.
- * It holds two dots and a note id holds none, so a plain id is never taken for one.
+ * The text of a position for clients: `<date in base 36>.<file>`. It has two dots and a note id has none, so an id is never a
+ * cursor.
  */
 export function encodeCursor(position: Position): string {
   // A fraction would bring a dot of its own.
@@ -14,7 +14,7 @@ export function encodeCursor(position: Position): string {
   return `${position.createdAt.toString(36)}.${position.file}`;
 }
 
-/** The position a cursor stands for, or undefined when the text was not made by `encodeCursor`. */
+/** The position of a cursor; undefined for a text that `encodeCursor` did not make. */
 export function decodeCursor(text: string): Position | undefined {
   const dot = text.indexOf('.');
   const date = text.slice(0, dot);

@@ -2,33 +2,33 @@ import { decodeString } from 'micromark-util-decode-string';
 import { normalizeIdentifier } from 'micromark-util-normalize-identifier';
 import type { MarkdownEvent } from './markdown-events.ts';
 
-/** Where an image, or the definition that images refer to, says which file is meant. */
+/** The destination of an image or a definition. */
 export interface Destination {
-  /** Where its characters are, as the tokens count; angle brackets around them do not belong to it. */
+  /** Its offsets, as in tokens, without angle brackets. */
   readonly start: number;
   readonly end: number;
-  /** What it says: backslash escapes and character references are resolved, percent signs are not. */
-  readonly says: string;
-  /** A reader sees the file, or a link to it. */
+  /** Backslash escapes and character references are decoded, percent signs are not. */
+  readonly text: string;
+  /** Whether a reader sees the file, or a link to it. */
   readonly isShown: boolean;
 }
 
-type Place = Omit<Destination, 'isShown'>;
+type Span = Omit<Destination, 'isShown'>;
 
-/** An image or a link as far as it is read. */
-interface Medium {
+/** An image or link that is being parsed. */
+interface MediaElement {
   readonly isImage: boolean;
-  /** Names its definition, unless it is inline. */
+  /** Of its definition, unless it is inline. */
   label: string;
   isInline: boolean;
-  place: Place | undefined;
+  span: Span | undefined;
 }
 
 /** The destinations of all images and of the first definition of each label, in the order of the text. */
 export function pictureDestinations(events: readonly MarkdownEvent[]): Destination[] {
   const { inline, shownLabels } = imagesAndLinks(events);
-  const defined = [...definitions(events)].flatMap(([label, place]) =>
-    place ? [{ ...place, isShown: shownLabels.has(label) }] : [],
+  const defined = [...definitions(events)].flatMap(([label, span]) =>
+    span ? [{ ...span, isShown: shownLabels.has(label) }] : [],
   );
   return [...inline, ...defined].sort((a, b) => a.start - b.start);
 }
@@ -40,51 +40,51 @@ function imagesAndLinks(events: readonly MarkdownEvent[]): {
 } {
   const inline: Destination[] = [];
   const shownLabels = new Set<string>();
-  const open: Medium[] = [];
+  const open: MediaElement[] = [];
   for (const event of events) {
     const [kind, { type }] = event;
     if (type === 'image' || type === 'link') {
       if (kind === 'enter') {
-        open.push({ isImage: type === 'image', label: '', isInline: false, place: undefined });
+        open.push({ isImage: type === 'image', label: '', isInline: false, span: undefined });
         continue;
       }
-      const { isImage, label, isInline, place } = open.pop()!;
-      // What stands in the description of an image is not seen.
+      const { isImage, label, isInline, span } = open.pop()!;
+      // Elements in the description of an image are not visible.
       const isShown = !open.some((around) => around.isImage);
       if (!isInline && isShown) shownLabels.add(label);
-      if (isImage && place) inline.push({ ...place, isShown });
-    } else if (kind === 'exit' && open.length > 0) read(event, open.at(-1)!);
+      if (isImage && span) inline.push({ ...span, isShown });
+    } else if (kind === 'exit' && open.length > 0) readToken(event, open.at(-1)!);
   }
   return { inline, shownLabels };
 }
 
-function read(event: MarkdownEvent, medium: Medium): void {
+function readToken(event: MarkdownEvent, element: MediaElement): void {
   switch (event[1].type) {
     case 'labelText':
     case 'referenceString':
-      medium.label = labelOf(event);
+      element.label = labelOf(event);
       break;
     case 'resource':
-      medium.isInline = true;
+      element.isInline = true;
       break;
     case 'resourceDestinationString':
-      medium.place = placeOf(event);
+      element.span = spanOf(event);
   }
 }
 
-/** The destination of the first definition of each label; undefined where it is empty. */
-function definitions(events: readonly MarkdownEvent[]): Map<string, Place | undefined> {
-  const first = new Map<string, Place | undefined>();
+/** The destination of the first definition of each label; undefined if it is empty. */
+function definitions(events: readonly MarkdownEvent[]): Map<string, Span | undefined> {
+  const first = new Map<string, Span | undefined>();
   let label = '';
-  let place: Place | undefined;
+  let span: Span | undefined;
   for (const event of events) {
     const [kind, { type }] = event;
     if (kind === 'enter') continue;
     if (type === 'definitionLabelString') label = labelOf(event);
-    else if (type === 'definitionDestinationString') place = placeOf(event);
+    else if (type === 'definitionDestinationString') span = spanOf(event);
     else if (type === 'definition') {
-      if (!first.has(label)) first.set(label, place);
-      place = undefined;
+      if (!first.has(label)) first.set(label, span);
+      span = undefined;
     }
   }
   return first;
@@ -94,7 +94,7 @@ function labelOf([, token, context]: MarkdownEvent): string {
   return normalizeIdentifier(context.sliceSerialize(token));
 }
 
-function placeOf([, token, context]: MarkdownEvent): Place {
-  const says = decodeString(context.sliceSerialize(token));
-  return { start: token.start.offset, end: token.end.offset, says };
+function spanOf([, token, context]: MarkdownEvent): Span {
+  const text = decodeString(context.sliceSerialize(token));
+  return { start: token.start.offset, end: token.end.offset, text };
 }

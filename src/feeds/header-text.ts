@@ -2,8 +2,8 @@ import { Refusal } from '../refusals.ts';
 
 /** RFC 8187 `value-chars`, and what `encodeURIComponent` leaves as it is beyond them. */
 const EXTENDED_VALUE = /^utf-8'[A-Za-z0-9-]*'((?:[\w!#$&+.^`|~*'()-]|%[0-9a-f]{2})*)$/i;
-/** What cannot be meant as anything but an encoded word. */
-const MEANT_AS_WORD = /^=\?[^?]*\?[^?]*\?/;
+/** Looks like an encoded word, perhaps a malformed one. */
+const LIKE_WORD = /^=\?[^?]*\?[^?]*\?/;
 /** An RFC 2047 encoded word, with the language that RFC 2231 adds. */
 const ENCODED_WORD = /^=\?([^?*]+)(?:\*[^?]*)?\?([bq])\?([!->@-~]*)\?=$/i;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -40,7 +40,7 @@ export function textOfWords(text: string): string | undefined {
   let gap = '';
   let afterWord = false;
   for (const token of text.split(/([ \t]+)/)) {
-    const isWord = MEANT_AS_WORD.test(token);
+    const isWord = LIKE_WORD.test(token);
     if (/^[ \t]*$/.test(token)) {
       gap += token;
       continue;

@@ -9,8 +9,8 @@ const COUNTER_END = 0x1000;
 /**
  * Makes the ids of new notes: `YYYYMMDDTHHMMSSZ-<uuid v7>` (RFC 9562, section 6.2, method 1).
  *
- * Each id sorts after the one before, whatever the clock does: a clock that stands still or jumps back leaves the
- * time where it was and counts on, and a full counter moves the time ahead of the clock by a millisecond.
+ * Each id sorts after the one before. If the clock stalls or goes back, the counter increments; if the counter overflows, the
+ * time advances 1 ms.
  */
 export class NoteIds {
   readonly #clock: () => number;
@@ -24,17 +24,17 @@ export class NoteIds {
     this.#clock = clock;
   }
 
-  /** A new id; its prefix and its UUID say the same time. */
+  /** A new id; its prefix and its UUID have the same time. */
   next(): NoteId {
     this.#advance();
     const time = this.#time.toString(16).padStart(12, '0');
     const counter = this.#counter.toString(16).padStart(3, '0');
-    // The end of a version 4 UUID is what version 7 wants there: the variant and 62 fresh random bits.
+    // The end of a version 4 UUID, as version 7 needs it: the variant and 62 random bits.
     const tail = randomUUID().slice(19);
     return `${this.#compactTime()}-${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${tail}` as NoteId;
   }
 
-  /** Many ids are of one second, and writing a date costs more than all else. */
+  /** Cached per second, because formatting a date costs more than the rest. */
   #compactTime(): string {
     const second = Math.floor(this.#time / 1000);
     if (second !== this.#second) {
@@ -58,16 +58,15 @@ export class NoteIds {
 }
 
 /**
- * The date an id carries, in ms since the epoch: the time in a version 7 UUID that agrees with the prefix (same
- * second), else the prefix, where the suffix is a UUID. Undefined for any other id and for a date that does not
- * exist, such as month 13.
+ * The date in an id, in ms since the epoch: the time of a version 7 UUID in the same second as the prefix, else the prefix of
+ * any UUID. Undefined for other ids and for a date that does not exist, such as month 13.
  */
 export function dateOfId(id: string): number | undefined {
   const parts = parse(id);
   return parts && (agreeingTime(parts) ?? parts.prefix);
 }
 
-/** Whether the service itself made this id: a version 7 UUID, in lower case, that agrees with the prefix. */
+/** Whether the service made this id: a lower-case version 7 UUID in the same second as the prefix. */
 export function isServiceId(id: string): boolean {
   const parts = parse(id);
   return parts !== undefined && parts.uuid === parts.uuid.toLowerCase() && agreeingTime(parts) !== undefined;
@@ -92,7 +91,7 @@ function parse(id: string): IdParts | undefined {
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as SixNumbers;
   const date = new Date(0);
   const midnight = date.setUTCFullYear(year, month - 1, day);
-  // 30 February is 2 March by now.
+  // 30 February has become 2 March.
   const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
   return { prefix: midnight + ((hour * 60 + minute) * 60 + second) * 1000, uuid: match[7]! };

@@ -1,9 +1,13 @@
 import { decodeString } from 'micromark-util-decode-string';
 import { normalizeIdentifier } from 'micromark-util-normalize-identifier';
 
-/** What may be more than itself: an escape, a character reference, a tag or autolink, a run of marks, a bracket. */
-const SYNTAX =
-  /\\[!-/:-@[-`{-~]|&(?:#(?:\d{1,7}|x[\da-f]{1,6})|[a-z][a-z\d]{0,30});|<[^\s<>][^<>]*>|`+|\*+|_+|~+|!?\[|\]/gi;
+/** CommonMark 6.4, in any case. */
+export const CHARACTER_REFERENCE = String.raw`&(?:#(?:\d{1,7}|x[\da-f]{1,6})|[a-z][a-z\d]{0,30});`;
+/** An escape, a character reference, a tag or autolink, a run of marks, or a bracket. */
+const SYNTAX = new RegExp(
+  String.raw`\\[!-/:-@[-\x60{-~]|${CHARACTER_REFERENCE}|<[^\s<>][^<>]*>|\x60+|\*+|_+|~+|!?\[|\]`,
+  'gi',
+);
 const AUTOLINK = /^<([a-z][a-z\d+.-]{1,31}:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>$/i;
 /** What follows the text of an inline link: `(destination "title")`. */
 const RESOURCE =
@@ -14,10 +18,10 @@ const LABEL = /\[((?:\\.|[^\\[\]])*)\]/y;
 const SPACE = /^\s?$/u;
 const PUNCTUATION = /^[\p{P}\p{S}]$/u;
 
-/** A piece of a line and what is left of it. */
+/** What is left of a piece of a line. */
 interface Piece {
   text: string;
-  /** Of a run that may be emphasis. */
+  /** The character of a run that may be emphasis. */
   readonly mark?: '*' | '_' | '~';
   readonly opens?: boolean;
   readonly closes?: boolean;
@@ -25,20 +29,20 @@ interface Piece {
 
 /** A bracket that may open a link. */
 interface Bracket {
-  /** Its place among the pieces. */
+  /** Index among the pieces. */
   readonly piece: number;
-  /** Where the text of the link begins. */
+  /** Offset of the link's text. */
   readonly from: number;
 }
 
 /**
- * The text that a line of markdown shows: of links and pictures their text, without marks of emphasis and code,
- * escapes and character references decoded. Raw HTML is text.
+ * The text that a line of markdown shows: links and pictures as their text, without marks of emphasis and code, escapes
+ * and character references decoded. Raw HTML is text.
  *
  * Follows CommonMark 0.31, section 6, without its rule of three and its ban of links in links. Linear in the length
  * of the line.
  *
- * @param isDefined whether the text has a definition of this label, which is normalized
+ * @param isDefined whether the text defines this normalized label
  */
 export function inlineText(line: string, isDefined: (label: string) => boolean): string {
   const pieces: Piece[] = [];
@@ -77,8 +81,8 @@ function pieceOf(line: string, source: string, start: number): Piece {
 }
 
 /**
- * Where the backticks are that close a code span; undefined if there are none.
- * @param unclosed numbers of backticks after which nothing closes any more
+ * Offset of the backticks that close a code span; undefined if there are none.
+ * @param unclosed numbers of backticks that nothing closes in the rest of the line
  */
 function endOfCode(line: string, from: number, ticks: number, unclosed: Set<number>): number | undefined {
   if (unclosed.has(ticks)) return undefined;
@@ -89,7 +93,7 @@ function endOfCode(line: string, from: number, ticks: number, unclosed: Set<numb
   return end;
 }
 
-/** The place behind a link whose text is between two places; undefined if it is none. */
+/** Offset behind the link whose text is between two offsets; undefined if it is no link. */
 function endOfLink(
   line: string,
   from: number,
@@ -109,8 +113,8 @@ function endOfLink(
 function flanks(line: string, { length }: string, start: number): Pick<Piece, 'opens' | 'closes'> {
   const before = [...line.slice(Math.max(0, start - 2), start)].at(-1) ?? '';
   const [after = ''] = line.slice(start + length, start + length + 2);
-  const leftFlanking = leansOn(after, before);
-  const rightFlanking = leansOn(before, after);
+  const leftFlanking = isFlanking(after, before);
+  const rightFlanking = isFlanking(before, after);
   // An underscore inside a word is part of it.
   const inWord = line.charAt(start) === '_' && leftFlanking && rightFlanking;
   return {
@@ -119,13 +123,13 @@ function flanks(line: string, { length }: string, start: number): Pick<Piece, 'o
   };
 }
 
-/** Whether a run leans on the character `near`, with `far` on its other side. */
-function leansOn(near: string, far: string): boolean {
+/** Whether a run of marks is flanking on the side of `near` (CommonMark 6.2). */
+function isFlanking(near: string, far: string): boolean {
   if (SPACE.test(near)) return false;
   return !PUNCTUATION.test(near) || SPACE.test(far) || PUNCTUATION.test(far);
 }
 
-/** The text of pieces. Each closing run and the open runs before it lose the marks that belong together. */
+/** The text of pieces without the marks of matching opening and closing runs. */
 function withoutPairs(pieces: readonly Piece[]): string {
   const open: Record<NonNullable<Piece['mark']>, Piece[]> = { '*': [], _: [], '~': [] };
   for (const run of pieces) {

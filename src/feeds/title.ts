@@ -5,13 +5,13 @@ import { cutAtWord, shownOneLine } from './text.ts';
 
 /** Longest title of a feed or note, in characters. */
 export const TITLE_LENGTH = 100;
-/** How much of a line is looked at, in UTF-16 units: marks may stand before and in what is shown. */
-const LOOK_LENGTH = 4096;
+/** How much of a line is scanned, in UTF-16 units; more than a title, because of marks. */
+const MAX_SCANNED_LENGTH = 4096;
 
 /**
- * The title that a markdown note has of itself (contract §3): its first ATX or setext heading, else its first line
- * that shows something, in plain text. Headings in quotes and lists do not count as such, lines in code fences not at
- * all. At most 100 characters; empty when there is nothing to show. Linear in the length of the note.
+ * The title in a markdown note (contract §3): its first ATX or setext heading, else its first line that shows something, as
+ * plain text. Headings in quotes and lists count as lines, lines in code fences not at all. At most 100 characters; empty if
+ * nothing shows. Linear in the length of the note.
  */
 export function markdownTitle(content: Uint8Array | string): string {
   const markdown = decode(content);
@@ -21,21 +21,22 @@ export function markdownTitle(content: Uint8Array | string): string {
     labels ??= definedLabels(markdown);
     return labels.has(label);
   };
-  const shown = (text: string) => cutTitle(inlineText(text.trimStart().slice(0, LOOK_LENGTH), isDefined));
+  const plain = (text: string) =>
+    cutTitle(inlineText(text.trimStart().slice(0, MAX_SCANNED_LENGTH), isDefined));
   let firstLine = '';
   for (const line of lines(markdown)) {
     const { kind, text } = scanner.next(line);
     if (kind === 'heading') {
-      const heading = shown(text);
+      const heading = plain(text);
       if (heading !== '') return heading;
     } else if (kind === 'text' && firstLine === '') {
-      firstLine = shown(text);
+      firstLine = plain(text);
     }
   }
   return firstLine;
 }
 
-/** The labels of all definitions that stand on lines of their own. */
+/** The labels of all definitions on lines of their own. */
 function definedLabels(markdown: string): ReadonlySet<string> {
   const labels = new Set<string>();
   for (const line of lines(markdown)) {
@@ -50,7 +51,7 @@ function decode(content: Uint8Array | string): string {
   return new TextDecoder().decode(content);
 }
 
-/** The lines of a text; they end as CommonMark says: LF, CR or both. */
+/** The lines of a text, ended by LF, CR or both. */
 function* lines(text: string): Generator<string> {
   const normal = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
   for (let start = 0; start < normal.length; ) {
@@ -61,7 +62,7 @@ function* lines(text: string): Generator<string> {
   }
 }
 
-/** A text that serves as a title, on one line; over 100 characters it ends with its last whole word and `…`. */
+/** A text as a title on one line; beyond 100 characters it ends with the last whole word and `…`. */
 export function cutTitle(text: string): string {
   return cutAtWord(shownOneLine(text).trim(), TITLE_LENGTH);
 }

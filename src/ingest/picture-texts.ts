@@ -1,5 +1,5 @@
 import type { Caller } from '../access/access.ts';
-import type { Placed } from '../feeds/references.ts';
+import type { StoredPicture } from '../feeds/references.ts';
 import { Gate } from '../gate.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
@@ -33,7 +33,7 @@ export class PictureTexts {
    * See `placePictures`.
    * @throws Refusal `invalid_body` if it takes too much time or memory, `busy`
    */
-  place(bytes: Uint8Array, pictures: readonly Placed[], sender: TextSender): Promise<Uint8Array> {
+  place(bytes: Uint8Array, pictures: readonly StoredPicture[], sender: TextSender): Promise<Uint8Array> {
     const read = (pool: keyof TextPools, limit: TaskLimit) =>
       this.#turnsIn[pool].run(sender.client, () => {
         if (sender.isAborted) throw new Refusal('timeout', 'The client has gone.');

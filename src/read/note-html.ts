@@ -1,29 +1,29 @@
 import { Marked, type MarkedToken, type Token, type Tokens } from 'marked';
 import { decodeString } from 'micromark-util-decode-string';
-import { excerpt } from './excerpt.ts';
+import { CHARACTER_REFERENCE } from '../feeds/inline-text.ts';
 import { PictureReferences } from './picture-references.ts';
 import { exactText } from './text.ts';
-import { type Rendered, unrendered } from './unrendered.ts';
+import { excerpt, type Rendered, unrendered } from './unrendered.ts';
 import { withoutForbidden } from './xml.ts';
 
 /**
- * Characters that empty table cells and links may add beyond what the note itself holds. A row shorter than its table
- * is filled up with cells, each use of a definition repeats its address, and a relative one gets the base before it, so
- * a note of 30 KB could otherwise ask for gigabytes, and a feed of small notes for a document of tens of megabytes.
+ * Limit of the characters that rendering adds. Three constructs amplify a note: short table rows are padded with cells, each
+ * use of a link definition repeats its address, and relative addresses get the base. Without a limit 30 KB of markdown could
+ * become gigabytes of HTML.
  */
 const MAX_ADDED = 64 * 1024;
-/** Characters of an empty table cell with its line end, as written in HTML. */
+/** Characters of an empty table cell in HTML. */
 const CELL = 10;
-/** Elements within elements. Readers that parse with libxml2 give up at 256. */
+/** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
 
 const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 const PICTURE_SCHEMES = ['http:', 'https:'];
 
-const CHARACTER_REFERENCE = /&(?:#(?:\d{1,7}|x[\da-f]{1,6})|[a-z][a-z\d]{0,30});/gi;
+const CHARACTER_REFERENCES = new RegExp(CHARACTER_REFERENCE, 'gi');
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Counts what is added to the note that is being rendered: a thread renders one at a time. */
+/** Characters added to the current note; a thread renders one at a time. */
 let added = 0;
 
 const markdownParser = new Marked({
@@ -31,18 +31,18 @@ const markdownParser = new Marked({
     table(source) {
       if (!/^.*\n {0,3}[|:-]/.test(source)) return undefined;
       const [, , delimiters = '', rows = ''] = this.rules.block.table.exec(source) ?? [];
-      spend(missingCells(delimiters, rows) * CELL);
+      addCharacters(missingCells(delimiters, rows) * CELL);
       return false;
     },
   },
 });
 
 /**
- * The note as HTML: GitHub's markdown, raw HTML shown as text, only harmless elements, absolute addresses, no
- * character that XML forbids. A note that cannot be rendered (nested too deep, grown too large) is its text in
- * a `<pre>`. Takes seconds to minutes on hostile input: run it with a time limit.
+ * The note as HTML: GitHub's markdown, raw HTML as text, only harmless elements, absolute addresses, no characters that
+ * XML forbids. A note that nests too deep or grows too large is its text in a `<pre>`. Takes up to minutes on hostile
+ * input: run it with a time limit.
  *
- * @param base what relative references are relative to: `<base url>/r/<read_id>/`, with the slash
+ * @param base of relative references: `<base url>/r/<read_id>/`, with the slash
  */
 export function renderNote(markdown: Uint8Array, base: string): Rendered {
   added = 0;
@@ -56,12 +56,12 @@ export function renderNote(markdown: Uint8Array, base: string): Rendered {
   }
 }
 
-/** Writes tokens as HTML. Every tag is written here, and every text and value in it is escaped here. */
+/** Writes tokens as HTML. All tags are written here, and all texts and values are escaped here. */
 class NoteHtml {
   readonly #references: PictureReferences;
   readonly #base: string;
   #depth = 0;
-  /** What has been written, without marks. */
+  /** The text of what is written so far. */
   text = '';
 
   constructor(references: PictureReferences, base: string) {
@@ -78,38 +78,44 @@ class NoteHtml {
   #token(token: MarkedToken): string {
     switch (token.type) {
       case 'text':
-        return token.tokens ? this.write(token.tokens) : this.#shown(decoded(token.text));
+        return token.tokens ? this.write(token.tokens) : this.#emitText(decodeReferences(token.text));
       case 'escape':
-        return this.#shown(token.text);
+        return this.#emitText(token.text);
       case 'html':
-        return token.block ? this.#line(`<p>${this.#shown(token.text)}</p>`) : this.#shown(token.text);
+        return token.block
+          ? this.#emitBlock(`<p>${this.#emitText(token.text)}</p>`)
+          : this.#emitText(token.text);
       case 'paragraph':
-        return this.#line(this.#element('p', token.tokens));
+        return this.#emitBlock(this.#element('p', token.tokens));
       case 'heading':
-        return this.#line(this.#element(`h${token.depth}`, token.tokens));
+        return this.#emitBlock(this.#element(`h${token.depth}`, token.tokens));
       case 'strong':
       case 'em':
       case 'del':
         return this.#element(token.type, token.tokens);
       case 'codespan':
-        return `<code>${this.#shown(token.text)}</code>`;
+        return `<code>${this.#emitText(token.text)}</code>`;
       case 'br':
         this.text += '\n';
         return '<br />';
       case 'link':
-        return this.#element('a', token.autolink ? [literal(token)] : token.tokens, this.#ofLink(token));
+        return this.#element(
+          'a',
+          token.autolink ? [asLiteral(token)] : token.tokens,
+          this.#linkAttributes(token),
+        );
       case 'image':
         return this.#picture(token);
       case 'checkbox':
-        return this.#shown(token.checked ? '☑ ' : '☐ ');
+        return this.#emitText(token.checked ? '☑ ' : '☐ ');
       case 'code':
-        return this.#line(`<pre><code>${this.#shown(endedLine(token.text))}</code></pre>`);
+        return this.#emitBlock(`<pre><code>${this.#emitText(withLineEnd(token.text))}</code></pre>`);
       case 'blockquote':
-        return this.#line(this.#element('blockquote', token.tokens, '', '\n'));
+        return this.#emitBlock(this.#element('blockquote', token.tokens, '', '\n'));
       case 'list':
         return this.#list(token);
       case 'list_item':
-        return this.#line(this.#element('li', token.tokens));
+        return this.#emitBlock(this.#element('li', token.tokens));
       case 'table':
         return this.#table(token);
       case 'hr':
@@ -120,12 +126,12 @@ class NoteHtml {
     }
   }
 
-  #shown(text: string): string {
+  #emitText(text: string): string {
     this.text += text;
-    return escaped(text);
+    return escapeMarkup(text);
   }
 
-  #line(html: string): string {
+  #emitBlock(html: string): string {
     this.text += '\n';
     return `${html}\n`;
   }
@@ -140,7 +146,7 @@ class NoteHtml {
 
   #list({ ordered, start, items }: Tokens.List): string {
     const attributes = ordered && start !== 1 ? attribute('start', String(start)) : '';
-    return this.#line(this.#element(ordered ? 'ol' : 'ul', items, attributes, '\n'));
+    return this.#emitBlock(this.#element(ordered ? 'ol' : 'ul', items, attributes, '\n'));
   }
 
   #table({ header, rows }: Tokens.Table): string {
@@ -152,11 +158,11 @@ class NoteHtml {
   #row(cells: readonly Tokens.TableCell[]): string {
     let html = '<tr>\n';
     for (const { header, align, tokens } of cells)
-      html += this.#line(this.#element(header ? 'th' : 'td', tokens, attribute('align', align)));
+      html += this.#emitBlock(this.#element(header ? 'th' : 'td', tokens, attribute('align', align)));
     return `${html}</tr>\n`;
   }
 
-  #ofLink(link: Tokens.Link): string {
+  #linkAttributes(link: Tokens.Link): string {
     return attribute('href', this.#address(link, LINK_SCHEMES)) + titleOf(link);
   }
 
@@ -167,67 +173,66 @@ class NoteHtml {
     return `<img${address}${attribute('alt', alt)}${titleOf(image)} />`;
   }
 
-  /** The address meant; undefined if it has another scheme. What is absolute stays as written. */
+  /** The absolute address; undefined if its scheme is not one of these. An absolute one stays as written. */
   #address(token: Tokens.Link | Tokens.Image, schemes: readonly string[]): string | undefined {
     const { href, title, raw } = token;
-    // The address and title of a definition stand in the note once and in the HTML at every use.
-    spend(Math.max(0, href.length + (title?.length ?? 0) - raw.length));
-    const written = withoutForbidden('autolink' in token && token.autolink ? href : decoded(href));
+    // A definition is in the note once, but in the HTML at every use.
+    addCharacters(Math.max(0, href.length + (title?.length ?? 0) - raw.length));
+    const written = withoutForbidden('autolink' in token && token.autolink ? href : decodeReferences(href));
     const reference = encodeURI(written).replaceAll('%25', '%');
     const url = URL.parse(reference, this.#base);
     if (url === null || !schemes.includes(url.protocol)) return undefined;
     if (/^(?:https?:\/\/|mailto:)/i.test(reference)) return reference;
-    spend(Math.max(0, url.href.length - reference.length));
-    this.#references.noteShown(href, reference, url.href);
+    addCharacters(Math.max(0, url.href.length - reference.length));
+    this.#references.recordUse(href, reference, url.href);
     return url.href;
   }
 }
 
-/** Plain text of tokens: what they show, without markup. */
 function textOf(tokens: readonly Token[]): string {
   let text = '';
   for (const token of tokens as readonly MarkedToken[]) {
     if (token.type === 'br') text += '\n';
     else if ('tokens' in token && token.tokens) text += textOf(token.tokens);
-    else if ('text' in token) text += token.type === 'text' ? decoded(token.text) : token.text;
+    else if ('text' in token) text += token.type === 'text' ? decodeReferences(token.text) : token.text;
   }
   return text;
 }
 
-function endedLine(code: string): string {
+function withLineEnd(code: string): string {
   return code === '' || code.endsWith('\n') ? code : `${code}\n`;
 }
 
-/** The text of an autolink, in which nothing is decoded. */
-function literal({ text }: Tokens.Link): Tokens.Escape {
+/** The text of an autolink, which is not decoded. */
+function asLiteral({ text }: Tokens.Link): Tokens.Escape {
   return { type: 'escape', raw: text, text };
 }
 
 function titleOf({ title }: Tokens.Link | Tokens.Image): string {
-  return attribute('title', title ? decoded(title) : undefined);
+  return attribute('title', title ? decodeReferences(title) : undefined);
 }
 
-/** Nothing without a value. */
+/** Empty without a value. */
 function attribute(name: string, value: string | null | undefined): string {
-  return value == null ? '' : ` ${name}="${escaped(value).replaceAll('"', '&quot;')}"`;
+  return value == null ? '' : ` ${name}="${escapeMarkup(value).replaceAll('"', '&quot;')}"`;
 }
 
-function escaped(text: string): string {
+function escapeMarkup(text: string): string {
   return /[&<>]/.test(text) ? text.replace(/[&<>]/g, (character) => ESCAPES[character]!) : text;
 }
 
-function decoded(text: string): string {
+function decodeReferences(text: string): string {
   return text.includes('&')
-    ? text.replace(CHARACTER_REFERENCE, (reference) => decodeString(reference))
+    ? text.replace(CHARACTER_REFERENCES, (reference) => decodeString(reference))
     : text;
 }
 
-function spend(characters: number): void {
+function addCharacters(characters: number): void {
   added += characters;
   if (added > MAX_ADDED) throw new RangeError('the rendered note is too large');
 }
 
-/** About how many cells a table has that are not written in its rows. */
+/** About how many cells have to be added to the rows of a table. */
 function missingCells(delimiters: string, rows: string): number {
   const columns = delimiters.match(/-+/g)?.length ?? 0;
   const lines = rows.split('\n').length;

@@ -2,11 +2,11 @@ import { parseNoteFile } from '../feeds/names.ts';
 import { withoutForbidden } from './xml.ts';
 
 const LOOKS_LIKE_PICTURE = '{0,800}?(?:png|jpg|gif|webp|[%&])';
-/** `](` or `]:`, its bracket not escaped, and marks of quotes on the next line. */
+/** `](` or `]:` with an unescaped bracket, and quote marks on the next line. */
 const BEFORE = String.raw`\](?<=(?:^|[^\\])(?:\\\\)*\])[(:][\s>]*`;
 /**
- * Where the destination of a picture may begin. A mark behind the last character matched changes nothing else in the
- * meaning of the text: it is no emphasis, fence, list, or table that begins here.
+ * Where the destination of a picture may begin. A mark inserted after this match cannot change how markdown parses: no
+ * emphasis, fence, list or table can start here.
  */
 const START = new RegExp(
   `(${BEFORE}(?:<(?=[^\\n<>]${LOOKS_LIKE_PICTURE})|(?=[^\\s<>]${LOOKS_LIKE_PICTURE})))` +
@@ -26,8 +26,8 @@ export class PictureReferences {
   readonly marked: string;
   readonly #text: string;
   readonly #base: string;
-  /** Where destinations may begin in the text. */
-  readonly #places: number[] = [];
+  /** Offsets in the text at which destinations may begin. */
+  readonly #starts: number[] = [];
   readonly #shown = new Set<number>();
 
   /** @param base the folder of the feed's files, with a slash at its end */
@@ -38,8 +38,8 @@ export class PictureReferences {
     let from = text.startsWith('\ufeff') ? 1 : 0;
     for (const { 0: match, 1: before = '', index } of text.matchAll(START)) {
       const end = index + match.length;
-      marked += withoutForbidden(text.slice(from, end)) + markOf(this.#places.length);
-      this.#places.push(index + before.length);
+      marked += withoutForbidden(text.slice(from, end)) + markOf(this.#starts.length);
+      this.#starts.push(index + before.length);
       from = end;
     }
     this.marked = marked + withoutForbidden(text.slice(from));
@@ -50,7 +50,7 @@ export class PictureReferences {
    * @param destination as in the marked text
    * @param reference what it says, percent-encoded
    */
-  noteShown(destination: string, reference: string, address: string): void {
+  recordUse(destination: string, reference: string, address: string): void {
     const mark = MARK.exec(destination)?.[1];
     if (mark === undefined || !this.#isPicture(address)) return;
     if (URL.parse(this.#base + reference)?.href === address) this.#shown.add(numberOf(mark));
@@ -62,7 +62,7 @@ export class PictureReferences {
     let text = '';
     let from = 0;
     for (const number of [...this.#shown].sort((a, b) => a - b)) {
-      const place = this.#places[number]!;
+      const place = this.#starts[number]!;
       text += this.#text.slice(from, place) + this.#base;
       from = place;
     }

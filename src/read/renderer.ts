@@ -10,52 +10,51 @@ import { type Rendered, unrendered } from './unrendered.ts';
 import { type Composed, type FeedTask, sendable, withNotes } from './views/compose.ts';
 import type { FeedDocument, ViewNote } from './views/document.ts';
 
-/** The most a note may take to render, however busy the machine is; beyond it readers get it as plain text. */
+/** Limit of a note's rendering; beyond it readers get its text. */
 const LIMIT: TaskLimit = { ms: 2_000, counts: 'cpu time' };
 /**
  * Up to this sum of the squares of their lengths, in bytes², texts are rendered on the event loop, which takes less than
  * the trip to a thread. marked takes 30 ns per byte² for its worst text, so 3 ms for these; for usual ones 0.3 ms.
  */
 const INLINE_MAX_SQUARES = 100_000;
-/** How many notes that took too much are remembered, so that no reader waits for them again. */
+/** Notes beyond the limit that are remembered, so that no reader waits for them again. */
 const REMEMBERED_SLOW = 10_000;
 
-/** How notes are asked for. */
 export interface RenderOptions {
-  /** Nobody waits for them any more from then on, a time of `performance.now()`. */
+  /** The caller waits until this time of `performance.now()`. */
   readonly until: number;
-  /** False for HTML that must not take room. */
+  /** Whether the HTML may be cached. */
   readonly keep: boolean;
 }
 
-/** A feed with all its notes rendered, or shown as their text. */
+/** A feed with all its notes rendered or shown as text. */
 export interface RenderedFeed {
   readonly task: FeedTask;
-  /** Undefined if it is still to be composed. */
+  /** Undefined if the task has to be composed. */
   readonly composed: Composed | undefined;
-  /** Nothing is shown as text only because it took too long this time. */
+  /** False if a note is shown as text that a later request may get rendered. */
   readonly isComplete: boolean;
 }
 
-/** A feed that is being rendered. */
-interface Making {
+/** The rendering of a feed. */
+interface RenderJob {
   readonly task: FeedTask;
-  /** Those of the task, with what is rendered of them so far. */
+  /** Those of the task, as far as they are rendered. */
   readonly notes: ViewNote[];
-  /** Of each note's text. */
+  /** Of the notes' texts. */
   readonly hashes: readonly string[];
   composed: Composed | undefined;
 }
 
-/** Renders markdown on worker threads, each note once. */
+/** Renders each note's markdown once: short texts on the event loop, others on worker threads. */
 export class Renderer {
   readonly #pool: WorkerPool;
   readonly #rendered: LRUCache<string, Rendered>;
   readonly #slow = new LRUCache<string, true>({ max: REMEMBERED_SLOW });
-  /** The last rendering asked for of a note, by the note's hash. */
+  /** The last rendering queued for a text, by the text's hash. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
-  /** @param keepBytes how much rendered HTML is kept, in bytes */
+  /** @param keepBytes size of the cache of rendered HTML, in bytes */
   constructor(pool: WorkerPool, keepBytes: number) {
     this.#pool = pool;
     this.#rendered = new LRUCache({
@@ -66,22 +65,22 @@ export class Renderer {
   }
 
   /**
-   * The feed with its notes rendered, in one task that also composes it if none is slow. The text of a note is in a
-   * `<pre>` when rendering it takes too much CPU time or memory, when it is not known by `until`, after which nothing is
-   * begun, and when its thread died.
-   * @throws Refusal `busy` when too many tasks wait
+   * The feed with its notes rendered, by one task that also composes it if no note is slow. A note is shown as text in a
+   * `<pre>` if its rendering exceeds its CPU or memory limit, if its thread dies, or if it is not rendered by `until`. No
+   * rendering starts after `until`.
+   * @throws Refusal `busy` if too many tasks wait
    */
   async render(task: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
     const notes = [...task.document.notes];
     const hashes = notes.map(({ content }) => (content ? keyOfText(content) : ''));
-    const making: Making = { task, notes, hashes, composed: undefined };
-    const missing = this.#missing(making);
+    const job: RenderJob = { task, notes, hashes, composed: undefined };
+    const missing = this.#findMissing(job);
     const left = until - performance.now();
-    if (areShort(missing, notes)) this.#renderHere(making, missing, keep);
+    if (areShort(missing, notes)) this.#renderHere(job, missing, keep);
     else if (left > 0) {
       let isAwaited = true;
       const rendering = this.#inTurn(new Set(missing.map((index) => hashes[index]!)), async () => {
-        while (isAwaited && (await this.#renderSome(making, keep)));
+        while (isAwaited && (await this.#renderSome(job, keep)));
       });
       const end = Promise.withResolvers<void>();
       const timer = setTimeout(end.resolve, left);
@@ -92,15 +91,15 @@ export class Renderer {
         clearTimeout(timer);
       }
     }
-    const isComplete = making.composed !== undefined || this.#missing(making).length === 0;
+    const isComplete = job.composed !== undefined || this.#findMissing(job).length === 0;
     const shown = notes.map((note) =>
       note.content && !note.rendered ? { ...note, rendered: unrendered(note.content) } : note,
     );
-    return { task: withNotes(task, shown), composed: making.composed, isComplete };
+    return { task: withNotes(task, shown), composed: job.composed, isComplete };
   }
 
   /**
-   * A text by itself; nothing of it is kept. It is in a `<pre>` when rendering it takes too much.
+   * A text by itself, not cached; in a `<pre>` if its rendering exceeds the limit.
    * @param base what relative references are relative to, with a slash at its end
    * @throws Refusal `busy`
    */
@@ -116,8 +115,8 @@ export class Renderer {
     }
   }
 
-  /** Looks up what is known, and says which notes are not. */
-  #missing({ task, notes, hashes }: Making): number[] {
+  /** Fills in the notes that are known; returns the indexes of the others. */
+  #findMissing({ task, notes, hashes }: RenderJob): number[] {
     return [...notes.keys()].filter((index) => {
       const note = notes[index]!;
       if (note.content === undefined || note.rendered !== undefined) return false;
@@ -130,20 +129,20 @@ export class Renderer {
     });
   }
 
-  #renderHere(making: Making, missing: readonly number[], keep: boolean): void {
-    const { base, readId } = making.task.document;
+  #renderHere(job: RenderJob, missing: readonly number[], keep: boolean): void {
+    const { base, readId } = job.task.document;
     for (const index of missing) {
-      const rendered = renderNote(making.notes[index]!.content!, filesUrl(base, readId));
-      this.#addRendered(making, index, rendered, keep);
+      const rendered = renderNote(job.notes[index]!.content!, filesUrl(base, readId));
+      this.#addRendered(job, index, rendered, keep);
     }
   }
 
-  #addRendered({ task, notes, hashes }: Making, index: number, rendered: Rendered, keep: boolean): void {
+  #addRendered({ task, notes, hashes }: RenderJob, index: number, rendered: Rendered, keep: boolean): void {
     notes[index] = { ...notes[index]!, rendered };
     if (keep) this.#rendered.set(keyOf(hashes[index]!, task.document), rendered);
   }
 
-  /** One rendering of a note at a time: a slow one, asked for in many views at once, would hold every thread. */
+  /** Renders each text once at a time, because a slow one in many views would hold every thread. */
   #inTurn(hashes: ReadonlySet<string>, render: () => Promise<void>): Promise<void> {
     const before = new Set([...hashes].flatMap((hash) => this.#lastOf.get(hash) ?? []));
     const rendering = before.size === 0 ? render() : Promise.allSettled(before).then(render);
@@ -155,10 +154,10 @@ export class Renderer {
     return rendering;
   }
 
-  /** Renders some of the notes, or finds out which one is slow. False if nothing is left to do, or cannot be done. */
-  async #renderSome(making: Making, keep: boolean): Promise<boolean> {
-    const { task, notes, hashes } = making;
-    const missing = this.#missing(making);
+  /** Runs one task: some notes are rendered, or one is found to be slow. False if nothing is left, or the thread died. */
+  async #renderSome(job: RenderJob, keep: boolean): Promise<boolean> {
+    const { task, notes, hashes } = job;
+    const missing = this.#findMissing(job);
     if (missing.length === 0) return false;
     const at = new Int32Array(new SharedArrayBuffer(4));
     const feed: UnrenderedFeed = { task: sendable(withNotes(task, notes)), at };
@@ -166,8 +165,8 @@ export class Renderer {
       const { rendered, composed } = (await this.#pool.run('compose-feed', feed, {
         limit: LIMIT,
       })) as ComposedFeed;
-      for (const [nth, result] of rendered.entries()) this.#addRendered(making, missing[nth]!, result, keep);
-      making.composed = composed;
+      for (const [nth, result] of rendered.entries()) this.#addRendered(job, missing[nth]!, result, keep);
+      job.composed = composed;
       return composed === undefined;
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
@@ -175,14 +174,14 @@ export class Renderer {
         process.emitWarning(`A feed was not rendered: ${cause}`);
         return false;
       }
-      // It would again.
+      // It would reach its limit again.
       this.#slow.set(hashes[Atomics.load(at, 0)]!, true);
       return true;
     }
   }
 }
 
-/** Whether marked is quick with the texts of these notes, whatever they hold. */
+/** Whether marked is quick with these notes' texts, whatever they hold. */
 function areShort(missing: readonly number[], notes: readonly ViewNote[]): boolean {
   let squares = 0;
   for (const index of missing) squares += notes[index]!.content!.length ** 2;
@@ -193,7 +192,7 @@ function keyOfText(content: Uint8Array): string {
   return hash('sha256', content, 'base64url');
 }
 
-/** Relative references make the HTML of a text another one at each address. */
+/** The HTML depends on the feed's address, because of relative references. */
 function keyOf(hash: string, { base, readId }: FeedDocument): string {
   return `${hash} ${filesUrl(base, readId)}`;
 }

@@ -1,17 +1,28 @@
-import { excerpt } from './excerpt.ts';
-import { escapedText } from './html.ts';
+import { cutAtWord } from '../feeds/text.ts';
+import { escapeHtml } from './html.ts';
 import { shownText } from './text.ts';
+import { withoutForbidden } from './xml.ts';
 
-/** What the feeds show of a markdown note. */
+/** Longest excerpt of a note, in characters. */
+const EXCERPT_LENGTH = 500;
+
+/** A rendered markdown note. */
 export interface Rendered {
   readonly html: string;
-  /** Its beginning in plain text. */
+  /** Its beginning as plain text. */
   readonly excerpt: string;
-  /** The markdown with references to the feed's pictures made absolute; undefined if the note has none. */
+  /** The markdown with absolute references to the feed's pictures; undefined if the note has none. */
   readonly text?: string | undefined;
 }
 
-/** A note that cannot be rendered: its text as it was written. */
+/** A note that cannot be rendered: its text as written. */
 export function unrendered(markdown: Uint8Array): Rendered {
-  return { html: escapedText(markdown), excerpt: excerpt(shownText(markdown)) };
+  const text = shownText(markdown);
+  return { html: `<pre>${escapeHtml(text)}</pre>`, excerpt: excerpt(text) };
+}
+
+/** The beginning of a text on one line, at most 500 characters. */
+export function excerpt(text: string): string {
+  const beginning = withoutForbidden(text.slice(0, 3 * EXCERPT_LENGTH));
+  return cutAtWord(beginning.replace(/\s{2,}|[^\S ]/g, ' ').trim(), EXCERPT_LENGTH);
 }

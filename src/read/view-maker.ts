@@ -7,9 +7,9 @@ import type { WorkerPool } from '../worker-pool.ts';
 import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
 import type { ViewNote } from './views/document.ts';
 
-/** Up to this much text a view is made on the event loop: that takes less than the trip to a worker. */
+/** Up to this much text a view is composed on the event loop, which takes less than the trip to a worker. */
 const INLINE_MAX_BYTES = 64 * 1024;
-/** The same for a page, which takes its notes as they are rendered: a millisecond. */
+/** The same for a page, which uses the rendered notes as they are: 1 ms. */
 const INLINE_MAX_PAGE = 128 * 1024;
 
 const PUBLIC = 'public, max-age=60';
@@ -31,7 +31,7 @@ const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, strin
   'note-page': NAMED_PAGE,
 };
 
-/** Turns views into representations: bytes, validators, and compressed forms when asked for. */
+/** Makes representations of views: bytes, validators, and compressed forms on request. */
 export class ViewMaker {
   readonly #pool: WorkerPool;
 
@@ -39,7 +39,7 @@ export class ViewMaker {
     this.#pool = pool;
   }
 
-  /** A view over notes, which may have been composed already. */
+  /** @param ready the view if it is composed already */
   async composed(
     task: ComposeTask,
     lastModified: number | undefined,
@@ -81,7 +81,6 @@ export class ViewMaker {
   }
 }
 
-/** Whether the event loop makes a view with less work than it takes to send its notes to a worker. */
 function isShort({ view, document: { notes } }: ComposeTask): boolean {
   const isPage = FIELDS[view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
   let size = 0;

@@ -1,19 +1,17 @@
 const MAX_CAUSES = 5;
 
-/** What the log keeps of an error. */
 export interface ErrorFields {
   readonly type: string;
   readonly message: string;
   readonly code?: string;
-  /** The frames only: the message is above. */
+  /** Frames only. */
   readonly stack?: string;
   readonly cause?: ErrorFields;
 }
 
 /**
- * The loggable fields of anything thrown, its causes included (at most 5 deep).
- * Errors of the file system name the file they failed on, and a feed's folder has the feed's name, which is
- * a secret: so paths are cut out of messages and never become fields.
+ * The loggable fields of a thrown value and its causes (at most 5 deep). Without paths, because file system errors name
+ * their file, and a feed's folder has the feed's name, which is a secret.
  */
 export function errorFields(thrown: unknown, depth = 0): ErrorFields {
   if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown) };

@@ -1,19 +1,18 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** What a look at all objects of the image store came to. */
+/** Result of a scan of all objects of the image store. */
 interface Examined {
   readonly unreferenced: { readonly count: number; readonly bytes: number };
   readonly deleted: { readonly count: number; readonly bytes: number } | undefined;
   readonly missing: number;
 }
 
-/** The image store while it is asked, and its state at every scrape. */
 export interface ImageMetrics {
-  /** Takes the end of everything that the store is asked. */
+  /** Call it at the end of every operation of the store. */
   readonly asked: (operation: string, ms: number, failure: string | undefined) => void;
-  /** Takes every look at all objects. */
+  /** Call it after every scan of all objects. */
   readonly examined: (result: Examined) => void;
-  /** Has these asked at every scrape. To be called once, where there is a store. */
+  /** Reads these at every scrape. Call it once, if there is a store. */
   watch(parts: WatchedImages): void;
 }
 
@@ -22,10 +21,10 @@ export interface WatchedImages {
   readonly rows: { countFreed(): Promise<number> };
 }
 
-/** From a folder on a fast disk to a store that is given up, in seconds. */
+/** From a folder on a fast disk to the timeout of a store, in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Makes the metrics of the image store; none of them is there before there is something to tell. */
+/** Registers the metrics of the image store, each with its first value. */
 export function imageMetrics(registry: Registry): ImageMetrics {
   const registers = [registry];
   let counters: ReturnType<typeof askedMetrics> | undefined;
@@ -57,7 +56,7 @@ export function imageMetrics(registry: Registry): ImageMetrics {
         help: 'Objects of the image store that no note refers to any more and that are still to be removed',
         registers,
         async collect() {
-          // Without the database the last number stays.
+          // If the database fails, the last number stays.
           const count = await rows.countFreed().catch(() => undefined);
           if (count !== undefined) this.set(count);
         },
@@ -78,7 +77,7 @@ function askedMetrics(registry: Registry) {
     }),
     failures: new Counter({
       name: 'service_image_store_failures_total',
-      help: 'What the image store was asked for in vain, by how the client is told',
+      help: 'Failed image store operations, by refusal code',
       labelNames: ['operation', 'code'],
       registers,
     }),

@@ -1,33 +1,32 @@
 import { write } from 'node:fs';
 
-/** Lines of a busy service go out together, so long after those before: each write is a trip to a thread and back. */
-const GATHERING_MS = 10;
-const AGAIN_MS = 20;
+/** Batch interval of writes, because each takes a trip to the thread pool, ms. */
+const BATCH_MS = 10;
+/** Retry interval with a full pipe, and with a broken one, ms. */
+const FULL_MS = 20;
 const BROKEN_MS = 1000;
 
 /** Where log lines go. */
 export interface LineDestination {
-  /** Takes one line, its line break included. Never throws and never waits. */
+  /** Takes a line with its line break. Never throws or waits. */
   write(line: string): void;
-  /** Lines that were dropped since the start. */
+  /** Lines dropped since the start. */
   readonly lost: number;
-  /** Settles when every line taken is written, or after about `maxMs` milliseconds. */
+  /** Settles when every line is written, or after about `maxMs` milliseconds. */
   close(maxMs: number): Promise<void>;
 }
 
 export interface LineWriterOptions {
-  /** Characters held at most, those being written included; lines beyond it are dropped. */
+  /** The most characters held, including those being written; lines beyond it are dropped. */
   readonly maxHeld: number;
-  /** Called with the number of dropped lines when the reader moves again. May write lines. */
+  /** Called with the number of dropped lines once the reader goes on. May write lines. */
   readonly onLost: (lines: number) => void;
 }
 
 /**
- * Writes lines to a file descriptor without ever waiting for its reader.
- *
- * The descriptor must not block (see `unblocked`): a blocked write would hold a thread of the pool, and with it
- * the exit of the process. A full pipe is tried again every 20 ms, a failing disk or a reader that went away every
- * second, each from the byte where it stopped: both may come back.
+ * Writes lines to a non-blocking file descriptor without waiting for its reader. (A blocked write would hold a thread of the
+ * pool, and with it the exit of the process.) Writes to a full pipe are retried every 20 ms, to a full disk or without a
+ * reader every second, from the byte where they stopped.
  */
 export class LineWriter implements LineDestination {
   readonly #fd: number;
@@ -35,7 +34,7 @@ export class LineWriter implements LineDestination {
   #waiting: string[] = [];
   #held = 0;
   #lost = 0;
-  /** Those of the lost lines that `onLost` has not been told of. */
+  /** Lost lines that `onLost` has not been called for. */
   #dropped = 0;
   #writing = false;
   #idle: (() => void)[] = [];
@@ -80,7 +79,7 @@ export class LineWriter implements LineDestination {
   #writeRest(bytes: Buffer, done: () => void): void {
     write(this.#fd, bytes, (error, written) => {
       if (error) {
-        const ms = error.code === 'EAGAIN' ? AGAIN_MS : BROKEN_MS;
+        const ms = error.code === 'EAGAIN' ? FULL_MS : BROKEN_MS;
         setTimeout(() => this.#writeRest(bytes, done), ms).unref();
       } else if (written < bytes.length) {
         this.#writeRest(bytes.subarray(written), done);
@@ -97,7 +96,7 @@ export class LineWriter implements LineDestination {
       this.#dropped = 0;
       this.#options.onLost(lost);
     }
-    if (this.#waiting.length > 0) setTimeout(() => this.#writeWaiting(), GATHERING_MS);
+    if (this.#waiting.length > 0) setTimeout(() => this.#writeWaiting(), BATCH_MS);
     else this.#settle();
   }
 

@@ -1,9 +1,9 @@
+import { constants, fstatSync, openSync } from 'node:fs';
 import { pino } from 'pino';
 import { errorFields } from './error-fields.ts';
 import { type LineDestination, LineWriter } from './line-writer.ts';
-import { unblockedStdout } from './unblocked.ts';
 
-/** The levels of the log, the most talkative first. */
+/** Most verbose first. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -13,31 +13,31 @@ const MAX_CLOSE_MS = 1000;
 type Write = (message: string, fields?: Record<string, unknown>) => void;
 
 /**
- * The service's log: one JSON object per line with `level`, `time` (ISO 8601, UTC), `msg` and the given fields.
- * A thrown value goes into the field `err` and is written with its causes. No line may hold a feed name, a
- * password, a token or a client's address.
+ * The service's log: one JSON object per line with `level`, `time` (ISO 8601, UTC), `msg` and the given fields. The field
+ * `err` takes a thrown value, written with its causes. No line may hold a feed name, a password, a token or a client's
+ * address.
  */
 export interface Log {
   readonly debug: Write;
   readonly info: Write;
   readonly warn: Write;
   readonly error: Write;
-  /** Lines that were dropped since the start, because nobody read them. */
+  /** Lines dropped since the start because nothing read them. */
   readonly linesLost: () => number;
-  /** Writes what is still held; gives up after a second when nobody reads. */
+  /** Writes what is still held; gives up after 1 s if nothing reads it. */
   close(): Promise<void>;
 }
 
 export interface LogOptions {
   /** Lines below this level are not written. */
   readonly level: LogLevel;
-  /** Standard output unless given. */
+  /** Default: standard output. */
   readonly destination?: LineDestination;
 }
 
 /**
- * Opens the log. A stalled reader of standard output never stalls the service: at most 1 MiB of lines is held,
- * further ones are dropped and counted, and one line says how many were lost when the reader moves again.
+ * Opens the log. A stalled reader of standard output never stalls the service: at most 1 MiB of lines is held, further ones
+ * are dropped, and once the reader goes on one line says how many were lost.
  */
 export function createLog({ level, destination }: LogOptions): Log {
   const lines =
@@ -64,4 +64,19 @@ export function createLog({ level, destination }: LogOptions): Log {
     linesLost: () => lines.lost,
     close: () => lines.close(MAX_CLOSE_MS),
   };
+}
+
+/**
+ * A non-blocking descriptor of standard output. A pipe or terminal is opened again, because programs that share it (a shell,
+ * a parent) must keep its flags. If that fails (a socket, a pipe of another user), `process.stdout` makes it non-blocking. A
+ * file has no reader and is used as it is.
+ */
+function unblockedStdout(): number {
+  const stdout = fstatSync(1);
+  if (stdout.isFile()) return 1;
+  try {
+    return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return process.stdout.fd;
+  }
 }

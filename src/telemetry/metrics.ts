@@ -1,38 +1,39 @@
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/transaction.ts';
 import type { CommitObserver } from '../storage/commit-observer.ts';
 import { type ImageMetrics, imageMetrics } from './image-metrics.ts';
-import { requestMetrics } from './request-metrics.ts';
 import type { ToolOutcome } from './tool-outcome.ts';
 import { type WatchedParts, watchParts } from './watched-metrics.ts';
 
-/** What Prometheus is told. The members that take numbers are handed to the parts that have them. */
+/** The metrics for Prometheus. */
 export interface Metrics {
-  /** Takes the end of a request, from the front end. */
+  /** Call it at the end of a request. */
   readonly request: (outcome: Outcome) => void;
-  /** Takes the end of a worker's task, from the pools. */
+  /** Call it at the end of a worker's task. */
   readonly task: (work: string, ms: number) => void;
   readonly commits: CommitObserver;
   readonly images: ImageMetrics;
-  /** Takes the end of a call of an assistant's tool. */
+  /** Call it at the end of a call of an assistant's tool. */
   readonly tool: (outcome: ToolOutcome) => void;
-  /** Has these parts asked at every scrape. To be called once. */
+  /** Reads these parts at every scrape. Call it once. */
   watch(parts: WatchedParts): void;
   /** Media type of `metricsAnswer`. */
   readonly contentType: string;
-  /** All metrics as of now, in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   metricsAnswer(): Promise<string>;
 }
 
-/** From one slice of a thread to the longest that a task may take, in seconds. */
+/** From a cached answer to one that waited for every limit, in seconds. */
+const REQUEST_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** From a short task to the longest limit, in seconds. */
 const TASK_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** From a disk with a cache of its own to one that is overloaded, in seconds. */
+/** From a disk with a write cache to an overloaded one, in seconds. */
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const COMMIT_WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /**
- * Begins to count, in a registry of its own; the process and its event loop are watched from then on. An instance
- * without metrics does not call this, nor load this file.
+ * Starts to count, also in the process and its event loop, in a registry of its own. An instance without metrics does not
+ * load this file.
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();
@@ -76,5 +77,49 @@ export function createMetrics(): Metrics {
     watch: (parts) => watchParts(registry, parts),
     contentType: registry.contentType,
     metricsAnswer: () => registry.metrics(),
+  };
+}
+
+/**
+ * Counts requests. Clients cannot make up labels: they are operation ids of the route table, status classes and codes of
+ * refusals. A live answer, which takes hours, is counted by the gauge of open streams.
+ */
+function requestMetrics(registry: Registry): (outcome: Outcome) => void {
+  const registers = [registry];
+  const durations = new Histogram({
+    name: 'service_http_request_duration_seconds',
+    help: 'From the request to the last byte of its answer handed to the system',
+    labelNames: ['operation', 'status'],
+    buckets: REQUEST_SECONDS,
+    registers,
+  });
+  const received = new Counter({
+    name: 'service_http_request_bytes_total',
+    help: 'Bytes of request bodies that arrived',
+    labelNames: ['operation'],
+    registers,
+  });
+  const sent = new Counter({
+    name: 'service_http_response_bytes_total',
+    help: 'Response body bytes; aborted and chunked responses are not counted',
+    labelNames: ['operation'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'service_refusals_total',
+    help: 'Requests answered with an error, by its code',
+    labelNames: ['code'],
+    registers,
+  });
+  // Alerts need a zero to start from.
+  for (const code of ['rate_limited', 'too_many_attempts', 'busy', 'internal']) refusals.inc({ code }, 0);
+  return (outcome) => {
+    if (outcome.isLive) return;
+    const operation = outcome.operation?.id ?? 'none';
+    const status = `${Math.trunc(outcome.status / 100)}xx`;
+    durations.observe({ operation, status }, outcome.ms / 1000);
+    if (outcome.received > 0) received.inc({ operation }, outcome.received);
+    if (outcome.bytes > 0) sent.inc({ operation }, outcome.bytes);
+    if (outcome.code !== undefined) refusals.inc({ code: outcome.code });
   };
 }

@@ -2,8 +2,8 @@ import type { Outcome } from '../http/transaction.ts';
 import type { Log } from './log.ts';
 
 /**
- * One line per request, with the id that its other lines have too. It holds the pattern of the route, never the path:
- * that would be a feed's name or read id; nor the client's address.
+ * Logs one line per request, with the id of its other lines. It has the pattern of the route, not the path, because that
+ * holds a feed's name or read id, and not the client's address.
  */
 export function requestLog(log: Log): (outcome: Outcome) => void {
   return ({ request, operation, method, status, ms, bytes, code, error }) => {

@@ -1,21 +1,19 @@
 import type { Log } from './log.ts';
 
-/** What happened to a call of an assistant's tool. Its arguments are in no log: the name of a feed is among them. */
+/** The end of a call of an assistant's tool. Its arguments are not logged, because the name of a feed is among them. */
 export interface ToolOutcome {
-  /** Its name, one of our own making. */
   readonly tool: string;
-  /** Names the request in the log. */
   readonly requestId: string;
   readonly ms: number;
-  /** Why it was refused. */
+  /** Of the refusal. */
   readonly code: string | undefined;
-  /** What went wrong underneath, where that is an error of ours. */
+  /** Cause of an internal error. */
   readonly error: unknown;
 }
 
 /**
- * One line for each call, beside the one of its request.
- * @param isEach false for calls with an error of ours alone
+ * Logs one line per call, besides that of its request.
+ * @param isEach false to log internal errors only
  */
 export function toolLog(log: Pick<Log, 'info' | 'error'>, isEach: boolean): (outcome: ToolOutcome) => void {
   return ({ tool, requestId, ms, code, error }) => {

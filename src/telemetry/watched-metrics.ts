@@ -1,19 +1,19 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { CacheCounts } from '../read/cache.ts';
 
-/** Parts of the service that count for themselves and are asked at every scrape. */
+/** Parts of the service that are read at every scrape. */
 export interface WatchedParts {
   readonly cache: { readonly counts: CacheCounts };
-  /** Everything that works off a queue, by a name that becomes a label. */
+  /** By a name that becomes a label. */
   readonly pools: Readonly<Record<string, { readonly waiting: number; readonly running: number }>>;
   /** Bytes of request bodies in memory now. */
   readonly bodyBytes: () => number;
-  /** Event streams that are open now. */
+  /** Event streams that are open. */
   readonly streams: () => number;
   readonly linesLost: () => number;
 }
 
-/** Makes the metrics that read these parts at every scrape; between scrapes they cost nothing. */
+/** Registers metrics that read these parts at every scrape, and cost nothing between scrapes. */
 export function watchParts(registry: Registry, parts: WatchedParts): void {
   const { cache, pools, bodyBytes, streams, linesLost } = parts;
   const { gauge, counter } = readers(registry);
@@ -32,7 +32,6 @@ export function watchParts(registry: Registry, parts: WatchedParts): void {
   watchPools(registry, pools);
 }
 
-/** Makers of metrics without labels whose value is asked for. */
 function readers(registry: Registry) {
   return {
     gauge: (name: string, help: string, read: () => number) =>

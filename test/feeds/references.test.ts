@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type Placed, placePictures } from '../../src/feeds/references.ts';
+import { placePictures, type StoredPicture } from '../../src/feeds/references.ts';
 import { renderNote } from '../../src/read/note-html.ts';
 import { outlineOf, shownFiles, withFiles } from '../support/markdown-outline.ts';
 import { DEFINED_NAMES, INLINE_NAMES, markdownTexts } from '../support/markdown-texts.ts';
 
 /** Pictures of these names, stored as `1.png`, `2.png` and so on. */
-const stored = (names: readonly string[]): Placed[] =>
+const stored = (names: readonly string[]): StoredPicture[] =>
   names.map((name, index) => ({ name, file: `${index + 1}.png` }));
 
 /** A rule, by the section of CommonMark 0.31 that it is from; the text; what becomes of it; the names posted. */

@@ -39,12 +39,10 @@ export type FeedTask =
   | { readonly view: 'feed-page'; readonly document: FeedPageDocument & NamedFeed }
   | { readonly view: 'note-page'; readonly document: NotePageDocument & OfName };
 
-/** The only note of a view, in the place where the others have many. */
 interface OneNote {
   readonly notes: readonly [Note];
 }
 
-/** A view as it is sent. */
 export interface Composed {
   /** UTF-8, in a buffer of its own. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -52,18 +50,18 @@ export interface Composed {
   readonly sha256: string;
 }
 
-/** The bytes of a view. A feed of 20 KB costs a fraction of a millisecond, one of 5 MB tens of them. */
+/** The bytes of a view. 20 KB take a fraction of a millisecond, 5 MB tens of milliseconds. */
 export function compose(task: ComposeTask): Composed {
   const bytes = new TextEncoder().encode(text(task));
   return { bytes, sha256: createHash('sha256').update(bytes).digest('base64url') };
 }
 
-/** The same view of the same notes, rendered. */
+/** The same view with other notes. */
 export function withNotes(task: FeedTask, notes: readonly ViewNote[]): FeedTask {
   return { ...task, document: { ...task.document, notes } } as FeedTask;
 }
 
-/** The task with each content in a buffer of its own: of a part of one the whole would go along to a thread. */
+/** The task with each content in a buffer of its own, because the whole buffer is sent to the thread. */
 export function sendable<T extends ComposeTask>(task: T): T {
   const notes = task.document.notes.map((note) => {
     const { content } = note;

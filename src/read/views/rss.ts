@@ -5,7 +5,7 @@ import { element, emptyElement, group } from '../xml.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
 
-/** Minutes for which a reader may keep the feed before it asks again. An unchanged feed costs a 304. */
+/** Minutes after which a reader asks again (`ttl`). */
 const TIME_TO_LIVE = 5;
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
@@ -15,7 +15,7 @@ const NAMESPACES = {
   'xmlns:dc': 'http://purl.org/dc/elements/1.1/',
 };
 
-/** The RSS 2.0 document of a feed (contract §6). The same input gives the same text at any time. */
+/** The RSS 2.0 document of a feed (contract §6); depends on nothing but its input. */
 export function rss(document: FeedDocument): string {
   const channel = group('channel', [
     ...head(document),
@@ -43,7 +43,7 @@ function head(document: FeedDocument): (string | undefined)[] {
         element('title', title),
         element('link', page),
       ]),
-    // The time of a change would tell a feed without notes from one that does not exist.
+    // A date would reveal that a feed without notes exists.
     notes.length > 0 ? element('lastBuildDate', rfc822(feed.changedAt)) : undefined,
     element('ttl', String(TIME_TO_LIVE)),
   ];
@@ -60,7 +60,7 @@ function item(note: ViewNote, document: FeedDocument): string {
     element('pubDate', rfc822(note.createdAt)),
     ...tags.map((tag) => element('category', tag)),
     sender && feed.showSender ? element('dc:creator', sender) : undefined,
-    // Readers take it for HTML, so what it shows is escaped as HTML, too.
+    // Readers take it for HTML, so it is escaped twice.
     element('description', escapeHtml(noteExcerpt(note))),
     element('content:encoded', noteHtml(note, document)),
     note.content === undefined ? enclosure(note, document) : undefined,
@@ -72,7 +72,7 @@ function enclosure(note: ViewNote, document: FeedDocument): string {
   return emptyElement('enclosure', { url, length: String(size), type });
 }
 
-/** Date and time as RSS wants them (RFC 822 with a year of four digits), always in GMT. */
+/** RFC 822 date with a year of four digits, in GMT. */
 function rfc822(time: number): string {
   return new Date(time).toUTCString();
 }

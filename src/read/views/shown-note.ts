@@ -7,14 +7,14 @@ import { escapeHtml } from '../html.ts';
 import { exactText } from '../text.ts';
 import type { ReadPlace, ViewNote } from './document.ts';
 
-/** The title of a note in JSON, pages and feeds (contract §3 "Title of a note"); empty when it has none. */
+/** The title of a note (contract §3 "Title of a note"); empty if it has none. */
 export function noteTitle(note: Note): string {
   const { title, alt, name } = note.meta;
   if (title) return cutTitle(title);
   return note.content === undefined ? cutTitle(alt || name || '') : markdownTitle(note.content);
 }
 
-/** The markdown as posted with references to the feed's pictures made absolute; a picture's alternative text. */
+/** The markdown with absolute references to the feed's pictures; a picture's alternative text. */
 export function noteText({ content, rendered, meta }: ViewNote): string {
   return content === undefined ? (meta.alt ?? '') : (rendered?.text ?? exactText(content));
 }
@@ -31,7 +31,6 @@ export function noteHtml(note: ViewNote, place: ReadPlace): string {
   return `<p><img src="${escapeHtml(url)}" alt="${escapeHtml(note.meta.alt ?? '')}" /></p>`;
 }
 
-/** The file of a picture note as feeds announce it. */
 export function picture(
   note: Note,
   { base, readId }: ReadPlace,
