@@ -1,11 +1,8 @@
 import { Refusal } from '../../refusals.ts';
+import { errorCode, withoutPath } from '../failures.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
-/** `code` of a system error, for example `ENOENT`. */
-export function errorCode(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
-}
+export { errorCode, withoutPath };
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
@@ -45,11 +42,4 @@ export function asRefusal(error: unknown): unknown {
   const code = errorCode(error) ?? '';
   if (FULL.has(code)) return storageFull(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
-}
-
-/** System errors name the path, and with it the feed, which no log line may hold. */
-export function withoutPath(error: unknown): unknown {
-  const code = errorCode(error);
-  if (code === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
-  return Object.assign(new Error(`${code} from ${error.syscall}`), { code, syscall: error.syscall });
 }

@@ -2,33 +2,24 @@ import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { Refusal } from '../../refusals.ts';
+import type { Post } from '../database-storage.ts';
 import {
   type Counts,
   countedIn,
   countOf,
   limitsNow,
   NO_NOTES,
-  type Room,
   readIdTaken,
   refuseBeyond,
   tooManyFeeds,
 } from '../refused-writes.ts';
-import type { Feed, FeedCreation, NewNote, Target } from '../storage.ts';
+import type { Feed, FeedCreation } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
 import { counted, countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
 import { insertNotes, type NoteOfFeed } from './note-rows.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
-
-/** Notes to be stored, none to make an empty feed; see `Storage.post`. */
-export interface Post {
-  readonly name: FeedName;
-  readonly notes: readonly NewNote[];
-  /** Of these notes, or of those that come once the feed is made; undefined for a feed without notes. */
-  readonly room?: Room;
-  readonly target: Target;
-}
 
 /** What became of posts. */
 export interface PostsDone {

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { dateOfId } from '../../feeds/ids.ts';
-import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -22,7 +21,6 @@ import {
   typeRange,
   wholeMetaOf,
 } from '../note-columns.ts';
-import type { PictureRow } from '../picture-rows.ts';
 import {
   countedIn,
   countOf,
@@ -49,7 +47,7 @@ import type {
   Target,
 } from '../storage.ts';
 import { type ChangeStatements, changeStatements, type StoredNote } from './change-statements.ts';
-import { PictureChanges } from './picture-changes.ts';
+import type { PictureChanges } from './picture-changes.ts';
 import { type FeedRow, feedOf } from './rows.ts';
 
 /** What a write came to, and the read ids whose views are out of date with it: none when nothing changed. */
@@ -85,11 +83,11 @@ export class Changes {
    * @param maxFeeds 0 is no limit
    * @param licenseCounts see `limitsNow`
    */
-  constructor(db: Database, maxFeeds: number, licenseCounts?: LicenseCheck) {
+  constructor(db: Database, pictures: PictureChanges, maxFeeds: number, licenseCounts?: LicenseCheck) {
     this.#maxFeeds = maxFeeds;
     this.#licenseCounts = licenseCounts;
     this.#sql = changeStatements(db);
-    this.#pictures = new PictureChanges(db);
+    this.#pictures = pictures;
     this.recount();
   }
 
@@ -242,38 +240,6 @@ export class Changes {
   useToken(series: string, place: number, until: number, now: number): boolean {
     this.#sql.forgetSeries.run(now);
     return this.#sql.useToken.get({ series, place, until })!.turn > 0;
-  }
-
-  point(picture: PictureRow, key: ImageKey): Changed<boolean> {
-    return { value: this.#pictures.point(picture, key) };
-  }
-
-  fill(picture: PictureRow, bytes: Uint8Array): Changed<boolean> {
-    return { value: this.#pictures.fill(picture, bytes) };
-  }
-
-  beginCopy(key: ImageKey): Changed<boolean> {
-    return { value: this.#pictures.beginCopy(key) };
-  }
-
-  endCopy(key: ImageKey): Changed<boolean> {
-    return { value: this.#pictures.endCopy(key) };
-  }
-
-  free(keys: readonly ImageKey[], inMs: number): Changed<void> {
-    return { value: this.#pictures.free(keys, inMs) };
-  }
-
-  claim(limit: number): Changed<readonly ImageKey[]> {
-    return { value: this.#pictures.claim(limit) };
-  }
-
-  forget(keys: readonly ImageKey[]): Changed<void> {
-    return { value: this.#pictures.forget(keys) };
-  }
-
-  moveElsewhere(keys: readonly ImageKey[]): Changed<void> {
-    return { value: this.#pictures.moveElsewhere(keys) };
   }
 
   /** @throws Refusal `taken`, `feed_limit`, as `refuseBeyond` */
