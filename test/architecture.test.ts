@@ -19,13 +19,16 @@ const ALLOWED: Record<string, readonly string[]> = {
     'config.ts',
     'images',
     'licenses',
+    'moving',
     'privileges.ts',
     'refusals.ts',
     'setting-kinds.ts',
     'setting.ts',
     'storage',
   ],
+  moving: ['data-folder.ts', 'feeds', 'licenses', 'refusals.ts', 'storage'],
   storage: [
+    'batcher.ts',
     'cannot-be-used.ts',
     'collect-garbage.ts',
     'data-folder.ts',
@@ -38,7 +41,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ingest: ['access', 'feeds', 'gate.ts', 'refusals.ts', 'config.ts', 'workers', 'worker-pool.ts', 'storage'],
   read: ['feeds', 'refusals.ts', 'http', 'storage', 'web', 'worker-pool.ts'],
   images: ['cannot-be-used.ts', 'feeds', 'refusals.ts', 'storage'],
-  live: ['feeds', 'http', 'read', 'refusals.ts'],
+  live: ['batcher.ts', 'feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'feeds'],
   oauth: ['access', 'feeds', 'refusals.ts'],
   assistants: ['access', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'requests', 'storage'],
@@ -60,7 +63,16 @@ const ALLOWED: Record<string, readonly string[]> = {
     'sign-in',
     'web',
   ],
-  workers: ['background.ts', 'collect-garbage.ts', 'task-limit.ts', 'feeds', 'licenses', 'read', 'storage'],
+  workers: [
+    'batcher.ts',
+    'background.ts',
+    'collect-garbage.ts',
+    'task-limit.ts',
+    'feeds',
+    'licenses',
+    'read',
+    'storage',
+  ],
 };
 
 /** The first folder below src, `workers`, or the file itself. */

@@ -17,15 +17,15 @@ export interface SqliteWriterData {
   readonly path: string;
   /** 0 is no limit. */
   readonly maxFeeds: number;
-  /** By which licenses are checked; undefined where none is needed. */
+  /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
 }
 
-/** After this time, in ms, the clearing is tried again where it has failed. */
+/** Retry interval of a failed clean-up, ms. */
 const CLEAR_AGAIN_MS = 10_000;
 
 const { path, maxFeeds, licenseKeys } = workerData as SqliteWriterData;
-// Loaded only where it is asked for.
+// Loaded only if needed.
 const licenseCounts = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
 
 serveCalls(() => {
@@ -38,13 +38,13 @@ serveCalls(() => {
   const commit = new GroupCommit(connection, changes, pictures, log);
   let isClearing = false;
 
-  /** Tells of commits, each for so many writes, and keeps the log from growing. */
+  /** Reports commits, and keeps the log from growing. */
   const committed = (commits: readonly number[], replies: readonly Reply[]) => {
     const length = log.look();
     post({ replies, stats: { commits, wantsCheckpoint: isLong(length) } });
     log.bound(length);
   };
-  /** What deleted feeds have left goes bit by bit, whenever nothing else waits. */
+  /** Removes notes of deleted feeds in small steps, whenever nothing else waits. */
   const clear = () => {
     const [{ result, failure }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Reply];
     committed([], []);

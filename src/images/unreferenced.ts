@@ -4,7 +4,7 @@ import type { PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore, ListedImage, StoreKind } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** An object that no note refers to may belong to one that is just being stored until it is so old, in ms. */
+/** Younger unreferenced objects, ms, may belong to a post in progress. */
 const LEAST_AGE_MS = 3_600_000;
 /** Questions to the store at once. */
 const AT_ONCE = 16;
@@ -23,7 +23,7 @@ export interface Examined {
   readonly store: StoreKind;
   /** Objects older than an hour that no note refers to, those that were removed included. */
   readonly unreferenced: Amount;
-  /** Undefined where nothing was to be removed. */
+  /** Undefined if nothing was to be removed. */
   readonly deleted: Amount | undefined;
   /** How many of them the store refused to remove. */
   readonly failed: number;
@@ -79,7 +79,7 @@ class Examination {
 
   async run(): Promise<void> {
     const store = this.#store;
-    const old = (await asked(() => store.now())) - LEAST_AGE_MS;
+    const old = (await orUnavailable(() => store.now())) - LEAST_AGE_MS;
     let before = '';
     for await (const page of pagesOf(store)) {
       await this.#lookAt(page, old);
@@ -95,7 +95,7 @@ class Examination {
     const referenced = new Set(await this.#rows.referenced(page.map(({ key }) => key)));
     const others = page.filter(({ key }) => !referenced.has(key));
     await inParallel(others, AT_ONCE, async ({ key, facts }) => {
-      const found = facts ?? (await asked(() => this.#store.head(key)));
+      const found = facts ?? (await orUnavailable(() => this.#store.head(key)));
       // It has been removed since the store listed it.
       if (found === undefined) return;
       if (found.modifiedAt > old) {
@@ -125,7 +125,7 @@ class Examination {
         keys.filter((key) => !listed.has(key)),
         AT_ONCE,
         async (key) => {
-          if ((await asked(() => this.#store.head(key))) === undefined) absent.push(key);
+          if ((await orUnavailable(() => this.#store.head(key))) === undefined) absent.push(key);
         },
       );
       // Their notes may have been removed meanwhile.
@@ -138,12 +138,16 @@ class Examination {
 
 async function* pagesOf(store: ImageStore): AsyncIterable<readonly ListedImage[]> {
   const pages = store.list()[Symbol.asyncIterator]();
-  for (let next = await asked(() => pages.next()); !next.done; next = await asked(() => pages.next()))
+  for (
+    let next = await orUnavailable(() => pages.next());
+    !next.done;
+    next = await orUnavailable(() => pages.next())
+  )
     yield next.value;
 }
 
-/** What a store is asked. */
-export async function asked<T>(question: () => Promise<T>): Promise<T> {
+/** Turns a failure of a store into one for the operator. */
+export async function orUnavailable<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
   } catch (error) {

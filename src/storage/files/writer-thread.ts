@@ -1,8 +1,7 @@
 import type { WriterData } from '../../../workers/write-files.ts';
 import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import { sendable } from '../sendable.ts';
-import { ThreadCalls } from '../thread-calls.ts';
+import { sendable, ThreadCalls } from '../thread-calls.ts';
 import type { Change, FileWriter, Part, PlacedFolder } from './durable.ts';
 import type { Stamp } from './stamp.ts';
 

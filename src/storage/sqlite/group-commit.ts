@@ -40,7 +40,7 @@ export class GroupCommit {
       this.#changes.finish();
       db.exec('COMMIT');
     } catch (error) {
-      this.#takeBack();
+      this.#rollBack();
       if (isFull(error)) this.#log.empty();
       if (calls.length === 1) return allFailed(calls, error);
       return calls.flatMap((call) => this.run([call]));
@@ -53,7 +53,7 @@ export class GroupCommit {
     return replies;
   }
 
-  /** A refusal has changed nothing; after any other failure nobody knows what was changed, so it is thrown. */
+  /** A refusal changed nothing. Any other failure may have, so it is thrown. */
   #reply({ id, method, args }: Call): Reply {
     try {
       const target: object = method in this.#pictures ? this.#pictures : this.#changes;
@@ -65,9 +65,9 @@ export class GroupCommit {
     }
   }
 
-  #takeBack(): void {
+  #rollBack(): void {
     const { db } = this.#connection;
-    // A full disk or a failed write has SQLite take it back by itself.
+    // SQLite rolls back by itself after a full disk or a failed write.
     if (db.inTransaction) db.exec('ROLLBACK');
     this.#changes.recount();
   }

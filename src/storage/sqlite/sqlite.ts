@@ -12,7 +12,6 @@ import { DatabaseStorage, type Post } from '../database-storage.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import { sendable } from '../sendable.ts';
 import type {
   AllowedFeed,
   Feed,
@@ -30,7 +29,7 @@ import type {
   Storage,
   StoredFile,
 } from '../storage.ts';
-import { ThreadCalls, type WriterStats } from '../thread-calls.ts';
+import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import { Turns } from '../turns.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
