@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
-import { byteaArray } from '../src/storage/postgres/bytea-array.ts';
+import { byteaArray } from '../src/storage/postgres/note-rows.ts';
 
 /** Where notes are committed to: the file of a SQLite database or the address of a PostgreSQL one. */
 export type CommitPlace = { readonly file: string } | { readonly url: string };

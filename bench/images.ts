@@ -38,7 +38,7 @@ async function rowsOf(dir: string, keys: readonly string[]) {
     for (const [n, key] of keys.entries()) insert.run(`note-${n}`, n, key);
   })();
   db.close();
-  return storage;
+  return storage.pictureRows;
 }
 
 async function measureExamining(name: string, store: ImageStore, keys: readonly string[]): Promise<void> {

@@ -1,5 +1,4 @@
-import { commandNamed, listOfCommands } from './commands/commands.ts';
-import { WrongArguments } from './commands/wrong-arguments.ts';
+import { commandNamed, listOfCommands, WrongArguments } from './commands/commands.ts';
 import { ConfigError } from './config.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 

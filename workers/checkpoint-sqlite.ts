@@ -1,7 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
-import type { Order } from '../src/storage/sqlite/orders.ts';
-import { answerOf, serve, tell } from './serve-orders.ts';
+import { asRefusal } from '../src/storage/sqlite/failures.ts';
+import type { Call } from '../src/storage/thread-calls.ts';
+import { callMethod, post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
 export interface SqliteCheckpointData {
@@ -14,14 +15,14 @@ export interface Checkpoints {
   checkpoint(): void;
 }
 
-serve(() => {
+serveCalls(() => {
   const connection = Connection.forCheckpoints((workerData as SqliteCheckpointData).path);
   const checkpoints: Checkpoints = {
     checkpoint() {
       connection.db.pragma('wal_checkpoint(PASSIVE)');
     },
   };
-  const work = (orders: readonly Order[]) =>
-    tell({ answers: orders.map((order) => answerOf(checkpoints, order)) });
-  return { connection, work };
+  const run = (calls: readonly Call[]) =>
+    post({ replies: calls.map((call) => callMethod(checkpoints, call, asRefusal)) });
+  return { run, close: () => connection.db.close() };
 });

@@ -1,9 +1,10 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
-import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
+import { asRefusal } from '../src/storage/sqlite/failures.ts';
 import { PictureReads } from '../src/storage/sqlite/picture-reads.ts';
 import { Reads } from '../src/storage/sqlite/reads.ts';
-import { answerOf, serve, tell } from './serve-orders.ts';
+import type { Call, Reply } from '../src/storage/thread-calls.ts';
+import { callMethod, post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
 export interface SqliteReaderData {
@@ -12,19 +13,19 @@ export interface SqliteReaderData {
   readonly serves: 'notes' | 'pictures';
 }
 
-serve(() => {
+serveCalls(() => {
   const { path, serves } = workerData as SqliteReaderData;
   const connection = Connection.forReading(path);
   const reads = serves === 'notes' ? new Reads(connection) : new PictureReads(connection);
-  const work = (orders: readonly Order[]) => {
-    const answers = orders.map((order) => answerOf(reads, order));
-    tell({ answers }, answers.flatMap(buffersOf));
+  const run = (calls: readonly Call[]) => {
+    const replies = calls.map((call) => callMethod(reads, call, asRefusal));
+    post({ replies }, replies.flatMap(buffersOf));
   };
-  return { connection, work };
+  return { run, close: () => connection.db.close() };
 });
 
 /** The memory of contents, which is passed on rather than copied. */
-function buffersOf({ result }: Answer): ArrayBuffer[] {
+function buffersOf({ result }: Reply): ArrayBuffer[] {
   const { content, notes = [] } = (result ?? {}) as {
     content?: Uint8Array<ArrayBuffer>;
     notes?: readonly { content?: Uint8Array<ArrayBuffer> }[];

@@ -5,46 +5,48 @@ import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
 import { readMoveMark } from '../src/storage/sqlite/move-mark.ts';
-import type { Answer, Order } from '../src/storage/sqlite/orders.ts';
+import { PictureChanges } from '../src/storage/sqlite/picture-changes.ts';
 import { migrate } from '../src/storage/sqlite/schema.ts';
 import { isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
+import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import { unfinishedMove } from '../src/storage/unfinished-move.ts';
-import { serve, tell } from './serve-orders.ts';
+import { post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
 export interface SqliteWriterData {
   readonly path: string;
   /** 0 is no limit. */
   readonly maxFeeds: number;
-  /** By which licenses are checked; undefined where none is needed. */
+  /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
 }
 
-/** After this time, in ms, the clearing is tried again where it has failed. */
+/** Retry interval of a failed clean-up, ms. */
 const CLEAR_AGAIN_MS = 10_000;
 
 const { path, maxFeeds, licenseKeys } = workerData as SqliteWriterData;
-// Loaded only where it is asked for.
+// Loaded only if needed.
 const licenseCounts = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
 
-serve(() => {
+serveCalls(() => {
   const connection = Connection.forWriting(path);
   migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
-  const changes = new Changes(connection.db, maxFeeds, licenseCounts);
+  const pictures = new PictureChanges(connection.db);
+  const changes = new Changes(connection.db, pictures, maxFeeds, licenseCounts);
   const log = new WriteLog(connection.db);
-  const commit = new GroupCommit(connection, changes, log);
+  const commit = new GroupCommit(connection, changes, pictures, log);
   let isClearing = false;
 
-  /** Tells of commits, each for so many writes, and keeps the log from growing. */
-  const committed = (commits: readonly number[], answers: readonly Answer[]) => {
+  /** Reports commits, and keeps the log from growing. */
+  const committed = (commits: readonly number[], replies: readonly Reply[]) => {
     const length = log.look();
-    tell({ answers, news: { commits, wantsCheckpoint: isLong(length) } });
+    post({ replies, stats: { commits, wantsCheckpoint: isLong(length) } });
     log.bound(length);
   };
-  /** What deleted feeds have left goes bit by bit, whenever nothing else waits. */
+  /** Removes notes of deleted feeds in small steps, whenever nothing else waits. */
   const clear = () => {
-    const [{ result, failure }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Answer];
+    const [{ result, failure }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Reply];
     committed([], []);
     isClearing = result === true || failure !== undefined;
     if (failure) setTimeout(clear, CLEAR_AGAIN_MS);
@@ -56,25 +58,25 @@ serve(() => {
   };
   clearLater();
 
-  const work = (first: readonly Order[]) => {
+  const run = (first: readonly Call[]) => {
     for (let rest = withQueued(first); rest.length > 0; ) {
       const count = batchLength(rest, ({ args }) => bytesIn(args));
-      const orders = rest.slice(0, count);
+      const calls = rest.slice(0, count);
       rest = rest.slice(count);
-      const answers = commit.run(orders);
-      committed([answers.filter(({ failure }) => !failure).length], answers);
-      if (orders.some(({ method }) => method === 'deleteFeed')) clearLater();
+      const replies = commit.run(calls);
+      committed([replies.filter(({ failure }) => !failure).length], replies);
+      if (calls.some(({ method }) => method === 'deleteFeed')) clearLater();
     }
   };
-  return { connection, work };
+  return { run, close: () => connection.db.close() };
 });
 
 /** Everything that came while the last commit ran. */
-function withQueued(first: readonly Order[]): readonly Order[] {
-  const orders = [...first];
+function withQueued(first: readonly Call[]): readonly Call[] {
+  const calls = [...first];
   for (let more = receiveMessageOnPort(parentPort!); more; more = receiveMessageOnPort(parentPort!))
-    orders.push(...(more.message as readonly Order[]));
-  return orders;
+    calls.push(...(more.message as readonly Call[]));
+  return calls;
 }
 
 /** The bytes of notes in the arguments of an order. */

@@ -4,7 +4,7 @@ import { readPlace, readSome } from '../config.ts';
 import type { Environment } from '../setting.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
 import { databasePath } from '../storage/sqlite/database-path.ts';
-import { WrongArguments } from './wrong-arguments.ts';
+import { WrongArguments } from './commands.ts';
 
 const HELP = `npm run backup -- <file>
 
@@ -14,8 +14,8 @@ names of feeds. To restore it, stop the service, put the file where the database
 database with -wal and -shm at the end.
 `;
 
-/** What to do instead where the notes are not in such a database. */
-const INSTEAD = {
+/** What to do instead on other backends. */
+const ALTERNATIVES = {
   fs: 'Notes are plain files here (SERVICE_STORAGE is fs): copy the folder DATA_DIR with all dot files in it, as "cp -a" does.',
   postgres:
     'Notes are in PostgreSQL here (SERVICE_STORAGE is postgres): back them up with its own "pg_dump".',
@@ -31,7 +31,7 @@ export async function backup(args: readonly string[], env: Environment): Promise
   if (!target || target.startsWith('-') || more.length > 0) throw new WrongArguments();
   const place = readPlace(env);
   if (place.storage !== 'sqlite') {
-    process.stderr.write(`${INSTEAD[place.storage]}\n`);
+    process.stderr.write(`${ALTERNATIVES[place.storage]}\n`);
     return 1;
   }
   let isAsked = true;

@@ -2,7 +2,7 @@ import { type Config, readConfig } from '../config.ts';
 import type { Environment } from '../setting.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
 import { databasePath } from '../storage/sqlite/database-path.ts';
-import { WrongArguments } from './wrong-arguments.ts';
+import { WrongArguments } from './commands.ts';
 
 /**
  * Says that the settings can be used, and what the main ones mean. Nothing is opened or made, and no secret is shown.

@@ -7,43 +7,48 @@ import type { Environment } from '../setting.ts';
  */
 export type Command = (args: readonly string[], env: Environment) => Promise<number>;
 
-interface Listed {
+/** A command was given arguments that it does not take. The list of all commands is shown for it. */
+export class WrongArguments extends Error {}
+
+interface CommandInfo {
   /** What stands after its name. */
-  readonly takes: string;
-  readonly does: string;
-  /** On demand, for nothing is to wait for what another command needs. */
+  readonly usage: string;
+  readonly summary: string;
+  /** On demand, because no command should wait for what another one needs. */
   readonly load: () => Promise<Command>;
 }
 
-const COMMANDS: Readonly<Record<string, Listed>> = {
+const COMMANDS: Readonly<Record<string, CommandInfo>> = {
   '--check': {
-    takes: '',
-    does: 'looks at the settings, says whether they can be used and what they mean, and ends',
+    usage: '',
+    summary: 'looks at the settings, says whether they can be used and what they mean, and ends',
     load: async () => (await import('./check.ts')).check,
   },
   backup: {
-    takes: '<file>',
-    does: 'copies the SQLite database into a new file, while the service runs',
+    usage: '<file>',
+    summary: 'copies the SQLite database into a new file, while the service runs',
     load: async () => (await import('./backup.ts')).backup,
   },
   health: {
-    takes: '',
-    does: 'asks the running service whether it is ready, and exits with 0 when it is',
+    usage: '',
+    summary: 'asks the running service whether it is ready, and exits with 0 when it is',
     load: async () => (await import('./health.ts')).health,
   },
   operator: {
-    takes: 'unreferenced|clean|move …',
-    does: 'looks at the image store of the running service, removes what no note refers to, or moves pictures into it',
+    usage: 'unreferenced|clean|move …',
+    summary:
+      'looks at the image store of the running service, removes what no note refers to, or moves pictures into it',
     load: async () => (await import('./operator.ts')).operator,
   },
   license: {
-    takes: 'keygen | issue --until <last day> | check <license>',
-    does: 'makes keys and licenses of a hosted instance, for whoever sells them, and checks one',
+    usage: 'keygen | issue --until <last day> | check <license>',
+    summary: 'makes keys and licenses of a hosted instance, for whoever sells them, and checks one',
     load: async () => (await import('./license.ts')).license,
   },
   move: {
-    takes: '--from <place> --to <place>',
-    does: 'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',
+    usage: '--from <place> --to <place>',
+    summary:
+      'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',
     load: async () => (await import('./move.ts')).move,
   },
 };
@@ -56,6 +61,6 @@ export async function commandNamed(name: string): Promise<Command | undefined> {
 /** A line for each command. */
 export function listOfCommands(): string {
   return Object.entries(COMMANDS)
-    .map(([name, { takes, does }]) => `  ${`${name} ${takes}`.trimEnd()}  ${does}\n`)
+    .map(([name, { usage, summary }]) => `  ${`${name} ${usage}`.trimEnd()}  ${summary}\n`)
     .join('');
 }

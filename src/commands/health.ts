@@ -3,10 +3,10 @@ import { get, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { readSome } from '../config.ts';
 import type { Environment } from '../setting.ts';
-import { WrongArguments } from './wrong-arguments.ts';
+import { WrongArguments } from './commands.ts';
 
 /** How long the service may take to answer, ms. */
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** Where to reach a service that listens on all addresses. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -19,20 +19,20 @@ export async function health(args: readonly string[], env: Environment): Promise
   if (args.length > 0) throw new WrongArguments();
   const { host, port } = readSome(env, ['host', 'port']);
   const address = LOOPBACK[host] ?? host;
-  const obstacle = await ask(`http://${address.includes(':') ? `[${address}]` : address}:${port}`);
-  if (obstacle === undefined) process.stdout.write('The service is ready.\n');
-  else process.stderr.write(`The service is not ready: ${obstacle}.\n`);
-  return obstacle === undefined ? 0 : 1;
+  const problem = await ask(`http://${address.includes(':') ? `[${address}]` : address}:${port}`);
+  if (problem === undefined) process.stdout.write('The service is ready.\n');
+  else process.stderr.write(`The service is not ready: ${problem}.\n`);
+  return problem === undefined ? 0 : 1;
 }
 
-/** Why requests should not come to the service at that address. Not by `fetch`, which refuses some ports. */
+/** Why requests should not come to the service at that address. `fetch` would refuse some ports. */
 async function ask(url: string): Promise<string | undefined> {
   try {
-    const request = get(`${url}/health/ready`, { agent: false, signal: AbortSignal.timeout(PATIENCE_MS) });
+    const request = get(`${url}/health/ready`, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     const { status } = (await json(response)) as { status: string };
     return response.statusCode === 200 ? undefined : status;
   } catch {
-    return `it does not answer at ${url} within ${PATIENCE_MS / 1000} s`;
+    return `it does not answer at ${url} within ${TIMEOUT_MS / 1000} s`;
   }
 }

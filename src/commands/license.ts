@@ -4,7 +4,7 @@ import { readSome } from '../config.ts';
 import { issueLicense, newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/issuing.ts';
 import { Licenses } from '../licenses/licenses.ts';
 import type { Environment } from '../setting.ts';
-import { WrongArguments } from './wrong-arguments.ts';
+import { WrongArguments } from './commands.ts';
 
 const HELP = `npm run license -- keygen [--key <file>]
 npm run license -- issue --until <last day> [--feeds <n>] [--count <n>] [--key <file>]
@@ -26,7 +26,7 @@ type Options = { readonly [name in 'key' | 'until' | 'feeds' | 'count']?: string
 
 /** `license keygen|issue|check`: for whoever sells licenses of a hosted instance. */
 export async function license(args: readonly string[], env: Environment): Promise<number> {
-  const { action, text, options } = parsed(args);
+  const { action, text, options } = parseArguments(args);
   switch (action) {
     case 'help':
       process.stdout.write(HELP);
@@ -42,7 +42,7 @@ export async function license(args: readonly string[], env: Environment): Promis
   }
 }
 
-function parsed(args: readonly string[]): { action: string; text: string; options: Options } {
+function parseArguments(args: readonly string[]): { action: string; text: string; options: Options } {
   if (args[0] === '--help') return { action: 'help', text: '', options: {} };
   try {
     const option = { type: 'string' } as const;

@@ -1,15 +1,15 @@
 import { readImages, readSome } from '../config.ts';
 import { configuredPlace, openSource } from '../images/open-images.ts';
+import type { Archive, LockedPlace } from '../moving/archive.ts';
+import { copy } from '../moving/copy.ts';
+import { areNested, digestOf, lockSource, lockTarget } from '../moving/places.ts';
+import { type Summary, summarize } from '../moving/summary.ts';
 import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
-import type { Archive, LockedPlace } from '../storage/archive.ts';
-import { areNested, digestOf, lockSource, lockTarget } from '../storage/open-archive.ts';
 import { cannotBeUsed } from '../system-errors.ts';
 import { placesIn } from './move/arguments.ts';
-import { copy } from './move/copy.ts';
 import { Progress } from './move/progress.ts';
-import { type Summary, summarize } from './move/summary.ts';
 
 interface Both {
   readonly source: LockedPlace;
@@ -19,7 +19,7 @@ interface Both {
 
 /**
  * Moves a whole instance: copies it into an empty place, or goes on where an earlier run was stopped, and then reads
- * both anew to see that they hold the same. Until that is so the target is marked, and no service starts on it.
+ * both anew to see that they hold the same. Until then the target is marked, so that no service starts on it.
  */
 export async function move(args: readonly string[], env: Environment): Promise<number> {
   const { from, to } = placesIn(args, env);
@@ -73,7 +73,7 @@ async function copyAll({ source, target, progress }: Both, mark: string): Promis
   );
 }
 
-/** Both are opened anew, so that what is compared is what is stored. */
+/** Opens both again, so that what is compared is what is stored. */
 async function compare({ source, target, progress }: Both): Promise<void> {
   await withArchive('source', source, (from) =>
     withArchive('target', target, async (to) => {
@@ -83,8 +83,8 @@ async function compare({ source, target, progress }: Both): Promise<void> {
         read += 1;
         progress.step(() => `Read ${amount(read)} of ${amount(total)} notes again to compare them.`);
       };
-      const wanted = shown(await summarize(from, onRead));
-      const found = shown(await summarize(to, onRead));
+      const wanted = describe(await summarize(from, onRead));
+      const found = describe(await summarize(to, onRead));
       if (found !== wanted) {
         throw new Error(
           `The target is not the same as the source: it holds ${found}, and the source ${wanted}. ` +
@@ -153,10 +153,10 @@ async function within<T>(role: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function shown({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): string {
+function describe({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): string {
   return (
-    `${counted(feeds, 'feed')}, ${counted(notes, 'note')} (${amount(bytes)} bytes) and ` +
-    `${counted(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
+    `${plural(feeds, 'feed')}, ${plural(notes, 'note')} (${amount(bytes)} bytes) and ` +
+    `${plural(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
   );
 }
 
@@ -166,7 +166,7 @@ function stopped({ message, cause }: Refusal): Error {
   return new Error(`The move was stopped (${why}). Run it again to go on.`);
 }
 
-function counted(count: number, what: string): string {
+function plural(count: number, what: string): string {
   return `${amount(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { readSome } from '../config.ts';
 import { type Environment, readSetting, type Setting, setting } from '../setting.ts';
 import { baseUrl, secretText } from '../setting-kinds.ts';
+import { WrongArguments } from './commands.ts';
 import { Progress } from './move/progress.ts';
-import { WrongArguments } from './wrong-arguments.ts';
 
 const HELP = `npm run operator -- unreferenced
 npm run operator -- clean
@@ -28,7 +28,7 @@ const OPTIONS = {
 } as const;
 
 const UNREFERENCED = '/api/operator/images/unreferenced';
-/** How often a request is made again that did not come through, and how long is waited between, in ms. */
+/** Attempts for a request that fails on the way, and the pause between, ms. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 2_000;
 
@@ -57,7 +57,7 @@ export async function operator(args: readonly string[], env: Environment): Promi
     process.stdout.write(HELP);
     return 0;
   }
-  const { values } = parsed(more);
+  const { values } = parseArguments(more);
   const service = serviceIn(env);
   if (what === 'move') return move(service, values, env);
   if (Object.keys(values).length > 0 || (what !== 'unreferenced' && what !== 'clean'))
@@ -67,7 +67,7 @@ export async function operator(args: readonly string[], env: Environment): Promi
   return (result.failed ?? 0) + result.missing > 0 ? 1 : 0;
 }
 
-function parsed(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS });
   } catch {
@@ -84,7 +84,7 @@ function serviceIn(env: Environment): Service {
 
 async function move(
   service: Service,
-  { limit, ...from }: ReturnType<typeof parsed>['values'],
+  { limit, ...from }: ReturnType<typeof parseArguments>['values'],
   env: Environment,
 ): Promise<number> {
   if (from.from === undefined || (limit !== undefined && !/^\d{1,5}$/.test(limit)))

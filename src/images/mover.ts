@@ -15,7 +15,7 @@ import {
   imagesUnavailable,
 } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
-import { type Amount, asked } from './unreferenced.ts';
+import { type Amount, orUnavailable } from './unreferenced.ts';
 
 /** Pictures on their way at once. */
 const AT_ONCE = 4;
@@ -80,21 +80,21 @@ export async function move(
   return { moved, ...counts, left, next: left > 0 ? pictures.at(-1) : undefined };
 }
 
-/** Under two names a store would be emptied: what is put into the one appears in the other. */
+/** Source and target may be one store under two names; moving would then delete every object. */
 async function refuseSameStore(rows: PictureRows, source: ImageStore, target: ImageStore): Promise<void> {
   const key = newImageKey();
   await rows.free([key], RESERVED_MS);
-  await asked(() => target.put(key, bytesInMemory(Buffer.from('?'), undefined)));
+  await orUnavailable(() => target.put(key, bytesInMemory(Buffer.from('?'), undefined)));
   try {
-    if (await asked(() => source.head(key)))
+    if (await orUnavailable(() => source.head(key)))
       throw new Refusal('same_store', 'The pictures are in that store already.');
   } finally {
-    await asked(() => target.delete(key));
+    await orUnavailable(() => target.delete(key));
     await rows.forget([key]);
   }
 }
 
-/** Keys are kept as freed until a note refers to them, so that after a crash their objects are removed. */
+/** Reserves keys first (in `freed_keys`), so that a crash leaves no object behind. */
 async function moveRows(
   { rows, target }: MoveParts,
   pictures: readonly PictureRow[],

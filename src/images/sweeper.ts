@@ -3,17 +3,17 @@ import type { PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** How often is looked for keys after something was freed, and for how long after it, in ms. */
-const LOOK_MS = 250;
+/** Polling interval after a key was freed, and how long to poll, ms. */
+const POLL_MS = 250;
 const ACTIVE_MS = 60_000;
-/** How often is looked for what a process that has died has left, in ms. */
+/** Interval for finishing the clean-up of crashed processes, ms. */
 const IDLE_MS = 60_000;
 const BATCH = 100;
 const AT_ONCE = 8;
-/** How long a post whose end is not known may still become stored, in ms. */
+/** How long a post with a lost COMMIT reply may still commit, ms. */
 const UNSURE_MS = 60_000;
 
-/** Removes the objects of pictures that are gone, in one container at a time; what fails is tried again, later each time. */
+/** Deletes the objects of freed keys, in one container at a time; failures are retried with backoff. */
 export class Sweeper {
   readonly #rows: PictureRows;
   readonly #store: ImageStore;
@@ -32,15 +32,15 @@ export class Sweeper {
     this.wake();
   }
 
-  /** Something has been freed, or soon will be. */
+  /** Call it when a key was freed, or soon will be. */
   wake(): void {
     this.#activeUntil = performance.now() + ACTIVE_MS;
     this.#look(0);
   }
 
   /**
-   * Has objects removed that were stored for notes which then were not.
-   * @param isSure false where the notes may have been stored, or may be yet
+   * Deletes the objects of a failed post.
+   * @param isSure false if the result of its commit is unknown; then the deletion waits
    */
   async discard(keys: readonly ImageKey[], isSure: boolean): Promise<void> {
     if (keys.length === 0) return;
@@ -67,7 +67,7 @@ export class Sweeper {
       this.#running ??= this.#sweep().finally(() => {
         this.#running = undefined;
         const isActive = this.#unfreed.size > 0 || performance.now() < this.#activeUntil;
-        this.#look(isActive ? LOOK_MS : IDLE_MS);
+        this.#look(isActive ? POLL_MS : IDLE_MS);
       });
     }, inMs).unref();
   }
@@ -100,7 +100,7 @@ export class Sweeper {
     return this.#isStopped ? Promise.resolve([]) : this.#rows.claim(BATCH);
   }
 
-  /** Nobody knows what became of their notes. */
+  /** Their notes may have been stored. */
   async #freeAgain(): Promise<void> {
     if (this.#unfreed.size === 0) return;
     const keys = [...this.#unfreed];

@@ -79,7 +79,7 @@ class OrphanSearch {
 
   async run(): Promise<void> {
     const store = this.#store;
-    const old = (await asked(() => store.now())) - LEAST_AGE_MS;
+    const old = (await orUnavailable(() => store.now())) - LEAST_AGE_MS;
     let before = '';
     for await (const page of pagesOf(store)) {
       await this.#compare(page, old);
@@ -95,8 +95,8 @@ class OrphanSearch {
     const referenced = new Set(await this.#rows.referenced(page.map(({ key }) => key)));
     const others = page.filter(({ key }) => !referenced.has(key));
     await inParallel(others, AT_ONCE, async ({ key, facts }) => {
-      const found = facts ?? (await asked(() => this.#store.head(key)));
-      // Deleted since it was listed.
+      const found = facts ?? (await orUnavailable(() => this.#store.head(key)));
+      // It has been removed since the store listed it.
       if (found === undefined) return;
       if (found.modifiedAt > old) {
         this.#tooRecent += 1;
@@ -125,7 +125,7 @@ class OrphanSearch {
         keys.filter((key) => !listed.has(key)),
         AT_ONCE,
         async (key) => {
-          if ((await asked(() => this.#store.head(key))) === undefined) absent.push(key);
+          if ((await orUnavailable(() => this.#store.head(key))) === undefined) absent.push(key);
         },
       );
       // Their notes may have been deleted meanwhile.
@@ -138,12 +138,16 @@ class OrphanSearch {
 
 async function* pagesOf(store: ImageStore): AsyncIterable<readonly ListedImage[]> {
   const pages = store.list()[Symbol.asyncIterator]();
-  for (let next = await asked(() => pages.next()); !next.done; next = await asked(() => pages.next()))
+  for (
+    let next = await orUnavailable(() => pages.next());
+    !next.done;
+    next = await orUnavailable(() => pages.next())
+  )
     yield next.value;
 }
 
-/** Asks a store, whose refusals become a 502. */
-export async function asked<T>(question: () => Promise<T>): Promise<T> {
+/** Turns a failure of a store into one for the operator. */
+export async function orUnavailable<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
   } catch (error) {

@@ -1,7 +1,7 @@
-/** Told how storage makes writes durable, for metrics. */
+/** Receives how storage makes writes durable, for metrics. */
 export interface CommitObserver {
   /** A write is durable, or has failed: ms since it was handed over, waiting included. */
   wrote(ms: number): void;
-  /** One commit (of files: one sync of a folder) has made so many writes durable. */
+  /** One commit (on files: one sync of a folder) made this many writes durable. */
   committed(writes: number): void;
 }

@@ -53,7 +53,7 @@ export async function openStorage(
   if (storage === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite.ts');
     const opened = await openSqlite({ ...parts, licenseKeys, file: databasePath(settings) });
-    return { storage: opened, pictures: opened, secret };
+    return { storage: opened, pictures: opened.pictureRows, secret };
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   const { openPostgres } = await import('./postgres/postgres.ts');

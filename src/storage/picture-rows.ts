@@ -36,14 +36,14 @@ export interface PictureRows {
   pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage>;
   /** Which of these keys notes refer to. */
   referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]>;
-  /** At most `limit` keys that notes refer to, in their order, from behind one on up to another with it. */
+  /** Up to `limit` referenced keys in (`after`, `upTo`], ascending. */
   keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]>;
   /** The bytes of a picture in its row; undefined when it is not that version any more, or has a key. */
   bytes(picture: PictureRow): Promise<Uint8Array | undefined>;
 
   /**
-   * Has a picture with these bytes in its row refer to an object that has them, and was freed for a while before it was
-   * written. False when it is not that version any more; then the key stays free.
+   * Replaces the bytes in the row by `key`, whose object was uploaded under a reservation (`free`). False if the picture
+   * changed; the key then stays reserved for deletion.
    */
   point(picture: PictureRow, key: ImageKey): Promise<boolean>;
   /** Puts the bytes of a picture's object into its row, and frees the key as one of another store. False as `point`. */
@@ -56,16 +56,16 @@ export interface PictureRows {
   beginCopy(key: ImageKey): Promise<boolean>;
   /** The object is in the store of the settings only. False when no note refers to the key any more. */
   endCopy(key: ImageKey): Promise<boolean>;
-  /** Frees keys that no note refers to: their objects may be removed when so much time has passed, in ms. */
+  /** Frees keys that no note refers to. Their objects may be removed after this time, ms. */
   free(keys: readonly ImageKey[], inMs: number): Promise<void>;
   /**
    * Takes keys whose objects are to be removed now, at most `limit`; none while another process does that. Each comes
-   * back later, and later each time, unless `forget` or `moveElsewhere` is told of it.
+   * back later, and later each time, unless `forget` or `moveElsewhere` gets it.
    */
   claim(limit: number): Promise<readonly ImageKey[]>;
   /** The objects of these keys are gone. */
   forget(keys: readonly ImageKey[]): Promise<void>;
-  /** The objects of these keys are not in the store of the settings: another one may hold them, from before. */
+  /** The objects of these keys are not in the store of the settings; a former store may hold them. */
   moveElsewhere(keys: readonly ImageKey[]): Promise<void>;
   /** At most `limit` such keys in their order, after one. */
   elsewhere(after: string, limit: number): Promise<readonly ImageKey[]>;
@@ -75,6 +75,42 @@ export interface PictureRows {
 
 /** How long the objects of a move may take to be referred to, in ms. */
 export const RESERVED_MS = 3_600_000;
-/** How long a key that was claimed waits until it may be claimed again, at first and at most, in ms. */
+/** How long a claimed key waits until it may be claimed again, at first and at most, ms. */
 export const CLAIM_MS = 2_000;
 export const MAX_CLAIM_MS = 600_000;
+
+/** A place before every picture. */
+export const NEWEST_PICTURE: PicturePlace = {
+  createdAt: Number.MAX_SAFE_INTEGER,
+  feed: 0,
+  id: '' as NoteId,
+  type: 0,
+};
+
+/** The columns of `PictureColumns`. */
+export const PICTURE_COLUMNS = 'feed, id, type, created_at, modified_at, size, sha256, image_key';
+
+export interface PictureColumns {
+  readonly feed: number;
+  readonly id: NoteId;
+  readonly type: number;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly size: number;
+  readonly sha256: string | null;
+  readonly image_key: ImageKey | null;
+}
+
+export function pictureOf(row: PictureColumns): PictureRow {
+  const { feed, id, type, created_at, modified_at, size, sha256, image_key } = row;
+  return {
+    ...{ feed, id, type, createdAt: created_at, modifiedAt: modified_at, size },
+    sha256: sha256 ?? undefined,
+    key: image_key ?? undefined,
+  };
+}
+
+/** A place as the values of its columns, in their order. */
+export function placeValues({ createdAt, feed, id, type }: PicturePlace): [number, number, string, number] {
+  return [createdAt, feed, id, type];
+}

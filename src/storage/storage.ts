@@ -5,7 +5,7 @@ import type { PixelSize } from '../feeds/pixel-size.ts';
 
 /** A feed as storage knows it. Values are immutable: a change makes a new one. */
 export interface Feed {
-  /** Tells this feed from every other, also from an earlier or later one of the same name; made anew at each start. */
+  /** Identifies this feed, also among those of the same name; another one after each start. */
   readonly key: string;
   readonly name: FeedName;
   readonly readId: ReadId;
@@ -45,7 +45,7 @@ export interface NoteMeta {
   readonly alt?: string | undefined;
   readonly name?: string | undefined;
   readonly sender?: string | undefined;
-  /** Size of a picture that has so many bytes: where it has another number by now, it has been replaced. */
+  /** Size of the picture if it has this number of bytes; else it was replaced. */
   readonly pixels?: (PixelSize & { readonly bytes: number }) | undefined;
   readonly tags: readonly string[];
 }
@@ -76,7 +76,7 @@ export interface NewNote {
   readonly meta: NoteMeta;
   /** Read before the returned promise settles, never kept after it: the buffer is reused. */
   readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes in base64url, where it is known already. */
+  /** SHA-256 of the bytes in base64url, if known. */
   readonly sha256?: string | undefined;
   /** Where the bytes are; then `bytes` has none. Only for databases. */
   readonly image?: StoredImage | undefined;
@@ -88,7 +88,7 @@ export interface Replacement {
   readonly type: NoteType;
   /** Read before the returned promise settles, never kept after it: the buffer is reused. */
   readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes in base64url, where it is known already. */
+  /** SHA-256 of the bytes in base64url, if known. */
   readonly sha256?: string | undefined;
   /** As `NewNote.image`. */
   readonly image?: StoredImage | undefined;
@@ -214,8 +214,7 @@ export interface TokenSeries {
 export interface Storage extends TokenSeries {
   feed(name: FeedName): Promise<Feed | undefined>;
   /**
-   * As `feed`, for a post to come, and faster where it can be: the feed may be as it was before changes that have not
-   * settled yet, for the post finds out (see `Target`).
+   * As `feed`, but may miss changes that have not settled, because the post checks again (see `Target`).
    */
   feedToPost(name: FeedName): Promise<Feed | undefined>;
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
@@ -297,9 +296,8 @@ export interface Storage extends TokenSeries {
   /** Calls the listener for every change, before the promise of the write that caused it settles. */
   onChange(listener: (change: FeedChange) => void): void;
   /**
-   * Tells whether all changes are heard of, those of other processes and of threads that died too: false when they no
-   * longer are, then true when they are again. What was read or is being read before either may be out of date,
-   * whatever `onChange` says. It is true at first, and a storage that always hears lacks this.
+   * Calls the listener with false when changes may be lost (database unreachable, writer thread died), and with true when
+   * they arrive again. After both calls everything read or being read is stale. A storage that never loses any lacks this.
    */
   onHearing?(listener: (hears: boolean) => void): void;
   /** Throws `store_unavailable` while the storage cannot be used. */

@@ -41,7 +41,7 @@ export class Turns<K> {
     return queue;
   }
 
-  /** Those who may start are counted as running before they do, so nobody slips in between. */
+  /** Counts tasks as running before they start, so that no other starts in between. */
   #end(key: K, queue: Queue): void {
     queue.running -= 1;
     for (let next = queue.waiting[0]; next && admits(queue, next.alone); next = queue.waiting[0]) {

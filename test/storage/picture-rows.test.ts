@@ -20,7 +20,7 @@ const parts = { maxFeeds: 0, log: keptLog() };
 const OPENED = {
   async sqlite(): Promise<[Storage, PictureRows]> {
     const opened = await openSqlite({ ...parts, file: join(await tempDir(t), 'notes.db') });
-    return [opened, opened];
+    return [opened, opened.pictureRows];
   },
   async postgres(): Promise<[Storage, PictureRows]> {
     const opened = await openPostgres({ ...parts, url: await server.database() });

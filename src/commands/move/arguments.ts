@@ -1,26 +1,26 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readSome } from '../../config.ts';
+import type { Place } from '../../moving/places.ts';
 import type { Environment } from '../../setting.ts';
 import { databaseUrl } from '../../setting-kinds.ts';
-import type { Place } from '../../storage/open-archive.ts';
-import { WrongArguments } from '../wrong-arguments.ts';
+import { WrongArguments } from '../commands.ts';
 
 /**
  * The two places in the arguments of `move`; `postgres` alone is the database that SERVICE_DATABASE_URL names, whose
- * password nobody then reads in the list of processes. Throws `WrongArguments`, `ConfigError`, or an error with a
+ * password is then not in the list of processes. Throws `WrongArguments`, `ConfigError`, or an error with a
  * sentence about a place.
  */
 export function placesIn(
   args: readonly string[],
   env: Environment,
 ): { readonly from: Place; readonly to: Place } {
-  const { from, to } = parsed(args);
+  const { from, to } = parseOptions(args);
   if (from === undefined || to === undefined) throw new WrongArguments();
   return { from: placeNamed(from, env), to: placeNamed(to, env) };
 }
 
-function parsed(args: readonly string[]) {
+function parseOptions(args: readonly string[]) {
   try {
     const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
     return parseArgs({ args: [...args], options }).values;

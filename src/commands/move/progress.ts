@@ -1,4 +1,4 @@
-/** How often a line on a terminal is written anew, and how often there is a line elsewhere, ms. */
+/** Interval for rewriting the line on a terminal, and for new lines elsewhere, ms. */
 const REWRITE_MS = 200;
 const LINE_MS = 5_000;
 
@@ -8,7 +8,7 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** Says now and then how far something is: on a terminal in one line that is written anew, elsewhere in lines. */
+/** Reports progress: on a terminal in one line that is rewritten, elsewhere in new lines. */
 export class Progress {
   readonly #output: Output;
   readonly #now: () => number;
@@ -22,7 +22,7 @@ export class Progress {
     this.#last = now();
   }
 
-  /** Something has been done; `line` is asked for when it is time to say so. */
+  /** Call it after each step; `line` is called when it is time to report. */
   step(line: () => string): void {
     const isTerminal = this.#output.isTTY === true;
     if (this.#now() - this.#last < (isTerminal ? REWRITE_MS : LINE_MS)) return;
@@ -31,7 +31,7 @@ export class Progress {
     this.#output.write(isTerminal ? `\r\x1b[K${line()}` : `${line()}\n`);
   }
 
-  /** Says something for good. */
+  /** Prints a line that stays. */
   say(line: string): void {
     this.#output.write(`${this.#isOpen ? '\r\x1b[K' : ''}${line}\n`);
     this.#isOpen = false;

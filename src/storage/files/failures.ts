@@ -1,8 +1,9 @@
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
+import { withoutPath } from '../failures.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
-export { errorCode };
+export { errorCode, withoutPath };
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
@@ -42,11 +43,4 @@ export function asRefusal(error: unknown): unknown {
   const code = errorCode(error) ?? '';
   if (FULL.has(code)) return storageFull(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
-}
-
-/** System errors name the path, and with it the feed, which no log line may hold. */
-export function withoutPath(error: unknown): unknown {
-  const code = errorCode(error);
-  if (code === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
-  return Object.assign(new Error(`${code} from ${error.syscall}`), { code, syscall: error.syscall });
 }

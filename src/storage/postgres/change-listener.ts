@@ -3,14 +3,14 @@ import { Client, type ClientConfig } from 'pg';
 import type { Log } from '../../telemetry/log.ts';
 
 /** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
-const INTERVAL = 250;
+const HEARTBEAT_INTERVAL_MS = 250;
 /**
  * How long what a round trip showed is taken for true, from its beginning, in ms. What one container stores has to
  * show in the others within a second.
  */
-const TRUSTED = 800;
-/** How long a listener that is gone is still counted, in ms: what it let clients do is counted for as long. */
-const COUNTED = 60_000;
+const HEARTBEAT_TIMEOUT_MS = 800;
+/** A container that stopped listening still counts for this long, ms, because the requests it granted count in the same window. */
+const PEER_TTL_MS = 60_000;
 /** What the connection calls itself (`pg_stat_activity.application_name`), of which every container has one. */
 const LISTENER_NAME = 'note-feed-listener';
 
@@ -19,11 +19,11 @@ const COUNT_LISTENERS =
   'SELECT count(*)::integer AS listeners FROM pg_stat_activity ' +
   `WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
 
-/** Where changes are told, and who is to hear of them. */
+/** Where change notices come from, and who receives them. */
 export interface ChangeListenerOptions {
   readonly connection: ClientConfig;
   readonly channel: string;
-  /** Waited for on every new connection before anything else; where it throws, the connection is not used. */
+  /** Runs first on every new connection; if it throws, the connection is not used. */
   readonly onConnect?: (client: Client) => Promise<void>;
   /** Told the payload of every notice, also of those that this process sent. */
   readonly onNotice: (payload: string) => void;
@@ -74,7 +74,7 @@ export class ChangeListener {
     return this.#listeners;
   }
 
-  /** Waits for what runs: mostly for nothing, at worst for as long as connecting may take. */
+  /** Waits for what runs, at worst for as long as connecting may take. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -85,12 +85,12 @@ export class ChangeListener {
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      const nextAt = performance.now() + INTERVAL;
+      const nextAt = performance.now() + HEARTBEAT_INTERVAL_MS;
       try {
         if (this.#client) await this.#beat(this.#client);
         else await this.#connect();
       } catch {
-        // What was heard stays true for its time, also without the connection.
+        // What was received stays true for its time, also without the connection.
         this.#disconnect();
       }
       const left = Math.max(0, nextAt - performance.now());
@@ -119,7 +119,7 @@ export class ChangeListener {
     const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
     const listeners = row?.listeners ?? 1;
     const now = performance.now();
-    if (listeners < this.#listeners && now - this.#countedAt < COUNTED) return;
+    if (listeners < this.#listeners && now - this.#countedAt < PEER_TTL_MS) return;
     this.#listeners = listeners;
     this.#countedAt = now;
   }
@@ -132,9 +132,9 @@ export class ChangeListener {
 
   async #roundTrip(client: Client, sql: string): Promise<{ listeners?: number }[]> {
     const begunAt = performance.now();
-    const query = { text: sql, query_timeout: TRUSTED };
+    const query = { text: sql, query_timeout: HEARTBEAT_TIMEOUT_MS };
     const { rows } = await client.query(query);
-    const left = begunAt + TRUSTED - performance.now();
+    const left = begunAt + HEARTBEAT_TIMEOUT_MS - performance.now();
     if (left <= 0) throw new Error('The round trip took too long');
     clearTimeout(this.#expiry);
     this.#expiry = setTimeout(() => this.#tell(false), left).unref();

@@ -1,27 +1,27 @@
 import type { ReadId } from '../../feeds/names.ts';
 
-/** The channel on which committed changes are told to every process that uses the database. */
+/** The channel of notices of committed changes to every process that uses the database. */
 export const CHANGE_CHANNEL = 'note_feed_changes';
 /** PostgreSQL takes payloads of less than 8,000 bytes. */
 const MAX_PAYLOAD_BYTES = 7_900;
 
-/** A feed that was changed. A feed's name is a secret, so it is told by its row. */
+/** A changed feed, identified by its row because its name is a secret. */
 export interface ChangedFeed {
   /** Id of its row: `Feed.key`. */
   readonly key: string;
-  /** Those whose views are out of date: the one it has and, where it was changed, the one it had. */
+  /** The read ids whose views are out of date: the one it has and the one it had before. */
   readonly readIds: readonly ReadId[];
 }
 
-/** What a payload tells. */
+/** The content of a payload. */
 export interface ChangeNotice {
-  /** The transaction that it is of; see `Transaction.origin`. */
+  /** See `Transaction.origin`. */
   readonly origin: string;
   readonly changes: readonly ChangedFeed[];
 }
 
 /**
- * The payloads that tell of a transaction's changes: its origin, then feeds, each `<key>:<read id>[,<read id>]`, with
+ * The payloads of a transaction's changes: its origin, then feeds, each `<key>:<read id>[,<read id>]`, with
  * spaces between them. A feed takes far less than a payload may, and all is ASCII.
  */
 export function encodeChanges({ origin, changes }: ChangeNotice): string[] {
@@ -35,7 +35,6 @@ export function encodeChanges({ origin, changes }: ChangeNotice): string[] {
   return payloads;
 }
 
-/** What a payload tells. */
 export function decodeChanges(payload: string): ChangeNotice {
   const [origin = '', ...feeds] = payload.split(' ');
   const changes = feeds.map((feed) => {

@@ -4,15 +4,6 @@ import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { settingsAsStored } from '../metadata.ts';
 import {
-  metadataOf,
-  type NoteRow,
-  noteOf,
-  placeOfBytes,
-  typeNumber,
-  typeRange,
-  wholeMetaOf,
-} from '../note-columns.ts';
-import {
   type Counts,
   countedIn,
   countOf,
@@ -23,27 +14,37 @@ import {
   refuseBeyond,
   refusePicture,
 } from '../refused-writes.ts';
+import {
+  type FeedRow,
+  feedOf,
+  insertedNote,
+  isAllowed,
+  metadataOf,
+  type NoteRow,
+  noteOf,
+  typeNumber,
+  typeRange,
+  wholeMetaOf,
+} from '../rows.ts';
 import type {
   AllowedFeed,
   Feed,
   FeedLimits,
   FeedSettings,
   NewLicense,
-  NewNote,
   Note,
   NoteMeta,
   Replacement,
 } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
 import { isUniqueViolation } from './failures.ts';
-import { counted, countFeeds, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
-import { deleteTags, insertNotes, insertTags, type TaggedNote } from './note-rows.ts';
+import { countFeeds, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
+import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS, type TaggedNote } from './note-rows.ts';
 import { freeKey } from './picture-rows.ts';
-import { type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** What a change came to, and what is to be told of it: nothing when nothing changed. */
+/** The result of a change, and the changed feeds to report. */
 export interface Changed<T> {
   readonly value: T;
   readonly changes?: readonly ChangedFeed[];
@@ -98,7 +99,7 @@ const DELETE_FEED = statement(
 );
 
 /**
- * The changes of one feed in one transaction; see `Storage` for what they do. What they throw takes the transaction
+ * The changes of one feed in one transaction; see `Storage` for what they do. If they throw, the transaction is rolled
  * back.
  */
 export class Changes {
@@ -125,10 +126,11 @@ export class Changes {
     refusePicture(type, limitsOfFeed);
     refuseBeyond({ notes: added, limits: limitsOfFeed }, countedIn(feed));
     const now = Date.now();
-    const { size, key } = placeOfBytes({ bytes, image });
-    const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), bytes, sha256, now, size, key]);
+    const values = [bytes, sha256, now, image?.size ?? bytes.byteLength, image?.key];
+    const [row] = await this.#transaction.run(REPLACE, [...keyOf(note), ...values]);
     freeKey(this.#transaction, note.image_key);
-    await this.#insert(feed, added, now);
+    const rows = added.map((note) => insertedNote(feed.id, note, now));
+    await insertNotes(this.#transaction, rows);
     return { ...this.#count(feed, countOf(added)), value: noteOf(row!) };
   }
 
@@ -180,10 +182,12 @@ export class Changes {
     };
     if (JSON.stringify(after) === JSON.stringify(feed)) return { value: feedOf(feed) };
     const values = [feed.id, readId, title, description, showSender, shownImage];
-    await this.#free(() => this.#transaction.run(CONFIGURE, values));
-    const row = counted(after, NO_NOTES, Date.now());
+    await this.#transaction.run(CONFIGURE, values).catch((error) => {
+      throw isUniqueViolation(error) ? readIdTaken() : error;
+    });
+    const row = withCounts(after, NO_NOTES, Date.now());
     setCounters(this.#transaction, [row]);
-    return { ...this.#told(feed, [...new Set([feed.read_id, readId])]), value: feedOf(row) };
+    return { ...this.#notify(feed, [...new Set([feed.read_id, readId])]), value: feedOf(row) };
   }
 
   async setPassword(allowed: AllowedFeed, passwordHash: string | undefined): Promise<Changed<boolean>> {
@@ -193,7 +197,7 @@ export class Changes {
     return { ...this.#count(feed, NO_NOTES), value: true };
   }
 
-  /** Of two at once, the second waits for the first with its own feed locked, which nobody else waits for. */
+  /** If two run at once, the second waits with its own feed locked, which no other transaction waits for. */
   async setLicense(
     allowed: AllowedFeed,
     license: NewLicense | undefined,
@@ -206,24 +210,23 @@ export class Changes {
       if (others!.count >= license.feeds) throw licenseTaken(license.feeds);
     }
     this.#transaction.send(SET_LICENSE, [feed.id, license?.text, license?.id]);
-    const row = counted({ ...feed, license: license?.text ?? null }, NO_NOTES, Date.now());
+    const row = withCounts({ ...feed, license: license?.text ?? null }, NO_NOTES, Date.now());
     setCounters(this.#transaction, [row]);
-    return { ...this.#told(feed, [feed.read_id]), value: feedOf(row) };
+    return { ...this.#notify(feed, [feed.read_id]), value: feedOf(row) };
   }
 
-  /** The notes stay until they are cleared away (`Clearing`). */
+  /** The notes stay until `Clearing` removes them. */
   async deleteFeed(allowed: AllowedFeed): Promise<Changed<boolean>> {
     const feed = await this.#feed(allowed);
     if (!feed) return { value: false };
     countFeeds(this.#transaction, -1);
     this.#transaction.send(DELETE_FEED, [feed.id]);
-    return { ...this.#told(feed, [feed.read_id]), value: true };
+    return { ...this.#notify(feed, [feed.read_id]), value: true };
   }
 
-  async #feed({ name, key, passwordHash }: AllowedFeed): Promise<FeedRow | undefined> {
-    const [feed] = await lockFeeds(this.#transaction, [name]);
-    const isAllowed = feed && String(feed.id) === key && feed.password_hash === (passwordHash ?? null);
-    return isAllowed ? feed : undefined;
+  async #feed(allowed: AllowedFeed): Promise<FeedRow | undefined> {
+    const [feed] = await lockFeeds(this.#transaction, [allowed.name]);
+    return feed && isAllowed(feed, allowed) ? feed : undefined;
   }
 
   async #find(allowed: AllowedFeed, id: NoteId, type?: NoteType): Promise<Found | undefined> {
@@ -239,27 +242,13 @@ export class Changes {
     return rows.length > 0;
   }
 
-  /** @throws Refusal `taken` where the work finds a read id in use */
-  async #free(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      throw isUniqueViolation(error) ? readIdTaken() : error;
-    }
-  }
-
-  async #insert(feed: FeedRow, notes: readonly NewNote[], now: number): Promise<void> {
-    const ofFeed = notes.map((note) => ({ feed: feed.id, note }));
-    await insertNotes(this.#transaction, ofFeed, now);
-  }
-
   /** Counts notes that came or went, and with that the change itself. */
   #count(feed: FeedRow, more: Readonly<Counts>): { changes: readonly ChangedFeed[] } {
-    setCounters(this.#transaction, [counted(feed, more, Date.now())]);
-    return this.#told(feed, [feed.read_id]);
+    setCounters(this.#transaction, [withCounts(feed, more, Date.now())]);
+    return this.#notify(feed, [feed.read_id]);
   }
 
-  #told({ id }: FeedRow, readIds: readonly ReadId[]): { changes: readonly ChangedFeed[] } {
+  #notify({ id }: FeedRow, readIds: readonly ReadId[]): { changes: readonly ChangedFeed[] } {
     const changes = [{ key: String(id), readIds }];
     notifyChanges(this.#transaction, changes);
     return { changes };

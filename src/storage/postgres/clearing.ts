@@ -3,13 +3,13 @@ import { IF_FREED } from './picture-rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Notes cleared away in one step: pictures may be large, and nobody is to wait for it. */
+/** Notes removed in one step; few, because pictures may be large. */
 const STEP_NOTES = 100;
 const STEP_TAGS = 1_000;
-/** After this time, in ms, it is tried again where the database could not be used. */
-const AGAIN_MS = 10_000;
-/** So often, in ms, is looked for what a process that has died has left. */
-const LOOK_MS = 300_000;
+/** Retry interval after the database could not be used, ms. */
+const RETRY_MS = 10_000;
+/** Interval for finishing the clean-up of crashed processes, ms. */
+const POLL_MS = 300_000;
 
 const NEXT = statement<{ id: number }>(
   'feed_to_clear',
@@ -32,7 +32,7 @@ const CLEARED = statement(
   'UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1',
 );
 
-/** Clears away what deleted feeds have left, bit by bit; any process does it for all. */
+/** Removes the notes of deleted feeds in small steps; any process does it for all. */
 export class Clearing {
   readonly #database: Pick<Database, 'transaction'>;
   #running: Promise<void> | undefined;
@@ -44,14 +44,14 @@ export class Clearing {
     this.#database = database;
   }
 
-  /** There may be something to clear away. */
+  /** Call it when a feed was deleted. */
   wake(): void {
     if (this.#isStopped) return;
     this.#isWanted = true;
     this.#running ??= this.#run();
   }
 
-  /** Waits for the step that runs. What is left is for the next start, or for another process. */
+  /** Waits for the step that runs. The rest is left to the next start or another process. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -59,15 +59,15 @@ export class Clearing {
   }
 
   async #run(): Promise<void> {
-    let pause = LOOK_MS;
+    let pause = POLL_MS;
     try {
       while (this.#isWanted && !this.#isStopped) {
         this.#isWanted = false;
-        // Meanwhile a feed may be deleted that this step has not seen.
+        // A feed may be deleted meanwhile that this step did not see.
         if (await this.#database.transaction((transaction) => clearSome(transaction))) this.#isWanted = true;
       }
     } catch {
-      pause = AGAIN_MS;
+      pause = RETRY_MS;
     }
     this.#running = undefined;
     clearTimeout(this.#timer);
@@ -75,7 +75,7 @@ export class Clearing {
   }
 }
 
-/** Clears away some; false when nothing is left that nobody else is clearing away. */
+/** Removes some; false if nothing is left that no other process is removing. */
 async function clearSome(transaction: Transaction): Promise<boolean> {
   const [feed] = await transaction.run(NEXT, []);
   if (!feed) return false;

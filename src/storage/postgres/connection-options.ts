@@ -4,7 +4,7 @@ import { Client, type ClientConfig, TypeOverrides } from 'pg';
 const CONNECT_MS = 5_000;
 /** How long a statement may take, waiting for locks included, in ms: the server ends it then. */
 const STATEMENT_MS = 5_000;
-/** So much later, in ms, a server that has not answered counts as lost. */
+/** Grace after the statement timeout before the connection counts as lost, ms. */
 const ANSWER_MARGIN_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 const INT8_OID = 20;
@@ -21,8 +21,7 @@ export interface TimeLimits {
 export const APPLICATION_NAME = 'note-feed';
 
 /**
- * Every statement has an index to go by. The server would think otherwise of tables that were small when it last looked,
- * and of a feed that is far larger than most.
+ * Force index plans, because stale statistics and very large feeds mislead the planner.
  */
 const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
   .map((plan) => `-c enable_${plan}=off`)
@@ -34,14 +33,14 @@ types.setTypeParser(INT8_OID, Number);
 
 /**
  * How to connect to the database at a `postgres:` URL: the only place that knows. Every connection and statement has a
- * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS with whoever
- * answers, and any other that the certificate must be the server's.
+ * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS without a check of the
+ * certificate, and any other that the certificate must be the server's.
  */
 export function connectionOptions(
   url: string,
   { statementMs = STATEMENT_MS, idleMs = STATEMENT_MS }: TimeLimits = {},
 ): ClientConfig {
-  const { url: connectionString, options } = parsed(url);
+  const { url: connectionString, options } = parseUrl(url);
   return {
     connectionString,
     application_name: APPLICATION_NAME,
@@ -50,7 +49,7 @@ export function connectionOptions(
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
     query_timeout: statementMs + ANSWER_MARGIN_MS,
-    // What a process that hangs has locked is free again then.
+    // Releases the locks of a process that hangs.
     idle_in_transaction_session_timeout: idleMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -58,7 +57,7 @@ export function connectionOptions(
   };
 }
 
-/** What tells the database at a URL from others, whoever asks for it. */
+/** What identifies the database at a URL, whatever the user and password. */
 export function databaseName(url: string): readonly unknown[] {
   const { host, port, database } = new Client(connectionOptions(url));
   return [host, port, database];
@@ -75,8 +74,8 @@ const DECIDED = [
 /** The client takes them for `verify-full`, and says at length on standard error that it does. */
 const AS_VERIFY_FULL: readonly (string | null)[] = ['prefer', 'require', 'verify-ca'];
 
-/** The URL without what is decided here, and the `options` that it has for the server. */
-function parsed(url: string): { url: string; options: string } {
+/** The URL without the parameters that are decided here, and its `options`. */
+function parseUrl(url: string): { url: string; options: string } {
   const end = url.includes('?') ? url.indexOf('?') : url.length;
   const parameters = new URLSearchParams(url.slice(end));
   const options = parameters.get('options') ?? '';

@@ -9,19 +9,19 @@ import { Transaction } from './transaction.ts';
 const CONNECTIONS = 4;
 
 export interface DatabaseOptions {
-  /** Waited for before a new connection is used for writing; where it throws, the connection is not. */
+  /** Runs before a new connection is used for writing; if it throws, the connection is not used. */
   readonly onWriter?: (client: ClientBase) => Promise<void>;
   readonly limits?: TimeLimits;
 }
 
 /**
- * The connections to a database. They are opened when they are needed and opened anew when they were lost; nothing
+ * The connections to a database. They are opened on demand, and again after a loss; nothing
  * waits for longer than `connectionOptions` lets it. Failures of the database are thrown as `asFailure` makes them.
  */
 export class Database {
   readonly #reading: Pool;
   readonly #writing: Pool;
-  /** Tells this process from all others. */
+  /** Identifies this process. */
   readonly #name = randomBytes(12).toString('base64url');
   #transactions = 0;
 
@@ -31,7 +31,7 @@ export class Database {
     this.#reading = new Pool(options);
     // Statements that do not need each other's results go out together.
     this.#writing = new Pool({ ...options, pipeline: true, ...(onWriter && { onConnect: onWriter }) });
-    // An idle connection that is lost is gone from its pool by itself.
+    // The pool drops an idle connection that is lost.
     for (const pool of [this.#reading, this.#writing]) pool.on('error', () => {});
   }
 
@@ -50,8 +50,8 @@ export class Database {
   }
 
   /**
-   * Runs a work in a transaction, which is committed when the work returns and taken back when it throws.
-   * @throws whatever the work throws; Refusal `store_unavailable` also where nobody knows whether it was committed
+   * Runs a task in a transaction, which is committed when it returns and rolled back when it throws.
+   * @throws what the task throws; Refusal `store_unavailable` also if it is unknown whether it was committed
    */
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#writer();
@@ -62,7 +62,7 @@ export class Database {
       await transaction.commit();
       return result;
     } catch (error) {
-      await transaction.takeBack(error);
+      await transaction.rollBack(error);
       throw error;
     } finally {
       client.off('error', ignore);
@@ -70,7 +70,7 @@ export class Database {
     }
   }
 
-  /** Waits for what runs, then ends all connections. */
+  /** Waits for running statements, then ends all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#reading.end(), this.#writing.end()]);
   }
@@ -78,7 +78,7 @@ export class Database {
   async #writer(): Promise<PoolClient> {
     try {
       const client = await this.#writing.connect();
-      // Whoever waits for an answer is told; between two statements the next one finds out.
+      // A waiting statement fails with it; between two statements the next one fails.
       client.on('error', ignore);
       return client;
     } catch (error) {

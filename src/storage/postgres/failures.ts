@@ -10,7 +10,7 @@ import { storageFull, storeUnavailable } from '../refused-writes.ts';
 const UNAVAILABLE = /^(08|28|3D|40|53|55|57|58|25|XX)/;
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
-/** Taken back for another transaction's sake: a deadlock, for one. */
+/** Rolled back because of another transaction, for example a deadlock. */
 const TAKEN_BACK = /^40/;
 const UNIQUE_VIOLATION = '23505';
 
@@ -32,7 +32,7 @@ export function endsConnection(error: unknown): boolean {
   return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
 }
 
-/** What failed together may be done one by one: it was taken back, and not because the database cannot be used. */
+/** Whether posts that failed together may be stored one by one: the database can be used, and their transaction was rolled back. */
 export function mayWorkAlone(failure: unknown): boolean {
   if (!(failure instanceof Refusal) || failure.code !== 'store_unavailable') return true;
   return TAKEN_BACK.test(errorCode(failure.cause) ?? '');

@@ -1,7 +1,7 @@
 import type { FeedName } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
+import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import { FEED_COLUMNS, type FeedRow } from './rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -24,17 +24,17 @@ const NOTIFY = statement(
 
 /**
  * The feeds that have these names, locked until the transaction ends. Every change of a feed or its notes locks the
- * feed first; several are locked in the order of their ids, and before anything else is, so nobody waits in a circle.
+ * feed first; several are locked in the order of their ids, and before anything else, so there is no deadlock.
  */
 export function lockFeeds(transaction: Transaction, names: readonly FeedName[]): Promise<FeedRow[]> {
   return transaction.run(LOCK, [names]);
 }
 
 /**
- * A feed with notes that come (or go, where they are less than none), and with that the time of the change. To be called
- * once in a transaction: a feed is never dated twice the same, and many changes at once would date it ahead of the clock.
+ * The feed with these notes added (negative: removed) and the time of the change. Call it once in a transaction, because a
+ * feed is never dated twice the same, and many changes at once would date it ahead of the clock.
  */
-export function counted(feed: FeedRow, { notes, images }: Readonly<Counts>, now: number): FeedRow {
+export function withCounts(feed: FeedRow, { notes, images }: Readonly<Counts>, now: number): FeedRow {
   return {
     ...feed,
     note_count: feed.note_count + notes + images,
@@ -59,7 +59,7 @@ export async function lockFeedCount(transaction: Transaction): Promise<number> {
   return row!.feeds;
 }
 
-/** Counts feeds that came or went. */
+/** Adds to the number of feeds. */
 export function countFeeds(transaction: Transaction, more: number): void {
   transaction.send(COUNT_FEEDS, [more]);
 }

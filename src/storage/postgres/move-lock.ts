@@ -5,7 +5,7 @@ import { WrongDatabase } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
 import { statement } from './statement.ts';
 
-/** A move holds this advisory lock on both its databases, and services share it: any number that nobody else uses. */
+/** A move holds this advisory lock on both its databases, and services share it: any number that nothing else uses. */
 export const MOVE_LOCK = 6_478_236_892;
 
 /** The table of a database that is being moved into, which is there only as long: it is no part of the schema. */
@@ -139,7 +139,7 @@ function alreadyMoved(): WrongDatabase {
 
 async function connected(url: string): Promise<Client> {
   const client = new Client(connectionOptions(url));
-  // Whoever waits for an answer is told.
+  // A waiting query fails with it.
   client.on('error', () => {});
   await client.connect();
   return client;

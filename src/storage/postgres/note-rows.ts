@@ -1,44 +1,26 @@
-import { dateOfId } from '../../feeds/ids.ts';
-import type { ImageKey } from '../../feeds/image-keys.ts';
-import type { NoteId } from '../../feeds/names.ts';
-import { metadataOf, metaOf, placeOfBytes, typeNumber } from '../note-columns.ts';
-import type { NewNote } from '../storage.ts';
-import { byteaArray } from './bytea-array.ts';
+import { type InsertedNote, tagsOf } from '../rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** A note that is stored in a feed. */
-export interface NoteOfFeed {
-  /** Id of the feed's row. */
-  readonly feed: number;
-  readonly note: NewNote;
-}
+/** The columns of `NoteRow`, but for the content. */
+export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
+/** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
+export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
 
 /** What the tags of a note are stored by. */
-export interface TaggedNote {
-  readonly feed: number;
-  readonly id: NoteId;
-  readonly type: number;
-  readonly created_at: number;
-  readonly metadata: string | null;
-}
+export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
-interface NoteToInsert extends TaggedNote {
-  readonly bytes: Uint8Array;
-  readonly size: number;
-  readonly key: ImageKey | null;
-  readonly sha256: string | undefined;
-}
-
+const BYTEA_OID = 17;
+const HEADER_BYTES = 20;
+const LENGTH_BYTES = 4;
 /** About what one statement brings: other work gets its turn between two of them. */
 const STATEMENT_BYTES = 1024 * 1024;
 
 const INSERT = statement(
   'insert_notes',
   `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
-   SELECT feed, id, type, created_at, $1, metadata, sha256, size, image_key, content
-   FROM unnest($2::bigint[], $3::text[], $4::smallint[], $5::bigint[], $6::text[], $7::text[], $8::integer[], $9::text[],
-     $10::bytea[]) AS new (feed, id, type, created_at, metadata, sha256, size, image_key, content)`,
+   SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
+     $8::integer[], $9::text[], $10::bytea[])`,
 );
 const INSERT_TAGS = statement(
   'insert_tags',
@@ -51,21 +33,16 @@ const DELETE_TAGS = statement(
 );
 
 /** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */
-export async function insertNotes(
-  transaction: Transaction,
-  notes: readonly NoteOfFeed[],
-  now: number,
-): Promise<void> {
-  const rows = notes.map((one) => rowOf(one, now));
-  insertTags(transaction, rows);
-  const parts = inParts(rows);
-  for (const part of parts.slice(0, -1)) await transaction.run(INSERT, valuesOf(part, now));
-  for (const part of parts.slice(-1)) transaction.send(INSERT, valuesOf(part, now));
+export async function insertNotes(transaction: Transaction, notes: readonly InsertedNote[]): Promise<void> {
+  insertTags(transaction, notes);
+  const parts = inParts(notes);
+  for (const part of parts.slice(0, -1)) await transaction.run(INSERT, valuesOf(part));
+  for (const part of parts.slice(-1)) transaction.send(INSERT, valuesOf(part));
 }
 
 /** Stores the tags of notes. */
 export function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
-  const tags = notes.flatMap((note) => tagsOf(note).map((tag) => ({ ...note, tag })));
+  const tags = notes.flatMap((note) => tagsOf(note.metadata).map((tag) => ({ ...note, tag })));
   if (tags.length === 0) return;
   transaction.send(INSERT_TAGS, [
     tags.map(({ feed }) => feed),
@@ -78,55 +55,54 @@ export function insertTags(transaction: Transaction, notes: readonly TaggedNote[
 
 /** Removes the tags of a note. */
 export function deleteTags(transaction: Transaction, note: TaggedNote): void {
-  const { feed, id, type, created_at } = note;
-  const tags = tagsOf(note);
+  const { feed, id, type, created_at, metadata } = note;
+  const tags = tagsOf(metadata);
   if (tags.length > 0) transaction.send(DELETE_TAGS, [feed, tags, created_at, id, type]);
 }
 
-function valuesOf(rows: readonly NoteToInsert[], now: number): unknown[] {
+function valuesOf(notes: readonly InsertedNote[]): unknown[] {
   return [
-    now,
-    rows.map(({ feed }) => feed),
-    rows.map(({ id }) => id),
-    rows.map(({ type }) => type),
-    rows.map(({ created_at }) => created_at),
-    rows.map(({ metadata }) => metadata),
-    rows.map(({ sha256 }) => sha256),
-    rows.map(({ size }) => size),
-    rows.map(({ key }) => key),
-    byteaArray(rows.map(({ bytes }) => bytes)),
+    notes.map(({ feed }) => feed),
+    notes.map(({ id }) => id),
+    notes.map(({ type }) => type),
+    notes.map(({ created_at }) => created_at),
+    notes.map(({ modified_at }) => modified_at),
+    notes.map(({ metadata }) => metadata),
+    notes.map(({ sha256 }) => sha256),
+    notes.map(({ size }) => size),
+    notes.map(({ image_key }) => image_key),
+    byteaArray(notes.map(({ content }) => content)),
   ];
 }
 
-function rowOf({ feed, note }: NoteOfFeed, now: number): NoteToInsert {
-  const { id, type, meta, bytes, sha256 } = note;
-  return {
-    feed,
-    id,
-    type: typeNumber(type),
-    created_at: dateOfId(id) ?? now,
-    metadata: metadataOf(meta),
-    bytes,
-    ...placeOfBytes(note),
-    sha256,
-  };
-}
-
 /** The rows in parts of `STATEMENT_BYTES`, or of one row that has more. */
-function inParts(rows: readonly NoteToInsert[]): NoteToInsert[][] {
-  const parts: NoteToInsert[][] = [];
+function inParts(rows: readonly InsertedNote[]): InsertedNote[][] {
+  const parts: InsertedNote[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const row of rows) {
-    bytes += row.bytes.byteLength;
+    bytes += row.content.byteLength;
     if (bytes > STATEMENT_BYTES) {
       parts.push([]);
-      bytes = row.bytes.byteLength;
+      bytes = row.content.byteLength;
     }
     parts.at(-1)!.push(row);
   }
   return parts;
 }
 
-function tagsOf({ metadata }: TaggedNote): readonly string[] {
-  return metadata === null ? [] : metaOf(metadata).tags;
+/**
+ * At least one value, as PostgreSQL's binary form of a `bytea[]`. The client would send an array as text, in which each
+ * byte takes two.
+ */
+export function byteaArray(values: readonly Uint8Array[]): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const [dimensions, hasNull, firstIndex] = [1, 0, 1];
+  for (const [n, field] of [dimensions, hasNull, BYTEA_OID, values.length, firstIndex].entries())
+    header.writeInt32BE(field, n * 4);
+  const parts = values.flatMap((value) => {
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeInt32BE(value.byteLength);
+    return [length, value];
+  });
+  return Buffer.concat([header, ...parts]);
 }

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { ImageKey } from '../../feeds/image-keys.ts';
-import type { NoteId } from '../../feeds/names.ts';
 import {
   CLAIM_MS,
   MAX_CLAIM_MS,
+  NEWEST_PICTURE,
+  PICTURE_COLUMNS,
+  type PictureColumns,
   type PicturePage,
   type PicturePlace,
   type PictureRow,
   type PictureRows,
+  pictureOf,
+  placeValues,
   RESERVED_MS,
 } from '../picture-rows.ts';
 import type { Database } from './database.ts';
@@ -16,27 +20,13 @@ import type { Transaction } from './transaction.ts';
 
 /** How long one process is the only one that removes objects after it has last claimed some, in ms. */
 const LEAD_MS = 10_000;
-/** A place before every picture. */
-const NEWEST = [Number.MAX_SAFE_INTEGER, 0, '', 0] as const;
-
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
 const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';
 
-interface Row {
-  readonly feed: number;
-  readonly id: NoteId;
-  readonly type: number;
-  readonly created_at: number;
-  readonly modified_at: number;
-  readonly size: number;
-  readonly sha256: string | null;
-  readonly image_key: ImageKey | null;
-}
-
-const PICTURES = statement<Row>(
+const PICTURES = statement<PictureColumns>(
   'pictures',
-  `SELECT feed, id, type, created_at, modified_at, size, sha256, image_key FROM notes WHERE ${PLACE}
+  `SELECT ${PICTURE_COLUMNS} FROM notes WHERE ${PLACE}
    ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT $5`,
 );
 const LEFT = statement<{ count: number }>(
@@ -55,7 +45,7 @@ const CONTENT = statement<{ content: Buffer }>(
   'content',
   `SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`,
 );
-// Only a key that nobody has claimed: the object of one that was may be being removed.
+// Only an unclaimed key, because a claimed one may be in removal.
 const POINT = statement<object>(
   'point',
   `UPDATE notes SET content = '', image_key = $5 WHERE ${VERSION} AND image_key IS NULL
@@ -113,7 +103,7 @@ const COUNT_FREED = statement<{ count: number }>(
   'SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL',
 );
 
-/** A note lets go of its key, if it has one: the object is to be removed at once. */
+/** Frees the key of a removed or replaced picture, if it has one. */
 export function freeKey(transaction: Transaction, key: ImageKey | null): void {
   if (key !== null) transaction.send(FREE, [[key], 0]);
 }
@@ -121,7 +111,7 @@ export function freeKey(transaction: Transaction, key: ImageKey | null): void {
 /** The pictures of a PostgreSQL database. */
 export class PostgresPictures implements PictureRows {
   readonly #database: Database;
-  /** Tells this process from all others. */
+  /** Identifies this process. */
   readonly #name = randomUUID();
 
   constructor(database: Database) {
@@ -129,10 +119,10 @@ export class PostgresPictures implements PictureRows {
   }
 
   async pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage> {
-    const rows = await this.#database.read(PICTURES, [...(after ? valuesOf(after) : NEWEST), limit]);
+    const rows = await this.#database.read(PICTURES, [...placeValues(after ?? NEWEST_PICTURE), limit]);
     const pictures = rows.map(pictureOf);
     const last = pictures.at(-1);
-    const [left] = last ? await this.#database.read(LEFT, valuesOf(last)) : [];
+    const [left] = last ? await this.#database.read(LEFT, placeValues(last)) : [];
     return { pictures, left: left?.count ?? 0 };
   }
 
@@ -186,7 +176,7 @@ export class PostgresPictures implements PictureRows {
     });
   }
 
-  /** Mostly there is nothing, which is found out without a transaction. */
+  /** Mostly there is nothing, so look without a transaction first. */
   async claim(limit: number): Promise<readonly ImageKey[]> {
     if ((await this.#database.read(IS_DUE, [])).length === 0) return [];
     return this.#database.transaction(async (transaction) => {
@@ -225,23 +215,6 @@ export class PostgresPictures implements PictureRows {
   }
 }
 
-function valuesOf({ createdAt, feed, id, type }: PicturePlace): unknown[] {
-  return [createdAt, feed, id, type];
-}
-
 function versionOf({ feed, id, type, modifiedAt }: PictureRow): unknown[] {
   return [feed, id, type, modifiedAt];
-}
-
-function pictureOf({ feed, id, type, created_at, modified_at, size, sha256, image_key }: Row): PictureRow {
-  return {
-    feed,
-    id,
-    type,
-    createdAt: created_at,
-    modifiedAt: modified_at,
-    size,
-    sha256: sha256 ?? undefined,
-    key: image_key ?? undefined,
-  };
 }

@@ -4,19 +4,17 @@ import type { NoteType } from '../../feeds/note-types.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
+import { DatabaseStorage, type Post } from '../database-storage.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
-import { storeUnavailable } from '../refused-writes.ts';
 import type {
   AllowedFeed,
   Feed,
-  FeedChange,
   FeedCreation,
   FeedLimits,
   FeedSettings,
   Neighbours,
   NewLicense,
-  NewNote,
   Note,
   NoteMeta,
   Page,
@@ -25,7 +23,6 @@ import type {
   Replacement,
   Storage,
   StoredFile,
-  Target,
 } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
@@ -37,12 +34,12 @@ import { Database } from './database.ts';
 import { mayWorkAlone } from './failures.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { PostgresPictures } from './picture-rows.ts';
-import { type Post, type PostRules, Posts } from './posts.ts';
+import { type PostRules, Posts } from './posts.ts';
 import { Reads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
 import type { Transaction } from './transaction.ts';
-import { UsedTokens } from './used-tokens.ts';
+import { useToken } from './used-tokens.ts';
 
 export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
@@ -71,30 +68,24 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 /** A storage that several processes may use. */
-export class PostgresStorage implements Storage {
+export class PostgresStorage extends DatabaseStorage implements Storage {
+  readonly pictureRows: PictureRows;
   readonly #database: Database;
   readonly #rules: PostRules;
-  readonly #commits: CommitObserver | undefined;
   readonly #reads: Reads;
   readonly #posts: BatchedCalls<Post, Feed | undefined>;
   readonly #clearing: Clearing;
-  /** See `PictureRows`. */
-  readonly pictureRows: PictureRows;
-  readonly #listeners: ((change: FeedChange) => void)[] = [];
-  readonly #hearingListeners: ((hears: boolean) => void)[] = [];
   /** Of each transaction that runs, the feeds that notices have told of already, by their keys. */
   readonly #heard = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
-  readonly #running = new Set<Promise<unknown>>();
-  #isClosed = false;
 
   private constructor({ url, maxFeeds, licenseCounts, commits }: PostgresOptions) {
+    super(commits);
     this.#database = new Database(url, { onWriter: keepMovesOut });
     this.#rules = { maxFeeds, licenseCounts };
-    this.#commits = commits;
     this.#reads = new Reads(this.#database);
     this.#posts = new BatchedCalls(
-      (posts) => this.#store(posts),
+      (posts) => this.#storeAll(posts),
       ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     );
     this.#clearing = new Clearing(this.#database);
@@ -108,9 +99,7 @@ export class PostgresStorage implements Storage {
       channel: CHANGE_CHANNEL,
       onConnect: keepMovesOut,
       onNotice: (payload) => storage.#hear(payload),
-      onHearing: (hears) => {
-        for (const listener of storage.#hearingListeners) listener(hears);
-      },
+      onHearing: (hears) => storage.tellHearing(hears),
       log: options.log,
     });
     storage.#clearing.wake();
@@ -118,47 +107,36 @@ export class PostgresStorage implements Storage {
   }
 
   feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#run(() => this.#reads.feed(name));
+    return this.#reads.feed(name);
   }
 
   feedToPost(name: FeedName): Promise<Feed | undefined> {
-    return this.feed(name);
+    return this.#reads.feed(name);
   }
 
   feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    return this.#run(() => this.#reads.feedByReadId(readId));
+    return this.#reads.feedByReadId(readId);
   }
 
   page(name: FeedName, query: PageQuery): Promise<Page> {
-    return this.#run(() => this.#reads.page(name, query));
+    return this.#reads.page(name, query);
   }
 
   note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    return this.#run(() => this.#reads.note(name, id));
+    return this.#reads.note(name, id);
   }
 
   neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    return this.#run(() => this.#reads.neighbours(name, position));
+    return this.#reads.neighbours(name, position);
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const loaded = await this.#run(() => this.#reads.bytes(name, file));
+    const loaded = await this.#reads.bytes(name, file);
     return loaded && storedFile(loaded);
   }
 
-  async post(
-    name: FeedName,
-    notes: readonly NewNote[],
-    target: Target,
-    limits: FeedLimits,
-  ): Promise<Feed | undefined> {
-    const room = { notes, limits };
-    // The feed of several notes stays when they cannot be stored, so it is made by itself.
-    if (target.kind === 'new' && notes.length > 1) {
-      if (!(await this.#post({ name, notes: [], room, target }))) return undefined;
-      return this.post(name, notes, { kind: 'existing', passwordHash: target.passwordHash }, limits);
-    }
-    return this.#post({ name, notes, room, target });
+  protected store(post: Post): Promise<Feed | undefined> {
+    return this.write(() => this.#posts.call(post));
   }
 
   replace(
@@ -191,7 +169,7 @@ export class PostgresStorage implements Storage {
   }
 
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
-    return this.#post({ name, notes: [], target: { kind: 'new', ...creation } });
+    return this.store({ name, notes: [], target: { kind: 'new', ...creation } });
   }
 
   async deleteFeed(feed: AllowedFeed): Promise<boolean> {
@@ -201,15 +179,11 @@ export class PostgresStorage implements Storage {
   }
 
   useToken(series: string, place: number, until: number): Promise<boolean> {
-    return this.#run(() => new UsedTokens(this.#database).useToken(series, place, until));
+    return useToken(this.#database, { series, place, until });
   }
 
-  onChange(listener: (change: FeedChange) => void): void {
-    this.#listeners.push(listener);
-  }
-
-  onHearing(listener: (hears: boolean) => void): void {
-    this.#hearingListeners.push(listener);
+  override onHearing(listener: (hears: boolean) => void): void {
+    super.onHearing(listener);
     if (!this.#changesElsewhere?.hears) listener(false);
   }
 
@@ -220,50 +194,45 @@ export class PostgresStorage implements Storage {
   }
 
   check(): Promise<void> {
-    return this.#run(() => this.#reads.check());
+    return this.#reads.check();
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await Promise.allSettled([...this.#running, this.#clearing.stop()]);
+  protected async release(): Promise<void> {
+    await this.#clearing.stop();
     await this.#changesElsewhere?.close();
     await this.#database.close();
   }
 
-  #post(post: Post): Promise<Feed | undefined> {
-    return this.#write(() => this.#posts.call(post));
-  }
-
   /** If posts fail together, each is stored by itself, so that a bad one fails alone. */
-  async #store(posts: readonly Post[]): Promise<readonly (Feed | Error | undefined)[]> {
+  async #storeAll(posts: readonly Post[]): Promise<readonly (Feed | Error | undefined)[]> {
     try {
       const { answers } = await this.#transaction((transaction) =>
         Posts.store(transaction, posts, this.#rules),
       );
-      this.#commits?.committed(answers.filter((answer) => !(answer instanceof Error)).length);
+      this.tellCommit(answers.filter((answer) => !(answer instanceof Error)).length);
       return answers;
     } catch (error) {
       if (posts.length === 1 || !mayWorkAlone(error)) throw error;
     }
     const answers: (Feed | Error | undefined)[] = [];
-    for (const post of posts) answers.push(...(await this.#store([post]).catch((error: Error) => [error])));
+    for (const post of posts)
+      answers.push(...(await this.#storeAll([post]).catch((error: Error) => [error])));
     return answers;
   }
 
   #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
-    return this.#write(async () => {
+    return this.write(async () => {
       const { value } = await this.#transaction((transaction) =>
         work(new Changes(transaction, this.#rules.licenseCounts)),
       );
-      this.#commits?.committed(1);
+      this.tellCommit(1);
       return value;
     });
   }
 
   /**
-   * Tells of the changes also where nobody knows whether they were committed: they may have been. Each is told once: it
-   * is one change, and `Last-Modified` depends on how many there were.
+   * Tells of the changes also if nobody knows whether they were committed. Each is told once: it is one change, and
+   * `Last-Modified` depends on how many there were.
    */
   async #transaction<T extends { readonly changes?: readonly ChangedFeed[] }>(
     work: (transaction: Transaction) => Promise<T>,
@@ -281,43 +250,18 @@ export class PostgresStorage implements Storage {
     } finally {
       const heard = this.#heard.get(origin);
       this.#heard.delete(origin);
-      this.#tell(changes.filter(({ key }) => !heard?.has(key)));
+      for (const change of changes) if (!heard?.has(change.key)) this.tellChange({ readIds: change.readIds });
     }
   }
 
-  /** The notice of an own transaction mostly comes after its end, but its end may never be heard of. */
+  /** Our own NOTIFY usually arrives after the reply to COMMIT. It counts too, because the reply may be lost. */
   #hear(payload: string): void {
     const { origin, changes } = decodeChanges(payload);
     const heard = this.#heard.get(origin);
     if (this.#database.isOwn(origin) && !heard) return;
-    for (const { key } of changes) heard?.add(key);
-    this.#tell(changes);
-  }
-
-  #tell(changes: readonly ChangedFeed[]): void {
-    for (const { readIds } of changes) for (const listener of this.#listeners) listener({ readIds });
-  }
-
-  #write<T>(work: () => Promise<T>): Promise<T> {
-    return this.#run(async () => {
-      const begunAt = this.#commits ? performance.now() : 0;
-      try {
-        return await work();
-      } finally {
-        this.#commits?.wrote(performance.now() - begunAt);
-      }
-    });
-  }
-
-  /** Something that the closing waits for. */
-  async #run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw storeUnavailable(new Error('the storage is closed'));
-    const running = work();
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
+    for (const change of changes) {
+      heard?.add(change.key);
+      this.tellChange({ readIds: change.readIds });
     }
   }
 }

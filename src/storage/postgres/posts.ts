@@ -2,42 +2,33 @@ import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { randomReadId } from '../../feeds/read-ids.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { Refusal } from '../../refusals.ts';
+import type { Post } from '../database-storage.ts';
 import {
   type Counts,
   countedIn,
   countOf,
   limitsNow,
   NO_NOTES,
-  type Room,
   readIdTaken,
   refuseBeyond,
   tooManyFeeds,
 } from '../refused-writes.ts';
-import type { Feed, FeedCreation, NewNote, Target } from '../storage.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf, type InsertedNote, insertedNote } from '../rows.ts';
+import type { Feed, FeedCreation } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
-import { counted, countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters } from './feed-rows.ts';
-import { insertNotes, type NoteOfFeed } from './note-rows.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf } from './rows.ts';
+import { countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
+import { insertNotes } from './note-rows.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Notes to be stored, none to make an empty feed; see `Storage.post`. */
-export interface Post {
-  readonly name: FeedName;
-  readonly notes: readonly NewNote[];
-  /** Of these notes, or of those that come once the feed is made; undefined for a feed without notes. */
-  readonly room?: Room;
-  readonly target: Target;
-}
-
-/** What became of posts. */
+/** The results of posts. */
 export interface PostsDone {
   /** For each post its feed, undefined where the feed is not what the target says, or why it is refused. */
   readonly answers: readonly (Feed | Refusal | undefined)[];
   readonly changes: readonly ChangedFeed[];
 }
 
-/** What posts are decided by beside what they bring. */
+/** Rules for posts of this instance. */
 export interface PostRules {
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
@@ -70,7 +61,7 @@ export class Posts {
   readonly #now = Date.now();
   /** As they were when they were locked, or made. */
   readonly #feeds = new Map<FeedName, FeedRow>();
-  readonly #notes: NoteOfFeed[] = [];
+  readonly #notes: InsertedNote[] = [];
   /** What comes to each feed. */
   readonly #counts = new Map<FeedName, Counts>();
   readonly #refusals = new Map<Post, Refusal>();
@@ -91,12 +82,12 @@ export class Posts {
     await this.#makeFeeds(posts);
     for (const post of posts) if (this.#fits(post)) this.#add(post);
     const changed = [...this.#counts].map(([name, counts]) =>
-      counted(this.#feeds.get(name)!, counts, this.#now),
+      withCounts(this.#feeds.get(name)!, counts, this.#now),
     );
     const changes = changed.map(({ id, read_id }) => ({ key: String(id), readIds: [read_id] }));
     setCounters(this.#transaction, changed);
     notifyChanges(this.#transaction, changes);
-    await insertNotes(this.#transaction, this.#notes, this.#now);
+    await insertNotes(this.#transaction, this.#notes);
     const feeds = new Map(changed.map((feed) => [feed.name, feedOf(feed)]));
     const feedOfStored = (post: Post) => (this.#stored.has(post) ? feeds.get(post.name) : undefined);
     return { answers: posts.map((post) => this.#refusals.get(post) ?? feedOfStored(post)), changes };
@@ -138,7 +129,7 @@ export class Posts {
     countFeeds(this.#transaction, made.length);
   }
 
-  /** A feed whose read id another one is given at this very moment is left out: look again. */
+  /** If a concurrent insert took the read id, `ON CONFLICT DO NOTHING` skips the row, and the post is retried. */
   #insertFeeds(feeds: readonly NewFeed[]): Promise<FeedRow[]> {
     return this.#transaction.run(MAKE, [
       feeds.map(({ name }) => name),
@@ -181,7 +172,7 @@ export class Posts {
     const { notes, images } = countOf(post.notes);
     const before = this.#counts.get(name) ?? NO_NOTES;
     this.#counts.set(name, { notes: before.notes + notes, images: before.images + images });
-    this.#notes.push(...post.notes.map((note) => ({ feed: id, note })));
+    this.#notes.push(...post.notes.map((note) => insertedNote(id, note, this.#now)));
     this.#stored.add(post);
   }
 }

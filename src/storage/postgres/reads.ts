@@ -1,5 +1,4 @@
 import { BatchedCalls } from '../../batcher.ts';
-import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -9,9 +8,9 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
-import type { KeyedBytes, LoadedBytes } from '../loaded-file.ts';
-import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
+import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
 import { storeUnavailable } from '../refused-writes.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
 import {
   type Feed,
   type Neighbours,
@@ -22,14 +21,14 @@ import {
   type Position,
 } from '../storage.ts';
 import type { Database } from './database.ts';
-import { CONTENTLESS_COLUMNS, FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
+import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
 import { statement } from './statement.ts';
 
-/** Bytes of a note come in pieces of so many: the client makes them of text twice as long, in one go. */
+/** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
 /** How often a note may be replaced while it is read. */
 const MAX_ATTEMPTS = 5;
-/** A place that is before every note, for the first page. */
+/** Sorts before every note, for the first page. */
 const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
 
 const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
@@ -74,14 +73,7 @@ const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>(
           (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
            ORDER BY created_at, id, type LIMIT 1) AS newer`,
 );
-const BYTES = statement<{
-  feed: number;
-  size: number;
-  modified_at: number;
-  sha256: string | null;
-  image_key: ImageKey | null;
-  piece: Buffer;
-}>(
+const BYTES = statement<Omit<BytesRow, 'content'> & { feed: number; piece: Buffer }>(
   'bytes',
   `SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
    FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`,
@@ -148,19 +140,18 @@ export class Reads {
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }
 
-  /** A note that is replaced meanwhile is read anew. */
-  async bytes(name: FeedName, file: NoteFile): Promise<LoadedBytes | KeyedBytes | undefined> {
+  /** A note that is replaced meanwhile is read again. */
+  async bytes(name: FeedName, file: NoteFile): Promise<NoteBytes | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const type = typeNumber(named.type);
       const [row] = await this.#database.read(BYTES, [name, named.id, type]);
       if (!row) return undefined;
-      const found = { modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
-      if (row.image_key !== null) return { ...found, key: row.image_key, size: row.size };
+      if (row.image_key !== null) return bytesOf(row, row.piece);
       const version = [row.feed, named.id, type, row.modified_at];
       const content = await this.#rest(row.piece, row.size, version);
-      if (content) return { ...found, content };
+      if (content) return bytesOf(row, content);
     }
     throw storeUnavailable(new Error('a note was replaced again and again while it was read'));
   }

@@ -7,14 +7,14 @@ import { connectionOptions } from './connection-options.ts';
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `to_clear` that notes are still to be cleared away. No index has a column that every post changes, so that posts
- * update the row in place. The one row of `feed_count` is locked by whoever makes or deletes a feed. `notes.type` is
+ * update the row in place. The one row of `feed_count` is locked to make or delete a feed. `notes.type` is
  * the place in md, png, jpg, gif, webp. Pictures do not get smaller by compression, and parts of what is not
  * compressed can be read. Ids and tags are ordered by their bytes. `client_counts` may be lost in a crash: it holds what
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
  * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
  * another store than the one of the settings. With `attempts` -1 a note still has the key, but
  * its object may be in two stores. The one row of `sweeper` says which process removes objects, and until when.
- * `token_series.turn` is the place of the token whose turn it is, -1 where none works any more. `feeds.license_id` is what
+ * `token_series.turn` is the index of the next valid token, or -1 after a replay: the series is revoked. `feeds.license_id` is what
  * the text in `feeds.license` counts by.
  */
 const MIGRATIONS: readonly string[] = [
@@ -96,7 +96,7 @@ const MIGRATIONS: readonly string[] = [
 /** The version that this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Whoever makes or upgrades the tables holds this advisory lock: any number that nobody else uses. */
+/** Held while tables are made or upgraded: any number that nothing else uses. */
 const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
@@ -121,7 +121,7 @@ export class WrongDatabase extends Error {}
  */
 export async function migrate(url: string): Promise<void> {
   const client = new Client(connectionOptions(url, { statementMs: MIGRATION_MS }));
-  // Whoever waits for an answer is told.
+  // A waiting query fails with it.
   client.on('error', () => {});
   await client.connect();
   try {

@@ -15,11 +15,11 @@ interface Sent {
  * of it.
  */
 export class Transaction {
-  /** Tells it from all others of all processes; without spaces. */
+  /** Identifies it among the transactions of all processes; without spaces. */
   readonly origin: string;
   readonly #client: PoolClient;
   readonly #stream: Writable;
-  #isGathering = false;
+  #isCorked = false;
   #failure: Error | undefined;
   #isLost = false;
 
@@ -44,19 +44,19 @@ export class Transaction {
     return (await this.#send<R>({ name, text, values })).rows;
   }
 
-  /** Runs a statement whose rows nobody wants. When it fails, the transaction cannot be committed. */
+  /** Runs a statement without waiting for it. If it fails, the transaction cannot be committed. */
   send({ name, text }: Statement<never>, values: unknown[]): void {
     this.#sendUnheard({ name, text, values });
   }
 
   async commit(): Promise<void> {
     await this.#send({ text: 'COMMIT' });
-    // After a failure, what the server did was to take it back.
+    // After a failure the server rolled back.
     if (this.#failure) throw this.#failure;
   }
 
-  /** @param reason why; what a work that has failed in part still wants to send is not sent */
-  async takeBack(reason: unknown): Promise<void> {
+  /** @param reason fails what the task still sends */
+  async rollBack(reason: unknown): Promise<void> {
     this.#failure ??= reason as Error;
     if (!this.#isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
   }
@@ -70,9 +70,9 @@ export class Transaction {
     return this.#query(sent);
   }
 
-  /** A failure is known before anything more can be sent: also one of sending, which the server knows nothing of. */
+  /** Catches the error in the same tick, so nothing is sent after it; client-side errors too, which never reach the server. */
   #query<R extends QueryResultRow>(sent: Sent): Promise<QueryResult<R>> {
-    this.#gather();
+    this.#cork();
     return new Promise((resolve, reject) => {
       this.#client.query<R>(sent, (error: Error | undefined, result) => {
         if (!error) return resolve(result);
@@ -83,13 +83,13 @@ export class Transaction {
     });
   }
 
-  /** Each writing to the socket is a system call, and wakes the server. */
-  #gather(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
+  /** Each write to the socket is a system call, and wakes the server. */
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
     this.#stream.cork();
     process.nextTick(() => {
-      this.#isGathering = false;
+      this.#isCorked = false;
       this.#stream.uncork();
     });
   }

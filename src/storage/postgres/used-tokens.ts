@@ -1,4 +1,3 @@
-import type { TokenSeries } from '../storage.ts';
 import type { Database } from './database.ts';
 import { statement } from './statement.ts';
 
@@ -18,19 +17,14 @@ const FORGET = statement(
    )`,
 );
 
-/** Series of tokens that containers share: each is a row, which whoever uses a token locks. */
-export class UsedTokens implements TokenSeries {
-  readonly #database: Pick<Database, 'transaction'>;
-
-  constructor(database: Pick<Database, 'transaction'>) {
-    this.#database = database;
-  }
-
-  useToken(series: string, place: number, until: number): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(FORGET, [Date.now()]);
-      const [row] = await transaction.run(USE, [series, place, until]);
-      return row!.turn > 0;
-    });
-  }
+/** See `TokenSeries`: each is a row that containers share, and that is locked when a token is used. */
+export function useToken(
+  database: Database,
+  { series, place, until }: { readonly series: string; readonly place: number; readonly until: number },
+): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    transaction.send(FORGET, [Date.now()]);
+    const [row] = await transaction.run(USE, [series, place, until]);
+    return row!.turn > 0;
+  });
 }

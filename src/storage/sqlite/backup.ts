@@ -26,8 +26,8 @@ export class BackupError extends Error {}
  * Copies a database into a new file, which only the caller can read, while the service goes on: everything that was
  * stored before the call is in it. The file appears whole, and synced to the disk, or not at all.
  *
- * All is read in one transaction, or each write of the service would have it begin anew. Until it is done the log of the
- * database keeps what is written meanwhile; so the copying is given up where that could fill the disk.
+ * All is read in one transaction, because otherwise each write restarts the copy. Meanwhile the log of the database grows,
+ * so the copy is given up if that could fill the disk.
  * @param mayGoOn asked after each step; false gives it up
  * @throws BackupError
  */
@@ -35,7 +35,7 @@ export async function backUp(database: string, target: string, mayGoOn: () => bo
   const folder = dirname(resolve(target));
   try {
     if (existsSync(target)) throw thereAlready();
-    // A folder of its own, for SQLite makes other files beside what it writes.
+    // A folder of its own, because SQLite makes other files beside the copy.
     const part = mkdtempSync(`${target}.part-`);
     try {
       const copy = join(part, 'copy');

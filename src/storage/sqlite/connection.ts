@@ -1,12 +1,12 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import Database, { type Statement } from 'better-sqlite3';
 import { storeUnavailable } from '../refused-writes.ts';
 
 /** How long a connection waits for a lock that another program (a backup, a shell) holds, in ms. */
 export const LOCK_WAIT_MS = 10_000;
 const PAGE_BYTES = 8192;
-/** What the file of the log is cut down to when the log begins anew. */
+/** Size to which the log file is truncated when the log restarts. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 /** A connection to the database file, and whether that is still the file at its path. */
@@ -28,7 +28,7 @@ export class Connection {
     db.pragma(`page_size = ${PAGE_BYTES}`);
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    // Another thread copies the log into the database: whoever waits for a commit must not wait for that.
+    // Another thread checkpoints, so that no commit waits for it.
     db.pragma('wal_autocheckpoint = 0');
     db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
     return new Connection(path, db);
@@ -44,7 +44,7 @@ export class Connection {
   }
 
   /**
-   * What is written to a file that has been taken away is lost without an error.
+   * Writes to a file that was removed are lost without an error.
    * @throws Refusal `store_unavailable` when the file at the path is not the one that was opened
    */
   mustBeThere(): void {
@@ -57,4 +57,10 @@ export class Connection {
   mustBeWritable(): void {
     for (const path of [this.#path, dirname(this.#path)]) accessSync(path, constants.R_OK | constants.W_OK);
   }
+}
+
+/** Prepares statements; `P` are their parameters, or one object of them, and `R` is a row of their result. */
+export function preparer(db: Database.Database) {
+  return <P extends unknown[] | object, R = unknown>(sql: string) =>
+    db.prepare(sql) as unknown as Statement<P extends unknown[] ? P : [P], R>;
 }

@@ -36,13 +36,13 @@ export class DatabaseFile {
    * sentence for the operator when another process uses the file, and the system's where that refuses.
    */
   static take(file: string, owner: Owner | undefined): DatabaseFile {
-    const path = resolved(file);
+    const path = realPath(file);
     const there = statSync(path, { throwIfNoEntry: false });
-    const lock = opened(`${path}.lock`, owner && (there ?? owner));
+    const lock = openOrCreate(`${path}.lock`, owner && (there ?? owner));
     try {
       if (!tryLock(lock))
         throw new Error('The database file is in use by another process of this service; stop it first.');
-      closeSync(opened(path, owner));
+      closeSync(openOrCreate(path, owner));
       return new DatabaseFile(path, lock);
     } catch (error) {
       closeSync(lock);
@@ -63,13 +63,13 @@ export class DatabaseFile {
 }
 
 /** Two names of one file must mean one lock. */
-function resolved(file: string): string {
+function realPath(file: string): string {
   if (statSync(file, { throwIfNoEntry: false })) return realpathSync(file);
   return join(realpathSync(dirname(file)), basename(file));
 }
 
-/** Opens a file; where there is none, one is made that its owner alone can read: feed names are keys. */
-function opened(path: string, owner: Owner | undefined): number {
+/** Opens a file, or makes one that only its owner can read, because it holds the names of feeds. */
+function openOrCreate(path: string, owner: Owner | undefined): number {
   try {
     const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     if (owner) fchownSync(fd, owner.uid, owner.gid);

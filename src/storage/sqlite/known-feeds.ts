@@ -6,32 +6,32 @@ import type { Feed } from '../storage.ts';
 const KEPT = 1_000;
 
 /**
- * Feeds as the last settled write left them, those last posted to: the way to a thread and back, only to learn who may
- * post, costs more than most of a short post. Every write must be told of before its caller is.
+ * Feeds as the last settled write left them, because a round trip to a thread only to learn who may post costs more than
+ * most of a short post. Every write must be reported here before its caller hears of it.
  */
 export class KnownFeeds {
   readonly #feeds = new LRUCache<FeedName, Feed>({ max: KEPT });
   #writes = 0;
 
-  /** The feed; read by `read` where it is not known. */
+  /** The feed, from `read` if it is not known. */
   async get(name: FeedName, read: () => Promise<Feed | undefined>): Promise<Feed | undefined> {
     const known = this.#feeds.get(name);
     if (known !== undefined) return known;
     const writes = this.#writes;
     const feed = await read();
-    // It may have been read before a write that has settled since.
+    // A write may have settled since it was read.
     if (feed !== undefined && writes === this.#writes) this.#feeds.set(name, feed);
     return feed;
   }
 
-  /** A write of the feed is over; it is now this, where that is known. */
+  /** A write settled; `feed` is its result, if known. */
   written(name: FeedName, feed: Feed | undefined): void {
     this.#writes += 1;
     if (feed === undefined) this.#feeds.delete(name);
     else this.#feeds.set(name, feed);
   }
 
-  /** Nobody knows what was written. */
+  /** What was written is unknown. */
   forget(): void {
     this.#writes += 1;
     this.#feeds.clear();

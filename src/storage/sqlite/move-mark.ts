@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * What the move into a database has left there to be known by; undefined where none is under way. It is in a table
- * that is there only as long, so it is no part of the schema.
+ * The mark of an unfinished move into the database; undefined without one. Its table exists only as long, so it is no part
+ * of the schema.
  */
 export function readMoveMark(db: Database): string | undefined {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'move'").get();
@@ -10,7 +10,7 @@ export function readMoveMark(db: Database): string | undefined {
   return db.prepare<[], { mark: string }>('SELECT mark FROM move').get()?.mark ?? '';
 }
 
-/** Leaves a mark, or, with undefined, takes it away. */
+/** Writes the mark; undefined removes it. */
 export function writeMoveMark(db: Database, mark: string | undefined): void {
   db.transaction(() => {
     db.exec('DROP TABLE IF EXISTS move');

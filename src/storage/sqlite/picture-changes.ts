@@ -1,6 +1,7 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import { CLAIM_MS, MAX_CLAIM_MS, type PictureRow, RESERVED_MS } from '../picture-rows.ts';
+import { preparer } from './connection.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -12,8 +13,8 @@ export class PictureChanges {
     this.#sql = statements(db);
   }
 
-  /** A note has let go of its key, if it had one: the object is to be removed at once. */
-  freed(key: ImageKey | null): void {
+  /** Frees the key of a removed or replaced picture, if it has one. */
+  freeKey(key: ImageKey | null): void {
     if (key !== null) this.#sql.free.run(key, Date.now());
   }
 
@@ -72,8 +73,7 @@ export class PictureChanges {
 }
 
 function statements(db: Database) {
-  const prepare = <P extends unknown[], R = unknown>(sql: string) =>
-    db.prepare(sql) as unknown as Statement<P, R>;
+  const prepare = preparer(db);
   return {
     free: prepare<[ImageKey, number | null]>(
       `INSERT INTO freed_keys (key, due_at) VALUES (?, ?)
@@ -84,7 +84,7 @@ function statements(db: Database) {
        ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1`,
     ),
     endCopy: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts < 0'),
-    /** What was claimed may be being removed. */
+    /** A claimed key may be in removal. */
     takeBack: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts = 0'),
     forget: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ?'),
     moveElsewhere: prepare<[ImageKey]>('UPDATE freed_keys SET due_at = NULL WHERE key = ?'),

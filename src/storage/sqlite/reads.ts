@@ -1,5 +1,4 @@
-import type { Statement } from 'better-sqlite3';
-import type { ImageKey } from '../../feeds/image-keys.ts';
+import type { Database } from 'better-sqlite3';
 import {
   type FeedName,
   type NoteFile,
@@ -9,8 +8,8 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import { placeOf } from '../../feeds/order.ts';
-import type { KeyedBytes, LoadedBytes } from '../loaded-file.ts';
-import { type NoteRow, noteOf, typeNumber } from '../note-columns.ts';
+import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
+import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
 import {
   type Feed,
   type Neighbours,
@@ -20,8 +19,8 @@ import {
   type PageQuery,
   type Position,
 } from '../storage.ts';
-import type { Connection } from './connection.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, NOTE_COLUMNS } from './rows.ts';
+import { type Connection, preparer } from './connection.ts';
+import { NOTE_COLUMNS } from './note-rows.ts';
 
 /** A place that is before every note, for the first page. */
 const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
@@ -31,57 +30,11 @@ const TEXT = typeNumber('md');
 /** What is read of the database. Each call sees one state of it: all that was committed before. */
 export class Reads {
   readonly #connection: Connection;
-  readonly #feed: Statement<[string], FeedRow>;
-  readonly #feedByReadId: Statement<[string], FeedRow>;
-  readonly #note: Statement<[string, string], NoteRow>;
-  readonly #page: Statement<[string, number, string, number, number], NoteRow>;
-  readonly #older: Statement<[string, number, string, number], { id: NoteId }>;
-  readonly #newer: Statement<[string, number, string, number], { id: NoteId }>;
-  readonly #tagged: Statement<[string, string, number, string, number, number], NoteRow>;
-  readonly #bytes: Statement<
-    [string, string, number],
-    {
-      content: Uint8Array;
-      modified_at: number;
-      sha256: string | null;
-      size: number;
-      image_key: ImageKey | null;
-    }
-  >;
+  readonly #sql: ReturnType<typeof prepareStatements>;
 
   constructor(connection: Connection) {
-    const { db } = connection;
     this.#connection = connection;
-    this.#feed = db.prepare(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`);
-    this.#feedByReadId = db.prepare(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
-    );
-    const notesOfFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
-    this.#note = db.prepare(
-      `SELECT ${NOTE_COLUMNS} ${notesOfFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
-    );
-    this.#page = db.prepare(
-      `SELECT ${NOTE_COLUMNS} ${notesOfFeed}
-         AND (notes.created_at, notes.id, notes.type) < (?, ?, ?)
-       ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT ?`,
-    );
-    const place = '(notes.created_at, notes.id, notes.type)';
-    this.#older = db.prepare(
-      `SELECT notes.id ${notesOfFeed} AND ${place} < (?, ?, ?)
-       ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT 1`,
-    );
-    this.#newer = db.prepare(
-      `SELECT notes.id ${notesOfFeed} AND ${place} > (?, ?, ?)
-       ORDER BY notes.created_at, notes.id, notes.type LIMIT 1`,
-    );
-    this.#tagged = db.prepare(
-      `SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
-       WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
-       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
-    );
-    this.#bytes = db.prepare(
-      `SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${notesOfFeed} AND notes.id = ? AND notes.type = ?`,
-    );
+    this.#sql = prepareStatements(connection.db);
   }
 
   /** Throws when nothing can be read, or the file cannot be written. */
@@ -92,13 +45,13 @@ export class Reads {
 
   feed(name: FeedName): Feed | undefined {
     this.#connection.mustBeThere();
-    const row = this.#feed.get(name);
+    const row = this.#sql.feed.get(name);
     return row && feedOf(row);
   }
 
   feedByReadId(readId: ReadId): Feed | undefined {
     this.#connection.mustBeThere();
-    const row = this.#feedByReadId.get(readId);
+    const row = this.#sql.feedByReadId.get(readId);
     return row && feedOf(row);
   }
 
@@ -108,8 +61,8 @@ export class Reads {
     const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
     const rows =
       tag === undefined
-        ? this.#page.iterate(name, createdAt, id, type, limit + 1)
-        : this.#tagged.iterate(name, tag, createdAt, id, type, limit + 1);
+        ? this.#sql.page.iterate(name, createdAt, id, type, limit + 1)
+        : this.#sql.tagged.iterate(name, tag, createdAt, id, type, limit + 1);
     const notes: Note[] = [];
     let textBytes = 0;
     let isCut = false;
@@ -125,7 +78,7 @@ export class Reads {
 
   note(name: FeedName, id: NoteId): Note | undefined {
     this.#connection.mustBeThere();
-    const row = this.#note.get(name, id);
+    const row = this.#sql.note.get(name, id);
     return row && noteOf(row);
   }
 
@@ -133,16 +86,49 @@ export class Reads {
     this.#connection.mustBeThere();
     const { createdAt, id, type } = placeOf(position);
     const place = [name, createdAt, id, typeNumber(type)] as const;
-    return { older: this.#older.get(...place)?.id, newer: this.#newer.get(...place)?.id };
+    return { older: this.#sql.older.get(...place)?.id, newer: this.#sql.newer.get(...place)?.id };
   }
 
-  bytes(name: FeedName, file: NoteFile): LoadedBytes | KeyedBytes | undefined {
+  bytes(name: FeedName, file: NoteFile): NoteBytes | undefined {
     this.#connection.mustBeThere();
     const named = parseNoteFile(file);
-    const row = named && this.#bytes.get(name, named.id, typeNumber(named.type));
+    const row = named && this.#sql.bytes.get(name, named.id, typeNumber(named.type));
     if (!row) return undefined;
-    const version = { modifiedAt: row.modified_at, sha256: row.sha256 ?? undefined };
-    if (row.image_key !== null) return { ...version, key: row.image_key, size: row.size };
-    return { ...version, content: row.content };
+    return bytesOf(row, row.content);
   }
+}
+
+function prepareStatements(db: Database) {
+  const prepare = preparer(db);
+  const ofFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
+  const place = '(notes.created_at, notes.id, notes.type)';
+  const newestFirst = 'notes.created_at DESC, notes.id DESC, notes.type DESC';
+  type Place = [createdAt: number, id: string, type: number];
+  return {
+    feed: prepare<[string], FeedRow<number>>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`),
+    feedByReadId: prepare<[string], FeedRow<number>>(
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
+    ),
+    note: prepare<[string, string], NoteRow>(
+      `SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
+    ),
+    page: prepare<[string, ...Place, number], NoteRow>(
+      `SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
+    ),
+    tagged: prepare<[string, string, ...Place, number], NoteRow>(
+      `SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
+       WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
+       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
+    ),
+    older: prepare<[string, ...Place], { id: NoteId }>(
+      `SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,
+    ),
+    newer: prepare<[string, ...Place], { id: NoteId }>(
+      `SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?) ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
+    ),
+    bytes: prepare<[string, string, number], BytesRow>(
+      `SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${ofFeed}
+         AND notes.id = ? AND notes.type = ?`,
+    ),
+  };
 }

@@ -6,11 +6,11 @@ import type { Database } from 'better-sqlite3';
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `note_count` that notes are still to be cleared away. `notes.type` is the place in md, png, jpg, gif, webp;
- * `content` comes last, so that everything else is read without it: `image_key` behind it is read by the head of the row
- * where it is null, and has no content before it where it is not. `freed_keys` are those whose objects are still to be
+ * `content` is last but one, so that other columns are read without its overflow pages. `image_key` follows it: if null,
+ * the row header says so; if set, `content` is empty. `freed_keys` are those whose objects are still to be
  * removed; without `due_at` they are in another store than the one of the settings. With `attempts` -1 a note still has the key, but
- * its object may be in two stores. `token_series.turn` is the place of
- * the token whose turn it is, -1 where none works any more. `feeds.license_id` is what the text in `feeds.license` counts by.
+ * its object may be in two stores. `token_series.turn` is the index of
+ * the next valid token, or -1 after a token was replayed: the whole series is revoked. `feeds.license_id` is what the text in `feeds.license` counts by.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (

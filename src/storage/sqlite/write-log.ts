@@ -33,8 +33,8 @@ export class WriteLog {
   }
 
   /**
-   * Where writes come faster than they are copied, the writing waits for it, and the log begins anew. It cannot begin
-   * anew while somebody reads for long, as a backup does: for that it waits only now and then.
+   * If writes come faster than checkpoints, the writer waits for one, and the log restarts. It cannot restart during a long
+   * read such as a backup, so the writer waits for readers only now and then.
    */
   bound({ log } = this.look()): void {
     if (log <= MAX_PAGES) return;
@@ -45,12 +45,12 @@ export class WriteLog {
     this.#db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
   }
 
-  /** What was taken back leaves a long log behind. It goes where what it holds has a place in the database. */
+  /** A rolled-back transaction leaves a long log. It is truncated if all of it can be checkpointed. */
   empty(): void {
     this.#copy('TRUNCATE');
   }
 
-  /** On a full disk what cannot be copied stays in the log, and loses nothing. */
+  /** On a full disk the rest stays in the log, and nothing is lost. */
   #copy(mode: 'RESTART' | 'TRUNCATE'): void {
     try {
       this.#db.pragma(`wal_checkpoint(${mode})`);
@@ -64,7 +64,7 @@ export function isFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
 }
 
-/** There is enough to copy, which the thread for that does while the writing goes on. */
+/** There is enough for the checkpoint thread to copy. */
 export function isLong({ log, checkpointed }: LogState): boolean {
   return log - checkpointed > LONG_PAGES;
 }

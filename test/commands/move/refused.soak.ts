@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { lockTarget } from '../../../src/storage/open-archive.ts';
+import { lockTarget } from '../../../src/moving/places.ts';
 import { MoveLock } from '../../../src/storage/postgres/move-lock.ts';
 import { type MoveResult, placeFiles, runMove } from '../../support/moving.ts';
 import { PostgresServer } from '../../support/postgres.ts';

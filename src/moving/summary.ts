@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Archive } from '../../storage/archive.ts';
-import { serializeMeta } from '../../storage/metadata.ts';
+import { serializeMeta } from '../storage/metadata.ts';
+import type { Archive } from './archive.ts';
 
-/** What an instance comes to. Two that have the same hold the same. */
+/** A digest of an instance: equal if and only if the content is. */
 export interface Summary {
   readonly feeds: number;
   /** Texts and pictures. */
@@ -17,7 +17,7 @@ export interface Summary {
 
 /**
  * Reads everything.
- * @param read told of each note that has been read: its bytes
+ * @param read called with the bytes of each note
  */
 export async function summarize(archive: Archive, read: (bytes: number) => void): Promise<Summary> {
   const hash = createHash('sha256');

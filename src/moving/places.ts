@@ -3,16 +3,16 @@ import { chownSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { makeDataFolder } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
+import { FilesArchive, type FilesArchiveOptions } from '../storage/files/files-archive.ts';
+import { FolderLock } from '../storage/files/lock.ts';
+import { secretOfFolder } from '../storage/files/secret.ts';
+import { databaseName } from '../storage/postgres/connection-options.ts';
+import { MoveLock } from '../storage/postgres/move-lock.ts';
+import { DatabaseFile } from '../storage/sqlite/database-file.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ImageSource, LockedPlace } from './archive.ts';
-import { FilesArchive, type FilesArchiveOptions } from './files/files-archive.ts';
-import { FolderLock } from './files/lock.ts';
-import { secretOfFolder } from './files/secret.ts';
-import { databaseName } from './postgres/connection-options.ts';
-import { MoveLock } from './postgres/move-lock.ts';
-import { PostgresArchive } from './postgres/postgres-archive.ts';
-import { DatabaseFile } from './sqlite/database-file.ts';
-import { SqliteArchive } from './sqlite/sqlite-archive.ts';
+import { PostgresArchive } from './postgres-archive.ts';
+import { SqliteArchive } from './sqlite-archive.ts';
 
 /** Where an instance is or will be. Paths are absolute. */
 export type Place =
@@ -24,10 +24,10 @@ export type Place =
 export interface PlaceSettings {
   /** Who owns the files and folders made in a data folder; the process's own user when undefined. */
   readonly ownerIn: (dataDir: string) => Owner | undefined;
-  /** SERVICE_SECRET, where it is set. */
+  /** SERVICE_SECRET, if set. */
   readonly secret: Uint8Array | undefined;
   readonly log: Pick<Log, 'warn'>;
-  /** Where databases have the pictures that are not in their rows. */
+  /** The image store of databases whose pictures are not in rows. */
   readonly images?: ImageSource | undefined;
 }
 
@@ -37,11 +37,12 @@ export interface PlaceSettings {
  */
 export async function lockSource(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
   if (place.kind === 'fs') {
-    if (!look(place.dir)?.isDirectory()) throw new Error(`There is no folder ${JSON.stringify(place.dir)}.`);
+    if (!statIfAny(place.dir)?.isDirectory())
+      throw new Error(`There is no folder ${JSON.stringify(place.dir)}.`);
     return lockFolder(place.dir, settings, () => secretOfFolder(place.dir, settings.secret));
   }
   if (place.kind === 'sqlite') {
-    if (!look(place.file)?.isFile()) throw new Error(`There is no file ${JSON.stringify(place.file)}.`);
+    if (!statIfAny(place.file)?.isFile()) throw new Error(`There is no file ${JSON.stringify(place.file)}.`);
     return lockFile(place.file, settings);
   }
   const lock = await MoveLock.take(place.url);
@@ -50,18 +51,18 @@ export async function lockSource(place: Place, settings: PlaceSettings): Promise
   throw new Error('The database has no instance in it.');
 }
 
-/** Locks a place as `lockSource` does, and makes it where there is nothing. */
+/** Locks a place as `lockSource` does, and makes it if it does not exist. */
 export async function lockTarget(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
   if (place.kind === 'fs') {
-    if (!look(place.dir)) makeFolder(place.dir, settings.ownerIn(place.dir));
-    // Every feed that is moved has a read id of its own.
+    if (!statIfAny(place.dir)) makeFolder(place.dir, settings.ownerIn(place.dir));
+    // No read id is derived from it, because every moved feed brings its own.
     return lockFolder(place.dir, settings, async () => new Uint8Array());
   }
   if (place.kind === 'sqlite') return lockFile(place.file, settings);
   return lockedDatabase(place.url, await MoveLock.take(place.url));
 }
 
-/** Tells a place from all others without saying where it is. */
+/** Identifies a place without revealing it. */
 export function digestOf(place: Place): string {
   return createHash('sha256')
     .update(JSON.stringify([place.kind, ...nameOf(place)]))
@@ -81,9 +82,9 @@ export function areNested(a: Place, b: Place): boolean {
   return one.startsWith(other + sep) || other.startsWith(one + sep);
 }
 
-/** A path with all its links resolved; the end of it may not be there. */
+/** A path with all links resolved; its end may not exist. */
 function realPath(path: string): string {
-  return look(path) ? realpathSync(path) : join(realPath(dirname(path)), basename(path));
+  return statIfAny(path) ? realpathSync(path) : join(realPath(dirname(path)), basename(path));
 }
 
 async function lockFolder(
@@ -123,6 +124,6 @@ function makeFolder(dir: string, owner: Owner | undefined): void {
   if (owner) chownSync(dir, owner.uid, owner.gid);
 }
 
-function look(path: string): Stats | undefined {
+function statIfAny(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }

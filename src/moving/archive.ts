@@ -1,9 +1,8 @@
 import type { ImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { Ordered } from '../feeds/order.ts';
-import { Refusal } from '../refusals.ts';
-import type { OtherMembers } from './metadata.ts';
-import type { Feed, NoteMeta } from './storage.ts';
+import type { OtherMembers } from '../storage/metadata.ts';
+import type { Feed, NoteMeta } from '../storage/storage.ts';
 
 /** Everything of a feed but its notes. */
 export type ArchivedFeed = Omit<Feed, 'key' | 'version'>;
@@ -23,39 +22,9 @@ export interface ImageSource {
   get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array>;
 }
 
-/** A row with the bytes of a note in it, or with the key of a picture. */
-interface ArchivedRow {
-  readonly content: Uint8Array;
-  readonly size: number;
-  readonly image_key: ImageKey | null;
-}
-
-/** The bytes of a note, wherever they are. Throws an error with a sentence for the operator when they cannot be had. */
-export async function wholePicture(row: ArchivedRow, images: ImageSource | undefined): Promise<Uint8Array> {
-  const { content, size, image_key: key } = row;
-  if (key === null) return content;
-  if (!images)
-    throw new Error(
-      'It has pictures in an image store: run the move with the SERVICE_IMAGES settings of the service.',
-    );
-  const bytes = Buffer.alloc(size);
-  let at = 0;
-  try {
-    for await (const piece of images.get(key, 0, size)) {
-      bytes.set(piece, at);
-      at += piece.byteLength;
-    }
-  } catch (cause) {
-    const why =
-      cause instanceof Refusal && cause.code === 'not_found' ? 'is gone from' : 'cannot be read from';
-    throw new Error(`A picture ${why} its image store (SERVICE_IMAGES).`, { cause });
-  }
-  return bytes;
-}
-
 /**
  * A whole instance as it is moved from one backend to another: read in an order that is the same on each, and written
- * in that order. Only to be opened in a place that is locked, so nobody else changes it.
+ * in that order. To be opened only in a locked place, so that nothing else changes it.
  */
 export interface Archive {
   /** All feeds, in the order of their names. */
@@ -64,22 +33,22 @@ export interface Archive {
   notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote>;
   /** Read ids that deleted feeds had and that no feed has now, in the order of their bytes. */
   retiredReadIds(): AsyncIterable<ReadId>;
-  /** How many files, folders and links are there that are no part of the instance, and so are not moved. */
+  /** How many files, folders and links are no part of the instance, and so are not moved. */
   countStrays(): Promise<number>;
 
-  /** What the move that writes here, and has not ended, gave to `begin`; undefined without one. */
+  /** What the unfinished move into this archive gave to `begin`; undefined without one. */
   mark(): Promise<string | undefined>;
   /** Marks an empty instance as being moved into: from now on no service starts on it. */
   begin(mark: string): Promise<void>;
   /**
-   * Makes a feed without notes. Where a move that was stopped has made it already, its newest note is returned.
+   * Makes a feed without notes. If a stopped move made it already, returns its newest note.
    */
   addFeed(feed: ArchivedFeed): Promise<Ordered | undefined>;
-  /** Adds notes, newer than all that are there: after a crash the first so many of them are there, each whole. */
+  /** Adds notes, newer than all present ones. After a crash a prefix of them is stored, each whole. */
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void>;
   /** Keeps read ids from being given again. */
   addRetiredReadIds(readIds: readonly ReadId[]): Promise<void>;
-  /** Takes the mark away; all that was written is durable. */
+  /** Removes the mark; all that was written is durable. */
   end(): Promise<void>;
 
   close(): Promise<void>;

@@ -1,15 +1,14 @@
-import type { ReadId } from '../../feeds/names.ts';
-import type { Archive, ArchivedNote } from '../../storage/archive.ts';
+import type { ReadId } from '../feeds/names.ts';
+import type { Archive, ArchivedNote } from './archive.ts';
 
-/** What is held in memory at once, and written in one commit: so many notes or bytes, and one note at least. */
+/** The most notes and bytes in one commit, and in memory; one note at least. */
 const BATCH_NOTES = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
 const BATCH_READ_IDS = 10_000;
 
 /**
- * Copies all of one archive into another, which holds nothing or what an earlier run has copied: it is gone on behind
- * that.
- * @param copied told of notes that have been written: how many, and their bytes
+ * Copies all of one archive into another, and resumes after what an earlier run copied.
+ * @param copied called with the number of notes written, and their bytes
  */
 export async function copy(
   source: Archive,
@@ -26,7 +25,7 @@ export async function copy(
       );
     }
   }
-  // After the feeds: one that was brought back by hand has its read id rather than being kept from it.
+  // After the feeds, because a feed that was restored by hand keeps its read id.
   for await (const readIds of batches<ReadId>(source.retiredReadIds(), BATCH_READ_IDS))
     await target.addRetiredReadIds(readIds);
 }

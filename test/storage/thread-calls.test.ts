@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { OrderThread, type ThreadEvents } from '../../src/storage/sqlite/order-thread.ts';
+import { ThreadCalls, type ThreadEvents } from '../../src/storage/thread-calls.ts';
 
 interface Work {
   count(): number;
@@ -7,10 +7,10 @@ interface Work {
   refuse(): void;
 }
 
-const script = new URL('../fixtures/order-work.ts', import.meta.url);
+const script = '../test/fixtures/thread-work';
 
-function threadOf(t: Test, data?: string, events?: ThreadEvents): OrderThread<Work> {
-  const thread = new OrderThread<Work>(script, data, events);
+function threadOf(t: Test, data?: string, events?: ThreadEvents): ThreadCalls<Work> {
+  const thread = new ThreadCalls<Work>(script, data, events);
   t.teardown(() => thread.close());
   return thread;
 }

@@ -1,0 +1,159 @@
+import type { FeedName, ReadId } from '../feeds/names.ts';
+import { Database } from '../storage/postgres/database.ts';
+import { countFeeds } from '../storage/postgres/feed-rows.ts';
+import { MOVE_TABLE, TABLE_IS_THERE } from '../storage/postgres/move-lock.ts';
+import { insertNotes } from '../storage/postgres/note-rows.ts';
+import { migrate } from '../storage/postgres/schema.ts';
+import { asStartFailure } from '../storage/postgres/start-failure.ts';
+import { type Statement, statement } from '../storage/postgres/statement.ts';
+import type { Transaction } from '../storage/postgres/transaction.ts';
+import { countOf } from '../storage/refused-writes.ts';
+import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
+import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import {
+  ARCHIVED_COLUMNS,
+  archivedRow,
+  DatabaseArchive,
+  type SortColumns,
+  type WholeNoteRow,
+} from './database-archive.ts';
+
+/** The most that one answer brings: so many rows, and of notes so many bytes, or one note. */
+const ROWS = 100;
+const BYTES = 4 * 1024 * 1024;
+/** How long a batch or an answer may take on the slowest line, in ms, because only the move waits for it. */
+const TIMEOUT_MS = 30 * 60_000;
+
+const FEEDS_AFTER = statement<FeedRow>(
+  'feeds_after',
+  `SELECT ${FEED_COLUMNS} FROM feeds WHERE name > $1 ORDER BY name LIMIT ${ROWS}`,
+);
+const RETIRED_AFTER = statement<{ read_id: ReadId }>(
+  'retired_after',
+  `SELECT read_id FROM feeds WHERE read_id > $1 AND name IS NULL ORDER BY read_id LIMIT ${ROWS}`,
+);
+const NOTES_AFTER = statement<WholeNoteRow>(
+  'notes_after',
+  `SELECT id, type, created_at, modified_at, metadata, content, size, image_key FROM (
+     SELECT *, sum(size) OVER (ORDER BY created_at, id, type ROWS UNBOUNDED PRECEDING) - size AS bytes_before FROM notes
+     WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1) AND (created_at, id, type) > ($2, $3, $4)
+     ORDER BY created_at, id, type LIMIT ${ROWS}
+   ) AS next WHERE bytes_before < ${BYTES} ORDER BY created_at, id, type`,
+);
+const NEWEST = statement<SortColumns>(
+  'newest',
+  `SELECT id, type, created_at FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1)
+   ORDER BY created_at DESC, id DESC, type DESC LIMIT 1`,
+);
+const INSERT_FEED = statement<object>(
+  'insert_feed',
+  `INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+   ON CONFLICT (name) DO NOTHING RETURNING 1`,
+);
+const COUNT = statement<{ id: number }>(
+  'count_moved',
+  `UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3 WHERE name = $1 RETURNING id`,
+);
+const RETIRE = statement(
+  'retire',
+  'INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING',
+);
+
+/** These find no rows by an index, or have no plan at all. */
+const MARK: Statement<{ mark: string }> = { name: 'mark', text: `SELECT mark FROM ${MOVE_TABLE}` };
+const MAKE_MARK_TABLE = { name: 'make_mark_table', text: `CREATE TABLE ${MOVE_TABLE} (mark text NOT NULL)` };
+const SET_MARK = { name: 'set_mark', text: `INSERT INTO ${MOVE_TABLE} VALUES ($1)` };
+const DROP_MARK_TABLE = { name: 'drop_mark_table', text: `DROP TABLE ${MOVE_TABLE}` };
+const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit = off' };
+
+/** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
+export class PostgresArchive extends DatabaseArchive {
+  readonly #database: Database;
+
+  private constructor(url: string, images: ImageSource | undefined) {
+    super(images);
+    this.#database = new Database(url, { limits: { statementMs: TIMEOUT_MS, idleMs: TIMEOUT_MS } });
+  }
+
+  /** Makes and upgrades the tables as the start of the service does, and throws as it does when it cannot be used. */
+  static async open(url: string, images?: ImageSource): Promise<PostgresArchive> {
+    try {
+      await migrate(url);
+      return new PostgresArchive(url, images);
+    } catch (error) {
+      throw asStartFailure(error);
+    }
+  }
+
+  async mark(): Promise<string | undefined> {
+    const [table] = await this.#database.read(TABLE_IS_THERE, [MOVE_TABLE]);
+    return table?.is_there ? (await this.#database.read(MARK, []))[0]?.mark : undefined;
+  }
+
+  begin(mark: string): Promise<void> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.send(MAKE_MARK_TABLE, []);
+      transaction.send(SET_MARK, [mark]);
+    });
+  }
+
+  addNotes({ name }: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
+    return this.#write(async (transaction) => {
+      const { notes: texts, images } = countOf(notes);
+      const [feed] = await transaction.run(COUNT, [name, texts + images, images]);
+      await insertNotes(
+        transaction,
+        notes.map((note) => archivedRow(feed!.id, note)),
+      );
+    });
+  }
+
+  addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
+    return this.#write(async (transaction) => {
+      transaction.send(RETIRE, [readIds]);
+    });
+  }
+
+  /** A commit that is waited for makes all those before it durable. */
+  end(): Promise<void> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.send(DROP_MARK_TABLE, []);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+
+  protected feedRows(afterName: string): Promise<FeedRow[]> {
+    return this.#database.read(FEEDS_AFTER, [afterName]);
+  }
+
+  protected noteRows(name: FeedName, { created_at, id, type }: SortColumns): Promise<WholeNoteRow[]> {
+    return this.#database.read(NOTES_AFTER, [name, created_at, id, type]);
+  }
+
+  protected retiredRows(after: string): Promise<{ read_id: ReadId }[]> {
+    return this.#database.read(RETIRED_AFTER, [after]);
+  }
+
+  protected async newestNote(name: FeedName): Promise<SortColumns | undefined> {
+    const [newest] = await this.#database.read(NEWEST, [name]);
+    return newest;
+  }
+
+  protected insertFeed(values: readonly unknown[]): Promise<void> {
+    return this.#write(async (transaction) => {
+      const made = await transaction.run(INSERT_FEED, [...values]);
+      countFeeds(transaction, made.length);
+    });
+  }
+
+  /** A crash of the server may lose the last commits, but none in part, and the move goes on from there. */
+  #write(work: (transaction: Transaction) => Promise<void>): Promise<void> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.send(COMMIT_LATER, []);
+      await work(transaction);
+    });
+  }
+}

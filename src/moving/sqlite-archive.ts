@@ -1,0 +1,129 @@
+import type { Database } from 'better-sqlite3';
+import type { FeedName, ReadId } from '../feeds/names.ts';
+import { countOf } from '../storage/refused-writes.ts';
+import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
+import { Connection, preparer } from '../storage/sqlite/connection.ts';
+import { readMoveMark, writeMoveMark } from '../storage/sqlite/move-mark.ts';
+import { NoteRows } from '../storage/sqlite/note-rows.ts';
+import { migrate } from '../storage/sqlite/schema.ts';
+import { WriteLog } from '../storage/sqlite/write-log.ts';
+import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import {
+  ARCHIVED_COLUMNS,
+  archivedRow,
+  DatabaseArchive,
+  type SortColumns,
+  type WholeNoteRow,
+} from './database-archive.ts';
+
+/** The instance in a database file. Nothing else runs beside it, so it works in the thread that calls it. */
+export class SqliteArchive extends DatabaseArchive {
+  readonly #db: Database;
+  readonly #log: WriteLog;
+  readonly #notes: NoteRows;
+  readonly #sql: ReturnType<typeof prepareStatements>;
+
+  private constructor(db: Database, images: ImageSource | undefined) {
+    super(images);
+    this.#db = db;
+    this.#log = new WriteLog(db);
+    this.#notes = new NoteRows(db);
+    this.#sql = prepareStatements(db);
+  }
+
+  /** Makes and upgrades the tables as the start of the service does, and throws as it does when it cannot be used. */
+  static open(path: string, images?: ImageSource): SqliteArchive {
+    const { db } = Connection.forWriting(path);
+    migrate(db);
+    // A power cut may lose the last commits, but none in part, and the move goes on from there.
+    db.pragma('synchronous = NORMAL');
+    return new SqliteArchive(db, images);
+  }
+
+  async mark(): Promise<string | undefined> {
+    return readMoveMark(this.#db);
+  }
+
+  async begin(mark: string): Promise<void> {
+    writeMoveMark(this.#db, mark);
+  }
+
+  async addNotes({ name }: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
+    this.#db.transaction(() => {
+      const { id: feed } = this.#sql.feedId.get(name)!;
+      for (const note of notes) this.#notes.insert(archivedRow(feed, note));
+      const { notes: texts, images } = countOf(notes);
+      this.#sql.count.run(texts + images, images, feed);
+    })();
+    this.#log.bound();
+  }
+
+  async addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
+    this.#db.transaction(() => {
+      for (const readId of readIds) this.#sql.retire.run(readId);
+    })();
+  }
+
+  async end(): Promise<void> {
+    // A commit in full makes all those before it durable.
+    this.#db.pragma('synchronous = FULL');
+    writeMoveMark(this.#db, undefined);
+  }
+
+  async close(): Promise<void> {
+    this.#db.close();
+  }
+
+  protected feedRows(afterName: string): FeedRow<number>[] {
+    return this.#sql.feedsAfter.all(afterName);
+  }
+
+  protected noteRows(name: FeedName, { created_at, id, type }: SortColumns): WholeNoteRow[] {
+    return this.#sql.notesAfter.all(name, created_at, id, type);
+  }
+
+  protected retiredRows(after: string): { read_id: ReadId }[] {
+    return this.#sql.retiredAfter.all(after);
+  }
+
+  protected newestNote(name: FeedName): SortColumns | undefined {
+    return this.#sql.newestNote.get(name);
+  }
+
+  protected insertFeed(values: readonly unknown[]): void {
+    this.#sql.insertFeed.run(...values.map((value) => (typeof value === 'boolean' ? Number(value) : value)));
+  }
+}
+
+/** Notes come one by one, because each may be large. */
+function prepareStatements(db: Database) {
+  const prepare = preparer(db);
+  const ofFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
+  const order = (direction: string) =>
+    ['created_at', 'id', 'type'].map((column) => `notes.${column} ${direction}`).join(', ');
+  return {
+    feedsAfter: prepare<[string], FeedRow<number>>(
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE name > ? ORDER BY name LIMIT 100`,
+    ),
+    retiredAfter: prepare<[string], { read_id: ReadId }>(
+      'SELECT read_id FROM feeds WHERE read_id > ? AND name IS NULL ORDER BY read_id LIMIT 100',
+    ),
+    notesAfter: prepare<[FeedName, number, string, number], WholeNoteRow>(
+      `SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content, notes.size, notes.image_key ${ofFeed}
+         AND (notes.created_at, notes.id, notes.type) > (?, ?, ?) ORDER BY ${order('ASC')} LIMIT 1`,
+    ),
+    newestNote: prepare<[FeedName], SortColumns>(
+      `SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
+    ),
+    feedId: prepare<[FeedName], { id: number }>('SELECT id FROM feeds WHERE name = ?'),
+    insertFeed: prepare<unknown[]>(
+      `INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
+    ),
+    count: prepare<[number, number, number]>(
+      'UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?',
+    ),
+    retire: prepare<[ReadId]>(
+      'INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING',
+    ),
+  };
+}

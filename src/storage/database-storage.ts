@@ -1,0 +1,87 @@
+import type { FeedName } from '../feeds/names.ts';
+import type { CommitObserver } from './commit-observer.ts';
+import { type Room, storeUnavailable } from './refused-writes.ts';
+import type { Feed, FeedChange, FeedLimits, NewNote, Target } from './storage.ts';
+
+/** A write of notes to a feed, or the making of a feed without notes. */
+export interface Post {
+  readonly name: FeedName;
+  /** None to make a feed. */
+  readonly notes: readonly NewNote[];
+  /** What the feed must have room for: `notes`, or those that follow once it is made. */
+  readonly room?: Room | undefined;
+  readonly target: Target;
+}
+
+/** What the storages on databases share: listeners, measuring, and a close that waits for writes. */
+export abstract class DatabaseStorage {
+  readonly #commits: CommitObserver | undefined;
+  readonly #changeListeners: ((change: FeedChange) => void)[] = [];
+  readonly #hearingListeners: ((hears: boolean) => void)[] = [];
+  readonly #writing = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  /** @param commits told of every write and of every commit; without one nothing is measured */
+  constructor(commits: CommitObserver | undefined) {
+    this.#commits = commits;
+  }
+
+  /** See `Storage.post`, for one note or a feed that exists; no notes make a feed. */
+  protected abstract store(post: Post): Promise<Feed | undefined>;
+  /** Lets go of the medium, when no write runs any more. */
+  protected abstract release(): Promise<void>;
+
+  async post(
+    name: FeedName,
+    notes: readonly NewNote[],
+    target: Target,
+    limits: FeedLimits,
+  ): Promise<Feed | undefined> {
+    const room = { notes, limits };
+    if (target.kind === 'existing' || notes.length === 1) return this.store({ name, notes, room, target });
+    // A feed for several notes is made first, because it stays if they cannot be stored.
+    if (!(await this.store({ name, notes: [], room, target }))) return undefined;
+    return this.store({ name, notes, room, target: { kind: 'existing', passwordHash: target.passwordHash } });
+  }
+
+  onChange(listener: (change: FeedChange) => void): void {
+    this.#changeListeners.push(listener);
+  }
+
+  onHearing(listener: (hears: boolean) => void): void {
+    this.#hearingListeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.allSettled(this.#writing);
+    await this.release();
+  }
+
+  protected tellChange(change: FeedChange): void {
+    for (const listener of this.#changeListeners) listener(change);
+  }
+
+  protected tellHearing(hears: boolean): void {
+    for (const listener of this.#hearingListeners) listener(hears);
+  }
+
+  protected tellCommit(writes: number): void {
+    this.#commits?.committed(writes);
+  }
+
+  /** Runs a write that is measured and that closing waits for. */
+  protected async write<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw storeUnavailable(new Error('the storage is closed'));
+    const begunAt = this.#commits ? performance.now() : 0;
+    const writing = work();
+    this.#writing.add(writing);
+    try {
+      return await writing;
+    } finally {
+      this.#writing.delete(writing);
+      this.#commits?.wrote(performance.now() - begunAt);
+    }
+  }
+}

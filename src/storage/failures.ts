@@ -1,0 +1,40 @@
+import { Refusal, type RefusalCode } from '../refusals.ts';
+import { errorCode } from '../system-errors.ts';
+
+/** System errors name the path, and with it perhaps a feed, which no log line may hold. */
+export function withoutPath(error: unknown): unknown {
+  const code = errorCode(error);
+  if (code === undefined || !(error instanceof Error) || !('syscall' in error)) return error;
+  return Object.assign(new Error(`${code} from ${error.syscall}`), { code, syscall: error.syscall });
+}
+
+/** An error as plain data, because an `Error` loses its code on the way between threads. */
+export interface Failure {
+  /** Of a refusal; undefined for other errors. */
+  readonly refusal: RefusalCode | undefined;
+  /** See `RefusalOptions`. */
+  readonly position: number | undefined;
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly syscall: string | undefined;
+  readonly cause: Failure | undefined;
+}
+
+export function toFailure(error: unknown): Failure {
+  const { message, code, syscall, cause } = error as NodeJS.ErrnoException;
+  const refusal = error instanceof Refusal ? error : undefined;
+  return {
+    refusal: refusal?.code,
+    position: refusal?.position,
+    message: `${message}`,
+    code: refusal ? undefined : code,
+    syscall,
+    cause: cause === undefined ? undefined : toFailure(withoutPath(cause)),
+  };
+}
+
+export function fromFailure({ refusal, position, message, code, syscall, cause: under }: Failure): Error {
+  const cause = under && fromFailure(under);
+  if (refusal) return new Refusal(refusal, message, { cause, position });
+  return Object.assign(new Error(message, { cause }), { code, syscall });
+}

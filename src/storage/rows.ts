@@ -1,0 +1,131 @@
+import { dateOfId } from '../feeds/ids.ts';
+import type { ImageKey } from '../feeds/image-keys.ts';
+import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
+import { type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
+import type { AllowedFeed, Feed, NewNote, Note, NoteMeta } from './storage.ts';
+
+/** The columns of `FeedRow`. */
+export const FEED_COLUMNS =
+  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license';
+
+/** A feed as databases hold it. `Flag` is how they hold a boolean. */
+export interface FeedRow<Flag extends boolean | number = boolean> {
+  readonly id: number;
+  readonly name: FeedName;
+  readonly read_id: ReadId;
+  readonly password_hash: string | null;
+  readonly title: string;
+  readonly description: string;
+  readonly show_sender: Flag;
+  readonly image: NoteFile | null;
+  readonly note_count: number;
+  readonly image_count: number;
+  readonly changed_at: number;
+  readonly license: string | null;
+}
+
+export function feedOf(row: FeedRow<boolean | number>): Feed {
+  return {
+    key: String(row.id),
+    name: row.name,
+    readId: row.read_id,
+    title: row.title,
+    description: row.description,
+    showSender: Boolean(row.show_sender),
+    image: row.image ?? undefined,
+    passwordHash: row.password_hash ?? undefined,
+    license: row.license ?? undefined,
+    changedAt: row.changed_at,
+    version: row.changed_at.toString(36),
+    noteCount: row.note_count,
+    imageCount: row.image_count,
+  };
+}
+
+/** Whether a feed is still the one that a change was allowed for. */
+export function isAllowed(row: FeedRow<boolean | number>, { key, passwordHash }: AllowedFeed): boolean {
+  return String(row.id) === key && row.password_hash === (passwordHash ?? null);
+}
+
+/** The columns of a note to be inserted. */
+export interface InsertedNote {
+  readonly feed: number;
+  readonly id: NoteId;
+  readonly type: number;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly metadata: string | null;
+  readonly sha256: string | null;
+  readonly size: number;
+  readonly image_key: ImageKey | null;
+  readonly content: Uint8Array;
+}
+
+/** The row of a new note in the feed with that row id. */
+export function insertedNote(feed: number, note: NewNote, now: number): InsertedNote {
+  const { id, type, meta, bytes, sha256, image } = note;
+  return {
+    feed,
+    id,
+    type: typeNumber(type),
+    created_at: dateOfId(id) ?? now,
+    modified_at: now,
+    metadata: metadataOf(meta),
+    sha256: sha256 ?? null,
+    size: image?.size ?? bytes.byteLength,
+    image_key: image?.key ?? null,
+    content: bytes,
+  };
+}
+
+/** What databases read of a note; of a picture without the content. */
+export interface NoteRow {
+  readonly id: NoteId;
+  readonly type: number;
+  readonly size: number;
+  readonly created_at: number;
+  readonly metadata: string | null;
+  readonly content: Uint8Array | null;
+}
+
+export function noteOf(row: NoteRow): Note {
+  return {
+    id: row.id,
+    type: NOTE_TYPES[row.type]!,
+    size: row.size,
+    createdAt: row.created_at,
+    meta: metaOf(row.metadata),
+    content: row.content ?? undefined,
+  };
+}
+
+/** How databases hold a type: its place among all. */
+export function typeNumber(type: NoteType): number {
+  return NOTE_TYPES.indexOf(type);
+}
+
+/** The least and the greatest number of a type, or of all. */
+export function typeRange(type: NoteType | undefined): [number, number] {
+  return type === undefined ? [0, NOTE_TYPES.length - 1] : [typeNumber(type), typeNumber(type)];
+}
+
+/** What is kept of a note by the text of its metadata column; null is nothing. */
+export function metaOf(metadata: string | null): NoteMeta {
+  return parseMeta(metadata ?? '{}').meta;
+}
+
+/** As `metaOf`, with what other programs kept beside the note when it was a file. */
+export function wholeMetaOf(metadata: string | null): Pick<StoredMeta, 'meta' | 'others'> {
+  const { meta, others } = parseMeta(metadata ?? '{}');
+  return { meta, others };
+}
+
+/** The text of the metadata column: the JSON that the file backend has beside a note. */
+export function metadataOf(meta: NoteMeta, others?: OtherMembers): string | null {
+  return serializeMeta(meta, { others }) ?? null;
+}
+
+export function tagsOf(metadata: string | null): readonly string[] {
+  return metadata === null ? [] : metaOf(metadata).tags;
+}

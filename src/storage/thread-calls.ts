@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { Batcher } from '../batcher.ts';
+import { type Failure, fromFailure, withoutPath } from './failures.ts';
+import { storeUnavailable } from './refused-writes.ts';
+
+/** Sent to a thread in place of calls: it lets go of what it holds and ends. */
+export const CLOSE = 'close';
+
+/** A call of one of the methods that a thread serves (`workers/serve-calls.ts`). */
+export interface Call {
+  readonly id: number;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** What the method returned, or how it failed. */
+export type Reply = { readonly id: number } & (
+  | { readonly result: unknown; readonly failure?: undefined }
+  | { readonly result?: undefined; readonly failure: Failure }
+);
+
+/** What a thread tells of its commits beside its replies. */
+export interface WriterStats {
+  /** How many writes each commit since the last message was for. */
+  readonly commits: readonly number[];
+  /** The log of a database is long enough to be copied into it. */
+  readonly wantsCheckpoint?: boolean;
+}
+
+/** What a thread sends: first whether it has started, then replies. */
+export type WorkerMessage =
+  | { readonly started: true }
+  | { readonly refused: string }
+  | { readonly replies: readonly Reply[]; readonly stats?: WriterStats | undefined };
+
+/**
+ * A value as it may be sent to another thread: shared memory is shared; of other memory exactly these bytes are
+ * copied, not the buffer they are a part of.
+ */
+export function sendable<P extends { readonly bytes: Uint8Array | undefined }>(part: P): P {
+  const { bytes } = part;
+  if (!bytes || bytes.byteLength === bytes.buffer.byteLength || bytes.buffer instanceof SharedArrayBuffer)
+    return part;
+  return { ...part, bytes: new Uint8Array(bytes) };
+}
+
+/** The name of a method, what it takes and what it returns, at last. */
+type Methods<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? [A, Awaited<R>] : never };
+
+export interface ThreadEvents {
+  onStats?(stats: WriterStats): void;
+  /** The thread has died. Calls that it had may still take effect until `ended` settles. */
+  onDeath?(ended: Promise<unknown>): void;
+}
+
+/**
+ * Calls methods of something that lives on a thread of its own. The calls of one turn of the event loop go there
+ * together, because a message costs the loop more than a call. A thread that dies fails only the calls it has.
+ */
+export class ThreadCalls<T> {
+  readonly #script: URL;
+  readonly #data: unknown;
+  readonly #events: ThreadEvents;
+  readonly #pending = new Map<number, PromiseWithResolvers<never>>();
+  readonly #unsent = new Batcher<Call>((calls) => this.#send(calls));
+  #worker: Worker | undefined;
+  #lastId = 0;
+  #isClosed = false;
+
+  /**
+   * @param name of the script in `workers/`
+   * @param data its `workerData`
+   */
+  constructor(name: string, data: unknown, events: ThreadEvents = {}) {
+    this.#script = new URL(`../../workers/${name}.ts`, import.meta.url);
+    this.#data = data;
+    this.#events = events;
+  }
+
+  /**
+   * Starts the thread, as its first call would. Throws an error with a sentence for the operator when it cannot do
+   * its work.
+   */
+  async start(): Promise<this> {
+    const started = Promise.withResolvers<void>();
+    this.#worker ??= this.#start(started);
+    await started.promise;
+    return this;
+  }
+
+  call<M extends keyof T & string>(method: M, ...args: Methods<T>[M][0]): Promise<Methods<T>[M][1]> {
+    if (this.#isClosed) return Promise.reject(storeUnavailable(new Error('the storage is closed')));
+    this.#lastId += 1;
+    const reply = Promise.withResolvers<never>();
+    this.#pending.set(this.#lastId, reply);
+    this.#unsent.add({ id: this.#lastId, method, args });
+    return reply.promise;
+  }
+
+  /** Waits for the calls made, then ends the thread. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
+    const worker = this.#worker;
+    this.#worker = undefined;
+    if (!worker) return;
+    const ended = once(worker, 'exit');
+    worker.postMessage(CLOSE);
+    await ended;
+  }
+
+  #send(calls: readonly Call[]): void {
+    this.#worker ??= this.#start();
+    this.#worker.postMessage(calls);
+  }
+
+  #start(started?: PromiseWithResolvers<void>): Worker {
+    const worker = new Worker(this.#script, { workerData: this.#data });
+    const fail = (cause: Error) => {
+      started?.reject(cause);
+      this.#fail(worker, cause);
+    };
+    worker.on('message', (message: WorkerMessage) => {
+      if ('started' in message) started?.resolve();
+      else if ('refused' in message) fail(new Error(message.refused));
+      else this.#settle(message);
+    });
+    worker.on('error', fail);
+    worker.on('exit', () => fail(new Error('the thread has ended')));
+    return worker;
+  }
+
+  #settle({ replies, stats }: Extract<WorkerMessage, { replies: unknown }>): void {
+    if (stats) this.#events.onStats?.(stats);
+    for (const { id, result, failure } of replies) {
+      const waiting = this.#pending.get(id);
+      this.#pending.delete(id);
+      if (failure === undefined) waiting?.resolve(result as never);
+      else waiting?.reject(fromFailure(failure));
+    }
+  }
+
+  /** The next call starts another thread. */
+  #fail(worker: Worker, cause: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    for (const { reject } of this.#pending.values()) reject(storeUnavailable(withoutPath(cause)));
+    this.#pending.clear();
+    const ended = worker.terminate();
+    this.#events.onDeath?.(ended);
+  }
+}
