@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parseNoteFile } from '../src/feeds/names.ts';
 import { isFeedFile, noteOfMetaFile } from '../src/storage/files/names.ts';
-import { isFresh, type Stamp, sameStamp, UNSURE } from '../src/storage/files/stamp.ts';
+import { isFresh, type Stamp, sameStamp, settled } from '../src/storage/files/stamp.ts';
 
 /** What was seen of one file of a feed. */
 export interface FileSeen {
@@ -10,8 +10,6 @@ export interface FileSeen {
   readonly file: string;
   /** Its state, or undefined when no regular file of that name is there (any more). */
   readonly stamp: Stamp | undefined;
-  /** The stamp is so young that another change may hide behind it. */
-  readonly fresh: boolean;
   /** It was only looked at for the first time: it was there when the watching began. */
   readonly first: boolean;
 }
@@ -69,10 +67,9 @@ export class WatchedFolder {
     const known = this.#files.get(file);
     const first = !event && known === undefined && this.#files.has(file);
     if (!event && !first && sameStamp(known, seen)) return undefined;
-    const fresh = seen !== undefined && isFresh(seen);
-    if (seen) this.#files.set(file, fresh ? UNSURE : seen);
+    if (seen) this.#files.set(file, settled(seen));
     else this.#files.delete(file);
-    return { feed: this.name, file, stamp: seen, fresh, first };
+    return { feed: this.name, file, stamp: seen, first };
   }
 
   #list(): Set<string> {

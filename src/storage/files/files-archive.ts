@@ -74,8 +74,8 @@ export class FilesArchive implements Archive {
   }
 
   async *notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote> {
-    const entries = [...(this.#feeds.get(name)?.entries ?? [])].sort(inOrder);
-    for (const entry of entries) if (!after || inOrder(entry, after) > 0) yield this.#note(name, entry);
+    for (const entry of inArchive(this.#feeds.get(name)))
+      if (!after || inOrder(entry, after) > 0) yield this.#note(name, entry);
   }
 
   async *retiredReadIds(): AsyncIterable<ReadId> {
@@ -98,7 +98,7 @@ export class FilesArchive implements Archive {
     const known = this.#feeds.get(feed.name);
     if (!known) await this.#writer.placeFolder(this.#dir, feed.name, feedParts(feed));
     this.#date(feed);
-    return [...(known?.entries ?? [])].sort(inOrder).at(-1);
+    return inArchive(known).at(-1);
   }
 
   async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
@@ -152,6 +152,10 @@ function haveOwnReadIds(feeds: readonly IndexedFeed[]): boolean {
 
 function byName(a: IndexedFeed, b: IndexedFeed): number {
   return a.name < b.name ? -1 : 1;
+}
+
+function inArchive(feed: IndexedFeed | undefined): Entry[] {
+  return feed?.notes.older(undefined, feed.notes.size).sort(inOrder) ?? [];
 }
 
 /** The order of `Archive.notes`. */

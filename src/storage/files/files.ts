@@ -29,7 +29,7 @@ import type {
 } from '../storage.ts';
 import { Turns } from '../turns.ts';
 import { unfinishedMove } from '../unfinished-move.ts';
-import type { SortedEntries } from './entry.ts';
+import type { NoteList } from './entry.ts';
 import { asRefusal, errorCode, unavailable } from './failures.ts';
 import { FeedEditor } from './feed-editor.ts';
 import { FeedIndex } from './feed-index.ts';
@@ -37,7 +37,7 @@ import { FeedMaker } from './feed-maker.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { FolderLock } from './lock.ts';
 import { readMoveMark } from './move-mark.ts';
-import { NoteEditor } from './note-editor.ts';
+import { type ChangedNote, NoteEditor } from './note-editor.ts';
 import { NoteReader } from './note-reader.ts';
 import { NoteWriter } from './note-writer.ts';
 import { openFile } from './read-file.ts';
@@ -45,13 +45,12 @@ import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { RetiredReadIds, readRetired } from './retired-read-ids.ts';
 import { scanAll } from './scan.ts';
-import { sameStamp } from './stamp.ts';
+import type { WriteParts } from './steps.ts';
 import { OpenedFile } from './stored-file.ts';
 import * as sys from './syscalls.ts';
 import { TagIndex } from './tag-index.ts';
 import { UsedTokens } from './used-tokens.ts';
 import { startWatch, type Watch } from './watch.ts';
-import type { WriteParts } from './write-parts.ts';
 import { WriterThread } from './writer-thread.ts';
 
 export interface FilesOptions {
@@ -124,11 +123,9 @@ class FilesStorage implements Storage {
     this.#lock = lock;
     const index = new FeedIndex(secret);
     const thread = new WriterThread(owner, commits);
-    const reader = new NoteReader(dir, (feed) => index.get(feed.name) === feed && index.touch(feed));
     const parts: WriteParts = {
       dir,
       index,
-      reader,
       writer: thread,
       turns: new Turns(),
       retired: new RetiredReadIds(dir, thread, retired),
@@ -136,7 +133,12 @@ class FilesStorage implements Storage {
       log,
     };
     this.#index = index;
-    this.#reader = reader;
+    this.#reader = new NoteReader(dir, ({ name }, found) =>
+      this.#reconciler.look(
+        name,
+        found.map((one) => ({ ...one, feed: name, first: false })),
+      ),
+    );
     this.#thread = thread;
     this.#removals = new Removals(log);
     this.#tokens = new UsedTokens(dir, thread);
@@ -184,8 +186,8 @@ class FilesStorage implements Storage {
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
     const feed = this.#index.get(name);
     if (!feed) return NO_NOTES;
-    const sorted = tag === undefined ? feed.sorted : await this.#tagged(feed, tag);
-    const entries = sorted.older(before, limit + 1);
+    const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
+    const entries = asked.older(before, limit + 1);
     const shown = entries.slice(0, limit);
     const notes = await Promise.all(shown.map((entry) => this.#reader.load(feed, entry)));
     const last = shown.at(-1);
@@ -200,20 +202,18 @@ class FilesStorage implements Storage {
   }
 
   async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const sorted = this.#index.get(name)?.sorted;
-    return { older: sorted?.older(position, 1)[0]?.id, newer: sorted?.newer(position)?.id };
+    const all = this.#index.get(name)?.notes;
+    return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
     const feed = this.#index.get(name);
-    const entry = feed?.entry(file);
+    const entry = feed?.notes.get(file);
     if (!feed || !entry) return undefined;
-    const { version } = entry;
     const opened = await openFile(join(this.#dir, name, file));
     if (!opened) return this.#reader.absent();
-    if (entry.version === version) this.#reader.see(feed, entry, opened.stats);
-    const isAsPosted = entry.version === version && sameStamp(entry.stamp, opened.stats);
-    return new OpenedFile(opened.fd, opened.stats, isAsPosted ? entry.sha256 : undefined);
+    const isCurrent = this.#reader.isCurrent(feed, entry, opened.stats);
+    return new OpenedFile(opened.fd, opened.stats, isCurrent ? entry.sha256 : undefined);
   }
 
   async post(
@@ -236,11 +236,11 @@ class FilesStorage implements Storage {
     replacement: Replacement,
     limits: FeedLimits,
   ): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.replace(feed, id, replacement, limits));
+    return this.#write(() => this.#noteEditor.replace(feed, id, replacement, limits).then(this.#load));
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.setMeta(feed, id, change));
+    return this.#write(() => this.#noteEditor.setMeta(feed, id, change).then(this.#load));
   }
 
   remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
@@ -318,8 +318,11 @@ class FilesStorage implements Storage {
     }
   }
 
-  #tagged(feed: IndexedFeed, tag: string): Promise<SortedEntries> {
-    feed.tags ??= new TagIndex(feed.entries, (entry) => this.#reader.readTags(feed, entry));
+  readonly #load = async (changed: ChangedNote | undefined): Promise<Note | undefined> =>
+    changed && this.#reader.load(changed.feed, changed.entry);
+
+  #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
+    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) => this.#reader.readTags(feed, entry));
     return feed.tags.tagged(tag);
   }
 
