@@ -107,8 +107,8 @@ class DataFolderWatch {
 
   *#lookAtFiles(): Generator<void> {
     for (const folder of this.#folders.values()) {
-      for (const file of folder.files()) {
-        this.#push(folder.lookAt(file, false));
+      for (const seen of folder.lookAtFiles()) {
+        this.#push(seen);
         yield;
       }
     }
@@ -138,7 +138,7 @@ class DataFolderWatch {
     const look = folder.look();
     if (look === 'same') return;
     if (look === 'changed') {
-      for (const file of tried(() => folder.compareListing()) ?? []) this.#push(folder.lookAt(file, true));
+      for (const seen of tried(() => folder.compareListing()) ?? []) this.#push(seen);
     } else if (folderStats(this.#dir) && folder.look() !== 'same') {
       this.#removeFolder(name);
       const replaced = look === 'replaced' && this.#addFolder(name);
@@ -203,7 +203,7 @@ class DataFolderWatch {
     this.#dirty.delete('');
     for (const [name, files] of this.#dirty) {
       const folder = this.#folders.get(name);
-      for (const file of files) this.#push(folder?.lookAt(file, true));
+      for (const file of files) this.#push(folder?.see(file));
     }
     this.#dirty.clear();
     this.#send();

@@ -28,7 +28,12 @@ export class NoteWriter {
       const limitsOfFeed = limitsNow(limits, feed.files.license?.text, licenseCounts);
       const giveRoomBack = keepRoom(feed, { notes, limits: limitsOfFeed });
       const parts = notes.map(partsOf);
-      const stamps = await this.#write(join(dir, name), parts).finally(giveRoomBack);
+      let stamps: readonly (Stamp | undefined)[];
+      try {
+        stamps = await this.#write(join(dir, name), parts);
+      } finally {
+        giveRoomBack();
+      }
       index.apply(feed, { put: entriesOf(notes, parts, stamps) });
       return feed;
     });
