@@ -44,7 +44,7 @@ export class WatchedFolder {
     this.#dev = dev;
     this.#ino = ino;
     // Of notes the service knows nothing but the names until it reads them: so these are looked at when it is their turn.
-    this.#list((file) => (isFeedFile(file) ? this.#stamp(file) : UNSEEN));
+    this.#list((file) => (isFeedFile(file) ? settled(this.#stamp(file) ?? UNSEEN) : UNSEEN));
   }
 
   /** Whether the folder is still the same one; `undefined` when it is gone or no folder any more. */
@@ -58,16 +58,18 @@ export class WatchedFolder {
 
   /** Lists the folder anew; returns what is there of the files that came or went. Throws when the folder is gone. */
   compareListing(): (FileSeen | undefined)[] {
-    const known = new Map<string, Stamp>();
-    for (const [i, file] of filesOf(this.#listing)) known.set(file, stampOf(this.#listing, i));
-    const came: string[] = [];
+    const listing = this.#listing;
+    const known = new Map([...filesOf(listing)].map(([i, file]) => [file, i]));
+    const seen: (FileSeen | undefined)[] = [];
     this.#list((file) => {
-      const stamp = known.get(file);
-      if (stamp) known.delete(file);
-      else came.push(file);
-      return stamp ?? this.#stamp(file);
+      const i = known.get(file);
+      if (i !== undefined && known.delete(file)) return stampOf(listing, i);
+      const came = this.see(file);
+      seen.push(came);
+      return came?.stamp && settled(came.stamp);
     });
-    return [...came, ...known.keys()].map((file) => this.see(file));
+    for (const gone of known.keys()) seen.push(this.see(gone));
+    return seen;
   }
 
   /** Looks at each file; yields those that are not as they were. */
@@ -96,7 +98,7 @@ export class WatchedFolder {
     const stats = lstatSync(this.#path());
     const all = readdirSync(this.#path(), { withFileTypes: true });
     const names = all.filter((one) => one.isFile() && isInteresting(one.name)).map((one) => one.name);
-    const stamps = names.map((file) => settled(seenOf(file) ?? UNSEEN));
+    const stamps = names.map((file) => seenOf(file) ?? UNSEEN);
     this.#listing = {
       names: names.map((file) => `${file}/`).join(''),
       mtimesMs: stamps.map(({ mtimeMs }) => mtimeMs),

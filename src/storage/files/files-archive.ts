@@ -7,6 +7,7 @@ import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
 import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
+import { countStrays, mustBeReadable, notOurs } from './archive-checks.ts';
 import { DurableWriter, fileTime, type Part } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import { FeedIndex } from './feed-index.ts';
@@ -16,11 +17,9 @@ import { readMoveMark, writeMoveMark } from './move-mark.ts';
 import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
 import { readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import { mustBeReadable, notOurs } from './readable.ts';
 import { readRetired } from './retired-read-ids.ts';
 import { feedNames, scanAll } from './scan.ts';
 import { dateOfFile } from './stamp.ts';
-import { countStrays } from './strays.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;

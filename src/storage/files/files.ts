@@ -30,23 +30,22 @@ import type {
 import { Turns } from '../turns.ts';
 import { unfinishedMove } from '../unfinished-move.ts';
 import type { NoteList } from './entry.ts';
-import { asRefusal, errorCode, unavailable } from './failures.ts';
+import { asRefusal, unavailable } from './failures.ts';
 import { FeedEditor } from './feed-editor.ts';
 import { FeedIndex } from './feed-index.ts';
 import { FeedMaker } from './feed-maker.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
-import { FolderLock } from './lock.ts';
+import { FolderLock, LockKeeper } from './lock.ts';
 import { readMoveMark } from './move-mark.ts';
 import { type ChangedNote, NoteEditor } from './note-editor.ts';
 import { NoteReader } from './note-reader.ts';
 import { NoteWriter } from './note-writer.ts';
-import { openFile } from './read-file.ts';
+import { OpenedFile, openFile } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { RetiredReadIds, readRetired } from './retired-read-ids.ts';
 import { scanAll } from './scan.ts';
 import type { WriteParts } from './steps.ts';
-import { OpenedFile } from './stored-file.ts';
 import * as sys from './syscalls.ts';
 import { TagIndex } from './tag-index.ts';
 import { UsedTokens } from './used-tokens.ts';
@@ -71,8 +70,6 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
-/** After this many ms a lock that could not be taken is tried again. */
-const LOCK_RETRY_MS = 1_000;
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
@@ -95,7 +92,7 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
 class FilesStorage implements Storage {
   readonly #dir: string;
   readonly #log: Pick<Log, 'warn' | 'error'>;
-  readonly #lock: FolderLock;
+  readonly #lock: LockKeeper;
   readonly #index: FeedIndex;
   readonly #reader: NoteReader;
   readonly #thread: WriterThread;
@@ -108,9 +105,6 @@ class FilesStorage implements Storage {
   readonly #tokens: UsedTokens;
   readonly #running = new Set<Promise<unknown>>();
   #watch: Watch | undefined;
-  #renewing: Promise<void> = Promise.resolve();
-  #lockTimer: NodeJS.Timeout | undefined;
-  #isLocked = true;
   #isClosed = false;
 
   constructor(
@@ -120,7 +114,8 @@ class FilesStorage implements Storage {
   ) {
     this.#dir = dir;
     this.#log = log;
-    this.#lock = lock;
+    // What is seen while the lock is taken anew is taken in after that.
+    this.#lock = new LockKeeper(lock, log, (renewing) => this.#reconciler.after(renewing));
     const index = new FeedIndex(secret);
     const thread = new WriterThread(owner, commits);
     const parts: WriteParts = {
@@ -160,7 +155,7 @@ class FilesStorage implements Storage {
         rootChanged: () => {
           // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
           this.#watch?.expect(this.#index.names());
-          this.#renewLockInTurn();
+          this.#lock.renew();
         },
         noEvents: (code) => this.#log.warn('file events fail; changes are looked for instead', { code }),
         failed: (err) => this.#log.error('changes by hand are not seen until the next start', { err }),
@@ -277,7 +272,7 @@ class FilesStorage implements Storage {
 
   async check(): Promise<void> {
     this.#mustBeUsable();
-    if (!this.#lock.valid) throw unavailable(new Error('the data folder is not the one that was locked'));
+    if (!this.#lock.isValid) throw unavailable(new Error('the data folder is not the one that was locked'));
     await sys.access(this.#dir, constants.R_OK | constants.W_OK).catch((error) => {
       throw asRefusal(error);
     });
@@ -291,9 +286,8 @@ class FilesStorage implements Storage {
     await Promise.allSettled(this.#running);
     this.#reconciler.stopTrying();
     await this.#reconciler.settled();
-    clearTimeout(this.#lockTimer);
     await this.#thread.close();
-    await this.#lock.release();
+    await this.#lock.close();
   }
 
   async #postIntoNew(
@@ -328,28 +322,6 @@ class FilesStorage implements Storage {
 
   #mustBeUsable(): void {
     if (this.#isClosed) throw unavailable(new Error('the storage is closed'));
-    if (!this.#isLocked) throw unavailable(new Error('the storage is not locked'));
-  }
-
-  /** Two at once would keep each other out. What is seen from now on is taken in behind it. */
-  #renewLockInTurn(): void {
-    this.#renewing = this.#renewing.then(() => this.#renewLock());
-    this.#reconciler.after(this.#renewing);
-  }
-
-  /** The data folder, or the lock in it, is another one: without the lock nothing may be written. */
-  async #renewLock(): Promise<void> {
-    clearTimeout(this.#lockTimer);
-    if (this.#isClosed) return;
-    try {
-      await this.#lock.renew();
-      this.#isLocked = true;
-    } catch (error) {
-      if (this.#isLocked)
-        this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
-      this.#isLocked = false;
-      // The other process may let go of it, or the folder come to be ours, without another sign.
-      this.#lockTimer = setTimeout(() => this.#renewLockInTurn(), LOCK_RETRY_MS);
-    }
+    if (!this.#lock.isHeld) throw unavailable(new Error('the storage is not locked'));
   }
 }
