@@ -66,7 +66,7 @@ export interface FilesOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Told of every write and of every sync of a folder; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
-  /** False: changes by hand are found by looking again and again only, as where the kernel sends no events. */
+  /** False: changes by hand are found by polling only, as if the kernel sent no events. */
   readonly events?: boolean;
 }
 

@@ -164,7 +164,8 @@ export class Reconciler {
     const isOfFeed = news.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, this.#parts.log) : undefined;
     // Of a folder that went away, or with the whole data folder, nothing is known.
-    if (await isFolder(folder)) this.#apply(feed, { put, gone, files });
+    if (gone.length > 0 && !(await isFolder(folder))) return;
+    this.#apply(feed, { put, gone, files });
   }
 
   #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files }: Changes): void {
