@@ -13,14 +13,14 @@ import { type FileSeen, folderStats, statsOf, WatchedFolder } from './watched-fo
 /** What the thread is started with. */
 export interface WatchTask {
   readonly dir: string;
-  /** False: look again and again only, as where the kernel sends no events. */
+  /** False: poll only, as if the kernel sent no events. */
   readonly events: boolean;
 }
 
-/** What the thread is told: to look at the folders of feeds. */
+/** Asks the thread to look at the folders of feeds. */
 export interface LookOrder {
   readonly feeds: readonly string[];
-  /** As if they had never been seen. */
+  /** Forgets what it knows of them first. */
   readonly anew: boolean;
 }
 
@@ -107,8 +107,8 @@ class DataFolderWatch {
 
   *#lookAtFiles(): Generator<void> {
     for (const folder of this.#folders.values()) {
-      for (const file of folder.files()) {
-        this.#push(folder.lookAt(file, false));
+      for (const seen of folder.lookAtFiles()) {
+        this.#push(seen);
         yield;
       }
     }
@@ -138,7 +138,7 @@ class DataFolderWatch {
     const look = folder.look();
     if (look === 'same') return;
     if (look === 'changed') {
-      for (const file of tried(() => folder.compareListing()) ?? []) this.#push(folder.lookAt(file, true));
+      for (const seen of valueOrUndefined(() => folder.compareListing()) ?? []) this.#push(seen);
     } else if (folderStats(this.#dir) && folder.look() !== 'same') {
       this.#removeFolder(name);
       const replaced = look === 'replaced' && this.#addFolder(name);
@@ -150,7 +150,7 @@ class DataFolderWatch {
   #addFolder(name: string): boolean {
     if (!folderStats(join(this.#dir, name))) return false;
     this.#watch(name, join(this.#dir, name), (file) => this.#mark(name, file));
-    const folder = tried(() => new WatchedFolder(this.#dir, name));
+    const folder = valueOrUndefined(() => new WatchedFolder(this.#dir, name));
     if (folder) this.#folders.set(name, folder);
     else this.#unwatch(name);
     return folder !== undefined;
@@ -203,7 +203,7 @@ class DataFolderWatch {
     this.#dirty.delete('');
     for (const [name, files] of this.#dirty) {
       const folder = this.#folders.get(name);
-      for (const file of files) this.#push(folder?.lookAt(file, true));
+      for (const file of files) this.#push(folder?.see(file));
     }
     this.#dirty.clear();
     this.#send();
@@ -222,7 +222,7 @@ class DataFolderWatch {
 
   #listRoot(): string[] {
     const stats = folderStats(this.#dir);
-    const all = tried(() => readdirSync(this.#dir, { withFileTypes: true }));
+    const all = valueOrUndefined(() => readdirSync(this.#dir, { withFileTypes: true }));
     this.#rootMtimeMs = all && stats && !isFresh(stats) ? stats.mtimeMs : Number.NaN;
     return (all ?? []).filter((one) => one.isDirectory() && isFeedName(one.name)).map((one) => one.name);
   }
@@ -235,7 +235,7 @@ class DataFolderWatch {
 }
 
 /** A folder may go at any moment; then there is nothing to see in it. */
-function tried<T>(work: () => T): T | undefined {
+function valueOrUndefined<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch {

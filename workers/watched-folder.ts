@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parseNoteFile } from '../src/feeds/names.ts';
 import { isFeedFile, noteOfMetaFile } from '../src/storage/files/names.ts';
-import { isFresh, type Stamp, sameStamp, UNSURE } from '../src/storage/files/stamp.ts';
+import { isFresh, type Stamp, sameStamp, settled, UNSEEN } from '../src/storage/files/stamp.ts';
 
 /** What was seen of one file of a feed. */
 export interface FileSeen {
@@ -10,81 +10,126 @@ export interface FileSeen {
   readonly file: string;
   /** Its state, or undefined when no regular file of that name is there (any more). */
   readonly stamp: Stamp | undefined;
-  /** The stamp is so young that another change may hide behind it. */
-  readonly fresh: boolean;
   /** It was only looked at for the first time: it was there when the watching began. */
   readonly first: boolean;
+}
+
+/** The files of a folder that matter. One string of all names takes half the memory of one each. */
+interface Listing {
+  /** Each with a `/` behind it. */
+  readonly names: string;
+  /** Of each file, what was seen at the last look of a round. */
+  readonly mtimesMs: number[];
+  readonly sizes: number[];
 }
 
 /** A listing may take a twentieth of the time: a large folder is listed less often. */
 const LISTING_SHARE = 20;
 
-/** One feed's folder as the watcher knows it: which files that matter are in it, and their stamps once seen. */
+/** One feed's folder as the rounds of the watch know it. Of events nothing is kept: a round that tells of a file again does no harm. */
 export class WatchedFolder {
-  readonly name: string;
   readonly #dir: string;
-  readonly #path: string;
-  readonly #files = new Map<string, Stamp | undefined>();
-  readonly #identity: string;
+  readonly #name: string;
+  readonly #dev: number;
+  readonly #ino: number;
+  #listing: Listing = { names: '', mtimesMs: [], sizes: [] };
   #listedMtimeMs = Number.NaN;
   #mayListAt = 0;
 
   /** Throws when the folder is gone. */
   constructor(dir: string, name: string) {
-    this.name = name;
     this.#dir = dir;
-    this.#path = join(dir, name);
-    this.#identity = identity(lstatSync(this.#path));
-    for (const file of this.#list()) {
-      this.#files.set(file, isFeedFile(file) ? fileStamp(join(this.#path, file)) : undefined);
-    }
-  }
-
-  /** Names of the files that matter. */
-  files(): IterableIterator<string> {
-    return this.#files.keys();
+    this.#name = name;
+    const { dev, ino } = lstatSync(this.#path());
+    this.#dev = dev;
+    this.#ino = ino;
+    // Of notes the service knows nothing but the names until it reads them: so these are looked at when it is their turn.
+    this.#list((file) => (isFeedFile(file) ? settled(this.#stamp(file) ?? UNSEEN) : UNSEEN));
   }
 
   /** Whether the folder is still the same one; `undefined` when it is gone or no folder any more. */
   look(): 'same' | 'changed' | 'replaced' | undefined {
-    const stats = folderStats(this.#path);
+    const stats = folderStats(this.#path());
     if (!stats) return undefined;
-    if (identity(stats) !== this.#identity) return 'replaced';
+    if (stats.dev !== this.#dev || stats.ino !== this.#ino) return 'replaced';
     const changed = stats.mtimeMs !== this.#listedMtimeMs && performance.now() >= this.#mayListAt;
     return changed ? 'changed' : 'same';
   }
 
-  /** Lists the folder anew; returns the names that came or went, to be looked at. */
-  compareListing(): string[] {
-    const names = this.#list();
-    const added = [...names].filter((file) => !this.#files.has(file));
-    return [...added, ...[...this.#files.keys()].filter((file) => !names.has(file))];
+  /** Lists the folder anew; returns what is there of the files that came or went. Throws when the folder is gone. */
+  compareListing(): (FileSeen | undefined)[] {
+    const listing = this.#listing;
+    const known = new Map([...filesOf(listing)].map(([i, file]) => [file, i]));
+    const seen: (FileSeen | undefined)[] = [];
+    this.#list((file) => {
+      const i = known.get(file);
+      if (i !== undefined && known.delete(file)) return stampOf(listing, i);
+      const came = this.see(file);
+      seen.push(came);
+      return came?.stamp && settled(came.stamp);
+    });
+    for (const gone of known.keys()) seen.push(this.see(gone));
+    return seen;
   }
 
-  /** Looks at one file; undefined when it is as it was. An `event` is passed on even when it seems to be. */
-  lookAt(file: string, event: boolean): FileSeen | undefined {
+  /** Looks at each file; yields those that are not as they were. */
+  *lookAtFiles(): Generator<FileSeen | undefined> {
+    const listing = this.#listing;
+    for (const [i, file] of filesOf(listing)) {
+      const before = stampOf(listing, i);
+      const stamp = this.#stamp(file) ?? UNSEEN;
+      const now = settled(stamp, before);
+      listing.mtimesMs[i] = now.mtimeMs;
+      listing.sizes[i] = now.size;
+      yield sameStamp(before, stamp) ? undefined : this.see(file, sameStamp(before, UNSEEN));
+    }
+  }
+
+  /** What is there of a file; undefined for one that does not matter, and while the whole data folder is away. */
+  see(file: string, first = false): FileSeen | undefined {
     if (!isInteresting(file)) return undefined;
-    const seen = fileStamp(join(this.#path, file));
-    if (!seen && !folderStats(this.#dir)) return undefined;
-    const known = this.#files.get(file);
-    const first = !event && known === undefined && this.#files.has(file);
-    if (!event && !first && sameStamp(known, seen)) return undefined;
-    const fresh = seen !== undefined && isFresh(seen);
-    if (seen) this.#files.set(file, fresh ? UNSURE : seen);
-    else this.#files.delete(file);
-    return { feed: this.name, file, stamp: seen, fresh, first };
+    const stamp = this.#stamp(file);
+    if (!stamp && !folderStats(this.#dir)) return undefined;
+    return { feed: this.#name, file, stamp, first };
   }
 
-  #list(): Set<string> {
+  #list(seenOf: (file: string) => Stamp | undefined): void {
     const begun = performance.now();
-    const mtimeMs = trustedMtime(lstatSync(this.#path));
-    const names = new Set(listing(this.#path));
-    // Only now: a listing that failed has to be made again.
-    this.#listedMtimeMs = mtimeMs;
+    const stats = lstatSync(this.#path());
+    const all = readdirSync(this.#path(), { withFileTypes: true });
+    const names = all.filter((one) => one.isFile() && isInteresting(one.name)).map((one) => one.name);
+    const stamps = names.map((file) => seenOf(file) ?? UNSEEN);
+    this.#listing = {
+      names: names.map((file) => `${file}/`).join(''),
+      mtimesMs: stamps.map(({ mtimeMs }) => mtimeMs),
+      sizes: stamps.map(({ size }) => size),
+    };
+    // A time too young to tell the next change from this one is not remembered, so the folder is listed again.
+    this.#listedMtimeMs = isFresh(stats) ? 0 : stats.mtimeMs;
     const now = performance.now();
     this.#mayListAt = now + (now - begun) * LISTING_SHARE;
-    return names;
   }
+
+  #stamp(file: string): Stamp | undefined {
+    const stats = statsOf(join(this.#path(), file));
+    return stats?.isFile() ? { mtimeMs: stats.mtimeMs, size: stats.size } : undefined;
+  }
+
+  #path(): string {
+    return join(this.#dir, this.#name);
+  }
+}
+
+function* filesOf({ names }: Listing): Generator<[number, string]> {
+  for (let i = 0, at = 0; at < names.length; i += 1) {
+    const end = names.indexOf('/', at);
+    yield [i, names.slice(at, end)];
+    at = end + 1;
+  }
+}
+
+function stampOf({ mtimesMs, sizes }: Listing, i: number): Stamp {
+  return { mtimeMs: mtimesMs[i]!, size: sizes[i]! };
 }
 
 /** `lstat` of a folder; undefined when it is gone, or a link, or a file, or cannot be looked at. */
@@ -102,25 +147,6 @@ export function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** A time too young to tell the next change from this one is not remembered, so the folder is listed again. */
-function trustedMtime(stats: Stats): number {
-  return isFresh(stats) ? 0 : stats.mtimeMs;
-}
-
-function identity(stats: Stats): string {
-  return `${stats.dev}:${stats.ino}`;
-}
-
-function listing(path: string): string[] {
-  const all = readdirSync(path, { withFileTypes: true });
-  return all.filter((one) => one.isFile() && isInteresting(one.name)).map((one) => one.name);
-}
-
 function isInteresting(name: string): boolean {
   return isFeedFile(name) || parseNoteFile(name) !== undefined || noteOfMetaFile(name) !== undefined;
-}
-
-function fileStamp(path: string): Stamp | undefined {
-  const stats = statsOf(path);
-  return stats?.isFile() ? { mtimeMs: stats.mtimeMs, size: stats.size } : undefined;
 }

@@ -1,5 +1,6 @@
 interface Queue {
   running: number;
+  readonly works: Set<Promise<unknown>>;
   /** The one that runs has the key for itself. */
   alone: boolean;
   readonly waiting: { readonly alone: boolean; readonly start: () => void }[];
@@ -22,13 +23,22 @@ export class Turns<K> {
     return this.#run(key, true, work);
   }
 
+  /** Settles when the works that run at the key now are done, whatever comes of them. */
+  async passed(key: K): Promise<void> {
+    await Promise.allSettled(this.#queues.get(key)?.works ?? []);
+  }
+
   async #run<T>(key: K, alone: boolean, work: () => Promise<T>): Promise<T> {
     const queue = this.#queueOf(key);
     if (queue.waiting.length === 0 && admits(queue, alone)) begin(queue, alone);
     else await new Promise<void>((start) => queue.waiting.push({ alone, start }));
+    let running: Promise<T> | undefined;
     try {
-      return await work();
+      running = work();
+      queue.works.add(running);
+      return await running;
     } finally {
+      if (running) queue.works.delete(running);
       this.#end(key, queue);
     }
   }
@@ -36,7 +46,7 @@ export class Turns<K> {
   #queueOf(key: K): Queue {
     const known = this.#queues.get(key);
     if (known) return known;
-    const queue: Queue = { running: 0, alone: false, waiting: [] };
+    const queue: Queue = { running: 0, works: new Set(), alone: false, waiting: [] };
     this.#queues.set(key, queue);
     return queue;
   }

@@ -7,11 +7,10 @@ import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { syncFolder } from '../../src/storage/files/folder-sync.ts';
 import { NoteEditor } from '../../src/storage/files/note-editor.ts';
-import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { NoteWriter } from '../../src/storage/files/note-writer.ts';
 import { RetiredReadIds } from '../../src/storage/files/retired-read-ids.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
-import type { WriteParts } from '../../src/storage/files/write-parts.ts';
+import type { WriteParts } from '../../src/storage/files/steps.ts';
 import { Turns } from '../../src/storage/turns.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { type MadeCall, withFailingCalls } from '../support/failing-calls.ts';
@@ -59,7 +58,6 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   const parts: WriteParts = {
     dir,
     index,
-    reader: new NoteReader(dir, () => {}),
     writer,
     turns: new Turns(),
     retired: new RetiredReadIds(dir, writer, ''),
@@ -71,7 +69,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   return {
     post: () => new NoteWriter(parts).post(name, notes, OPEN, NO_LIMITS),
     replace: (file: NoteFile) =>
-      new NoteEditor(parts).replace(feed.record(), feed.entry(file)!.id, replacement, NO_LIMITS),
+      new NoteEditor(parts).replace(feed.record(), feed.notes.get(file)!.id, replacement, NO_LIMITS),
   };
 }
 
@@ -100,12 +98,7 @@ async function filesAfterStart(dir: string): Promise<Record<string, string>> {
   const files = await filesOf(dir);
   const shown = Object.keys(files).filter((one) => !one.startsWith('.'));
   if (log.lines.length > 0) throw new Error(log.lines.join());
-  if (
-    [...feed!.entries]
-      .map((entry) => entry.file)
-      .sort()
-      .join() !== shown.join()
-  )
+  if ([...feed!.notes.files()].sort().join() !== shown.join())
     throw new Error('the index is not what is in the folder');
   return files;
 }

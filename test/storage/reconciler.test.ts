@@ -4,7 +4,6 @@ import t, { type Test } from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
-import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { Turns } from '../../src/storage/turns.ts';
 import { eventually } from '../support/eventually.ts';
@@ -36,7 +35,7 @@ async function reconciling(t: Test, turns: FailingTurns) {
   await writeFile(join(dir, name, '.password'), 'hash');
   const index = new FeedIndex(SECRET);
   const log = keptLog();
-  const parts = { dir, index, reader: new NoteReader(dir, () => {}), turns, log };
+  const parts = { dir, index, turns, log };
   const lookedAnew: FeedName[] = [];
   const reconciler = new Reconciler(parts, (feed) => lookedAnew.push(feed));
   t.teardown(() => reconciler.stopTrying());

@@ -7,7 +7,7 @@ import { serializeIntent } from './intents.ts';
 import { intentName, tempName } from './names.ts';
 import type { Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';
-import { tried, UndoableChanges } from './undo.ts';
+import { ignoreErrors, UndoableChanges } from './undo.ts';
 
 /** A file to be written: its name in the folder and all its bytes. */
 export interface Part {
@@ -114,7 +114,7 @@ export class DurableWriter implements FileWriter {
       return { stamps, identity };
     } catch (error) {
       removeFiles(folder, parts.map((part) => part.name).reverse());
-      tried(() => fs.rmdirSync(folder));
+      ignoreErrors(() => fs.rmdirSync(folder));
       throw error;
     }
   }
@@ -162,7 +162,7 @@ export class DurableWriter implements FileWriter {
       await this.#folders.sync(parent);
       return temp;
     } catch (error) {
-      tried(() => fs.renameSync(join(parent, temp), join(parent, name)));
+      ignoreErrors(() => fs.renameSync(join(parent, temp), join(parent, name)));
       throw error;
     }
   }
@@ -231,8 +231,8 @@ function tempPart({ temp, bytes, ...change }: Planned): Part[] {
 }
 
 /**
- * A time, in whole ms, as Node's calls take it: seconds, and a microsecond more, for what is cut off must not cost a
- * millisecond. Of numbers they take none before 1970.
+ * Converts whole ms for `fs.utimes`: seconds plus a microsecond, because Node truncates. It rejects negative numbers, so a
+ * time before 1970 is a `Date`.
  */
 export function fileTime(ms: number): number | Date {
   return ms < 0 ? new Date(ms) : (ms + 0.001) / 1000;
@@ -245,5 +245,5 @@ export function folderIdentity({ dev, ino }: fs.Stats): string {
 
 /** A file whose sync failed must never be taken for a good one, so it goes; the first failure is what counts. */
 function removeFiles(folder: string, names: readonly string[]): void {
-  for (const name of names) tried(() => fs.unlinkSync(join(folder, name)));
+  for (const name of names) ignoreErrors(() => fs.unlinkSync(join(folder, name)));
 }

@@ -1,20 +1,22 @@
 import { dateOfId } from '../../feeds/ids.ts';
-import type { NoteFile } from '../../feeds/names.ts';
+import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import { type Ordered, oldestFirst, placeOf } from '../../feeds/order.ts';
 import type { Position } from '../storage.ts';
-import type { Stamp } from './stamp.ts';
+import { metaFile, noteOfMetaFile } from './names.ts';
+import { type Stamp, UNSEEN } from './stamp.ts';
 
-/** A note in the index. A note whose date changes gets a new entry. */
+/**
+ * One state of a note. A note that changes gets a new entry, so what is kept of an entry is never out of date. Only the
+ * stamps of an `UNSEEN` file are set later: by the first read.
+ */
 export interface Entry extends Ordered {
   readonly file: NoteFile;
-  /** State of the note's file as last seen. */
+  /** State of the note's file. */
   stamp: Stamp;
-  /** State of its metadata file as last seen; undefined when it has none. */
+  /** State of its metadata file; undefined without one. */
   meta: Stamp | undefined;
-  /** SHA-256 of the bytes of this version in base64url, where the post told it. */
-  sha256?: string | undefined;
-  /** Grows with every change, so that a read that began before one can be told. */
-  version: number;
+  /** SHA-256 of the bytes in base64url, if the post told it. */
+  readonly sha256?: string | undefined;
 }
 
 /** The id says no date: it is in the metadata file, or is the file's modification time. */
@@ -22,50 +24,145 @@ export function isDatedByFile(id: string): boolean {
   return dateOfId(id) === undefined;
 }
 
-/** Entries in the order of a feed, oldest first inside, so that a new note goes to the end at no cost. */
-export class SortedEntries {
-  readonly #list: Entry[];
+declare const brand: unique symbol;
+/**
+ * A note that nobody has asked for, if its name says its date: the name of its file or, if it has metadata, of its
+ * metadata file. It takes a third of the memory of an entry.
+ */
+export type Unasked = string & { readonly [brand]: 'Unasked' };
 
-  constructor(entries: Iterable<Entry> = []) {
-    this.#list = [...entries].sort(oldestFirst);
+/** The note of a file, with or without a metadata file, whose name must say its date. */
+export function unasked(file: NoteFile, hasMeta: boolean): Unasked {
+  return (hasMeta ? metaFile(file) : file) as string as Unasked;
+}
+
+/** The notes of a feed, oldest first inside, so that a new note goes to the end at no cost. */
+export class NoteList {
+  readonly #list: (Entry | Unasked)[];
+  /** All entries of the list. */
+  readonly #entries = new Map<NoteFile, Entry>();
+  #images = 0;
+
+  constructor(notes: readonly (Entry | Unasked)[] = []) {
+    const placed = notes.map((note) => ({ note, place: placeIn(note) }));
+    this.#list = placed.sort((a, b) => oldestFirst(a.place, b.place)).map(({ note }) => note);
+    for (const { note, place } of placed) {
+      if (typeof note !== 'string') this.#entries.set(note.file, note);
+      if (place.type !== 'md') this.#images += 1;
+    }
   }
 
   get size(): number {
     return this.#list.length;
   }
 
-  insert(entry: Entry): void {
+  /** How many pictures there are. */
+  get images(): number {
+    return this.#images;
+  }
+
+  /** The files of all notes. */
+  *files(): Generator<NoteFile> {
+    for (const note of this.#list) yield fileOf(note);
+  }
+
+  /** All notes that have metadata. */
+  withMeta(): Entry[] {
+    return this.#list.flatMap((note, at) => (hasMeta(note) ? [this.#entryAt(at)] : []));
+  }
+
+  get(file: NoteFile): Entry | undefined {
+    const known = this.#entries.get(file);
+    if (known) return known;
+    const at = this.#indexOf(file);
+    return at === undefined ? undefined : this.#entryAt(at);
+  }
+
+  /** The entry of a file, if somebody has asked for the note. */
+  getAsked(file: NoteFile): Entry | undefined {
+    return this.#entries.get(file);
+  }
+
+  /** Adds an entry in place of the one of the same file; returns that. */
+  put(entry: Entry): Entry | undefined {
+    const replaced = this.remove(entry.file);
     this.#list.splice(this.#countBefore(entry), 0, entry);
+    this.#entries.set(entry.file, entry);
+    if (entry.type !== 'md') this.#images += 1;
+    return replaced;
   }
 
-  remove(entry: Entry): void {
-    const at = this.#countBefore(entry);
-    if (this.#list[at] === entry) this.#list.splice(at, 1);
+  remove(file: NoteFile): Entry | undefined {
+    const entry = this.get(file);
+    if (!entry) return undefined;
+    this.#list.splice(this.#countBefore(entry), 1);
+    this.#entries.delete(file);
+    if (entry.type !== 'md') this.#images -= 1;
+    return entry;
   }
 
-  /** At most `limit` entries, newest first, all older than `before`. */
+  /** At most `limit` notes, newest first, all older than `before`. */
   older(before: Position | undefined, limit: number): Entry[] {
     const end = before ? this.#countBefore(placeOf(before)) : this.#list.length;
-    return this.#list.slice(Math.max(0, end - limit), end).reverse();
+    return Array.from({ length: Math.min(limit, end) }, (_, n) => this.#entryAt(end - 1 - n));
   }
 
-  /** The first that is newer than `after`. */
+  /** The first note that is newer than `after`. */
   newer(after: Position): Entry | undefined {
     const place = placeOf(after);
     const at = this.#countBefore(place);
-    const found = this.#list[at];
-    return found && oldestFirst(found, place) === 0 ? this.#list[at + 1] : found;
+    const isThere = this.#list[at] !== undefined && oldestFirst(placeIn(this.#list[at]), place) === 0;
+    const next = isThere ? at + 1 : at;
+    return next < this.#list.length ? this.#entryAt(next) : undefined;
   }
 
-  /** How many are older than `place`. */
+  #indexOf(file: NoteFile): number | undefined {
+    const parsed = parseNoteFile(file);
+    const createdAt = parsed && dateOfId(parsed.id);
+    if (!parsed || createdAt === undefined) return undefined;
+    const at = this.#countBefore({ id: parsed.id, type: parsed.type, createdAt });
+    const note = this.#list[at];
+    return note !== undefined && fileOf(note) === file ? at : undefined;
+  }
+
+  #entryAt(at: number): Entry {
+    const note = this.#list[at]!;
+    if (typeof note !== 'string') return note;
+    const meta = hasMeta(note) ? UNSEEN : undefined;
+    const entry: Entry = { file: fileOf(note), ...placeIn(note), stamp: UNSEEN, meta };
+    this.#entries.set(entry.file, entry);
+    this.#list[at] = entry;
+    return entry;
+  }
+
+  /** How many are older than `place`. The search begins at the end: most look for one of the newest. */
   #countBefore(place: Ordered): number {
-    let low = 0;
     let high = this.#list.length;
+    let low = high - 1;
+    for (let step = 1; low >= 0 && oldestFirst(placeIn(this.#list[low]!), place) >= 0; step *= 2) {
+      high = low;
+      low -= step;
+    }
+    low = Math.max(low + 1, 0);
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (oldestFirst(this.#list[middle]!, place) < 0) low = middle + 1;
+      if (oldestFirst(placeIn(this.#list[middle]!), place) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
+}
+
+function placeIn(note: Entry | Unasked): Ordered {
+  if (typeof note !== 'string') return note;
+  const { id, type } = parseNoteFile(fileOf(note))!;
+  return { id, type, createdAt: dateOfId(id)! };
+}
+
+function fileOf(note: Entry | Unasked): NoteFile {
+  return typeof note === 'string' ? (noteOfMetaFile(note) ?? (note as string as NoteFile)) : note.file;
+}
+
+function hasMeta(note: Entry | Unasked): boolean {
+  return typeof note === 'string' ? note.startsWith('.') : note.meta !== undefined;
 }

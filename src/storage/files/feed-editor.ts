@@ -7,11 +7,11 @@ import type { Change } from './durable.ts';
 import { licensePart, line, passwordPart, reserve } from './feed-maker.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
 import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE } from './names.ts';
+import { settingsChange } from './note-files.ts';
 import type { Removals } from './removals.ts';
-import { settingsChange } from './settings-change.ts';
-import { forgetGone, type WriteParts } from './write-parts.ts';
+import { changeFeed, type WriteParts } from './steps.ts';
 
-/** Changes and deletes feeds. Of one feed, one change at a time. */
+/** Changes and deletes feeds. */
 export class FeedEditor {
   readonly #parts: WriteParts;
   readonly #removals: Pick<Removals, 'remove'>;
@@ -26,7 +26,7 @@ export class FeedEditor {
   /** See `Storage.configure`. A crash in the middle can leave the other settings changed and the read id not. */
   configure(allowed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<IndexedFeed | undefined> {
     const { dir, index } = this.#parts;
-    return this.#alone(allowed, async (feed) => {
+    return changeFeed(this.#parts, allowed, async (feed) => {
       const { readId, ...settings } = change(feed.record());
       const folder = join(dir, feed.name);
       const changes = hasSettings(feed, settings) ? [] : [await settingsChange(folder, settings)];
@@ -44,7 +44,7 @@ export class FeedEditor {
 
   /** See `Storage.setPassword`. */
   async setPassword(allowed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
-    const set = await this.#alone(allowed, (feed) => {
+    const set = await changeFeed(this.#parts, allowed, (feed) => {
       const removal = { name: PASSWORD_FILE, bytes: undefined };
       const change = passwordHash === undefined ? removal : passwordPart(passwordHash);
       return this.#write(feed, [change], { ...feed.files, passwordHash });
@@ -54,7 +54,7 @@ export class FeedEditor {
 
   /** See `Storage.setLicense`. */
   setLicense(allowed: AllowedFeed, license: NewLicense | undefined): Promise<IndexedFeed | undefined> {
-    return this.#alone(allowed, (feed) =>
+    return changeFeed(this.#parts, allowed, (feed) =>
       license === undefined
         ? this.#write(feed, [{ name: LICENSE_FILE, bytes: undefined }], { ...feed.files, license: undefined })
         : this.#attaching.alone(license.id, () => this.#attach(feed, license)),
@@ -72,7 +72,7 @@ export class FeedEditor {
    */
   async deleteFeed(allowed: AllowedFeed): Promise<boolean> {
     const { dir, index, retired, writer } = this.#parts;
-    const moved = await this.#alone(allowed, async (feed) => {
+    const moved = await changeFeed(this.#parts, allowed, async (feed) => {
       await retired.add(feed.readId);
       const temp = await writer.moveAway(dir, feed.name);
       index.drop(feed);
@@ -83,26 +83,10 @@ export class FeedEditor {
     return true;
   }
 
-  /** Undefined when there is no such feed, or its folder was taken away by hand. */
-  #alone<T>(
-    allowed: AllowedFeed,
-    work: (feed: IndexedFeed) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    const { index, turns } = this.#parts;
-    return turns.alone(allowed.name, async () => {
-      const feed = index.find(allowed);
-      try {
-        return feed && (await work(feed));
-      } catch (error) {
-        return forgetGone(this.#parts, feed!, error);
-      }
-    });
-  }
-
   async #write(feed: IndexedFeed, changes: readonly Change[], files: FeedFiles): Promise<IndexedFeed> {
     const { dir, index, writer } = this.#parts;
     await writer.change(join(dir, feed.name), changes);
-    index.setFiles(feed, files);
+    index.apply(feed, { files });
     return feed;
   }
 }

@@ -1,6 +1,6 @@
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import type { AllowedFeed, FeedChange } from '../storage.ts';
-import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
+import type { Changes, IndexedFeed } from './indexed-feed.ts';
 import { ReadIdClaims } from './read-id-claims.ts';
 
 /** All feeds, by name and by read id. Every change of it is told to the listeners. */
@@ -83,36 +83,28 @@ export class FeedIndex {
     this.#inherit(heir);
   }
 
-  /** Something of the feed's notes changed. */
-  touch(feed: IndexedFeed): void {
-    feed.markChanged();
-    this.#tell([feed.readId]);
+  /** Ends a step: makes its changes of a feed and tells of them. */
+  apply(feed: IndexedFeed, changes: Changes): void {
+    const storedBefore = feed.files.storedReadId;
+    feed.apply(changes);
+    if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
+    else this.#inherit(this.#claimAnew(feed, storedBefore));
   }
 
-  /** The dot files of the feed say something new. */
-  setFiles(feed: IndexedFeed, files: FeedFiles): void {
-    if (files.storedReadId === feed.files.storedReadId) {
-      feed.files = files;
-      this.touch(feed);
-      return;
-    }
+  /** Gives a feed another read id, of which it may want another one now. Returns the feed that should get the one before. */
+  #claimAnew(feed: IndexedFeed, storedBefore: ReadId | undefined): FeedName | undefined {
     const before = feed.readId;
-    const heir = this.#claims.release(feed.name, feed.files.storedReadId, before);
-    feed.files = files;
-    feed.readId = this.#claims.claim(feed.name, files.storedReadId);
-    feed.markChanged();
+    const heir = this.#claims.release(feed.name, storedBefore, before);
+    feed.readId = this.#claims.claim(feed.name, feed.files.storedReadId);
     this.#tell([before, feed.readId]);
-    this.#inherit(heir);
+    return heir;
   }
 
   #inherit(heir: FeedName | undefined): void {
     const feed = heir === undefined ? undefined : this.#feeds.get(heir);
     if (!feed) return;
-    const before = feed.readId;
-    this.#claims.release(feed.name, feed.files.storedReadId, before);
-    feed.readId = this.#claims.claim(feed.name, feed.files.storedReadId);
-    feed.markChanged();
-    this.#tell([before, feed.readId]);
+    feed.apply({});
+    this.#claimAnew(feed, feed.files.storedReadId);
   }
 
   #tell(readIds: readonly ReadId[]): void {

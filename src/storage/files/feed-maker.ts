@@ -17,7 +17,7 @@ import { IndexedFeed } from './indexed-feed.ts';
 import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE } from './names.ts';
 import { entryOf, partsOf } from './note-files.ts';
 import { scanFeed } from './scan.ts';
-import type { WriteParts } from './write-parts.ts';
+import type { WriteParts } from './steps.ts';
 
 /** Makes feeds, with their first note or without one. */
 export class FeedMaker {

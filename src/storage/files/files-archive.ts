@@ -7,6 +7,7 @@ import type { Archive, ArchivedFeed, ArchivedNote } from '../../moving/archive.t
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
+import { countStrays, mustBeReadable, notOurs } from './archive-checks.ts';
 import { DurableWriter, fileTime, type Part } from './durable.ts';
 import { type Entry, isDatedByFile } from './entry.ts';
 import { FeedIndex } from './feed-index.ts';
@@ -16,11 +17,9 @@ import { readMoveMark, writeMoveMark } from './move-mark.ts';
 import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
 import { readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import { mustBeReadable, notOurs } from './readable.ts';
 import { readRetired } from './retired-read-ids.ts';
 import { feedNames, scanAll } from './scan.ts';
 import { dateOfFile } from './stamp.ts';
-import { countStrays } from './strays.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;
@@ -74,8 +73,8 @@ export class FilesArchive implements Archive {
   }
 
   async *notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote> {
-    const entries = [...(this.#feeds.get(name)?.entries ?? [])].sort(inOrder);
-    for (const entry of entries) if (!after || inOrder(entry, after) > 0) yield this.#note(name, entry);
+    for (const entry of inArchive(this.#feeds.get(name)))
+      if (!after || inOrder(entry, after) > 0) yield this.#note(name, entry);
   }
 
   async *retiredReadIds(): AsyncIterable<ReadId> {
@@ -98,7 +97,7 @@ export class FilesArchive implements Archive {
     const known = this.#feeds.get(feed.name);
     if (!known) await this.#writer.placeFolder(this.#dir, feed.name, feedParts(feed));
     this.#date(feed);
-    return [...(known?.entries ?? [])].sort(inOrder).at(-1);
+    return inArchive(known).at(-1);
   }
 
   async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
@@ -152,6 +151,10 @@ function haveOwnReadIds(feeds: readonly IndexedFeed[]): boolean {
 
 function byName(a: IndexedFeed, b: IndexedFeed): number {
   return a.name < b.name ? -1 : 1;
+}
+
+function inArchive(feed: IndexedFeed | undefined): Entry[] {
+  return feed?.notes.older(undefined, feed.notes.size).sort(inOrder) ?? [];
 }
 
 /** The order of `Archive.notes`. */

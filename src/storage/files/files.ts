@@ -29,29 +29,27 @@ import type {
 } from '../storage.ts';
 import { Turns } from '../turns.ts';
 import { unfinishedMove } from '../unfinished-move.ts';
-import type { SortedEntries } from './entry.ts';
-import { asRefusal, errorCode, unavailable } from './failures.ts';
+import type { NoteList } from './entry.ts';
+import { asRefusal, unavailable } from './failures.ts';
 import { FeedEditor } from './feed-editor.ts';
 import { FeedIndex } from './feed-index.ts';
 import { FeedMaker } from './feed-maker.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
-import { FolderLock } from './lock.ts';
+import { FolderLock, LockKeeper } from './lock.ts';
 import { readMoveMark } from './move-mark.ts';
-import { NoteEditor } from './note-editor.ts';
+import { type ChangedNote, NoteEditor } from './note-editor.ts';
 import { NoteReader } from './note-reader.ts';
 import { NoteWriter } from './note-writer.ts';
-import { openFile } from './read-file.ts';
+import { OpenedFile, openFile } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { RetiredReadIds, readRetired } from './retired-read-ids.ts';
 import { scanAll } from './scan.ts';
-import { sameStamp } from './stamp.ts';
-import { OpenedFile } from './stored-file.ts';
+import type { WriteParts } from './steps.ts';
 import * as sys from './syscalls.ts';
 import { TagIndex } from './tag-index.ts';
 import { UsedTokens } from './used-tokens.ts';
 import { startWatch, type Watch } from './watch.ts';
-import type { WriteParts } from './write-parts.ts';
 import { WriterThread } from './writer-thread.ts';
 
 export interface FilesOptions {
@@ -68,12 +66,10 @@ export interface FilesOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Told of every write and of every sync of a folder; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
-  /** False: changes by hand are found by looking again and again only, as where the kernel sends no events. */
+  /** False: changes by hand are found by polling only, as if the kernel sent no events. */
   readonly events?: boolean;
 }
 
-/** After this many ms a lock that could not be taken is tried again. */
-const LOCK_RETRY_MS = 1_000;
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
@@ -96,7 +92,7 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
 class FilesStorage implements Storage {
   readonly #dir: string;
   readonly #log: Pick<Log, 'warn' | 'error'>;
-  readonly #lock: FolderLock;
+  readonly #lock: LockKeeper;
   readonly #index: FeedIndex;
   readonly #reader: NoteReader;
   readonly #thread: WriterThread;
@@ -109,9 +105,6 @@ class FilesStorage implements Storage {
   readonly #tokens: UsedTokens;
   readonly #running = new Set<Promise<unknown>>();
   #watch: Watch | undefined;
-  #renewing: Promise<void> = Promise.resolve();
-  #lockTimer: NodeJS.Timeout | undefined;
-  #isLocked = true;
   #isClosed = false;
 
   constructor(
@@ -121,14 +114,13 @@ class FilesStorage implements Storage {
   ) {
     this.#dir = dir;
     this.#log = log;
-    this.#lock = lock;
+    // What is seen while the lock is taken anew is taken in after that.
+    this.#lock = new LockKeeper(lock, log, (renewing) => this.#reconciler.after(renewing));
     const index = new FeedIndex(secret);
     const thread = new WriterThread(owner, commits);
-    const reader = new NoteReader(dir, (feed) => index.get(feed.name) === feed && index.touch(feed));
     const parts: WriteParts = {
       dir,
       index,
-      reader,
       writer: thread,
       turns: new Turns(),
       retired: new RetiredReadIds(dir, thread, retired),
@@ -136,7 +128,12 @@ class FilesStorage implements Storage {
       log,
     };
     this.#index = index;
-    this.#reader = reader;
+    this.#reader = new NoteReader(dir, ({ name }, found) =>
+      this.#reconciler.look(
+        name,
+        found.map((one) => ({ ...one, feed: name, first: false })),
+      ),
+    );
     this.#thread = thread;
     this.#removals = new Removals(log);
     this.#tokens = new UsedTokens(dir, thread);
@@ -158,7 +155,7 @@ class FilesStorage implements Storage {
         rootChanged: () => {
           // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
           this.#watch?.expect(this.#index.names());
-          this.#renewLockInTurn();
+          this.#lock.renew();
         },
         noEvents: (code) => this.#log.warn('file events fail; changes are looked for instead', { code }),
         failed: (err) => this.#log.error('changes by hand are not seen until the next start', { err }),
@@ -184,8 +181,8 @@ class FilesStorage implements Storage {
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
     const feed = this.#index.get(name);
     if (!feed) return NO_NOTES;
-    const sorted = tag === undefined ? feed.sorted : await this.#tagged(feed, tag);
-    const entries = sorted.older(before, limit + 1);
+    const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
+    const entries = asked.older(before, limit + 1);
     const shown = entries.slice(0, limit);
     const notes = await Promise.all(shown.map((entry) => this.#reader.load(feed, entry)));
     const last = shown.at(-1);
@@ -200,20 +197,18 @@ class FilesStorage implements Storage {
   }
 
   async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const sorted = this.#index.get(name)?.sorted;
-    return { older: sorted?.older(position, 1)[0]?.id, newer: sorted?.newer(position)?.id };
+    const all = this.#index.get(name)?.notes;
+    return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
     const feed = this.#index.get(name);
-    const entry = feed?.entry(file);
+    const entry = feed?.notes.get(file);
     if (!feed || !entry) return undefined;
-    const { version } = entry;
     const opened = await openFile(join(this.#dir, name, file));
     if (!opened) return this.#reader.absent();
-    if (entry.version === version) this.#reader.see(feed, entry, opened.stats);
-    const isAsPosted = entry.version === version && sameStamp(entry.stamp, opened.stats);
-    return new OpenedFile(opened.fd, opened.stats, isAsPosted ? entry.sha256 : undefined);
+    const isCurrent = this.#reader.isCurrent(feed, entry, opened.stats);
+    return new OpenedFile(opened.fd, opened.stats, isCurrent ? entry.sha256 : undefined);
   }
 
   async post(
@@ -236,11 +231,11 @@ class FilesStorage implements Storage {
     replacement: Replacement,
     limits: FeedLimits,
   ): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.replace(feed, id, replacement, limits));
+    return this.#write(() => this.#noteEditor.replace(feed, id, replacement, limits).then(this.#load));
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.setMeta(feed, id, change));
+    return this.#write(() => this.#noteEditor.setMeta(feed, id, change).then(this.#load));
   }
 
   remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
@@ -277,7 +272,7 @@ class FilesStorage implements Storage {
 
   async check(): Promise<void> {
     this.#mustBeUsable();
-    if (!this.#lock.valid) throw unavailable(new Error('the data folder is not the one that was locked'));
+    if (!this.#lock.isValid) throw unavailable(new Error('the data folder is not the one that was locked'));
     await sys.access(this.#dir, constants.R_OK | constants.W_OK).catch((error) => {
       throw asRefusal(error);
     });
@@ -291,9 +286,8 @@ class FilesStorage implements Storage {
     await Promise.allSettled(this.#running);
     this.#reconciler.stopTrying();
     await this.#reconciler.settled();
-    clearTimeout(this.#lockTimer);
     await this.#thread.close();
-    await this.#lock.release();
+    await this.#lock.close();
   }
 
   async #postIntoNew(
@@ -318,35 +312,16 @@ class FilesStorage implements Storage {
     }
   }
 
-  #tagged(feed: IndexedFeed, tag: string): Promise<SortedEntries> {
-    feed.tags ??= new TagIndex(feed.entries, (entry) => this.#reader.readTags(feed, entry));
+  readonly #load = async (changed: ChangedNote | undefined): Promise<Note | undefined> =>
+    changed && this.#reader.load(changed.feed, changed.entry);
+
+  #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
+    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) => this.#reader.readTags(feed, entry));
     return feed.tags.tagged(tag);
   }
 
   #mustBeUsable(): void {
     if (this.#isClosed) throw unavailable(new Error('the storage is closed'));
-    if (!this.#isLocked) throw unavailable(new Error('the storage is not locked'));
-  }
-
-  /** Two at once would keep each other out. What is seen from now on is taken in behind it. */
-  #renewLockInTurn(): void {
-    this.#renewing = this.#renewing.then(() => this.#renewLock());
-    this.#reconciler.after(this.#renewing);
-  }
-
-  /** The data folder, or the lock in it, is another one: without the lock nothing may be written. */
-  async #renewLock(): Promise<void> {
-    clearTimeout(this.#lockTimer);
-    if (this.#isClosed) return;
-    try {
-      await this.#lock.renew();
-      this.#isLocked = true;
-    } catch (error) {
-      if (this.#isLocked)
-        this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
-      this.#isLocked = false;
-      // The other process may let go of it, or the folder come to be ours, without another sign.
-      this.#lockTimer = setTimeout(() => this.#renewLockInTurn(), LOCK_RETRY_MS);
-    }
+    if (!this.#lock.isHeld) throw unavailable(new Error('the storage is not locked'));
   }
 }

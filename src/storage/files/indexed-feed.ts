@@ -1,8 +1,9 @@
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
+import type { Counts } from '../refused-writes.ts';
 import type { Feed } from '../storage.ts';
-import { type Entry, SortedEntries } from './entry.ts';
+import { type Entry, NoteList, type Unasked } from './entry.ts';
 import type { TagIndex } from './tag-index.ts';
 
 /** What the dot files of a feed say. */
@@ -21,29 +22,32 @@ export interface AttachedLicense {
   readonly id: string | undefined;
 }
 
+/** What a step changes of a feed: entries that are new or replace those of the same file, files of notes that are gone. */
+export interface Changes {
+  readonly put?: readonly Entry[];
+  readonly gone?: readonly NoteFile[];
+  readonly files?: FeedFiles | undefined;
+}
+
 let count = 0;
 /** Part of every version of this process. */
 const STARTED_AT = Date.now().toString(36);
 /** All changes of all feeds: a feed whose folder comes back is not what it was. */
 let changes = 0;
 
-/** A feed as the index holds it: what its folder says, without the bytes of its notes. */
+/** A feed as the index holds it: what its folder says, without the bytes of its notes. Only `FeedIndex` changes it. */
 export class IndexedFeed {
   readonly name: FeedName;
   /** See `Feed.key`. Not the folder's identity: file systems use inodes again. */
   readonly key: string;
-  /** Made when somebody first asks for a tag. */
-  tags: TagIndex | undefined;
-  /** Notes being written: what is in the folder of them may not be durable yet, and may be taken back. */
-  readonly pending = new Map<NoteFile, Promise<unknown>>();
-  /** How many new notes are being stored. */
-  readonly posting = { notes: 0, images: 0 };
   /** Which folder it is; see `folderIdentity`. */
   readonly identity: string;
+  readonly notes: NoteList;
+  /** Made when somebody first asks for a tag. */
+  tags: TagIndex | undefined;
+  /** How many new notes are being stored. */
+  readonly posting = { notes: 0, images: 0 };
 
-  readonly #byFile: Map<NoteFile, Entry>;
-  readonly #sorted: SortedEntries;
-  #images = 0;
   #files: FeedFiles;
   #readId: ReadId | undefined;
   #changedAt: number;
@@ -55,7 +59,7 @@ export class IndexedFeed {
     name: FeedName,
     identity: string,
     files: FeedFiles,
-    entries: readonly Entry[],
+    notes: readonly (Entry | Unasked)[],
     changedAt: number,
   ) {
     this.name = name;
@@ -63,33 +67,17 @@ export class IndexedFeed {
     this.key = String(count);
     this.identity = identity;
     this.#files = files;
-    this.#byFile = new Map(entries.map((entry) => [entry.file, entry]));
-    this.#sorted = new SortedEntries(entries);
-    this.#images = entries.filter((entry) => entry.type !== 'md').length;
+    this.notes = new NoteList(notes);
     this.#changedAt = Math.floor(changedAt);
   }
 
-  /** All notes, in order. */
-  get sorted(): SortedEntries {
-    return this.#sorted;
-  }
-
-  get entries(): IterableIterator<Entry> {
-    return this.#byFile.values();
-  }
-
   /** How many notes there are: markdown ones, and pictures. */
-  get stored(): { readonly notes: number; readonly images: number } {
-    return { notes: this.#byFile.size - this.#images, images: this.#images };
+  get stored(): Readonly<Counts> {
+    return { notes: this.notes.size - this.notes.images, images: this.notes.images };
   }
 
   get files(): FeedFiles {
     return this.#files;
-  }
-
-  set files(files: FeedFiles) {
-    this.#files = files;
-    this.#record = undefined;
   }
 
   /** The read id the feed goes by, which the index decides. */
@@ -103,44 +91,23 @@ export class IndexedFeed {
     this.#record = undefined;
   }
 
-  entry(file: NoteFile): Entry | undefined {
-    return this.#byFile.get(file);
-  }
-
   /** The note of an id: of several files with one base name the first type of `NOTE_TYPES`. */
   entryOfId(id: NoteId): Entry | undefined {
     for (const type of NOTE_TYPES) {
-      const found = this.#byFile.get(noteFile(id, type));
+      const found = this.notes.get(noteFile(id, type));
       if (found) return found;
     }
     return undefined;
   }
 
-  /** Adds an entry in place of one with the same file. */
-  put(entry: Entry): void {
-    this.remove(entry.file);
-    this.#byFile.set(entry.file, entry);
-    this.#sorted.insert(entry);
-    this.#images += entry.type === 'md' ? 0 : 1;
-    this.tags?.changed(entry);
-    this.#record = undefined;
-  }
-
-  /** What is being read for the entry removed is out of date with it. */
-  remove(file: NoteFile): Entry | undefined {
-    const entry = this.#byFile.get(file);
-    if (!entry) return undefined;
-    entry.version += 1;
-    this.#byFile.delete(file);
-    this.#sorted.remove(entry);
-    this.#images -= entry.type === 'md' ? 0 : 1;
-    this.tags?.remove(entry);
-    this.#record = undefined;
-    return entry;
-  }
-
-  /** Sets the time of the last change to now; it never goes back with the clock. */
-  markChanged(): void {
+  /** Makes changes at once. The time of the last change never goes back with the clock. */
+  apply({ put = [], gone = [], files = this.#files }: Changes): void {
+    const replaced = [
+      ...gone.map((file) => this.notes.remove(file)),
+      ...put.map((one) => this.notes.put(one)),
+    ];
+    this.tags?.replace(replaced, put);
+    this.#files = files;
     this.#changedAt = Math.max(this.#changedAt, Date.now());
     this.#change = nextChange();
     this.#record = undefined;
@@ -160,15 +127,15 @@ export class IndexedFeed {
       license: this.#files.license?.text,
       changedAt: this.#changedAt,
       version: `${STARTED_AT}.${this.#change.toString(36)}`,
-      noteCount: this.#byFile.size,
-      imageCount: this.#images,
+      noteCount: this.notes.size,
+      imageCount: this.notes.images,
     };
     return this.#record;
   }
 
   #titleImage(): NoteFile | undefined {
     const { image } = this.#files.settings;
-    const entry = image === undefined ? undefined : this.#byFile.get(image);
+    const entry = image === undefined ? undefined : this.notes.get(image);
     return entry && entry.type !== 'md' ? entry.file : undefined;
   }
 }

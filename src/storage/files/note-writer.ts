@@ -1,20 +1,18 @@
 import { join } from 'node:path';
-import type { FeedName, NoteFile } from '../../feeds/names.ts';
+import type { FeedName } from '../../feeds/names.ts';
 import { KINDS, limitsNow, type Room, refuseBeyond } from '../refused-writes.ts';
 import type { FeedLimits, NewNote } from '../storage.ts';
 import type { Part } from './durable.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
 import { entriesOf, partsOf } from './note-files.ts';
 import type { Stamp } from './stamp.ts';
-import { forgetGone, type WriteParts } from './write-parts.ts';
-
-type PartsOfWriter = Pick<WriteParts, 'dir' | 'index' | 'writer' | 'turns' | 'licenseCounts'>;
+import { addToFeed, type WriteParts } from './steps.ts';
 
 /** Stores new notes in feeds that exist. */
 export class NoteWriter {
-  readonly #parts: PartsOfWriter;
+  readonly #parts: WriteParts;
 
-  constructor(parts: PartsOfWriter) {
+  constructor(parts: WriteParts) {
     this.#parts = parts;
   }
 
@@ -25,36 +23,20 @@ export class NoteWriter {
     { passwordHash }: { readonly passwordHash: string | undefined },
     limits: FeedLimits,
   ): Promise<IndexedFeed | undefined> {
-    const { index, turns } = this.#parts;
-    return turns.shared(name, async () => {
-      const feed = index.get(name);
-      if (!feed || feed.files.passwordHash !== passwordHash) return undefined;
-      return this.#add(feed, notes, limits);
-    });
-  }
-
-  async #add(
-    feed: IndexedFeed,
-    notes: readonly NewNote[],
-    limits: FeedLimits,
-  ): Promise<IndexedFeed | undefined> {
     const { dir, index, licenseCounts } = this.#parts;
-    const limitsOfFeed = limitsNow(limits, feed.files.license?.text, licenseCounts);
-    const giveRoomBack = keepRoom(feed, { notes, limits: limitsOfFeed });
-    const parts = notes.map(partsOf);
-    const files = parts.map((ofNote) => ofNote.at(-1)!.name as NoteFile);
-    const work = this.#write(join(dir, feed.name), parts);
-    for (const file of files) feed.pending.set(file, work);
-    try {
-      for (const entry of entriesOf(notes, parts, await work)) feed.put(entry);
-    } catch (error) {
-      return await forgetGone(this.#parts, feed, error);
-    } finally {
-      giveRoomBack();
-      for (const file of files) feed.pending.delete(file);
-    }
-    index.touch(feed);
-    return feed;
+    return addToFeed(this.#parts, name, passwordHash, async (feed) => {
+      const limitsOfFeed = limitsNow(limits, feed.files.license?.text, licenseCounts);
+      const giveRoomBack = keepRoom(feed, { notes, limits: limitsOfFeed });
+      const parts = notes.map(partsOf);
+      let stamps: readonly (Stamp | undefined)[];
+      try {
+        stamps = await this.#write(join(dir, name), parts);
+      } finally {
+        giveRoomBack();
+      }
+      index.apply(feed, { put: entriesOf(notes, parts, stamps) });
+      return feed;
+    });
   }
 
   /** One note stands with its content alone, so it needs no intent. */

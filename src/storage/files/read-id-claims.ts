@@ -8,7 +8,8 @@ import { derivedReadId } from '../../feeds/read-ids.ts';
 export class ReadIdClaims {
   readonly #secret: Uint8Array;
   readonly #holders = new Map<ReadId, FeedName>();
-  readonly #wanting = new Map<ReadId, Set<FeedName>>();
+  /** Feeds whose `.readid` names an id that another one has. */
+  readonly #waiting = new Map<ReadId, FeedName[]>();
 
   constructor(secret: Uint8Array) {
     this.#secret = secret;
@@ -30,19 +31,22 @@ export class ReadIdClaims {
     this.#holders.delete(readId);
   }
 
-  /** Gives a feed that holds none its read id: the stored one where it is free. */
+  /** Gives a feed that holds none its read id: the stored one if it is free. */
   claim(name: FeedName, stored: ReadId | undefined): ReadId {
-    if (stored !== undefined) this.#addWanting(stored, name);
-    const readId = stored !== undefined && this.reserve(name, stored) ? stored : this.#derived(name);
+    if (stored !== undefined && this.reserve(name, stored)) return stored;
+    if (stored !== undefined) this.#waiting.set(stored, [...(this.#waiting.get(stored) ?? []), name].sort());
+    const readId = this.#derived(name);
     this.#holders.set(readId, name);
     return readId;
   }
 
-  /** Takes back what `claim` gave. Returns the feed that now should claim anew: the first by name that wants it. */
+  /** Takes back what `claim` gave. Returns the feed that now should claim anew: the first by name that waits for it. */
   release(name: FeedName, stored: ReadId | undefined, held: ReadId): FeedName | undefined {
-    if (stored !== undefined) this.#removeWanting(stored, name);
+    const others = stored && this.#waiting.get(stored)?.filter((other) => other !== name);
+    if (stored !== undefined && others?.length) this.#waiting.set(stored, others);
+    else if (stored !== undefined) this.#waiting.delete(stored);
     this.#holders.delete(held);
-    return [...(this.#wanting.get(held) ?? [])].sort()[0];
+    return this.#waiting.get(held)?.[0];
   }
 
   #derived(name: FeedName): ReadId {
@@ -52,17 +56,5 @@ export class ReadIdClaims {
       readId = derivedReadId(this.#secret, `${name}/${n}` as FeedName);
     }
     return readId;
-  }
-
-  #addWanting(readId: ReadId, name: FeedName): void {
-    const names = this.#wanting.get(readId);
-    if (names) names.add(name);
-    else this.#wanting.set(readId, new Set([name]));
-  }
-
-  #removeWanting(readId: ReadId, name: FeedName): void {
-    const names = this.#wanting.get(readId);
-    names?.delete(name);
-    if (names?.size === 0) this.#wanting.delete(readId);
   }
 }

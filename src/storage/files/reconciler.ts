@@ -4,31 +4,32 @@ import type { FolderSeen } from '../../../workers/watch-files.ts';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
 import { type FeedName, isFeedName, type NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
-import { type Entry, isDatedByFile } from './entry.ts';
+import type { Entry } from './entry.ts';
 import { asRefusal } from './failures.ts';
-import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
-import { isFeedFile, metaFile, noteOfMetaFile } from './names.ts';
-import { isFolder, statFile } from './read-file.ts';
+import type { Changes, FeedFiles, IndexedFeed } from './indexed-feed.ts';
+import { isFeedFile, noteOfMetaFile } from './names.ts';
+import { isFolder } from './read-file.ts';
 import { readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
-import { compareStamps, isFresh, sameStamp, UNSEEN } from './stamp.ts';
-import type { WriteParts } from './write-parts.ts';
+import { sameStamp, UNSEEN } from './stamp.ts';
+import type { WriteParts } from './steps.ts';
 
 /** After this many ms a change that could not be taken in is tried again. */
 const RETRY_MS = 500;
 
 type Seen = FileSeen | FolderSeen;
-type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'reader' | 'turns' | 'log'>;
+type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'turns' | 'log'>;
 
 /**
- * Brings the index in line with what the watch saw. It compares with what is known, so the service's own writes,
- * which the watch sees too, change nothing.
+ * Brings the index in line with the data folder. A report of the watch, or of a read, only means "look again at these
+ * files": what it says may be older than the service's own writes, so the files are looked at in a step of their feed.
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #lookAnew: (feed: FeedName) => void;
   readonly #stopped = new AbortController();
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
+  readonly #looks = new Set<Promise<void>>();
   /** What could not be taken in, by its path. */
   readonly #failed = new Map<string, Seen>();
   #isWaiting = false;
@@ -39,9 +40,17 @@ export class Reconciler {
     this.#lookAnew = lookAnew;
   }
 
-  /** Takes in what was seen, one batch after the other. */
+  /** Takes in what was seen: folders one batch after the other, then the files of each feed. */
   take(seen: readonly Seen[]): void {
-    this.#last = this.#last.then(() => this.#apply(seen));
+    this.#last = this.#last.then(() => this.#takeIn(seen));
+  }
+
+  /** Looks again at files of a feed, if the index does not say of them what was seen. */
+  async look(feed: FeedName, seen: readonly FileSeen[]): Promise<void> {
+    const look = this.#try(seen, () => this.#look(feed, seen));
+    this.#looks.add(look);
+    await look;
+    this.#looks.delete(look);
   }
 
   /** From now on a change that cannot be taken in is given up. */
@@ -55,45 +64,34 @@ export class Reconciler {
   }
 
   /** Settles when all that was taken is in the index, or is to be tried again. */
-  settled(): Promise<void> {
-    return this.#last;
+  async settled(): Promise<void> {
+    await this.#last;
+    await Promise.all(this.#looks);
   }
 
-  async #apply(seen: readonly Seen[]): Promise<void> {
-    // What went comes first: a renamed folder keeps its read id.
+  async #takeIn(seen: readonly Seen[]): Promise<void> {
     const folders = seen.filter((one) => 'folder' in one);
-    for (const one of folders) if (one.folder !== 'there') await this.#try(one, () => this.#rescan(one));
-    for (const one of folders) if (one.folder === 'there') await this.#try(one, () => this.#rescan(one));
-    const touched = new Set<IndexedFeed>();
-    const files = new Map<IndexedFeed, FileSeen>();
-    for (const one of seen) {
-      if (!('file' in one)) continue;
-      await this.#try(one, async () => {
-        const feed = isFeedName(one.feed) ? this.#parts.index.get(one.feed) : undefined;
-        if (!feed) return;
-        if (isFeedFile(one.file)) {
-          if (!one.first) files.set(feed, one);
-        } else if (await this.#noteFile(feed, one)) touched.add(feed);
-      });
-    }
-    for (const [feed, one] of files) await this.#try(one, () => this.#feedFiles(feed));
-    for (const feed of touched) if (this.#parts.index.get(feed.name) === feed) this.#parts.index.touch(feed);
+    // What went comes first: a renamed folder keeps its read id.
+    folders.sort((a, b) => Number(a.folder === 'there') - Number(b.folder === 'there'));
+    for (const one of folders) await this.#try([one], () => this.#rescan(one));
+    const files = seen.filter((one) => 'file' in one);
+    for (const [feed, ofFeed] of Map.groupBy(files, (one) => one.feed))
+      if (isFeedName(feed)) this.look(feed, ofFeed);
   }
 
   /**
    * The watch tells of a change once, so while the disk fails, descriptors are short or a folder cannot be searched, it is
    * tried again; what else is seen does not wait for it.
    */
-  async #try(one: Seen, takeIn: () => Promise<void>): Promise<void> {
-    const path = 'file' in one ? join(one.feed, one.file) : one.feed;
+  async #try(seen: readonly Seen[], takeIn: () => Promise<void>): Promise<void> {
     try {
       await takeIn();
-      this.#failed.delete(path);
+      for (const one of seen) this.#failed.delete(pathOf(one));
     } catch (error) {
       const err = asRefusal(error);
       if (this.#failed.size === 0) this.#parts.log.error('a change by hand could not be taken in', { err });
       if (!(err instanceof Refusal)) return;
-      this.#failed.set(path, one);
+      for (const one of seen) this.#failed.set(pathOf(one), one);
       this.#tryAgainLater();
     }
   }
@@ -129,105 +127,50 @@ export class Reconciler {
 
   /** The folder is known, made by the service itself: only what was done to it by hand meanwhile is news. */
   #align(known: IndexedFeed, found: IndexedFeed): void {
-    const { index } = this.#parts;
-    const gone = [...known.entries].filter((entry) => !found.entry(entry.file));
-    const added = [...found.entries].filter((entry) => !known.entry(entry.file));
-    for (const entry of gone) this.#gone(known, entry);
-    for (const entry of added) known.put(entry);
-    if (!sameFiles(known.files, found.files)) index.setFiles(known, found.files);
-    else if (gone.length + added.length > 0) index.touch(known);
+    const [before, now] = [new Set(known.notes.files()), new Set(found.notes.files())];
+    const gone = [...before].filter((file) => !now.has(file));
+    const added = [...now].filter((file) => !before.has(file));
+    this.#apply(known, { gone, put: added.map((file) => found.notes.get(file)!), files: found.files });
   }
 
-  /** True when the feed's notes changed. */
-  async #noteFile(feed: IndexedFeed, reported: FileSeen): Promise<boolean> {
-    const note = noteOfMetaFile(reported.file);
-    const file = note ?? (reported.file as NoteFile);
-    const isMeta = note !== undefined;
-    await feed.pending.get(file)?.catch(() => undefined);
-    if (isKnown(feed.entry(file), isMeta, reported)) return false;
-    const seen = await this.#lookAgain(feed, file, reported);
-    if (!seen) return false;
-    const entry = feed.entry(file);
-    if (isMeta) return entry ? this.#metaFile(feed, entry, seen) : false;
-    if (!seen.stamp) return this.#gone(feed, entry);
-    return entry ? this.#changed(feed, entry, seen) : this.#added(feed, file);
-  }
-
-  /**
-   * The report may be older than the service's own writes, so what it says is looked at while none of the note runs.
-   * Undefined for a file that went only now, which will be reported by itself.
-   */
-  async #lookAgain(feed: IndexedFeed, file: NoteFile, reported: FileSeen): Promise<FileSeen | undefined> {
-    const path = join(this.#parts.dir, feed.name, reported.file);
-    for (;;) {
-      await feed.pending.get(file)?.catch(() => undefined);
-      const entry = feed.entry(file);
-      const version = entry?.version;
-      const stats = await statFile(path);
-      if (feed.pending.has(file) || feed.entry(file) !== entry || entry?.version !== version) continue;
-      if (stats) return { ...reported, stamp: stats, fresh: isFresh(stats) };
-      return reported.stamp ? undefined : reported;
-    }
-  }
-
-  #gone(feed: IndexedFeed, entry: Entry | undefined): boolean {
-    if (!entry) return false;
-    feed.remove(entry.file);
-    this.#parts.reader.forget(entry);
-    return true;
-  }
-
-  async #added(feed: IndexedFeed, file: NoteFile): Promise<boolean> {
-    const { dir } = this.#parts;
-    const folder = join(dir, feed.name);
-    const hasMeta = (await statFile(join(folder, metaFile(file)))) !== undefined;
-    const entry = await readEntry(folder, file, hasMeta);
-    if (!entry || !(await statFile(join(folder, file))) || feed.entry(file)) return false;
-    feed.put(entry);
-    return true;
-  }
-
-  async #changed(feed: IndexedFeed, entry: Entry, { stamp: seen, fresh }: FileSeen): Promise<boolean> {
-    const { stamp, changed } = compareStamps(entry.stamp, seen!, fresh);
-    const heard = changed || entry.stamp === UNSEEN;
-    entry.stamp = stamp;
-    if (heard) await this.#refresh(feed, entry);
-    return heard;
-  }
-
-  async #metaFile(feed: IndexedFeed, entry: Entry, { stamp: seen, fresh }: FileSeen): Promise<boolean> {
-    if (!seen) {
-      if (!entry.meta) return false;
-      entry.meta = undefined;
-    } else {
-      const known = entry.meta ?? UNSEEN;
-      const { stamp, changed } = compareStamps(known, seen, fresh);
-      entry.meta = stamp;
-      if (!changed && known !== UNSEEN) return false;
-    }
-    await this.#refresh(feed, entry);
-    return true;
-  }
-
-  /** Drops what was made from the note as it was; its date may have moved with it. */
-  async #refresh(feed: IndexedFeed, entry: Entry): Promise<void> {
-    this.#parts.reader.forget(entry);
-    if (!isDatedByFile(entry.id)) {
-      feed.tags?.changed(entry);
-      return;
-    }
-    const dated = await readEntry(join(this.#parts.dir, feed.name), entry.file, entry.meta !== undefined);
-    if (dated && feed.entry(entry.file) === entry)
-      feed.put({ ...dated, stamp: entry.stamp, meta: entry.meta });
-  }
-
-  async #feedFiles(feed: IndexedFeed): Promise<void> {
-    const { dir, index, turns, log } = this.#parts;
-    await turns.alone(feed.name, async () => {
-      if (index.get(feed.name) !== feed) return;
-      const files = await readFeedFiles(join(dir, feed.name), log);
-      if (files && !sameFiles(files, feed.files)) index.setFiles(feed, files);
+  async #look(name: FeedName, seen: readonly FileSeen[]): Promise<void> {
+    const { index, turns } = this.#parts;
+    const areNews = () => {
+      const feed = index.get(name);
+      return feed !== undefined && seen.some((one) => isNews(feed, one));
+    };
+    if (!areNews()) return;
+    // Most are of posts that run, and are none once these are over: so posts need not wait for a step.
+    await turns.passed(name);
+    if (!areNews()) return;
+    await turns.alone(name, async () => {
+      const feed = index.get(name);
+      const news = seen.filter((one) => feed && isNews(feed, one));
+      if (feed && news.length > 0) await this.#lookAt(feed, news);
     });
+  }
+
+  async #lookAt(feed: IndexedFeed, news: readonly FileSeen[]): Promise<void> {
+    const folder = join(this.#parts.dir, feed.name);
+    const put: Entry[] = [];
+    const gone: NoteFile[] = [];
+    for (const file of new Set(news.map(noteOf))) {
+      if (file === undefined) continue;
+      const known = feed.notes.get(file);
+      const entry = await readEntry(folder, file, known);
+      if (!entry && known) gone.push(file);
+      if (entry && !isSame(known, entry)) put.push(entry);
+    }
+    const isOfFeed = news.some(({ file }) => isFeedFile(file));
+    const files = isOfFeed ? await readFeedFiles(folder, this.#parts.log) : undefined;
+    // Of a folder that went away, or with the whole data folder, nothing is known.
+    if (gone.length > 0 && !(await isFolder(folder))) return;
+    this.#apply(feed, { put, gone, files });
+  }
+
+  #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files }: Changes): void {
+    if (put.length + gone.length > 0 || !sameFiles(files, feed.files))
+      this.#parts.index.apply(feed, { put, gone, files });
   }
 }
 
@@ -235,9 +178,28 @@ function sameFiles(a: FeedFiles, b: FeedFiles): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The report says nothing new: it is of the service's own write, or a first look at what nobody has looked at yet. */
-function isKnown(entry: Entry | undefined, isMeta: boolean, { stamp, first }: FileSeen): boolean {
-  const known = isMeta ? entry?.meta : entry?.stamp;
-  if (known === undefined || stamp === undefined) return false;
-  return sameStamp(known, stamp) || (known === UNSEEN && first);
+function pathOf(one: Seen): string {
+  return 'file' in one ? join(one.feed, one.file) : one.feed;
+}
+
+/** The note that a file is of; undefined for one that says something of the feed. */
+function noteOf({ file }: FileSeen): NoteFile | undefined {
+  return isFeedFile(file) ? undefined : (noteOfMetaFile(file) ?? (file as NoteFile));
+}
+
+/** The index does not say so, or, of files that nobody has read, may not. */
+function isNews({ notes }: IndexedFeed, seen: FileSeen): boolean {
+  const { stamp, first } = seen;
+  const file = noteOf(seen);
+  if (file === undefined) return !first;
+  // The watch looks at each file once: that of a note that nobody has asked for is no news.
+  const entry = first ? notes.getAsked(file) : notes.get(file);
+  const isMeta = file !== seen.file;
+  if (!entry) return !first && !isMeta && stamp !== undefined;
+  const known = isMeta ? entry.meta : entry.stamp;
+  return !(first && known === UNSEEN) && !sameStamp(known, stamp);
+}
+
+function isSame(known: Entry | undefined, found: Entry): boolean {
+  return known !== undefined && sameStamp(known.stamp, found.stamp) && sameStamp(known.meta, found.meta);
 }

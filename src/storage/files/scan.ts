@@ -6,7 +6,7 @@ import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../f
 import { Gate } from '../../gate.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { folderIdentity } from './durable.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, isDatedByFile, type Unasked, unasked } from './entry.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './indexed-feed.ts';
 import { settleIntents } from './intents.ts';
@@ -14,7 +14,7 @@ import { isTempName, LICENSE_FILE, metaFile, noteOfMetaFile } from './names.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
-import { dateOfFile, isFresh, UNSEEN, UNSURE } from './stamp.ts';
+import { dateOfFile, settled } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 /** Folders, and hand-placed files of one folder, looked at at once. */
@@ -63,9 +63,9 @@ export async function scanFeed(
     const files = regularFiles(await readdir(folder, { withFileTypes: true }));
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, log))) return scanFeed(dir, name, log);
-    const entries = await readEntries(folder, files);
+    const notes = await readNotes(folder, files);
     const feedFiles = await readFeedFiles(folder, log, files.has(LICENSE_FILE));
-    return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, entries, dateOfFile(stats));
+    return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, notes, dateOfFile(stats));
   } catch (error) {
     if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
@@ -74,47 +74,35 @@ export async function scanFeed(
   }
 }
 
-/** What the index needs to know of a note; undefined when its file is gone. */
-export async function readEntry(
-  folder: string,
-  file: NoteFile,
-  hasMeta: boolean,
-): Promise<Entry | undefined> {
-  return entryByName(file, hasMeta) ?? entryByFile(folder, file, hasMeta);
-}
-
-/** An entry whose id says its date, so that nothing need be read. */
-function entryByName(file: NoteFile, hasMeta: boolean): Entry | undefined {
-  const { id, type } = parseNoteFile(file)!;
-  const createdAt = dateOfId(id);
-  if (createdAt === undefined) return undefined;
-  return { file, id, type, createdAt, stamp: UNSEEN, meta: hasMeta ? UNSEEN : undefined, version: 0 };
-}
-
-async function entryByFile(folder: string, file: NoteFile, hasMeta: boolean): Promise<Entry | undefined> {
+/**
+ * The entry of a note as it is now; undefined when its file is gone. A file that may change once more without another stamp
+ * is `UNSURE`, if it is not as it was known.
+ */
+export async function readEntry(folder: string, file: NoteFile, known?: Entry): Promise<Entry | undefined> {
   const stats = await statFile(join(folder, file));
   if (!stats) return undefined;
-  const stamp = isFresh(stats) ? UNSURE : { mtimeMs: stats.mtimeMs, size: stats.size };
-  const found = hasMeta ? await readMetaFile(folder, file) : undefined;
   const { id, type } = parseNoteFile(file)!;
-  const createdAt = found?.created ?? dateOfFile(stats);
-  return { file, id, type, createdAt, stamp, meta: found?.stamp, version: 0 };
+  const dated = dateOfId(id);
+  const metaStats = await statFile(join(folder, metaFile(file)));
+  const created = dated === undefined && metaStats ? (await readMetaFile(folder, file))?.created : undefined;
+  const createdAt = dated ?? created ?? dateOfFile(stats);
+  const meta = metaStats && settled(metaStats, known?.meta);
+  return { file, id, type, createdAt, stamp: settled(stats, known?.stamp), meta };
 }
 
-async function readEntries(folder: string, files: ReadonlySet<string>): Promise<Entry[]> {
+async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(Entry | Unasked)[]> {
   const gate = new Gate(PARALLEL);
-  const entries: Entry[] = [];
+  const notes: (Entry | Unasked)[] = [];
   const reads: Promise<Entry | undefined>[] = [];
   for (const name of files) {
-    const file = parseNoteFile(name)?.file;
-    if (file === undefined) continue;
-    const hasMeta = files.has(metaFile(file));
-    const entry = entryByName(file, hasMeta);
-    if (entry) entries.push(entry);
-    else reads.push(gate.run(() => entryByFile(folder, file, hasMeta)));
+    const parsed = parseNoteFile(name);
+    if (!parsed) continue;
+    const { id, file } = parsed;
+    if (isDatedByFile(id)) reads.push(gate.run(() => readEntry(folder, file)));
+    else notes.push(unasked(file, files.has(metaFile(file))));
   }
-  for (const entry of await Promise.all(reads)) if (entry) entries.push(entry);
-  return entries;
+  for (const entry of await Promise.all(reads)) if (entry) notes.push(entry);
+  return notes;
 }
 
 function regularFiles(all: readonly Dirent[]): Set<string> {

@@ -6,7 +6,7 @@ export interface Stamp {
   readonly size: number;
 }
 
-/** The file is there and nobody has looked at it yet, so nothing made from it is out of date. */
+/** Nobody has read the file yet, so nothing made from it is out of date. */
 export const UNSEEN: Stamp = { mtimeMs: -1, size: -1 };
 
 /** The file was looked at while it might still change without changing its stamp: equals no stamp. */
@@ -30,9 +30,8 @@ export function sameStamp(a: Stamp | undefined, b: Stamp | undefined): boolean {
   return a.mtimeMs === b.mtimeMs && a.size === b.size;
 }
 
-/** The stamp to remember after a look, and whether it shows a change since the one remembered so far. */
-export function compareStamps(known: Stamp, seen: Stamp, fresh: boolean): { stamp: Stamp; changed: boolean } {
-  if (sameStamp(known, seen)) return { stamp: known, changed: false };
-  const stamp = fresh ? UNSURE : { mtimeMs: seen.mtimeMs, size: seen.size };
-  return { stamp, changed: known !== UNSEEN && !(known === UNSURE && fresh) };
+/** The stamp to remember right after a look: the one known so far, or one that is not so fresh. */
+export function settled({ mtimeMs, size }: Stamp, known?: Stamp): Stamp {
+  const stamp = { mtimeMs, size };
+  return sameStamp(known, stamp) || !isFresh(stamp) ? stamp : UNSURE;
 }

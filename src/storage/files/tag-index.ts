@@ -1,15 +1,15 @@
-import { type Entry, SortedEntries } from './entry.ts';
+import { type Entry, NoteList } from './entry.ts';
 
-const NONE = new SortedEntries();
+const NONE = new NoteList();
 
 /**
  * The notes of one feed by tag. Tags are in the metadata files, so they are read when a tag is asked for, and
- * after that only those that changed since.
+ * after that only those of new entries.
  */
 export class TagIndex {
-  readonly #byTag = new Map<string, SortedEntries>();
+  readonly #byTag = new Map<string, NoteList>();
   readonly #tagsOf = new Map<Entry, readonly string[]>();
-  #unread: Set<Entry>;
+  readonly #unread: Set<Entry>;
   #reading: Promise<void> | undefined;
   readonly #readTags: (entry: Entry) => Promise<readonly string[]>;
 
@@ -19,7 +19,7 @@ export class TagIndex {
   }
 
   /** The notes that have the tag. */
-  async tagged(tag: string): Promise<SortedEntries> {
+  async tagged(tag: string): Promise<NoteList> {
     while (this.#unread.size > 0) {
       this.#reading ??= this.#readUnread().finally(() => {
         this.#reading = undefined;
@@ -29,17 +29,17 @@ export class TagIndex {
     return this.#byTag.get(tag) ?? NONE;
   }
 
-  /** The note is new, or its metadata may have changed. */
-  changed(entry: Entry): void {
-    this.remove(entry);
-    this.#unread.add(entry);
+  /** Entries went, and others came. */
+  replace(gone: readonly (Entry | undefined)[], added: readonly Entry[]): void {
+    for (const entry of gone) if (entry) this.#remove(entry);
+    for (const entry of added) if (entry.meta) this.#unread.add(entry);
   }
 
-  remove(entry: Entry): void {
+  #remove(entry: Entry): void {
     this.#unread.delete(entry);
     for (const tag of this.#tagsOf.get(entry) ?? []) {
       const list = this.#byTag.get(tag);
-      list?.remove(entry);
+      list?.remove(entry.file);
       if (list?.size === 0) this.#byTag.delete(tag);
     }
     this.#tagsOf.delete(entry);
@@ -50,16 +50,14 @@ export class TagIndex {
   }
 
   async #readOne(entry: Entry): Promise<void> {
-    const { version } = entry;
-    const tags = entry.meta ? await this.#readTags(entry) : [];
-    if (!this.#unread.has(entry) || entry.version !== version) return;
-    this.#unread.delete(entry);
-    if (tags.length === 0) return;
+    const tags = await this.#readTags(entry);
+    // It may have been removed meanwhile.
+    if (!this.#unread.delete(entry) || tags.length === 0) return;
     this.#tagsOf.set(entry, tags);
     for (const tag of tags) {
       const list = this.#byTag.get(tag);
-      if (list) list.insert(entry);
-      else this.#byTag.set(tag, new SortedEntries([entry]));
+      if (list) list.put(entry);
+      else this.#byTag.set(tag, new NoteList([entry]));
     }
   }
 }

@@ -42,12 +42,12 @@ export class UndoableChanges {
 
   /** Takes everything back, the last change first: a file put where there was none has its temp name again. */
   takeBack(): void {
-    for (const undo of this.#undo.reverse()) tried(undo);
+    for (const undo of this.#undo.reverse()) ignoreErrors(undo);
   }
 
   /** The changes stand: lets go of what was before. */
   stand(): void {
-    for (const path of this.#kept) tried(() => fs.unlinkSync(path));
+    for (const path of this.#kept) ignoreErrors(() => fs.unlinkSync(path));
   }
 
   #mayComeBack(before: string, name: string): void {
@@ -76,8 +76,8 @@ export class UndoableChanges {
   }
 }
 
-/** Does what may fail: a temp file that cannot be removed now is cleaned up at the next start, by its name. */
-export function tried(work: () => void): void {
+/** Ignores failures: a temp file that cannot be removed now is removed at the next start. */
+export function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {
