@@ -42,6 +42,10 @@ export interface Outcome {
 export type TransactionHost = Omit<HttpServer, 'port' | 'bodyBytes' | 'openStreams' | 'stop'>;
 
 const CLIENT_CLOSED_REQUEST = 499;
+/** For example `404 Not Found`, by code. */
+const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
+);
 
 /** A request from the return of its handler to the last byte of its answer. */
 export class Transaction {
@@ -194,7 +198,7 @@ export class Transaction {
   #send(answer: Answer, close: boolean): void {
     const res = this.#res;
     this.#answer = answer;
-    if (answer.status !== 200) res.writeStatus(`${answer.status} ${STATUS_CODES[answer.status]}`);
+    if (answer.status !== 200) res.writeStatus(STATUS_LINES[answer.status]!);
     const { headers, body } = answer;
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);

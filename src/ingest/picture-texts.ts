@@ -12,7 +12,7 @@ export const TEXT_THREADS = 2;
 /** A slower text starts again in the pool of slow ones; 100 KB of usual markdown take half of this. */
 export const FAST_LIMIT: TaskLimit = { ms: 500, counts: 'cpu time' };
 
-export type TextPools = Readonly<Record<'texts' | 'slowTexts', WorkerPool>>;
+type TextPools = Readonly<Record<'texts' | 'slowTexts', WorkerPool>>;
 
 export type TextSender = Pick<Caller, 'client' | 'isAborted'>;
 

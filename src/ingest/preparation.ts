@@ -33,7 +33,7 @@ interface PreparationParts {
 }
 
 /** A checked submission, ready to be stored. */
-export interface Prepared {
+interface Prepared {
   readonly text: NewNote | undefined;
   readonly pictures: readonly NewNote[];
   /** All notes in the order of storing: pictures first, so that the text never appears without them. */

@@ -19,7 +19,7 @@ const NO_META: NoteMeta = { tags: [] };
  * Reads the notes and checks everything but their content.
  * @throws Refusal `invalid_body`, `images_off`, `license_required`, `too_large`, `unsupported_type`
  */
-export type ReadSubmission = () => Promise<Submission>;
+type ReadSubmission = () => Promise<Submission>;
 
 /**
  * Checks the headers of a post. `readId` is the unchecked read id for a new feed, empty for a random one.

@@ -5,18 +5,14 @@ import { NEW_FEED_ERRORS, type OperationDocs, READ_ERRORS } from './operation-do
 import type { OperationParts } from './operations.ts';
 
 export function eventOperations({ events }: OperationParts): DescribedOperation[] {
+  const open = { access: 'public', cors: true, docs: PUBLIC } as const;
+  const named = { access: 'reader', docs: BY_NAME } as const;
   return [
-    operation(
-      'readEvents',
-      'GET /r/{readId}/events',
-      { access: 'public', cors: true, docs: PUBLIC },
-      (exchange) => events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
+    operation('readEvents', 'GET /r/{readId}/events', open, (exchange) =>
+      events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
     ),
-    operation(
-      'feedEvents',
-      'GET /api/v1/feeds/{feed}/events',
-      { access: 'reader', docs: BY_NAME },
-      (exchange, { name, feed, caller }) => events.byName(name, feed, caller, sinceOf(exchange)),
+    operation('feedEvents', 'GET /api/v1/feeds/{feed}/events', named, (exchange, { name, feed, caller }) =>
+      events.byName(name, feed, caller, sinceOf(exchange)),
     ),
   ];
 }

@@ -17,35 +17,29 @@ import type { OperationParts } from './operations.ts';
 export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) => json(200, feedJson(feed, base, licensing?.tierOf(feed)));
+  const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (_, { feed, base }) =>
       answer(existing(feed, 'feed'), base),
     ),
-    operation(
-      'updateFeed',
-      `PUT ${path}`,
-      { access: 'writer', docs: UPDATE },
-      async (exchange, { feed, base }) =>
-        answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base),
+    operation('updateFeed', `PUT ${path}`, writer(UPDATE), async (exchange, { feed, base }) =>
+      answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base),
     ),
-    operation('deleteFeed', `DELETE ${path}`, { access: 'writer', docs: DELETE }, (_, { feed, caller }) =>
+    operation('deleteFeed', `DELETE ${path}`, writer(DELETE), (_, { feed, caller }) =>
       settings.remove(feed, caller).then(() => NO_CONTENT),
     ),
     operation(
       'changeFeedPassword',
       `PUT ${path}/password`,
-      { access: 'writer', docs: CHANGE_PASSWORD },
+      writer(CHANGE_PASSWORD),
       async (exchange, { feed }) => {
         const { password } = await jsonBody(exchange, 'NewPassword');
         await settings.changePassword(feed, password);
         return NO_CONTENT;
       },
     ),
-    operation(
-      'removeFeedPassword',
-      `DELETE ${path}/password`,
-      { access: 'writer', docs: REMOVE_PASSWORD },
-      (_, { feed }) => settings.removePassword(feed).then(() => NO_CONTENT),
+    operation('removeFeedPassword', `DELETE ${path}/password`, writer(REMOVE_PASSWORD), (_, { feed }) =>
+      settings.removePassword(feed).then(() => NO_CONTENT),
     ),
   ];
 }

@@ -65,6 +65,7 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
 
 function noteReads({ reader }: OperationParts): DescribedOperation[] {
   const preview = { access: 'previewer', docs: PREVIEW } as const;
+  const page = { access: 'feed-page' } as const;
   return [
     operation('listNotes', `GET ${NOTES}`, { access: 'reader', docs: LIST }, (exchange, named) =>
       reader.namedList(exchange, named),
@@ -76,14 +77,11 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
     operation(
       'feedPage',
       'GET /{feed}',
-      { access: 'feed-page', accepts: ([feed]) => feed !== 'mcp' },
+      { ...page, accepts: ([feed]) => feed !== 'mcp' },
       (exchange, named) => reader.feedPage(exchange, named),
     ),
-    operation(
-      'notePage',
-      `GET ${NOTE_URL}`,
-      { access: 'feed-page', accepts: isFeedPath },
-      (exchange, { feed }) => reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
+    operation('notePage', `GET ${NOTE_URL}`, { ...page, accepts: isFeedPath }, (exchange, { feed }) =>
+      reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
     ),
     operation('preview', 'POST /api/v1/feeds/{feed}/preview', preview, async (exchange, { feed, base }) =>
       json(200, { html: await reader.preview(await previewText(exchange), base, feed) }),

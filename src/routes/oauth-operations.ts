@@ -41,23 +41,15 @@ export function oauthOperations(parts: OperationParts): DescribedOperation[] {
   const server = withOAuth(({ base }) => json(200, serverMetadata(base)));
   const registration = withOAuth(withOAuthErrors('invalid_client_metadata', register));
   const token = withOAuth(withOAuthErrors('invalid_request', giveTokens));
+  const question = withOAuth((...call) => authorize(...call, parts));
+  const decision = withOAuth((...call) => consent(...call, parts));
   return [
     operation('resourceMetadata', `GET ${RESOURCE_METADATA}`, api, resource),
     operation('toolsMetadata', `GET ${RESOURCE_METADATA}/mcp`, api, resource),
     operation('authorizationMetadata', 'GET /.well-known/oauth-authorization-server', api, server),
     operation('registerClient', 'POST /oauth/register', api, registration),
-    operation(
-      'authorizePage',
-      `GET ${PAGE}`,
-      page,
-      withOAuth((...call) => authorize(...call, parts)),
-    ),
-    operation(
-      'authorize',
-      `POST ${CONSENT}`,
-      page,
-      withOAuth((...call) => consent(...call, parts)),
-    ),
+    operation('authorizePage', `GET ${PAGE}`, page, question),
+    operation('authorize', `POST ${CONSENT}`, page, decision),
     operation('token', 'POST /oauth/token', api, token),
   ];
 }

@@ -29,7 +29,7 @@ export const RESPONSE_HEADERS = {
   'X-Request-Id': 'Names the request in the log of the service.',
 } as const;
 
-export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
 /** The description of an operation beyond its method, path and path parameters. */
 export interface OperationDocs {
