@@ -13,7 +13,7 @@ const CONTAINER_MARKS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])
 const DEFINITION =
   /^ {0,3}\[((?:\\.|[^\\[\]])+)\]:[ \t]*(?:<(?:\\.|[^\\<>])*>|[^\s<]\S*)(?:[ \t]+(?:"(?:\\.|[^\\"])*"|'(?:\\.|[^\\'])*'|\((?:\\.|[^\\()])*\)))?[ \t]*$/;
 
-/** What a line of markdown means to somebody who looks for headings. */
+/** A line of markdown, for finding headings. */
 export interface Line {
   /** `heading`: a heading ends here. `text`: something a reader sees. `other`: blank, a rule, or code in a fence. */
   readonly kind: 'heading' | 'text' | 'other';
@@ -25,7 +25,7 @@ export interface Line {
 interface Fence {
   /** Its run of backticks or tildes. */
   readonly marks: string;
-  /** It stands in a quote or list item, and ends with it. */
+  /** Whether it is in a quote or list item, and ends with it. */
   readonly contained: boolean;
 }
 
@@ -39,7 +39,7 @@ export class BlockScanner {
   #fence: Fence | undefined;
   /** The lines of the open paragraph, joined; undefined when none is open. */
   #paragraph: string[] | undefined;
-  /** The open paragraph belongs to a quote or list item. */
+  /** Whether the open paragraph is in a quote or list item. */
   #contained = false;
 
   /** Takes the next line, without its line end. */

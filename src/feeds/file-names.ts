@@ -11,8 +11,7 @@ const FORM_ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0A': '\n'
 
 /**
  * What is wrong with the name of a picture in a multipart request (docs/specification.md, "Multipart parts"), as a clause that
- * follows `attachment "<name>":`. Undefined for a name that obeys all rules; that it is the only one of its request
- * is not looked at.
+ * follows `attachment "<name>":`; undefined for a valid name. Does not check that it is unique in its request.
  */
 export function fileNameFault(name: string): string | undefined {
   if (name === '') return 'a file must have a name';

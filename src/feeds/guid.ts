@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { uuidOfId } from './ids.ts';
 import type { NoteId, ReadId } from './names.ts';
 
-/** The namespace of this service's name-based UUIDs; it must never change, or readers see every note anew. */
+/** The namespace of this service's name-based UUIDs; never change it, because readers would take every note for new. */
 const NAMESPACE = Buffer.from('1b0c1f7a-0a35-4a51-9d2c-7c3b5c8e6f42'.replaceAll('-', ''), 'hex');
 
 /** The guid of a note in feeds: `urn:uuid:` of its id's UUID, else of a name-based one of read id and id. */

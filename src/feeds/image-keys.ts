@@ -9,7 +9,7 @@ export function isImageKey(text: string): text is ImageKey {
   return /^[0-9a-f]{32}$/.test(text);
 }
 
-/** A key that nobody has, and that is never given again: 128 random bits. */
+/** A new key: 128 random bits. */
 export function newImageKey(): ImageKey {
   return randomBytes(16).toString('hex') as ImageKey;
 }

@@ -2,7 +2,6 @@ import type { Position } from '../storage/storage.ts';
 import { type NoteId, parseNoteFile } from './names.ts';
 import { NOTE_TYPES, type NoteType } from './note-types.ts';
 
-/** What orders a note in its feed. */
 export interface Ordered {
   /** Whole ms since the epoch. */
   readonly createdAt: number;
@@ -20,7 +19,7 @@ export function oldestFirst(a: Ordered, b: Ordered): number {
   return NOTE_TYPES.indexOf(a.type) - NOTE_TYPES.indexOf(b.type);
 }
 
-/** A position in the form that can be compared with notes. Its file must be named like a note. */
+/** A position in a form that compares with notes. */
 export function placeOf(position: Position): Ordered {
   const parsed = parseNoteFile(position.file);
   if (!parsed) throw new TypeError('A position needs the file of a note');

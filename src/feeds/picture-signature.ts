@@ -8,7 +8,7 @@ const SIGNATURES: Readonly<Record<PictureType, readonly string[]>> = {
   webp: ['RIFF????WEBP'],
 };
 
-/** Whether bytes start like a picture of this type. Says nothing of what follows. */
+/** Whether bytes start like a picture of this type. */
 export function hasSignature(type: PictureType, bytes: Uint8Array): boolean {
   return SIGNATURES[type].some((signature) => startsWith(bytes, signature));
 }

@@ -10,18 +10,18 @@ export interface PixelSize {
   readonly height: number;
 }
 
-/** Bytes that are looked at: headers are shorter, and the reader of JPEG goes through all it is given, byte by byte. */
+/** Bytes that are read. Headers are shorter, and the JPEG reader scans all bytes that it gets. */
 export const HEAD_BYTES = 256 * 1024;
 
 const READERS = { png: PNG, jpg: JPG, gif: GIF, webp: WEBP } as const;
-/** More than any picture has that browsers show. */
+/** Browsers show no larger picture. */
 const MAX_SIDE = 65_535;
-/** Of the values of Exif's orientation, those from here on turn a picture by a quarter. */
+/** Values of Exif's orientation from here on turn the picture by 90°. */
 const FIRST_TURNED = 5;
 
 /**
- * The size that a picture's header says, as it is shown: turned as its Exif says. Undefined where it says none, or one
- * that cannot be. The beginning of the bytes is enough, if it holds the header.
+ * The size in a picture's header, turned by its Exif orientation; undefined if there is none, or an impossible one. Needs
+ * only the bytes up to the end of the header.
  */
 export function pixelSize(type: PictureType, bytes: Uint8Array): PixelSize | undefined {
   try {

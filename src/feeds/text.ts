@@ -1,6 +1,6 @@
 import { Refusal, type RefusalCode } from '../refusals.ts';
 
-/** What no one-line text holds: C0 and C1 controls and DEL, the line separators, the text-direction overrides. */
+/** Forbidden in one-line texts: C0 and C1 controls and DEL, line separators, text-direction overrides. */
 export const FORBIDDEN = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const EVERY_FORBIDDEN = new RegExp(FORBIDDEN, 'g');
 
@@ -30,7 +30,7 @@ export function oneLine(
       { field },
     );
   }
-  // A lone surrogate, which JSON can bring, would be stored as another character than was answered.
+  // Well-formed, because a lone surrogate (JSON allows it) would be stored as another character than the answer shows.
   const trimmed = text.trim().toWellFormed();
   if (isLongerThan(trimmed, max)) {
     throw new Refusal(code, `${field} must be at most ${max} characters long.`, { field });
@@ -38,7 +38,7 @@ export function oneLine(
   return trimmed;
 }
 
-/** One-line text as an older or hand-edited file may hold it: what `oneLine` refuses is shown as a space. */
+/** One-line text of an older or hand-edited file: what `oneLine` refuses becomes a space. */
 export function shownOneLine(text: string): string {
   return text.replace(EVERY_FORBIDDEN, ' ');
 }
@@ -59,7 +59,7 @@ export function pictureName(text: string): string {
 export function cutAt(text: string, max: number): string {
   if (!isLongerThan(text, max)) return text;
   const end = endOf(text, max);
-  // To look for a cluster takes 0.1 ms; two letters of ASCII are never one.
+  // Finding clusters takes 0.1 ms, and two ASCII letters never form one.
   if (/^[ -~]{2}/.test(text.slice(end - 1, end + 1))) return text.slice(0, end);
   return text.slice(0, GRAPHEMES.segment(text).containing(end)!.index || end);
 }

@@ -1,30 +1,30 @@
-/** How many bases have a place at once. */
-const PLACES = 8;
-/** A base that nobody asked for in this long gives its place away, in ms. */
-const IDLE = 60_000;
+/** Bases with a slot at once. */
+const SLOTS = 8;
+/** An idle base loses its slot after this time, in ms. */
+const IDLE_MS = 60_000;
 
 /**
- * The bases for which answers are kept. Without `PUBLIC_URL` a base comes from the Host header, which a client
- * makes up as it likes: only the first few have a place, and a busy one keeps it.
+ * The bases whose views are cached. Without `PUBLIC_URL` a base comes from the Host header, which clients choose freely, so
+ * only the first few get a slot.
  */
 export class KnownBases {
-  readonly #places = new Map<string, { usedAt: number }>();
+  readonly #slots = new Map<string, { usedAt: number }>();
 
-  /** Notes that a client asks for this base, so that it keeps its place, if it has one. */
+  /** Records a request for this base, so that it is not idle. */
   use(base: string): void {
-    const place = this.#places.get(base);
-    if (place !== undefined) place.usedAt = Date.now();
+    const slot = this.#slots.get(base);
+    if (slot !== undefined) slot.usedAt = Date.now();
   }
 
-  /** Whether what is made for this base may be kept. */
+  /** Whether views for this base may be cached; takes a free slot if it has none. */
   admit(base: string, now = Date.now()): boolean {
-    if (!this.#places.has(base) && this.#places.size >= PLACES && !this.#freePlace(now)) return false;
-    this.#places.set(base, { usedAt: now });
+    if (!this.#slots.has(base) && this.#slots.size >= SLOTS && !this.#freeSlot(now)) return false;
+    this.#slots.set(base, { usedAt: now });
     return true;
   }
 
-  #freePlace(now: number): boolean {
-    for (const [base, { usedAt }] of this.#places) if (now - usedAt > IDLE) return this.#places.delete(base);
+  #freeSlot(now: number): boolean {
+    for (const [base, { usedAt }] of this.#slots) if (now - usedAt > IDLE_MS) return this.#slots.delete(base);
     return false;
   }
 }

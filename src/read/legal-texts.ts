@@ -5,10 +5,9 @@ import type { LegalPage } from '../web/site.ts';
 import { pageHtml } from './page-html.ts';
 import type { Renderer } from './renderer.ts';
 
-/** Largest file of a text, in bytes. */
 const MAX_BYTES = 256 * 1024;
 
-/** What the operator has to say: the legal pages, and the notice on the start page. */
+/** A legal page, or the notice on the start page. */
 export type OperatorText = LegalPage | 'notice';
 
 interface Kept {
@@ -16,13 +15,13 @@ interface Kept {
   readonly html: Promise<string>;
 }
 
-/** The texts of the operator, rendered; each is read anew when its file has changed. */
+/** The operator's texts, rendered. Each is read again if its file has changed. */
 export class LegalTexts {
   readonly #files: Readonly<Partial<Record<OperatorText, string | undefined>>>;
   readonly #renderer: Pick<Renderer, 'text'>;
   readonly #kept = new Map<OperatorText, Kept>();
 
-  /** @param files where they are; what has none is not shown */
+  /** @param files paths of the texts; a text without one is not shown */
   constructor(
     files: Readonly<Partial<Record<OperatorText, string | undefined>>>,
     renderer: Pick<Renderer, 'text'>,
@@ -32,9 +31,9 @@ export class LegalTexts {
   }
 
   /**
-   * The text, with its headings below those of `level`; undefined where the instance has none.
-   * @param base address of the instance, without a slash at its end
-   * @throws Refusal `store_unavailable` when its file cannot be read or is too large
+   * The text, with its headings below `level`; undefined if the instance has none.
+   * @param base address of the instance, without a trailing slash
+   * @throws Refusal `store_unavailable` if its file cannot be read or is too large
    */
   async html(name: OperatorText, level: number, base: string): Promise<Html | undefined> {
     const file = this.#files[name];

@@ -23,6 +23,18 @@ const PICTURE_SCHEMES = ['http:', 'https:'];
 const CHARACTER_REFERENCES = new RegExp(CHARACTER_REFERENCE, 'gi');
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
+type BlockToken =
+  | Tokens.Paragraph
+  | Tokens.Heading
+  | Tokens.Code
+  | Tokens.Blockquote
+  | Tokens.List
+  | Tokens.ListItem
+  | Tokens.Table
+  | Tokens.Hr
+  | Tokens.Space
+  | Tokens.Def;
+
 /** Characters added to the current note; a thread renders one at a time. */
 let added = 0;
 
@@ -85,10 +97,6 @@ class NoteHtml {
         return token.block
           ? this.#emitBlock(`<p>${this.#emitText(token.text)}</p>`)
           : this.#emitText(token.text);
-      case 'paragraph':
-        return this.#emitBlock(this.#element('p', token.tokens));
-      case 'heading':
-        return this.#emitBlock(this.#element(`h${token.depth}`, token.tokens));
       case 'strong':
       case 'em':
       case 'del':
@@ -99,15 +107,22 @@ class NoteHtml {
         this.text += '\n';
         return '<br />';
       case 'link':
-        return this.#element(
-          'a',
-          token.autolink ? [asLiteral(token)] : token.tokens,
-          this.#linkAttributes(token),
-        );
+        return this.#link(token);
       case 'image':
         return this.#picture(token);
       case 'checkbox':
         return this.#emitText(token.checked ? '☑ ' : '☐ ');
+      default:
+        return this.#block(token);
+    }
+  }
+
+  #block(token: BlockToken): string {
+    switch (token.type) {
+      case 'paragraph':
+        return this.#emitBlock(this.#element('p', token.tokens));
+      case 'heading':
+        return this.#emitBlock(this.#element(`h${token.depth}`, token.tokens));
       case 'code':
         return this.#emitBlock(`<pre><code>${this.#emitText(withLineEnd(token.text))}</code></pre>`);
       case 'blockquote':
@@ -162,8 +177,9 @@ class NoteHtml {
     return `${html}</tr>\n`;
   }
 
-  #linkAttributes(link: Tokens.Link): string {
-    return attribute('href', this.#address(link, LINK_SCHEMES)) + titleOf(link);
+  #link(link: Tokens.Link): string {
+    const attributes = attribute('href', this.#address(link, LINK_SCHEMES)) + titleOf(link);
+    return this.#element('a', link.autolink ? [asLiteral(link)] : link.tokens, attributes);
   }
 
   #picture(image: Tokens.Image): string {

@@ -1,15 +1,14 @@
 import type { PixelSize } from '../feeds/pixel-size.ts';
 
-/** What pages change of a note's HTML. Tags alone have `<` in it, and attributes come in a fixed order. */
+/** What changes in a note's HTML. Only tags contain `<`, and the order of attributes is fixed. */
 const CHANGED = /<(?:img(?: src="([^"]*)")?|a href="|pre>|(\/?)table>|(\/?)h([1-6])>|li>(?=(?:<p>)?[☐☑]))/g;
 const DEEPEST_HEADING = 6;
 
 /**
- * The HTML of a note for a page, made of what the renderer wrote: links that tell nobody where they come from, pictures
- * that are loaded when they come into sight and have their place before, headings below those of the page, and what is
- * too wide in a box that scrolls and can be focused.
+ * Adapts rendered HTML to a page: `rel` on links, lazy pictures with width and height, headings shifted by `level`, wide
+ * tables and code in a focusable box that scrolls.
  * @param level of the heading above the note
- * @param sizes by the address of the picture as it stands in the HTML
+ * @param sizes by the address of the picture in the HTML
  */
 export function pageHtml(html: string, level: number, sizes: ReadonlyMap<string, PixelSize>): string {
   const outline: number[] = [];
@@ -23,7 +22,7 @@ export function pageHtml(html: string, level: number, sizes: ReadonlyMap<string,
         ? '</table></div>'
         : '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>';
     if (!headingEnds) {
-      // No level is left out, whatever the writer did: whoever listens to the page finds the way by them.
+      // No level is skipped, because screen readers navigate by them.
       while (outline.length > 0 && outline.at(-1)! >= Number(heading)) outline.pop();
       outline.push(Number(heading));
     }

@@ -1,4 +1,4 @@
-/** A writer for the little XML a feed needs. Every text that goes in comes out as the same text, or not at all. */
+/** Writes the XML of a feed. */
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -10,28 +10,27 @@ export function withoutForbidden(text: string): string {
   return wellFormed(text).replace(FORBIDDEN, '');
 }
 
-/** Character data: markup escaped (`]]>` included), forbidden characters removed. */
+/** Character data, without forbidden characters. */
 export function escapeText(text: string): string {
   const escaped = withoutForbidden(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;');
-  // A carriage return written as such would be read as a line feed (XML 1.0 §2.11).
+  // Parsers read a plain carriage return as a line feed (XML 1.0 §2.11).
   return escaped.replaceAll('\r', '&#13;');
 }
 
-/** An attribute's value for double quotes: markup escaped, forbidden characters removed. */
+/** The value of an attribute in double quotes, without forbidden characters. */
 export function escapeAttribute(text: string): string {
-  // Tab and line feed would be read as spaces (XML 1.0 §3.3.3).
+  // Parsers read a plain tab or line feed as a space (XML 1.0 §3.3.3).
   return escapeText(text).replaceAll('"', '&quot;').replaceAll('\t', '&#9;').replaceAll('\n', '&#10;');
 }
 
-/** An element that holds text. */
 export function element(name: string, text: string, attributes?: Attributes): string {
   return tagged(name, escapeText(text), attributes);
 }
 
-/** An element that holds elements, each on its own line. Holes in the list are left out. */
+/** An element of elements, one per line. Undefined ones are left out. */
 export function group(
   name: string,
   children: readonly (string | undefined)[],
@@ -41,7 +40,6 @@ export function group(
   return tagged(name, `\n${lines.join('\n')}\n`, attributes);
 }
 
-/** An element that holds nothing. */
 export function emptyElement(name: string, attributes: Attributes): string {
   return `<${name}${list(attributes)}/>`;
 }
@@ -56,7 +54,7 @@ function list(attributes: Attributes): string {
   return text;
 }
 
-// The look for lone surrogates is slow, and hardly any text holds one.
+// Removing lone surrogates is slow, and few texts have one.
 function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.replace(LONE_SURROGATES, '');
 }

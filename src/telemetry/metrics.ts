@@ -37,34 +37,8 @@ const COMMIT_WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const tasks = new Histogram({
-    name: 'service_task_duration_seconds',
-    help: 'How long tasks ran on worker threads, without waiting, by what was done',
-    labelNames: ['task'],
-    buckets: TASK_SECONDS,
-    registers,
-  });
-  const commits = new Histogram({
-    name: 'service_storage_commit_duration_seconds',
-    help: 'How long writes took to become durable or fail, with waiting',
-    buckets: COMMIT_SECONDS,
-    registers,
-  });
-  const batches = new Histogram({
-    name: 'service_storage_commit_writes',
-    help: 'How many writes one commit (of files: one sync of a folder) made durable',
-    buckets: COMMIT_WRITES,
-    registers,
-  });
-  const tools = new Histogram({
-    name: 'service_tool_duration_seconds',
-    help: "How long calls of assistants' tools took, by the tool and what became of it: ok, or the code of a refusal",
-    labelNames: ['tool', 'outcome'],
-    buckets: TASK_SECONDS,
-    registers,
-  });
+  const { tasks, commits, batches, tools } = histograms([registry]);
   return {
     request: requestMetrics(registry),
     task: (task, ms) => tasks.observe({ task }, ms / 1000),
@@ -77,6 +51,37 @@ export function createMetrics(): Metrics {
     watch: (parts) => watchParts(registry, parts),
     contentType: registry.contentType,
     metricsAnswer: () => registry.metrics(),
+  };
+}
+
+function histograms(registers: Registry[]) {
+  return {
+    tasks: new Histogram({
+      name: 'service_task_duration_seconds',
+      help: 'How long tasks ran on worker threads, without waiting, by what was done',
+      labelNames: ['task'],
+      buckets: TASK_SECONDS,
+      registers,
+    }),
+    commits: new Histogram({
+      name: 'service_storage_commit_duration_seconds',
+      help: 'How long writes took to become durable or fail, with waiting',
+      buckets: COMMIT_SECONDS,
+      registers,
+    }),
+    batches: new Histogram({
+      name: 'service_storage_commit_writes',
+      help: 'How many writes one commit (of files: one sync of a folder) made durable',
+      buckets: COMMIT_WRITES,
+      registers,
+    }),
+    tools: new Histogram({
+      name: 'service_tool_duration_seconds',
+      help: "How long calls of assistants' tools took, by the tool and what became of it: ok, or the code of a refusal",
+      labelNames: ['tool', 'outcome'],
+      buckets: TASK_SECONDS,
+      registers,
+    }),
   };
 }
 

@@ -12,16 +12,16 @@ import { exactText } from '../text.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';
 
-/** The input of every page that shows notes: plain data, so that it can be sent to a worker. */
+/** The input of every page with notes; plain data, because it is sent to a worker. */
 export interface PageDocument extends FeedDocument {
   readonly site: Site;
-  /** Sizes of pictures that the notes show, as far as they are known, by their addresses as they stand in HTML. */
+  /** Known sizes of the notes' pictures, by their addresses in the HTML. */
   readonly sizes: ReadonlyMap<string, PixelSize>;
 }
 
 /** The input of a page that lists notes of a feed. */
 export interface FeedPageDocument extends PageDocument {
-  /** Of the feed, for whoever asks whether it has changed. */
+  /** Of the feed; a client compares it with later ones. */
   readonly version: string;
   /** The notes are not the newest. */
   readonly isOlder: boolean;
@@ -29,17 +29,16 @@ export interface FeedPageDocument extends PageDocument {
   readonly next: string | undefined;
 }
 
-/** A page of one note, which is the only one of `notes`. */
+/** The input of a page of one note, the only one of `notes`. */
 export interface NotePageDocument extends PageDocument {
   readonly neighbours: Neighbours;
 }
 
-/** Whoever gets a page of this kind knows the name already. */
+/** The input of a page for a client that knows the feed's name. */
 export interface OfName {
   readonly name: FeedName;
 }
 
-/** What the page of a feed by its name says beyond its notes. */
 export interface NamedFeed extends OfName {
   readonly isProtected: boolean;
   readonly exists: boolean;
@@ -48,14 +47,14 @@ export interface NamedFeed extends OfName {
 
 /** Levels of the headings above the notes of a feed. */
 const DAY_LEVEL = 2;
-/** And above a note that is alone. */
+/** The same above a note on its own page. */
 const PAGE_LEVEL = 1;
 
 /** The page at `/r/<read_id>`. */
 export function readPage(document: FeedPageDocument): string {
   const { site, base, readId, feed } = document;
   const { description } = feed;
-  const shown = shownNotes(document, (note) => readArticle(note, document, DAY_LEVEL));
+  const shown = pageNotes(document, (note) => readArticle(note, document, DAY_LEVEL));
   return publicFeedPage(site, {
     base,
     readId,
@@ -69,7 +68,7 @@ export function readPage(document: FeedPageDocument): string {
 /** The page at `/<feed>`. */
 export function feedPage(document: FeedPageDocument & NamedFeed): string {
   const { site, base, readId, name, feed, hasNotes, isProtected, exists } = document;
-  const shown = shownNotes(document, (note) => namedArticle(note, document, DAY_LEVEL));
+  const shown = pageNotes(document, (note) => namedArticle(note, document, DAY_LEVEL));
   return namedFeedPage(site, {
     base,
     name,
@@ -126,7 +125,7 @@ export function notePage(document: NotePageDocument & OfName): string {
   });
 }
 
-function shownNotes(
+function pageNotes(
   { notes, version, tag, isOlder, next }: FeedPageDocument,
   articleOf: (note: ViewNote) => ArticleNote,
 ): ShownNotes {
@@ -166,7 +165,7 @@ function imageUrl({ base, readId, feed }: FeedDocument): string | undefined {
   return feed.image && fileUrl(base, readId, feed.image);
 }
 
-/** The address of the first picture that the HTML shows. */
+/** The address of the first picture in the HTML. */
 function firstPicture(html: string): string | undefined {
   const [, url] = /<img src="(https?:[^"]*)"/.exec(html) ?? [];
   return url && unescapeHtml(url);
