@@ -82,16 +82,8 @@ export interface NewNote {
   readonly image?: StoredImage | undefined;
 }
 
-/** What a note becomes. */
-export interface Replacement {
-  /** That of the note: where the id has come to mean a note of another type, there is no such note. */
-  readonly type: NoteType;
-  /** Read before the returned promise settles, never kept after it: the buffer is reused. */
-  readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes in base64url, if known. */
-  readonly sha256?: string | undefined;
-  /** As `NewNote.image`. */
-  readonly image?: StoredImage | undefined;
+/** What a note becomes. If its id now means a note of another type, there is no such note. */
+export interface Replacement extends Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'> {
   /** New notes of the same feed that come with it: the change is made with all of them or not at all. */
   readonly added?: readonly NewNote[] | undefined;
 }
@@ -104,8 +96,8 @@ export interface FeedCreation {
 }
 
 /**
- * The feed that a write was allowed for: one with this password, or one that has yet to be made. A write finds
- * out at the last moment whether that is still so, so no race lets it into somebody else's feed.
+ * The feed that a write was allowed for: one with this password, or a new one. A write checks it at the last moment, so
+ * that no race lets it into somebody else's feed.
  */
 export type Target =
   | { readonly kind: 'existing'; readonly passwordHash: string | undefined }
@@ -194,13 +186,12 @@ export interface FeedChange {
   readonly readIds: readonly ReadId[];
 }
 
-/** Series of tokens, each of which works once: in all processes that use the storage, and across restarts. */
+/** Series of single-use tokens, in all processes that use the storage and across restarts. */
 export interface TokenSeries {
   /**
-   * Uses the token at a place of a series, of which the first is 0. True, once it is durable, if it is the turn of that
-   * token; then it is the turn of the next place. A token at any other place is used for the second time, or not known:
-   * false, and no token of the series works any more.
-   * @param until when the last token of the series ends, ms since the epoch: from then on it may be forgotten
+   * Uses the token at a place of a series, the first being 0. True, once durable, if it is the next one. Any other is
+   * replayed or unknown: false, and the whole series is revoked.
+   * @param until when the last token of the series ends, ms since the epoch; then it may be forgotten
    */
   useToken(series: string, place: number, until: number): Promise<boolean>;
 }
@@ -232,11 +223,10 @@ export interface Storage extends TokenSeries {
   open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined>;
 
   /**
-   * Stores notes, at least one, in a new feed where the target says so: all of them or, after a failure or a crash
-   * at any moment, none; nobody ever sees a part. Undefined, and none is stored, when the feed is not what the
-   * target says: look again. Limits hold exactly under any concurrency: each write is checked against its own, and
-   * what is stored already stays. A new feed is made with its one note; for several it is made first, and stays,
-   * without notes, when they cannot be stored.
+   * Stores notes, at least one, in the feed of the target: all of them or, after a failure or a crash at any moment,
+   * none. Undefined, and none is stored, if the feed is not what the target says: look again. Limits hold exactly under
+   * any concurrency, and what is stored stays. A new feed is made with its one note; for several it is made first, and
+   * stays, without notes, if they cannot be stored.
    * @param notes in the order in which they are written: pictures, then the text that shows them
    * @throws Refusal `taken` when the chosen read id belongs to another feed, or ever did to a deleted one;
    * `feed_limit`; `images_off`, `license_required`, `note_limit`, `image_limit` with the `position` of the first note

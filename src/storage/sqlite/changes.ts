@@ -72,10 +72,7 @@ export class Changes {
    */
   readonly #changedFeeds = new Map<OpenFeed, Changed<Feed>>();
 
-  /**
-   * @param maxFeeds 0 is no limit
-   * @param licenseCounts see `limitsNow`
-   */
+  /** @param maxFeeds 0 is no limit */
   constructor(db: Database, pictures: PictureChanges, maxFeeds: number, licenseCounts?: LicenseCheck) {
     this.#maxFeeds = maxFeeds;
     this.#licenseCounts = licenseCounts;
@@ -148,8 +145,7 @@ export class Changes {
   setMeta(allowed: AllowedFeed, id: NoteId, meta: NoteMeta): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || !note) return NOTHING;
-    const metadata = metadataOf(meta, wholeMetaOf(note.metadata).others);
-    this.#notes.setMetadata(note, metadata);
+    this.#notes.setMetadata(note, metadataOf(meta, wholeMetaOf(note.metadata).others));
     return { ...this.#add(feed, []), value: this.#notes.at(note.row) };
   }
 
