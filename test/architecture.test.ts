@@ -1,4 +1,4 @@
-/** Dependencies point one way (src/README.md). */
+/** Dependencies point one way (the map in src/README.md). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
