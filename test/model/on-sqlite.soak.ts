@@ -1,4 +1,4 @@
-/** Many runs of the model on a database; see `model.test.ts`. */
+/** Many runs of the model on a database; see `model.soak.ts`. */
 process.env.SERVICE_STORAGE = 'sqlite';
 
-await import('./model.test.ts');
+await import('./model.soak.ts');
