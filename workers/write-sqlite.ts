@@ -26,17 +26,16 @@ const CLEAR_AGAIN_MS = 10_000;
 
 const { path, maxFeeds, licenseKeys } = workerData as SqliteWriterData;
 // Loaded only if needed.
-const licenseCounts = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
+const isLicenseValid = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
 
 serveCalls(() => {
   const connection = Connection.forWriting(path);
   migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const pictures = new PictureChanges(connection.db);
-  const changes = new Changes(connection.db, pictures, maxFeeds, licenseCounts);
+  const changes = new Changes(connection.db, pictures, maxFeeds, isLicenseValid);
   const log = new WriteLog(connection.db);
   const commit = new GroupCommit(connection, changes, pictures, log);
-  let isClearing = false;
 
   /** Reports commits, and keeps the log from growing. */
   const committed = (commits: readonly number[], replies: readonly Reply[]) => {
@@ -44,18 +43,11 @@ serveCalls(() => {
     post({ replies, stats: { commits, wantsCheckpoint: isLong(length) } });
     log.bound(length);
   };
-  /** Removes notes of deleted feeds in small steps, whenever nothing else waits. */
-  const clear = () => {
-    const [{ result, failure }] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Reply];
+  const clearLater = clearer(() => {
+    const [reply] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Reply];
     committed([], []);
-    isClearing = result === true || failure !== undefined;
-    if (failure) setTimeout(clear, CLEAR_AGAIN_MS);
-    else if (isClearing) setImmediate(clear);
-  };
-  const clearLater = () => {
-    if (!isClearing) setImmediate(clear);
-    isClearing = true;
-  };
+    return reply;
+  });
   clearLater();
 
   const run = (first: readonly Call[]) => {
@@ -70,6 +62,21 @@ serveCalls(() => {
   };
   return { run, close: () => connection.db.close() };
 });
+
+/** Removes notes of deleted feeds in small steps, whenever nothing else waits; returns what starts it. */
+function clearer(clearSome: () => Reply): () => void {
+  let isClearing = false;
+  const clear = () => {
+    const { result, failure } = clearSome();
+    isClearing = result === true || failure !== undefined;
+    if (failure) setTimeout(clear, CLEAR_AGAIN_MS);
+    else if (isClearing) setImmediate(clear);
+  };
+  return () => {
+    if (!isClearing) setImmediate(clear);
+    isClearing = true;
+  };
+}
 
 /** Everything that came while the last commit ran. */
 function withQueued(first: readonly Call[]): readonly Call[] {

@@ -35,7 +35,7 @@ export async function openStorage(
 ): Promise<OpenedStorage> {
   const { storage, dataDir, database, secret, maxFeeds, licenseKeys } = settings;
   const parts = { owner, maxFeeds, log, commits };
-  const licenseCounts = licenseKeys && (await import('../licenses/licenses.ts')).licenseCheck(licenseKeys);
+  const isLicenseValid = licenseKeys && (await import('../licenses/licenses.ts')).licenseCheck(licenseKeys);
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
     const { openFiles } = await import('./files/files.ts');
@@ -44,7 +44,7 @@ export async function openStorage(
       warnOfReaders(dataDir, log);
       const ownSecret = secret ?? (await loadSecret(dataDir, owner));
       return {
-        storage: await openFiles({ ...parts, licenseCounts, dir: dataDir, secret: ownSecret }),
+        storage: await openFiles({ ...parts, isLicenseValid, dir: dataDir, secret: ownSecret }),
         secret: ownSecret,
       };
     });
@@ -57,7 +57,7 @@ export async function openStorage(
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   const { openPostgres } = await import('./postgres/postgres.ts');
-  const opened = await openPostgres({ ...parts, licenseCounts, url: database.url });
+  const opened = await openPostgres({ ...parts, isLicenseValid, url: database.url });
   return {
     storage: opened,
     pictures: opened.pictureRows,

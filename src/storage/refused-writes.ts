@@ -15,17 +15,16 @@ export function countedIn(row: { readonly note_count: number; readonly image_cou
 }
 
 /**
- * What a feed may hold now. To be asked in the turn, or in the transaction, in which the write is decided.
- * @param license the one that the feed has
- * @param counts checks it; undefined where no license is needed
+ * The limits that apply to a feed now. Call it in the step or transaction that decides the write.
+ * @param isLicenseValid undefined if no license is needed
  */
 export function limitsNow(
   limits: FeedLimits,
   license: string | null | undefined,
-  counts: LicenseCheck | undefined,
+  isLicenseValid: LicenseCheck | undefined,
 ): FeedLimits {
   if (limits.free === undefined) return limits;
-  return license && counts?.(license) ? limits : limits.free;
+  return license && isLicenseValid?.(license) ? limits : limits.free;
 }
 
 /** Notes that a feed must have room for, and what it may hold. */

@@ -42,7 +42,7 @@ export const filesBackend: Backend = {
   name: 'files',
   create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
-    const licenseCounts = licenseCheck([PUBLIC_KEY]);
-    return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, licenseCounts, log: keptLog() }) };
+    const isLicenseValid = licenseCheck([PUBLIC_KEY]);
+    return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, isLicenseValid, log: keptLog() }) };
   },
 };

@@ -14,14 +14,14 @@ import { keptLog } from './files-support.ts';
 
 t.setTimeout(240_000);
 
-const licenseCounts = licenseCheck([PUBLIC_KEY]);
+const isLicenseValid = licenseCheck([PUBLIC_KEY]);
 const server = await PostgresServer.start(t);
 
 const backend: Backend = {
   name: 'postgres',
   create: async (_, maxFeeds) => {
     const url = await server.database();
-    return { open: () => openPostgres({ url, maxFeeds, licenseCounts, log: keptLog() }) };
+    return { open: () => openPostgres({ url, maxFeeds, isLicenseValid, log: keptLog() }) };
   },
 };
 

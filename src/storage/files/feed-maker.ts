@@ -55,7 +55,7 @@ export class FeedMaker {
     try {
       if (this.#maxFeeds > 0 && index.size + this.#making >= this.#maxFeeds) throw tooManyFeeds();
       if (room) {
-        const limits = limitsNow(room.limits, undefined, this.#parts.licenseCounts);
+        const limits = limitsNow(room.limits, undefined, this.#parts.isLicenseValid);
         refuseBeyond({ notes: room.notes, limits }, NO_NOTES);
       }
       this.#making += 1;

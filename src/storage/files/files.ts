@@ -2,7 +2,6 @@ import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { collectGarbage } from '../../collect-garbage.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
-import type { NoteType } from '../../feeds/note-types.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -11,21 +10,13 @@ import type {
   AllowedFeed,
   Feed,
   FeedChange,
-  FeedCreation,
-  FeedLimits,
-  FeedSettings,
   Neighbours,
-  NewLicense,
-  NewNote,
   Note,
-  NoteMeta,
   Page,
   PageQuery,
   Position,
-  Replacement,
   Storage,
   StoredFile,
-  Target,
 } from '../storage.ts';
 import { Turns } from '../turns.ts';
 import { unfinishedMove } from '../unfinished-move.ts';
@@ -62,7 +53,7 @@ export interface FilesOptions {
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
   /** Checks licenses; undefined where none is needed. */
-  readonly licenseCounts?: LicenseCheck | undefined;
+  readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Told of every write and of every sync of a folder; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -108,7 +99,7 @@ class FilesStorage implements Storage {
   #isClosed = false;
 
   constructor(
-    { dir, secret, owner, maxFeeds, licenseCounts, log, commits }: FilesOptions,
+    { dir, secret, owner, maxFeeds, isLicenseValid, log, commits }: FilesOptions,
     lock: FolderLock,
     retired: string,
   ) {
@@ -124,7 +115,7 @@ class FilesStorage implements Storage {
       writer: thread,
       turns: new Turns(),
       retired: new RetiredReadIds(dir, thread, retired),
-      licenseCounts,
+      isLicenseValid,
       log,
     };
     this.#index = index;
@@ -182,12 +173,7 @@ class FilesStorage implements Storage {
     const feed = this.#index.get(name);
     if (!feed) return NO_NOTES;
     const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
-    const entries = asked.older(before, limit + 1);
-    const shown = entries.slice(0, limit);
-    const notes = await Promise.all(shown.map((entry) => this.#reader.load(feed, entry)));
-    const last = shown.at(-1);
-    const next = last && entries.length > limit ? { createdAt: last.createdAt, file: last.file } : undefined;
-    return { notes: notes.filter((note) => note !== undefined), next };
+    return this.#reader.loadPage(feed, asked.older(before, limit + 1), limit);
   }
 
   async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
@@ -211,59 +197,51 @@ class FilesStorage implements Storage {
     return new OpenedFile(opened.fd, opened.stats, isCurrent ? entry.sha256 : undefined);
   }
 
-  async post(
-    name: FeedName,
-    notes: readonly NewNote[],
-    target: Target,
-    limits: FeedLimits,
-  ): Promise<Feed | undefined> {
-    const feed = await this.#write(() =>
-      target.kind === 'existing'
-        ? this.#writer.post(name, notes, target, limits)
-        : this.#postIntoNew(name, notes, target, limits),
-    );
+  async post(...[name, notes, target, limits]: Parameters<Storage['post']>): Promise<Feed | undefined> {
+    const feed = await this.#write(async () => {
+      if (target.kind === 'new') {
+        const made = await this.#maker.make(name, target, { notes, limits });
+        if (made === undefined || notes.length === 1) return made;
+      }
+      return this.#writer.post(name, notes, target, limits);
+    });
     return feed?.record();
   }
 
-  replace(
-    feed: AllowedFeed,
-    id: NoteId,
-    replacement: Replacement,
-    limits: FeedLimits,
-  ): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.replace(feed, id, replacement, limits).then(this.#load));
+  replace(...args: Parameters<Storage['replace']>): Promise<Note | undefined> {
+    return this.#write(() => this.#noteEditor.replace(...args).then(this.#load));
   }
 
-  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.setMeta(feed, id, change).then(this.#load));
+  setMeta(...args: Parameters<Storage['setMeta']>): Promise<Note | undefined> {
+    return this.#write(() => this.#noteEditor.setMeta(...args).then(this.#load));
   }
 
-  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
-    return this.#write(() => this.#noteEditor.remove(feed, id, type));
+  remove(...args: Parameters<Storage['remove']>): Promise<boolean> {
+    return this.#write(() => this.#noteEditor.remove(...args));
   }
 
-  async configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
-    return (await this.#write(() => this.#feedEditor.configure(feed, change)))?.record();
+  async configure(...args: Parameters<Storage['configure']>): Promise<Feed | undefined> {
+    return (await this.#write(() => this.#feedEditor.configure(...args)))?.record();
   }
 
-  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
-    return this.#write(() => this.#feedEditor.setPassword(feed, passwordHash));
+  setPassword(...args: Parameters<Storage['setPassword']>): Promise<boolean> {
+    return this.#write(() => this.#feedEditor.setPassword(...args));
   }
 
-  async setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
-    return (await this.#write(() => this.#feedEditor.setLicense(feed, license)))?.record();
+  async setLicense(...args: Parameters<Storage['setLicense']>): Promise<Feed | undefined> {
+    return (await this.#write(() => this.#feedEditor.setLicense(...args)))?.record();
   }
 
-  async create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
-    return (await this.#write(() => this.#maker.make(name, creation)))?.record();
+  async create(...args: Parameters<Storage['create']>): Promise<Feed | undefined> {
+    return (await this.#write(() => this.#maker.make(...args)))?.record();
   }
 
   deleteFeed(feed: AllowedFeed): Promise<boolean> {
     return this.#write(() => this.#feedEditor.deleteFeed(feed));
   }
 
-  useToken(series: string, place: number, until: number): Promise<boolean> {
-    return this.#write(() => this.#tokens.useToken(series, place, until));
+  useToken(...args: Parameters<Storage['useToken']>): Promise<boolean> {
+    return this.#write(() => this.#tokens.useToken(...args));
   }
 
   onChange(listener: (change: FeedChange) => void): void {
@@ -288,16 +266,6 @@ class FilesStorage implements Storage {
     await this.#reconciler.settled();
     await this.#thread.close();
     await this.#lock.close();
-  }
-
-  async #postIntoNew(
-    name: FeedName,
-    notes: readonly NewNote[],
-    creation: FeedCreation,
-    limits: FeedLimits,
-  ): Promise<IndexedFeed | undefined> {
-    const made = await this.#maker.make(name, creation, { notes, limits });
-    return made && notes.length > 1 ? this.#writer.post(name, notes, creation, limits) : made;
   }
 
   /** A write that the closing waits for. */

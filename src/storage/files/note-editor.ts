@@ -34,10 +34,10 @@ export class NoteEditor {
     { type, bytes, sha256, added = [] }: Replacement,
     limits: FeedLimits,
   ): Promise<ChangedNote | undefined> {
-    const { index, licenseCounts, writer } = this.#parts;
+    const { index, isLicenseValid, writer } = this.#parts;
     return this.#edit(allowed, { id }, async (feed, entry) => {
       if (entry.type !== type) return undefined;
-      const limitsOfFeed = limitsNow(limits, feed.files.license?.text, licenseCounts);
+      const limitsOfFeed = limitsNow(limits, feed.files.license?.text, isLicenseValid);
       refusePicture(type, limitsOfFeed);
       refuseBeyond({ notes: added, limits: limitsOfFeed }, feed.stored);
       const dating = await this.#dating(feed, entry);

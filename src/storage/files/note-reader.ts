@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { Gate } from '../../gate.ts';
 import { NO_META } from '../metadata.ts';
-import type { Note, NoteMeta } from '../storage.ts';
+import type { Note, NoteMeta, Page } from '../storage.ts';
 import type { Entry } from './entry.ts';
 import { asRefusal } from './failures.ts';
 import type { IndexedFeed } from './indexed-feed.ts';
@@ -52,6 +52,15 @@ export class NoteReader {
   constructor(dir: string, lookAgain: LookAgain) {
     this.#dir = dir;
     this.#lookAgain = lookAgain;
+  }
+
+  /** The page of the first `limit` entries; more entries mean that there is a next page. */
+  async loadPage(feed: IndexedFeed, entries: readonly Entry[], limit: number): Promise<Page> {
+    const shown = entries.slice(0, limit);
+    const notes = await Promise.all(shown.map((entry) => this.load(feed, entry)));
+    const last = shown.at(-1);
+    const next = last && entries.length > limit ? { createdAt: last.createdAt, file: last.file } : undefined;
+    return { notes: notes.filter((note) => note !== undefined), next };
   }
 
   /** The note of an entry; undefined when its file is gone or cannot be read. */

@@ -23,9 +23,9 @@ export class NoteWriter {
     { passwordHash }: { readonly passwordHash: string | undefined },
     limits: FeedLimits,
   ): Promise<IndexedFeed | undefined> {
-    const { dir, index, licenseCounts } = this.#parts;
+    const { dir, index, isLicenseValid } = this.#parts;
     return addToFeed(this.#parts, name, passwordHash, async (feed) => {
-      const limitsOfFeed = limitsNow(limits, feed.files.license?.text, licenseCounts);
+      const limitsOfFeed = limitsNow(limits, feed.files.license?.text, isLicenseValid);
       const giveRoomBack = keepRoom(feed, { notes, limits: limitsOfFeed });
       const parts = notes.map(partsOf);
       let stamps: readonly (Stamp | undefined)[];

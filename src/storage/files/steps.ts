@@ -20,7 +20,7 @@ export interface WriteParts {
   readonly turns: Turns<FeedName>;
   readonly retired: RetiredReadIds;
   /** See `limitsNow`. */
-  readonly licenseCounts?: LicenseCheck | undefined;
+  readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 

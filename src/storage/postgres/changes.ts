@@ -104,12 +104,12 @@ const DELETE_FEED = statement(
  */
 export class Changes {
   readonly #transaction: Transaction;
-  readonly #licenseCounts: LicenseCheck | undefined;
+  readonly #isLicenseValid: LicenseCheck | undefined;
 
-  /** @param licenseCounts see `limitsNow` */
-  constructor(transaction: Transaction, licenseCounts: LicenseCheck | undefined) {
+  /** @param isLicenseValid see `limitsNow` */
+  constructor(transaction: Transaction, isLicenseValid: LicenseCheck | undefined) {
     this.#transaction = transaction;
-    this.#licenseCounts = licenseCounts;
+    this.#isLicenseValid = isLicenseValid;
   }
 
   async replace(
@@ -122,7 +122,7 @@ export class Changes {
     const found = await this.#find(allowed, id);
     if (found?.note.type !== typeNumber(type)) return NOTHING;
     const { feed, note } = found;
-    const limitsOfFeed = limitsNow(limits, feed.license, this.#licenseCounts);
+    const limitsOfFeed = limitsNow(limits, feed.license, this.#isLicenseValid);
     refusePicture(type, limitsOfFeed);
     refuseBeyond({ notes: added, limits: limitsOfFeed }, countedIn(feed));
     const now = Date.now();

@@ -47,7 +47,7 @@ export interface PostgresOptions {
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
   /** Checks licenses; undefined where none is needed. */
-  readonly licenseCounts?: LicenseCheck | undefined;
+  readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn'>;
   /** Told of every write and of every commit; without one nothing is measured. */
   readonly commits?: CommitObserver | undefined;
@@ -79,10 +79,10 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
   readonly #heard = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
 
-  private constructor({ url, maxFeeds, licenseCounts, commits }: PostgresOptions) {
+  private constructor({ url, maxFeeds, isLicenseValid, commits }: PostgresOptions) {
     super(commits);
     this.#database = new Database(url, { onWriter: keepMovesOut });
-    this.#rules = { maxFeeds, licenseCounts };
+    this.#rules = { maxFeeds, isLicenseValid };
     this.#reads = new Reads(this.#database);
     this.#posts = new BatchedCalls(
       (posts) => this.#storeAll(posts),
@@ -223,7 +223,7 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
   #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
     return this.write(async () => {
       const { value } = await this.#transaction((transaction) =>
-        work(new Changes(transaction, this.#rules.licenseCounts)),
+        work(new Changes(transaction, this.#rules.isLicenseValid)),
       );
       this.tellCommit(1);
       return value;

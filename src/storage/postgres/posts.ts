@@ -33,7 +33,7 @@ export interface PostRules {
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
   /** See `limitsNow`. */
-  readonly licenseCounts: LicenseCheck | undefined;
+  readonly isLicenseValid: LicenseCheck | undefined;
 }
 
 interface NewFeed extends FeedCreation {
@@ -151,7 +151,7 @@ export class Posts {
 
   #refuseBeyond({ room }: Post, feed: FeedRow | undefined, taken: Readonly<Counts>): void {
     if (room === undefined) return;
-    const limits = limitsNow(room.limits, feed?.license, this.#rules.licenseCounts);
+    const limits = limitsNow(room.limits, feed?.license, this.#rules.isLicenseValid);
     refuseBeyond({ notes: room.notes, limits }, taken);
   }
 

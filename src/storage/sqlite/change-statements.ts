@@ -47,6 +47,14 @@ export function changeStatements(db: Database) {
     noteOfType: prepare<[number, NoteId, number], object>(
       'SELECT 1 FROM notes WHERE feed = ? AND id = ? AND type = ?',
     ),
+    ...clearStatements(db),
+  };
+}
+
+/** Statements that remove the notes of deleted feeds in small steps. */
+function clearStatements(db: Database) {
+  const prepare = preparer(db);
+  return {
     feedToClear: prepare<[], { id: number }>(
       'SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1',
     ),

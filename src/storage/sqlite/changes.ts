@@ -59,7 +59,7 @@ const CLEARED_TAGS = 1_000;
  */
 export class Changes {
   readonly #maxFeeds: number;
-  readonly #licenseCounts: LicenseCheck | undefined;
+  readonly #isLicenseValid: LicenseCheck | undefined;
   readonly #sql: ChangeStatements;
   readonly #notes: NoteRows;
   readonly #pictures: PictureChanges;
@@ -73,9 +73,9 @@ export class Changes {
   readonly #changedFeeds = new Map<OpenFeed, Changed<Feed>>();
 
   /** @param maxFeeds 0 is no limit */
-  constructor(db: Database, pictures: PictureChanges, maxFeeds: number, licenseCounts?: LicenseCheck) {
+  constructor(db: Database, pictures: PictureChanges, maxFeeds: number, isLicenseValid?: LicenseCheck) {
     this.#maxFeeds = maxFeeds;
-    this.#licenseCounts = licenseCounts;
+    this.#isLicenseValid = isLicenseValid;
     this.#sql = changeStatements(db);
     this.#notes = new NoteRows(db);
     this.#pictures = pictures;
@@ -242,7 +242,7 @@ export class Changes {
   }
 
   #limitsOf(feed: OpenFeed | undefined, limits: FeedLimits): FeedLimits {
-    return limitsNow(limits, feed?.license, this.#licenseCounts);
+    return limitsNow(limits, feed?.license, this.#isLicenseValid);
   }
 
   #byName(name: FeedName): OpenFeed | undefined {
