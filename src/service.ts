@@ -239,7 +239,7 @@ function createReader(
   storage.onChange(({ readIds }) => {
     for (const readId of readIds) cache.drop(readId);
   });
-  storage.onHearing?.((hears) => cache.setEnabled(hears));
+  storage.onFreshness?.((isFresh) => cache.setEnabled(isFresh));
   return new Reader({
     storage,
     cache,

@@ -20,7 +20,7 @@ export function oldestFirst(a: Ordered, b: Ordered): number {
 }
 
 /** A position in a form that compares with notes. */
-export function placeOf(position: Position): Ordered {
+export function sortKeyOf(position: Position): Ordered {
   const parsed = parseNoteFile(position.file);
   if (!parsed) throw new TypeError('A position needs the file of a note');
   return { createdAt: position.createdAt, id: parsed.id, type: parsed.type };

@@ -24,7 +24,7 @@ const DATABASE_ONLY = [
   'create',
   'useToken',
   'onChange',
-  'onHearing',
+  'onFreshness',
   'check',
 ] as const satisfies readonly (keyof Storage)[];
 

@@ -38,14 +38,14 @@ export class FeedEvents implements StreamCounter {
   #receivesChanges = true;
   #polling: NodeJS.Timeout | undefined;
 
-  constructor(storage: Pick<Storage, 'feed' | 'feedByReadId' | 'onChange' | 'onHearing'>) {
+  constructor(storage: Pick<Storage, 'feed' | 'feedByReadId' | 'onChange' | 'onFreshness'>) {
     this.#storage = storage;
     storage.onChange(({ readIds }) => {
       for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.lookUp();
     });
-    storage.onHearing?.((hears) => {
-      this.#receivesChanges = hears;
-      if (hears) for (const topic of this.#topics.values()) topic.lookUp();
+    storage.onFreshness?.((isFresh) => {
+      this.#receivesChanges = isFresh;
+      if (isFresh) for (const topic of this.#topics.values()) topic.lookUp();
     });
   }
 

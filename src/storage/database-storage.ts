@@ -17,7 +17,7 @@ export interface Post {
 export abstract class DatabaseStorage {
   readonly #commits: CommitObserver | undefined;
   readonly #changeListeners: ((change: FeedChange) => void)[] = [];
-  readonly #hearingListeners: ((hears: boolean) => void)[] = [];
+  readonly #freshnessListeners: ((isFresh: boolean) => void)[] = [];
   readonly #writing = new Set<Promise<unknown>>();
   #isClosed = false;
 
@@ -48,8 +48,8 @@ export abstract class DatabaseStorage {
     this.#changeListeners.push(listener);
   }
 
-  onHearing(listener: (hears: boolean) => void): void {
-    this.#hearingListeners.push(listener);
+  onFreshness(listener: (isFresh: boolean) => void): void {
+    this.#freshnessListeners.push(listener);
   }
 
   async close(): Promise<void> {
@@ -63,8 +63,8 @@ export abstract class DatabaseStorage {
     for (const listener of this.#changeListeners) listener(change);
   }
 
-  protected tellHearing(hears: boolean): void {
-    for (const listener of this.#hearingListeners) listener(hears);
+  protected tellFreshness(isFresh: boolean): void {
+    for (const listener of this.#freshnessListeners) listener(isFresh);
   }
 
   protected tellCommit(writes: number): void {

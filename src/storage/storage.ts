@@ -289,7 +289,7 @@ export interface Storage extends TokenSeries {
    * Calls the listener with false when changes may be lost (database unreachable, writer thread died), and with true when
    * they arrive again. After both calls everything read or being read is stale. A storage that never loses any lacks this.
    */
-  onHearing?(listener: (hears: boolean) => void): void;
+  onFreshness?(listener: (isFresh: boolean) => void): void;
   /** Throws `store_unavailable` while the storage cannot be used. */
   check(): Promise<void>;
   /** Finishes what runs and lets go of the medium. */

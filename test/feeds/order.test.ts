@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type NoteFile, type NoteId, noteFile } from '../../src/feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../../src/feeds/note-types.ts';
-import { type Ordered, oldestFirst, placeOf } from '../../src/feeds/order.ts';
+import { type Ordered, oldestFirst, sortKeyOf } from '../../src/feeds/order.ts';
 
 const note = (createdAt: number, id: string, type: NoteType): Ordered => ({
   createdAt,
@@ -46,6 +46,6 @@ t.test('the order is total', async () => {
 
 t.test('a position has the place of its note', async (t) => {
   const of = note(7, 'a', 'gif');
-  t.equal(oldestFirst(placeOf({ createdAt: 7, file: noteFile(of.id, of.type) }), of), 0);
-  t.throws(() => placeOf({ createdAt: 7, file: 'a' as NoteFile }), TypeError);
+  t.equal(oldestFirst(sortKeyOf({ createdAt: 7, file: noteFile(of.id, of.type) }), of), 0);
+  t.throws(() => sortKeyOf({ createdAt: 7, file: 'a' as NoteFile }), TypeError);
 });

@@ -15,7 +15,7 @@ class HeldStorage {
   looked = 0;
   readonly waiting: ((error?: Error) => void)[] = [];
   #onChange: (change: FeedChange) => void = () => {};
-  #onHearing: (hears: boolean) => void = () => {};
+  #onFreshness: (isFresh: boolean) => void = () => {};
 
   get record(): Feed {
     return { version: `v${this.version}`, noteCount: 1, key: '1', name: NAME, readId: READ_ID } as Feed;
@@ -37,8 +37,8 @@ class HeldStorage {
     this.#onChange = listener;
   }
 
-  onHearing(listener: (hears: boolean) => void): void {
-    this.#onHearing = listener;
+  onFreshness(listener: (isFresh: boolean) => void): void {
+    this.#onFreshness = listener;
   }
 
   change(): void {
@@ -46,8 +46,8 @@ class HeldStorage {
     this.#onChange({ readIds: [READ_ID] });
   }
 
-  hears(hears: boolean): void {
-    this.#onHearing(hears);
+  isFresh(isFresh: boolean): void {
+    this.#onFreshness(isFresh);
   }
 
   /** Answers all look-ups that wait, and lets what follows happen. */
@@ -143,13 +143,13 @@ t.test('when changes are heard of again, every feed is looked up', async (t) => 
   const streams = [await open('v1'), named(storage.record), await open('v1')];
   await storage.answer();
   await storage.answer();
-  storage.hears(false);
+  storage.isFresh(false);
   storage.version = 2;
-  storage.hears(true);
+  storage.isFresh(true);
   await storage.answer();
   for (const { versions } of streams) t.same(versions, ['v2']);
-  storage.hears(false);
-  storage.hears(true);
+  storage.isFresh(false);
+  storage.isFresh(true);
   await storage.answer();
   for (const { versions } of streams) t.same(versions, ['v2'], 'nothing has changed');
 });

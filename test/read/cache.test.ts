@@ -196,12 +196,12 @@ t.test('while changes are not heard of nothing is kept, and what was kept is gon
 t.test(
   'what is being made when changes are missed, or heard of again, is for those who asked before',
   async (t) => {
-    for (const hears of [false, true]) {
+    for (const isFresh of [false, true]) {
       const cache = new ReadCache(MAX);
-      if (hears) cache.setEnabled(false);
+      if (isFresh) cache.setEnabled(false);
       const [before, after] = [deferred(), deferred()];
       const early = cache.load(FEED, 'a', before.build);
-      cache.setEnabled(hears);
+      cache.setEnabled(isFresh);
       const late = cache.load(FEED, 'a', after.build);
       t.equal(after.calls(), 1, 'made anew');
       const old = before.done();

@@ -11,7 +11,7 @@ import { NoteWriter } from '../../src/storage/files/note-writer.ts';
 import { RetiredReadIds } from '../../src/storage/files/retired-read-ids.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
 import type { WriteParts } from '../../src/storage/files/steps.ts';
-import { Turns } from '../../src/storage/turns.ts';
+import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { type MadeCall, withFailingCalls } from '../support/failing-calls.ts';
 import { NO_LIMITS, OPEN } from '../support/storing.ts';
@@ -59,7 +59,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
     dir,
     index,
     writer,
-    turns: new Turns(),
+    locks: new KeyedLock(),
     retired: new RetiredReadIds(dir, writer, ''),
     log,
   };

@@ -16,6 +16,7 @@ import { isTempName } from '../../src/storage/files/names.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { sameStamp, settled, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
 import { TagIndex } from '../../src/storage/files/tag-index.ts';
+import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import {
   NO_SETTINGS,
   otherSettings,
@@ -23,7 +24,6 @@ import {
   parseSettings,
   serializeMeta,
 } from '../../src/storage/metadata.ts';
-import { Turns } from '../../src/storage/turns.ts';
 import { Round } from '../../workers/round.ts';
 import { feedName } from './contract.ts';
 import { dataFolder, keptLog, SECRET } from './files-support.ts';
@@ -199,9 +199,9 @@ t.test('a change whose folder cannot be synced is taken back, whole', async (t) 
 });
 
 t.test(
-  'turns: those who share run together, one who is alone runs alone, in the order they came',
+  'locks: those who share run together, one who is alone runs alone, in the order they came',
   async (t) => {
-    const turns = new Turns<string>();
+    const locks = new KeyedLock<string>();
     const running = new Set<string>();
     const order: string[] = [];
     const work = (label: string) => async () => {
@@ -212,13 +212,13 @@ t.test(
       if (label === 'X') throw new Error('X');
     };
     const all = await Promise.allSettled([
-      turns.shared('k', work('a')),
-      turns.shared('k', work('b')),
-      turns.alone('k', work('X')),
-      turns.shared('k', work('c')),
-      turns.shared('k', work('d')),
-      turns.alone('k', work('Y')),
-      turns.alone('other', async () => {
+      locks.shared('k', work('a')),
+      locks.shared('k', work('b')),
+      locks.exclusive('k', work('X')),
+      locks.shared('k', work('c')),
+      locks.shared('k', work('d')),
+      locks.exclusive('k', work('Y')),
+      locks.exclusive('other', async () => {
         t.ok(running.has('a'), 'another key has its own turns');
       }),
     ]);
@@ -237,10 +237,10 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   await mkdir(join(dir, 'feed'));
   await writeFile(join(dir, 'feed', file), 'x');
   const log = keptLog();
-  const turns = new Turns<FeedName>();
-  const reconciler = new Reconciler({ dir, index, turns, log }, () => {});
+  const locks = new KeyedLock<FeedName>();
+  const reconciler = new Reconciler({ dir, index, locks, log }, () => {});
   const post = Promise.withResolvers<void>();
-  turns.shared(feed.name, () => post.promise);
+  locks.shared(feed.name, () => post.promise);
   reconciler.take([{ feed: 'feed', file, stamp: { mtimeMs: 1, size: 1 }, first: false }]);
   for (let i = 0; i < 50; i += 1) await readdir(dir);
   t.equal(feed.notes.get(file), undefined);

@@ -23,7 +23,7 @@ async function listening(t: Test, database?: string) {
     connection: { connectionString: url },
     channel: 'changes',
     onNotice: tell,
-    onHearing: tell,
+    onFreshness: tell,
     log: { warn: ignore },
   });
   t.teardown(() => listener.close());
@@ -106,7 +106,7 @@ t.test('without a server nothing is heard, and with the next one everything', as
   const second = aSecondFromNow();
   await until(true, false);
   t.ok(toldAt(false) < (await second));
-  t.equal(listener.hears, false);
+  t.equal(listener.isFresh, false);
   await server.start();
   await until(true, false, true);
   await notify('heard');
@@ -121,7 +121,7 @@ t.test('a server that cannot be reached lets nobody start', async (t) => {
       connection,
       channel: 'changes',
       onNotice: ignore,
-      onHearing: ignore,
+      onFreshness: ignore,
       log: { warn: ignore },
     }),
     { code: 'ECONNREFUSED' },

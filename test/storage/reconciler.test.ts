@@ -5,15 +5,15 @@ import type { FeedName } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
-import { Turns } from '../../src/storage/turns.ts';
+import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { eventually } from '../support/eventually.ts';
 import { feedName } from './contract.ts';
 import { dataFolder, keptLog, SECRET } from './files-support.ts';
 
 const name = feedName('feed');
 
-/** Turns of which the first so many of one feed fail. */
-class FailingTurns extends Turns<FeedName> {
+/** KeyedLock of which the first so many of one feed fail. */
+class FailingLock extends KeyedLock<FeedName> {
   failures: number;
   readonly #error: Error;
 
@@ -23,19 +23,19 @@ class FailingTurns extends Turns<FeedName> {
     this.#error = error;
   }
 
-  override alone<T>(key: FeedName, work: () => Promise<T>): Promise<T> {
+  override exclusive<T>(key: FeedName, work: () => Promise<T>): Promise<T> {
     if (key === name) this.failures -= 1;
-    return key === name && this.failures >= 0 ? Promise.reject(this.#error) : super.alone(key, work);
+    return key === name && this.failures >= 0 ? Promise.reject(this.#error) : super.exclusive(key, work);
   }
 }
 
-async function reconciling(t: Test, turns: FailingTurns) {
+async function reconciling(t: Test, locks: FailingLock) {
   const dir = await dataFolder(t);
   await mkdir(join(dir, name));
   await writeFile(join(dir, name, '.password'), 'hash');
   const index = new FeedIndex(SECRET);
   const log = keptLog();
-  const parts = { dir, index, turns, log };
+  const parts = { dir, index, locks, log };
   const lookedAnew: FeedName[] = [];
   const reconciler = new Reconciler(parts, (feed) => lookedAnew.push(feed));
   t.teardown(() => reconciler.stopTrying());
@@ -44,15 +44,15 @@ async function reconciling(t: Test, turns: FailingTurns) {
 }
 
 t.test('what the disk does not let be read now is read later', async (t) => {
-  const turns = new FailingTurns(2, new Refusal('store_unavailable', 'The disk is away.'));
-  const { index, log } = await reconciling(t, turns);
+  const locks = new FailingLock(2, new Refusal('store_unavailable', 'The disk is away.'));
+  const { index, log } = await reconciling(t, locks);
   t.ok(await eventually(() => index.get(name)?.files.passwordHash === 'hash'));
   t.equal(log.lines.length, 1, 'it is told once');
 });
 
 t.test('what cannot be read holds up nothing else that was seen, with it or later', async (t) => {
-  const turns = new FailingTurns(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
-  const { dir, index, reconciler, log } = await reconciling(t, turns);
+  const locks = new FailingLock(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
+  const { dir, index, reconciler, log } = await reconciling(t, locks);
   const [other, later] = [feedName('other'), feedName('later')];
   for (const one of [other, later]) await mkdir(join(dir, one));
   reconciler.take([
@@ -65,13 +65,13 @@ t.test('what cannot be read holds up nothing else that was seen, with it or late
   await reconciler.settled();
   t.ok(index.get(later));
   t.equal(log.lines.length, 1, 'it is told once');
-  turns.failures = 0;
+  locks.failures = 0;
   t.ok(await eventually(() => index.get(name) !== undefined));
 });
 
 t.test('an error of ours is told, and holds up nothing', async (t) => {
-  const turns = new FailingTurns(1, new TypeError('a mistake'));
-  const { index, log, reconciler } = await reconciling(t, turns);
+  const locks = new FailingLock(1, new TypeError('a mistake'));
+  const { index, log, reconciler } = await reconciling(t, locks);
   await reconciler.settled();
   t.equal(index.get(name), undefined);
   reconciler.take([{ feed: name, folder: 'there' }]);
@@ -81,15 +81,15 @@ t.test('an error of ours is told, and holds up nothing', async (t) => {
 });
 
 t.test('nothing is tried any more once it is stopped', async (t) => {
-  const turns = new FailingTurns(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
-  const { index, reconciler } = await reconciling(t, turns);
+  const locks = new FailingLock(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
+  const { index, reconciler } = await reconciling(t, locks);
   reconciler.stopTrying();
   await reconciler.settled();
   t.equal(index.get(name), undefined);
 });
 
 t.test('a folder that has gone since it was seen is looked at anew: it may be back unseen', async (t) => {
-  const { dir, index, reconciler, lookedAnew } = await reconciling(t, new FailingTurns(0, new Error()));
+  const { dir, index, reconciler, lookedAnew } = await reconciling(t, new FailingLock(0, new Error()));
   await reconciler.settled();
   t.ok(index.get(name));
   const away = join(dir, 'Away');

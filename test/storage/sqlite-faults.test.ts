@@ -108,7 +108,7 @@ t.test('what the writing thread did last may be unheard of when it dies', async 
   const storage = await opened(t, await dataFolder(t));
   process.off('worker', noted);
   const heard: boolean[] = [];
-  storage.onHearing?.((hears) => heard.push(hears));
+  storage.onFreshness?.((isFresh) => heard.push(isFresh));
   await post(storage, name, newNote('before'));
   // The first thread makes the tables and is the one that writes.
   await threads[0]?.terminate();

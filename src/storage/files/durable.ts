@@ -49,7 +49,7 @@ export interface FileWriter {
   placeFolder(parent: string, name: string, parts: readonly Part[]): Promise<PlacedFolder>;
   /**
    * Changes files of a folder: all new bytes are written and synced under temp names first, then the changes take
-   * place in the given order, then the folder is synced. A crash leaves the first so many of them, each file whole.
+   * place in the given order, then the folder is synced. After a crash a prefix of the changes is on the disk, and each file is complete.
    * After a failure every file is as it was (`UndoableChanges`). Returns the new states.
    *
    * Files `added`, which must be new, come before the changes, and are there after a crash if the last of the changes

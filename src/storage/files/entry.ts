@@ -1,6 +1,6 @@
 import { dateOfId } from '../../feeds/ids.ts';
 import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
-import { type Ordered, oldestFirst, placeOf } from '../../feeds/order.ts';
+import { type Ordered, oldestFirst, sortKeyOf } from '../../feeds/order.ts';
 import type { Position } from '../storage.ts';
 import { metaFile, noteOfMetaFile } from './names.ts';
 import { type Stamp, UNSEEN } from './stamp.ts';
@@ -103,13 +103,13 @@ export class NoteList {
 
   /** At most `limit` notes, newest first, all older than `before`. */
   older(before: Position | undefined, limit: number): Entry[] {
-    const end = before ? this.#countBefore(placeOf(before)) : this.#list.length;
+    const end = before ? this.#countBefore(sortKeyOf(before)) : this.#list.length;
     return Array.from({ length: Math.min(limit, end) }, (_, n) => this.#entryAt(end - 1 - n));
   }
 
   /** The first note that is newer than `after`. */
   newer(after: Position): Entry | undefined {
-    const place = placeOf(after);
+    const place = sortKeyOf(after);
     const at = this.#countBefore(place);
     const isThere = this.#list[at] !== undefined && oldestFirst(placeIn(this.#list[at]), place) === 0;
     const next = isThere ? at + 1 : at;

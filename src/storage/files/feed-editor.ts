@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { KeyedLock } from '../keyed-lock.ts';
 import { NO_SETTINGS, parseSettings, type StoredSettings, serializeSettings } from '../metadata.ts';
 import { licenseTaken } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedSettings, NewLicense } from '../storage.ts';
-import { Turns } from '../turns.ts';
 import type { Change } from './durable.ts';
 import { licensePart, line, passwordPart, reserve } from './feed-maker.ts';
 import type { FeedFiles, IndexedFeed } from './indexed-feed.ts';
@@ -16,7 +16,7 @@ export class FeedEditor {
   readonly #parts: WriteParts;
   readonly #removals: Pick<Removals, 'remove'>;
   /** Who attaches a license, by its id, is alone with it: the feeds that have it are counted. */
-  readonly #attaching = new Turns<string>();
+  readonly #attaching = new KeyedLock<string>();
 
   constructor(parts: WriteParts, removals: Pick<Removals, 'remove'>) {
     this.#parts = parts;
@@ -57,7 +57,7 @@ export class FeedEditor {
     return changeFeed(this.#parts, allowed, (feed) =>
       license === undefined
         ? this.#write(feed, [{ name: LICENSE_FILE, bytes: undefined }], { ...feed.files, license: undefined })
-        : this.#attaching.alone(license.id, () => this.#attach(feed, license)),
+        : this.#attaching.exclusive(license.id, () => this.#attach(feed, license)),
     );
   }
 

@@ -39,8 +39,8 @@ export class FeedMaker {
    * is one; several are only looked at for whether the feed may hold them.
    */
   make(name: FeedName, creation: FeedCreation, room?: Room<NewNote>): Promise<IndexedFeed | undefined> {
-    const { index, turns } = this.#parts;
-    return turns.alone(name, async () =>
+    const { index, locks } = this.#parts;
+    return locks.exclusive(name, async () =>
       index.get(name) ? undefined : this.#makeWithReadId(name, creation, room),
     );
   }

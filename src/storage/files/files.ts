@@ -6,6 +6,7 @@ import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
+import { KeyedLock } from '../keyed-lock.ts';
 import type {
   AllowedFeed,
   Feed,
@@ -18,7 +19,6 @@ import type {
   Storage,
   StoredFile,
 } from '../storage.ts';
-import { Turns } from '../turns.ts';
 import { unfinishedMove } from '../unfinished-move.ts';
 import type { NoteList } from './entry.ts';
 import { asRefusal, unavailable } from './failures.ts';
@@ -55,7 +55,7 @@ export interface FilesOptions {
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  /** Told of every write and of every sync of a folder; without one nothing is measured. */
+  /** Observes writes and every sync of a folder; optional. */
   readonly commits?: CommitObserver | undefined;
   /** False: changes by hand are found by polling only, as if the kernel sent no events. */
   readonly events?: boolean;
@@ -113,7 +113,7 @@ class FilesStorage implements Storage {
       dir,
       index,
       writer: thread,
-      turns: new Turns(),
+      locks: new KeyedLock(),
       retired: new RetiredReadIds(dir, thread, retired),
       isLicenseValid,
       log,

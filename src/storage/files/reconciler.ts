@@ -18,7 +18,7 @@ import type { WriteParts } from './steps.ts';
 const RETRY_MS = 500;
 
 type Seen = FileSeen | FolderSeen;
-type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'turns' | 'log'>;
+type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
 
 /**
  * Brings the index in line with the data folder. A report of the watch, or of a read, only means "look again at these
@@ -107,8 +107,8 @@ export class Reconciler {
   /** Reads a folder that came, or that is gone or another one now; the report may be older than our own writes. */
   async #rescan({ feed: name, folder }: FolderSeen): Promise<void> {
     if (!isFeedName(name)) return;
-    const { dir, index, turns, log } = this.#parts;
-    await turns.alone(name, async () => {
+    const { dir, index, locks, log } = this.#parts;
+    await locks.exclusive(name, async () => {
       const known = index.get(name);
       const scan = () => scanFeed(dir, name, log);
       // A feed is not gone because the whole data folder is, which may come back between two looks.
@@ -125,7 +125,7 @@ export class Reconciler {
     });
   }
 
-  /** The folder is known, made by the service itself: only what was done to it by hand meanwhile is news. */
+  /** The folder was created by the service, so apply only the differences made by hand since. */
   #align(known: IndexedFeed, found: IndexedFeed): void {
     const [before, now] = [new Set(known.notes.files()), new Set(found.notes.files())];
     const gone = [...before].filter((file) => !now.has(file));
@@ -134,19 +134,19 @@ export class Reconciler {
   }
 
   async #look(name: FeedName, seen: readonly FileSeen[]): Promise<void> {
-    const { index, turns } = this.#parts;
+    const { index, locks } = this.#parts;
     const areNews = () => {
       const feed = index.get(name);
       return feed !== undefined && seen.some((one) => isNews(feed, one));
     };
     if (!areNews()) return;
     // Most are of posts that run, and are none once these are over: so posts need not wait for a step.
-    await turns.passed(name);
+    await locks.settled(name);
     if (!areNews()) return;
-    await turns.alone(name, async () => {
+    await locks.exclusive(name, async () => {
       const feed = index.get(name);
-      const news = seen.filter((one) => feed && isNews(feed, one));
-      if (feed && news.length > 0) await this.#lookAt(feed, news);
+      const changed = seen.filter((one) => feed && isNews(feed, one));
+      if (feed && changed.length > 0) await this.#lookAt(feed, changed);
     });
   }
 

@@ -26,8 +26,8 @@ export async function loadSecret(dir: string, owner?: Owner): Promise<Uint8Array
 }
 
 /**
- * The secret that read ids of a data folder follow from, where it is not known whether the service ran there with the
- * one that is set now. Throws an error with a sentence for the operator when that cannot be told.
+ * The secret from which the read ids of a data folder were derived. Throws an error with a sentence for the operator if
+ * `.secret` and SERVICE_SECRET disagree.
  */
 export async function secretOfFolder(dir: string, set: Uint8Array | undefined): Promise<Uint8Array> {
   const kept = await readSecret(dir);

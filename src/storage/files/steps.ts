@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { KeyedLock } from '../keyed-lock.ts';
 import type { AllowedFeed } from '../storage.ts';
-import type { Turns } from '../turns.ts';
 import type { FileWriter } from './durable.ts';
 import { asRefusal, isGone, unavailable } from './failures.ts';
 import type { FeedIndex } from './feed-index.ts';
@@ -17,7 +17,7 @@ export interface WriteParts {
   readonly index: FeedIndex;
   readonly writer: FileWriter;
   /** Posts share the feed of a name; whatever else changes it, or makes it, or looks at it again, is alone with it. */
-  readonly turns: Turns<FeedName>;
+  readonly locks: KeyedLock<FeedName>;
   readonly retired: RetiredReadIds;
   /** See `limitsNow`. */
   readonly isLicenseValid?: LicenseCheck | undefined;
@@ -34,7 +34,7 @@ export function changeFeed<T>(
   allowed: AllowedFeed,
   work: (feed: IndexedFeed) => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  return parts.turns.alone(allowed.name, async () => {
+  return parts.locks.exclusive(allowed.name, async () => {
     const feed = parts.index.find(allowed);
     return feed && orGone(parts, feed, () => work(feed));
   });
@@ -50,7 +50,7 @@ export function addToFeed<T>(
   passwordHash: string | undefined,
   work: (feed: IndexedFeed) => Promise<T>,
 ): Promise<T | undefined> {
-  return parts.turns.shared(name, async () => {
+  return parts.locks.shared(name, async () => {
     const feed = parts.index.get(name);
     if (!feed || feed.files.passwordHash !== passwordHash) return undefined;
     return orGone(parts, feed, () => work(feed));

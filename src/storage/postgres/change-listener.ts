@@ -25,10 +25,10 @@ export interface ChangeListenerOptions {
   readonly channel: string;
   /** Runs first on every new connection; if it throws, the connection is not used. */
   readonly onConnect?: (client: Client) => Promise<void>;
-  /** Told the payload of every notice, also of those that this process sent. */
+  /** Called with the payload of every notice, including those that this process sent. */
   readonly onNotice: (payload: string) => void;
-  /** Told false when notices may be missed from now on, and true when none is any more. */
-  readonly onHearing: (hears: boolean) => void;
+  /** Called with false when notices may be lost, and with true when they arrive again. */
+  readonly onFreshness: (isFresh: boolean) => void;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -40,7 +40,7 @@ export interface ChangeListenerOptions {
 export class ChangeListener {
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
-  #hears: boolean | undefined;
+  #isFresh: boolean | undefined;
   #listeners = 1;
   #countedAt = 0;
   #client: Client | undefined;
@@ -65,8 +65,8 @@ export class ChangeListener {
     return listener;
   }
 
-  get hears(): boolean {
-    return this.#hears === true;
+  get isFresh(): boolean {
+    return this.#isFresh === true;
   }
 
   /** How many processes listened at a time within the last minute, this one included. */
@@ -107,7 +107,7 @@ export class ChangeListener {
     await client.connect();
     await this.#options.onConnect?.(client);
     // Between two connections anything may have been missed.
-    if (this.#hears) this.#tell(false);
+    if (this.#isFresh) this.#tell(false);
     await this.#roundTrip(
       client,
       `SET application_name = '${LISTENER_NAME}'; LISTEN ${this.#options.channel}`,
@@ -142,12 +142,12 @@ export class ChangeListener {
     return rows;
   }
 
-  #tell(hears: boolean): void {
-    if (hears === this.#hears) return;
-    const { log, onHearing } = this.#options;
-    if (!hears) log.warn('changes of other containers are not heard of: nothing is answered from the cache');
-    else if (this.#hears === false) log.warn('changes of other containers are heard of again');
-    this.#hears = hears;
-    onHearing(hears);
+  #tell(isFresh: boolean): void {
+    if (isFresh === this.#isFresh) return;
+    const { log, onFreshness } = this.#options;
+    if (!isFresh) log.warn('notices of changes do not arrive: the cache is disabled');
+    else if (this.#isFresh === false) log.warn('notices of changes arrive again: the cache is enabled');
+    this.#isFresh = isFresh;
+    onFreshness(isFresh);
   }
 }

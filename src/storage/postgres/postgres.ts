@@ -49,7 +49,7 @@ export interface PostgresOptions {
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn'>;
-  /** Told of every write and of every commit; without one nothing is measured. */
+  /** Observes writes and every commit; optional. */
   readonly commits?: CommitObserver | undefined;
 }
 
@@ -99,7 +99,7 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
       channel: CHANGE_CHANNEL,
       onConnect: keepMovesOut,
       onNotice: (payload) => storage.#hear(payload),
-      onHearing: (hears) => storage.tellHearing(hears),
+      onFreshness: (isFresh) => storage.tellFreshness(isFresh),
       log: options.log,
     });
     storage.#clearing.wake();
@@ -182,9 +182,9 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
     return useToken(this.#database, { series, place, until });
   }
 
-  override onHearing(listener: (hears: boolean) => void): void {
-    super.onHearing(listener);
-    if (!this.#changesElsewhere?.hears) listener(false);
+  override onFreshness(listener: (isFresh: boolean) => void): void {
+    super.onFreshness(listener);
+    if (!this.#changesElsewhere?.isFresh) listener(false);
   }
 
   /** Counts of clients that the processes share. */

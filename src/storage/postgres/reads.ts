@@ -7,7 +7,7 @@ import {
   parseNoteFile,
   type ReadId,
 } from '../../feeds/names.ts';
-import { placeOf } from '../../feeds/order.ts';
+import { sortKeyOf } from '../../feeds/order.ts';
 import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
 import { storeUnavailable } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
@@ -115,7 +115,7 @@ export class Reads {
   }
 
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const place = before && placeOf(before);
+    const place = before && sortKeyOf(before);
     const start = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
     const values = [name, ...start, limit + 1];
     const rows =
@@ -135,7 +135,7 @@ export class Reads {
   }
 
   async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const { createdAt, id, type } = placeOf(position);
+    const { createdAt, id, type } = sortKeyOf(position);
     const [row] = await this.#database.read(NEIGHBOURS, [name, createdAt, id, typeNumber(type)]);
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }

@@ -7,7 +7,7 @@ const KEPT = 1_000;
 
 /**
  * Feeds as the last settled write left them, because a round trip to a thread only to learn who may post costs more than
- * most of a short post. Every write must be reported here before its caller hears of it.
+ * most of a short post. Every write must be reported here before its caller learns of it.
  */
 export class KnownFeeds {
   readonly #feeds = new LRUCache<FeedName, Feed>({ max: KEPT });

@@ -7,7 +7,7 @@ import {
   parseNoteFile,
   type ReadId,
 } from '../../feeds/names.ts';
-import { placeOf } from '../../feeds/order.ts';
+import { sortKeyOf } from '../../feeds/order.ts';
 import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
 import {
@@ -57,7 +57,7 @@ export class Reads {
 
   page(name: FeedName, { limit, before, tag }: PageQuery): Page {
     this.#connection.mustBeThere();
-    const place = before && placeOf(before);
+    const place = before && sortKeyOf(before);
     const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
     const rows =
       tag === undefined
@@ -84,7 +84,7 @@ export class Reads {
 
   neighbours(name: FeedName, position: Position): Neighbours {
     this.#connection.mustBeThere();
-    const { createdAt, id, type } = placeOf(position);
+    const { createdAt, id, type } = sortKeyOf(position);
     const place = [name, createdAt, id, typeNumber(type)] as const;
     return { older: this.#sql.older.get(...place)?.id, newer: this.#sql.newer.get(...place)?.id };
   }

@@ -9,6 +9,7 @@ import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage, type Post } from '../database-storage.ts';
+import { KeyedLock } from '../keyed-lock.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
@@ -30,7 +31,6 @@ import type {
   StoredFile,
 } from '../storage.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
-import { Turns } from '../turns.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
 import { KnownFeeds } from './known-feeds.ts';
@@ -49,7 +49,7 @@ export interface SqliteOptions {
   /** By which the thread that writes checks licenses; undefined where none is needed. */
   readonly licenseKeys?: readonly PublicKeyText[] | undefined;
   readonly log: Pick<Log, 'error'>;
-  /** Told of every write and of every commit; without one nothing is measured. */
+  /** Observes writes and every commit; optional. */
   readonly commits?: CommitObserver | undefined;
 }
 
@@ -99,7 +99,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly #threads: Threads;
   readonly #known = new KnownFeeds();
   /** What is changed by a function is read first, so of one feed one such change at a time. */
-  readonly #turns = new Turns<FeedName>();
+  readonly #locks = new KeyedLock<FeedName>();
 
   private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
     super(commits);
@@ -189,7 +189,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   }
 
   setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#turns.alone(feed.name, async () => {
+    return this.#locks.exclusive(feed.name, async () => {
       const note = await this.note(feed.name, id);
       return note && this.#write(feed.name, 'setMeta', keyOf(feed), id, change(note.meta));
     });
@@ -200,7 +200,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   }
 
   configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
-    return this.#turns.alone(feed.name, async () => {
+    return this.#locks.exclusive(feed.name, async () => {
       const now = await this.feed(feed.name);
       const isAllowed = now?.key === feed.key && now.passwordHash === feed.passwordHash;
       return isAllowed ? this.#write(feed.name, 'configure', keyOf(feed), change(now)) : undefined;
@@ -244,10 +244,10 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   /** The writer died; its last commits may be unreported, so what is cached is dropped, now and when it has ended. */
   async #lostWriter(ended: Promise<unknown>): Promise<void> {
     this.#known.forget();
-    this.tellHearing(false);
+    this.tellFreshness(false);
     await ended;
     this.#known.forget();
-    this.tellHearing(true);
+    this.tellFreshness(true);
   }
 
   #write<W extends Write>(name: FeedName, method: W, ...args: Parameters<Changes[W]>): Promise<Value<W>> {
