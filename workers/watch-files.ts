@@ -112,7 +112,7 @@ class DataFolderWatch {
         yield;
       }
     }
-    if (!this.#hasSeenAll) collectGarbage();
+    if (!this.#hasSeenAll) void collectGarbage();
     this.#hasSeenAll = true;
   }
 

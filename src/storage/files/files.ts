@@ -153,7 +153,7 @@ class FilesStorage implements Storage {
       },
     );
     this.#index.addAll(await scanAll(this.#dir, this.#removals, this.#log));
-    collectGarbage();
+    await collectGarbage();
     scanned.resolve();
   }
 
