@@ -7,7 +7,12 @@ import { Session } from 'node:inspector/promises';
  */
 export async function collectGarbage(): Promise<void> {
   const session = new Session();
-  session.connect();
-  await session.post('HeapProfiler.collectGarbage');
-  session.disconnect();
+  try {
+    session.connect();
+    await session.post('HeapProfiler.collectGarbage');
+  } catch {
+    // A Node without an inspector keeps the memory.
+  } finally {
+    session.disconnect();
+  }
 }

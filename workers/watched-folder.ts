@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parseNoteFile } from '../src/feeds/names.ts';
 import { isFeedFile, noteOfMetaFile } from '../src/storage/files/names.ts';
-import { isFresh, type Stamp, sameStamp, settled, UNSEEN } from '../src/storage/files/stamp.ts';
+import { isFresh, type Stamp, sameStamp, settled, UNSEEN, UNSURE } from '../src/storage/files/stamp.ts';
 
 /** What was seen of one file of a feed. */
 export interface FileSeen {
@@ -77,7 +77,13 @@ export class WatchedFolder {
     const listing = this.#listing;
     for (const [i, file] of filesOf(listing)) {
       const before = stampOf(listing, i);
-      const stamp = this.#stamp(file) ?? UNSEEN;
+      const found = this.#stamp(file);
+      if (!found && !folderStats(this.#dir)) {
+        yield undefined;
+        continue;
+      }
+      // A file that is gone is not one that nobody has looked at: its return is a change.
+      const stamp = found ?? UNSURE;
       const now = settled(stamp, before);
       listing.mtimesMs[i] = now.mtimeMs;
       listing.sizes[i] = now.size;

@@ -115,13 +115,14 @@ export class Transaction {
   #keepRunning(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    // Here, because the binding's request is gone once its handler has returned.
+    this.#exchange.detach();
     this.#keptAliveAt = performance.now();
     this.#res.onAborted(() => this.#abort());
     this.#host.running.add(this);
   }
 
   async #await(promise: Promise<Answer>): Promise<void> {
-    this.#exchange.detach();
     this.#keepRunning();
     this.#exchange.upload?.pauseUnlessReceiving();
     let answer: Answer;
@@ -242,7 +243,6 @@ export class Transaction {
   }
 
   async #sendPieces(sending: Sending, chunks: Parameters<Sending['run']>[0]): Promise<void> {
-    this.#exchange.detach();
     this.#keepRunning();
     this.#sending = sending;
     try {

@@ -14,9 +14,15 @@ import type { FeedDocument, ViewNote } from './views/document.ts';
 const LIMIT: TaskLimit = { ms: 2_000, counts: 'cpu time' };
 /**
  * Up to this sum of the squares of their lengths, in bytes², texts are rendered on the event loop, which takes less than
- * the trip to a thread. marked takes 30 ns per byte² for its worst text, so 3 ms for these; for usual ones 0.3 ms.
+ * the trip to a thread. marked takes 30 ns per byte² for its worst text, so 3 ms for these, and usually 0.3 ms.
  */
 const INLINE_MAX_SQUARES = 100_000;
+/**
+ * Block quotes, nested lists and long gaps, for which marked's time grows exponentially or by a high power: 300 bytes of them
+ * take minutes. (Lines of `=` are headings below a paragraph, tried at each item of a list.)
+ */
+const NESTING =
+  /^[^\S\n]*>|^[^\S\n]*(?:[-*+]|\d+[.)])[^\S\n]*(?:[-*+>=]|\d+[.)]|$)|^[^\S\n]+(?:[-*+]|\d+[.)])|^[^\S\n]*=|[^\S\n]{5}|\t/m;
 /** Notes beyond the limit that are remembered, so that no reader waits for them again. */
 const REMEMBERED_SLOW = 10_000;
 
@@ -76,7 +82,7 @@ export class Renderer {
     const job: RenderJob = { task, notes, hashes, composed: undefined };
     const missing = this.#findMissing(job);
     const left = until - performance.now();
-    if (areShort(missing, notes)) this.#renderHere(job, missing, keep);
+    if (areCheap(missing, notes)) this.#renderHere(job, missing, keep);
     else if (left > 0) {
       let isAwaited = true;
       const rendering = this.#inTurn(new Set(missing.map((index) => hashes[index]!)), async () => {
@@ -182,10 +188,13 @@ export class Renderer {
 }
 
 /** Whether marked is quick with these notes' texts, whatever they hold. */
-function areShort(missing: readonly number[], notes: readonly ViewNote[]): boolean {
+function areCheap(missing: readonly number[], notes: readonly ViewNote[]): boolean {
   let squares = 0;
   for (const index of missing) squares += notes[index]!.content!.length ** 2;
-  return squares <= INLINE_MAX_SQUARES;
+  return (
+    squares <= INLINE_MAX_SQUARES &&
+    missing.every((index) => !NESTING.test(Buffer.from(notes[index]!.content!).toString('latin1')))
+  );
 }
 
 function keyOfText(content: Uint8Array): string {

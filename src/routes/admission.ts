@@ -77,7 +77,7 @@ async function handleByName(
   const named = await (operation.access === 'poster'
     ? access.requirePoster(caller, name)
     : access.requireReader(caller, name));
-  if (operation.access === 'previewer') access.previews.count(caller.client);
+  if (operation.access === 'previewer') await access.previews.count(caller.client);
   return operation.handle(exchange, { ...named, ...admitted });
 }
 

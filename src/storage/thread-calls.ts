@@ -110,9 +110,12 @@ export class ThreadCalls<T> {
     await ended;
   }
 
+  /** Calls that a dead thread has failed meanwhile are not made. */
   #send(calls: readonly Call[]): void {
+    const waiting = calls.filter(({ id }) => this.#pending.has(id));
+    if (waiting.length === 0) return;
     this.#worker ??= this.#start();
-    this.#worker.postMessage(calls);
+    this.#worker.postMessage(waiting);
   }
 
   #start(started?: PromiseWithResolvers<void>): Worker {

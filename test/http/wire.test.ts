@@ -8,11 +8,18 @@ import { listen, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 
 const HOST = 'Host: test\r\n';
+const LARGE = new Uint8Array(16 * 1024 * 1024);
 const outcomes: Outcome[] = [];
 let aborted = 0;
 
 const operations: Operation[] = [
   { id: 'hello', method: 'GET', path: '/', handle: () => text(200, 'hello') },
+  {
+    id: 'large',
+    method: 'GET',
+    path: '/large',
+    handle: () => ({ status: 200, headers: headers({}), body: LARGE }),
+  },
   {
     id: 'throw',
     method: 'GET',
@@ -130,6 +137,18 @@ t.test('raw bytes', async (t) => {
     return connection;
   };
   const isAlive = async () => (await fetch(`http://127.0.0.1:${server.port}/`)).status === 200;
+
+  t.test('an answer that waits for the end of a body, and then for its reader, arrives whole', async (t) => {
+    const connection = await open(t);
+    connection.socket.pause();
+    connection.send(`GET /large HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`);
+    t.ok(await isAlive(), 'it has arrived, because a later request has been answered');
+    connection.send('0\r\n\r\n');
+    t.ok(await isAlive());
+    connection.socket.resume();
+    const { status, body } = await connection.response();
+    t.match([status, body.length], [200, LARGE.length]);
+  });
 
   for (const how of ['sync', 'async'])
     t.test(`a handler that throws (${how}) is a 500 and the connection goes on`, async (t) => {

@@ -274,16 +274,23 @@ t.test('short texts are rendered at once, without a thread, and kept', async (t)
 });
 
 t.test('no texts that could hold the event loop for longer are short', async (t) => {
-  for (const [count, length] of [
-    [1, 317],
-    [50, 45],
-  ] as const) {
+  const quotes = Array.from({ length: 23 }, (_, i) => `${'>'.repeat(22 - i)}a`).join('\n');
+  for (const texts of [
+    ['_a*'.repeat(106)],
+    Array.from({ length: 50 }, (_, n) => `${n}`.padEnd(45, '_a*')),
+    [quotes],
+    [`- ${quotes.replaceAll('\n', '\n  ')}`],
+    ['- - - - a'],
+    ['- a\n  - b'],
+    ['1. a\n   2) b'],
+    ['- =\n='],
+    ['a\tb'],
+  ]) {
     const pool = new HeldPool();
-    const texts = Array.from({ length: count }, (_, n) => `${n}`.padEnd(length, '_a*'));
     const notes = texts.map((text) => ({ ...markdownNote(text), rendered: undefined }));
     const task: FeedTask = { view: 'rss', document: feedDocument(notes) };
     const asked = new Renderer(pool as unknown as WorkerPool, 1).render(task, { until: LATER, keep: true });
-    t.equal(pool.tasks.length, 1, `${count} of ${length} bytes`);
+    t.equal(pool.tasks.length, 1, texts[0]!.slice(0, 40));
     pool.tasks[0]!.render(...texts);
     await asked;
   }

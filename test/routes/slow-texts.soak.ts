@@ -178,13 +178,14 @@ t.test(
       const { json } = await post(`${single.url}/slow-${i}`, slow(99_000, `${i}`));
       slowFeeds.push(json.read_url);
     }
-    const cold = (await post(`${single.url}/cold`, '*cold*')).json.read_url;
+    // A short text needs no thread.
+    const cold = (await post(`${single.url}/cold`, `*cold*${' word'.repeat(100)}`)).json.read_url;
     const readings = slowFeeds.map((address) => exactly(address));
     // The three that wait take longer than a reader does.
     t.ok(await eventually(async () => (await waiting(single)) === slowFeeds.length - 1));
     const { status, text } = await exactly(cold);
     t.equal(status, 200);
-    t.match(text, '&lt;pre&gt;*cold*&lt;/pre&gt;');
+    t.match(text, '&lt;pre&gt;*cold* word');
     t.ok((await rendered(single)) < slowFeeds.length, 'it did not wait for all of them');
     for (const reading of readings) t.equal((await reading).status, 200);
     await untilIdle(single);
