@@ -12,8 +12,8 @@ const MAX_MEMORY_KIB = 256 * 1024;
 const MAX_PASSES = 10;
 
 /**
- * Whether a password matches. A malformed hash matches none, and neither does one whose cost is too high: a hash that was
- * stored by hand may ask for any memory and time.
+ * Whether a password matches. A malformed hash matches none. A hash with too high a cost matches none either, because
+ * one that was stored by hand could demand any memory and time.
  */
 export default function verifyPassword({ passwordHash, password }: PasswordClaim): boolean {
   if (passwordHash.startsWith('scrypt$')) return verifyScrypt(passwordHash, password);

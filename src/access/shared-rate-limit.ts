@@ -100,7 +100,7 @@ export class SharedRateLimit {
     return left > 0 ? secondsOf(left) : this.#own.peek(client);
   }
 
-  /** Requests of the last minute that were not reported; reported ones are older. */
+  /** Requests of the last minute that were not reported yet. Reports are made in order, so these are the newest. */
   #unreported(client: string, { unreported }: Client): number {
     return Math.min(unreported, this.#own.currentCount(client));
   }

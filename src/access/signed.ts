@@ -15,7 +15,7 @@ export function keyFor(purpose: string, secret: Uint8Array, voidedBy: readonly s
 /**
  * A text with its signature (HMAC-SHA256), as a cookie value. Only we read it and there is one algorithm, so a JWT would
  * only add a header to check.
- * @param context signed with the text, but not part of the value: what it is valid for
+ * @param context signed with the text but not sent; the signature is valid only for this context
  */
 export function sign(key: Uint8Array, text: string, context = ''): string {
   return `${Buffer.from(text).toString('base64url')}.${signature(key, text, context)}`;

@@ -15,7 +15,7 @@ export class Sending {
 
   /**
    * @param size of the whole body; undefined for a chunked answer
-   * @param begun the whole body, if a first `tryEnd` just took a part of it
+   * @param begun the whole body, if `tryEnd` has already sent a part of it
    */
   constructor(res: HttpResponse, size: number | undefined, begun?: Uint8Array) {
     this.#res = res;

@@ -13,7 +13,7 @@ export interface ImageOperatorParts {
   /** Where the settings have pictures, and the store that is open there; undefined for the database. */
   readonly place: ImagePlace | undefined;
   readonly store: ImageStore | undefined;
-  /** Hears of every comparison. */
+  /** Called with the result of every comparison. */
   readonly examined?: ((report: OrphanReport) => void) | undefined;
 }
 
@@ -45,7 +45,7 @@ export class ImageOperator {
   }
 
   /**
-   * Compares store and notes; see `findOrphans`.
+   * Finds objects without a note and notes without their object; see `findOrphans`.
    * @throws Refusal `no_image_store` if there is none
    */
   async findOrphans(deletes: boolean): Promise<OrphanReport> {

@@ -23,7 +23,7 @@ export interface License {
   readonly feeds: number;
 }
 
-/** The parts of a license, not verified. */
+/** A license split into its parts, before its signature is verified. */
 interface LicenseParts {
   readonly signed: Uint8Array;
   readonly signature: Uint8Array;

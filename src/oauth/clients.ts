@@ -52,7 +52,7 @@ export class Clients {
   }
 }
 
-/** Replaces a client's long id in its tokens. */
+/** A short digest that stands for the long client id in tokens. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

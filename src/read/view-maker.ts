@@ -7,7 +7,7 @@ import type { WorkerPool } from '../worker-pool.ts';
 import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
 import type { ViewNote } from './views/document.ts';
 
-/** Up to this much text a view is composed on the event loop, which takes less than the trip to a worker. */
+/** Views with at most this much text are composed on the event loop, because the trip to a worker takes longer. */
 const INLINE_MAX_BYTES = 64 * 1024;
 /** The same for a page, which uses the rendered notes as they are: 1 ms. */
 const INLINE_MAX_PAGE = 128 * 1024;

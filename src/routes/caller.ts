@@ -71,7 +71,7 @@ export function refuseAllButOwnPages(exchange: Exchange): void {
 }
 
 /**
- * Another site's page must not write to an instance in its visitor's network.
+ * Refuses requests from pages of other sites, which could otherwise write to an instance in the network of their visitor.
  * @throws Refusal `foreign_form`
  */
 export function refuseForeignPages(exchange: Exchange): void {

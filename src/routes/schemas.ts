@@ -161,7 +161,7 @@ const SCHEMAS = {
   NoteForm: [noteFormSchema, 'A text with its pictures: at least one of the two.'],
   Note: [noteSchema, 'A note.'],
   NoteList: [noteListSchema, 'A page of notes.'],
-  Feed: [feedSchema, 'A feed, for whoever may write to it.'],
+  Feed: [feedSchema, 'A feed as its owner sees it.'],
   ReadFeed: [readFeedSchema, 'A feed, for everybody who may read it.'],
   JsonFeed: [jsonFeedSchema, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],

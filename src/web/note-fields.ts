@@ -52,7 +52,7 @@ export const SENDING = html`<div class="sending" hidden>
 <p class="status" role="status"></p>
 <p class="error" aria-live="assertive"></p>`;
 
-/** The text rendered while it is written; driven by `browser/preview.ts`. */
+/** A live preview of the text; filled by `browser/preview.ts`. */
 export const PREVIEW = html`<details class="preview" open hidden>
 <summary>Preview</summary>
 <div class="body text" dir="auto"></div>

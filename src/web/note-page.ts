@@ -53,7 +53,7 @@ ${between(shown, (id) => noteUrlByName(base, name, id))}`,
   });
 }
 
-/** A note without a title gets a hidden heading, because its text may have none. */
+/** A note without a title gets a hidden heading, because a page needs one and the text may have none. */
 function article(site: Site, { note, title, feedTitle }: NotePage, feed: string): Html {
   return html`${note.title === undefined && html`<h1 class="unseen"><bdi>${title}</bdi></h1>`}
 <p class="back"><a href="${feed}"><bdi>${feedTitle}</bdi></a></p>

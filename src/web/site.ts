@@ -39,7 +39,7 @@ export interface Hosted {
   readonly licenseUrl: string | undefined;
 }
 
-/** The pages that the law may ask for, with their titles. */
+/** Titles of the legal pages. */
 export const LEGAL_TITLES = { imprint: 'Imprint', privacy: 'Privacy', terms: 'Terms' } as const;
 export type LegalPage = keyof typeof LEGAL_TITLES;
 export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];

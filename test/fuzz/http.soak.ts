@@ -1,6 +1,6 @@
 /**
- * Requests of every operation, nearly right ones and garbage against the real process: it answers every whole
- * request well, and keeps nothing of any of them. `FUZZ_SECONDS=600` for a long run, `FUZZ_SEED` to repeat one.
+ * Sends valid requests, nearly valid ones and garbage to the real process. It must answer every complete request correctly
+ * and leak nothing. `FUZZ_SECONDS=600` runs it for ten minutes, `FUZZ_SEED` repeats a run.
  */
 import { randomInt } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -94,7 +94,7 @@ class Fuzz {
     this.#service = service;
   }
 
-  /** Sends batches of requests for so long at most; throws at the first thing that is wrong. */
+  /** Sends batches of requests for at most `seconds`; throws at the first wrong answer. */
   async run(seconds: number, seed: number): Promise<void> {
     this.#clients = Array.from({ length: CLIENTS }, () => new FuzzClient(this.#service.port));
     const batch = fc.array(fuzzRequest, { minLength: 1, maxLength: BATCH, size: 'max' });

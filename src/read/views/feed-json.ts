@@ -4,8 +4,8 @@ import type { Feed } from '../../storage/storage.ts';
 import type { Tier } from '../../web/tier.ts';
 
 /**
- * A feed for whoever may write to it. Without notes there is nothing to read, so no address for it.
- * @param tier how it stands, where feeds need a license
+ * The record of a feed for its owner. A feed without notes has no read URL.
+ * @param tier of its license; undefined if feeds need none
  */
 export function feedJson(feed: Feed, base: string, tier?: Tier): Json<'Feed'> {
   const { name, readId, title, description, showSender, image, passwordHash, noteCount } = feed;

@@ -32,7 +32,7 @@ const CLEARED = statement(
   'UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1',
 );
 
-/** Removes the notes of deleted feeds in small steps; any process does it for all. */
+/** Removes the notes of deleted feeds in small steps, also of feeds that another process deleted. */
 export class Clearing {
   readonly #database: Pick<Database, 'transaction'>;
   #running: Promise<void> | undefined;

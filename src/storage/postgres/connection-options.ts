@@ -32,9 +32,9 @@ const types = new TypeOverrides();
 types.setTypeParser(INT8_OID, Number);
 
 /**
- * How to connect to the database at a `postgres:` URL: the only place that knows. Every connection and statement has a
- * time limit, whatever the URL says. Of the URL's `sslmode`, `disable` means no TLS, `no-verify` TLS without a check of the
- * certificate, and any other that the certificate must be the server's.
+ * Connection options for a `postgres:` URL. Every connection and statement has a time limit, whatever the URL says. Its
+ * `sslmode` `disable` turns TLS off, `no-verify` accepts any certificate, and every other value verifies the certificate and
+ * the host name.
  */
 export function connectionOptions(
   url: string,
@@ -74,7 +74,7 @@ const DECIDED = [
 /** The client takes them for `verify-full`, and says at length on standard error that it does. */
 const AS_VERIFY_FULL: readonly (string | null)[] = ['prefer', 'require', 'verify-ca'];
 
-/** The URL without the parameters that are decided here, and its `options`. */
+/** The URL without the parameters that `connectionOptions` sets itself, and its `options`. */
 function parseUrl(url: string): { url: string; options: string } {
   const end = url.includes('?') ? url.indexOf('?') : url.length;
   const parameters = new URLSearchParams(url.slice(end));
