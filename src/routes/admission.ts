@@ -6,7 +6,7 @@ import { formBody } from '../requests/form-body.ts';
 import { unlockPage } from '../web/access-pages.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';
-import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
+import { callerOf, isFromOwnPage, refuseAllButOwnPages } from './caller.ts';
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
@@ -14,16 +14,10 @@ const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form'
 
 /** The operation as the front end runs it: it checks the caller first, and renders refusals in its own way. */
 export function withAdmission(operation: DescribedOperation, access: Access, site: Site): Operation {
-  const { id, method, path, accepts, cors } = operation;
+  const isPage = PAGE_KINDS.has(operation.access) || operation.isPage;
   return {
-    id,
-    method,
-    path,
-    ...(accepts && { accepts }),
-    ...(cors && { cors }),
-    ...((PAGE_KINDS.has(operation.access) || operation.isPage) && {
-      refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange),
-    }),
+    ...operation,
+    ...(isPage && { refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange) }),
     handle: handlerOf(operation, access, site),
   };
 }
@@ -31,7 +25,7 @@ export function withAdmission(operation: DescribedOperation, access: Access, sit
 function handlerOf(operation: DescribedOperation, access: Access, site: Site): Operation['handle'] {
   switch (operation.access) {
     case 'public':
-      return (exchange) => operation.handle(exchange);
+      return operation.handle;
     case 'metrics':
       return (exchange) => {
         access.requireMetricsToken(apiCaller(exchange, access));
@@ -141,6 +135,18 @@ function apiCaller(exchange: Exchange, { sessions }: Access): Caller {
 /** Cookies always count: a link to a page may be anywhere, and forms of other sites are refused first. */
 function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
   return callerOf(exchange, sessions, () => true);
+}
+
+/**
+ * Refuses requests from pages of other sites, which could otherwise write to an instance in the network of their visitor.
+ * @throws Refusal `foreign_form`
+ */
+function refuseForeignPages(exchange: Exchange): void {
+  if (exchange.header('sec-fetch-site') === 'cross-site') throw foreignPage();
+}
+
+function foreignPage(): Refusal {
+  return new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
 }
 
 /** Hosts that no other site can have. */

@@ -6,42 +6,32 @@ import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 
 /**
- * The caller of a request. Headers are read lazily, because one that is not UTF-8 is refused only if it is needed.
+ * The caller of a request, from its headers.
  * @param sessions of a locked instance
  * @param takesCookies whether the request's cookies count (contract §8)
+ * @throws Refusal `invalid_request` for an `Authorization` or `X-Feed-Password` that is not UTF-8
  */
 export function callerOf(
   exchange: Exchange,
   sessions: Sessions | undefined,
   takesCookies: (exchange: Exchange) => boolean,
 ): Caller {
-  const cookies = () => {
-    const header = exchange.header('cookie', true);
-    return header !== undefined && takesCookies(exchange) ? header : undefined;
-  };
+  const sent = exchange.header('cookie', true);
+  const cookies = sent !== undefined && takesCookies(exchange) ? sent : undefined;
+  // RFC 6750 §2.1; undefined for any other scheme.
+  const bearer = /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1];
+  const session =
+    cookies !== undefined && bearer === undefined
+      ? sessions?.read(cookies, cookieScopeOf(exchange).isSecure)
+      : undefined;
   return {
     client: exchange.client,
-    get requestId() {
-      return exchange.requestId;
-    },
-    // RFC 6750 §2.1; undefined for any other scheme.
-    get bearer() {
-      return /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1];
-    },
-    get session() {
-      if (sessions === undefined || this.bearer !== undefined) return undefined;
-      const header = cookies();
-      return header === undefined ? undefined : sessions.read(header, cookieScopeOf(exchange).isSecure);
-    },
-    get feedPassword() {
-      return exchange.header('x-feed-password');
-    },
-    get unlock() {
-      return readCookie(cookies(), UNLOCK_COOKIE);
-    },
-    get sender() {
-      return this.session?.sender;
-    },
+    requestId: exchange.requestId,
+    bearer,
+    session,
+    feedPassword: exchange.header('x-feed-password'),
+    unlock: readCookie(cookies, UNLOCK_COOKIE),
+    sender: session?.sender,
     get isAborted() {
       return exchange.isAborted;
     },
@@ -68,16 +58,4 @@ export function isFromOwnPage(exchange: Exchange): boolean {
 export function refuseAllButOwnPages(exchange: Exchange): void {
   if (!isFromOwnPage(exchange))
     throw new Refusal('foreign_form', 'This form is only taken from the pages of this instance.');
-}
-
-/**
- * Refuses requests from pages of other sites, which could otherwise write to an instance in the network of their visitor.
- * @throws Refusal `foreign_form`
- */
-export function refuseForeignPages(exchange: Exchange): void {
-  if (exchange.header('sec-fetch-site') === 'cross-site') throw foreignPage();
-}
-
-export function foreignPage(): Refusal {
-  return new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
 }
