@@ -1,9 +1,13 @@
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
-import { stopRequest } from './stop-request.ts';
 import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+
+/** Interval of looking for the parent, ms. */
+const PARENT_CHECK_MS = 1000;
+/** Time in which a second signal may be the same Ctrl-C, ms. */
+const ECHO_MS = 500;
 
 export interface Service {
   /** For example `http://0.0.0.0:3000`. */
@@ -101,4 +105,31 @@ function welcome(url: string, { title, publicUrl, password, oidcIssuer }: Config
   const bearer = password === undefined ? '' : '-H "Authorization: Bearer $SERVICE_PASSWORD" ';
   const post = `curl ${bearer}-H 'Content-Type: text/markdown' --data 'Hello' ${base}/my-first-feed`;
   return `${title} is open at ${base}. Post a first note with: ${post}\n`;
+}
+
+/**
+ * Settles with the reason to stop: the first SIGTERM or SIGINT, or, under npm, the end of the parent, because a killed npm
+ * leaves its child running. A second signal exits with code 1.
+ *
+ * Under npm, Ctrl-C arrives twice, from the terminal and from npm, so a signal soon after the first is ignored.
+ */
+function stopRequest(): Promise<string> {
+  const underNpm = process.env.npm_lifecycle_event !== undefined;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let first: number | undefined;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      const now = performance.now();
+      first ??= now;
+      const again = now > first + (underNpm ? ECHO_MS : 0);
+      if (again) process.exit(1);
+      resolve(signal);
+    });
+  }
+  if (underNpm) {
+    const parent = process.ppid;
+    const look = () => process.ppid !== parent && resolve('the parent is gone');
+    setInterval(look, PARENT_CHECK_MS).unref();
+  }
+  return promise;
 }

@@ -1,7 +1,7 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { filesUrl } from '../src/feeds/urls.ts';
 import { renderNote } from '../src/read/note-html.ts';
-import type { Rendered } from '../src/read/unrendered.ts';
+import type { Rendered } from '../src/read/note-text.ts';
 import { type Composed, compose, type FeedTask, withNotes } from '../src/read/views/compose.ts';
 
 /** A feed with notes that are not rendered yet. */

@@ -1,5 +1,5 @@
 import { renderNote } from '../src/read/note-html.ts';
-import type { Rendered } from '../src/read/unrendered.ts';
+import type { Rendered } from '../src/read/note-text.ts';
 
 /** A text that is not in a feed. */
 export interface LooseText {

@@ -3,7 +3,7 @@ import type { Session } from '../access/sessions.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { type Answer, eventStream } from '../http/answer.ts';
 import type { LiveSource, LiveStream } from '../http/live.ts';
-import { feedVersion, publicFeedVersion } from '../read/feed-version.ts';
+import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
 import { Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import { Listener, NamedListener, type StreamCounter, type Subscription } from './listener.ts';

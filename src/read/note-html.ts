@@ -1,10 +1,9 @@
 import { Marked, type MarkedToken, type Token, type Tokens } from 'marked';
 import { decodeString } from 'micromark-util-decode-string';
 import { CHARACTER_REFERENCE } from '../feeds/inline-text.ts';
+import { escapeMarkup, withoutForbidden } from './markup.ts';
+import { exactText, excerpt, type Rendered, unrendered } from './note-text.ts';
 import { PictureReferences } from './picture-references.ts';
-import { exactText } from './text.ts';
-import { excerpt, type Rendered, unrendered } from './unrendered.ts';
-import { withoutForbidden } from './xml.ts';
 
 /**
  * Limit of the characters that rendering adds. Three constructs amplify a note: short table rows are padded with cells, each
@@ -21,7 +20,6 @@ const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 const PICTURE_SCHEMES = ['http:', 'https:'];
 
 const CHARACTER_REFERENCES = new RegExp(CHARACTER_REFERENCE, 'gi');
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 type BlockToken =
   | Tokens.Paragraph
@@ -231,10 +229,6 @@ function titleOf({ title }: Tokens.Link | Tokens.Image): string {
 /** Empty without a value. */
 function attribute(name: string, value: string | null | undefined): string {
   return value == null ? '' : ` ${name}="${escapeMarkup(value).replaceAll('"', '&quot;')}"`;
-}
-
-function escapeMarkup(text: string): string {
-  return /[&<>]/.test(text) ? text.replace(/[&<>]/g, (character) => ESCAPES[character]!) : text;
 }
 
 function decodeReferences(text: string): string {

@@ -1,5 +1,5 @@
 import { parseNoteFile } from '../feeds/names.ts';
-import { withoutForbidden } from './xml.ts';
+import { withoutForbidden } from './markup.ts';
 
 const LOOKS_LIKE_PICTURE = '{0,800}?(?:png|jpg|gif|webp|[%&])';
 /** `](` or `]:` with an unescaped bracket, and quote marks on the next line. */

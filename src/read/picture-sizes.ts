@@ -3,7 +3,7 @@ import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
 import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/pixel-size.ts';
 import { fileUrl } from '../feeds/urls.ts';
 import type { Feed, Note, Storage } from '../storage/storage.ts';
-import { escapeHtml } from './html.ts';
+import { escapeHtml } from './markup.ts';
 import type { ReadPlace } from './views/document.ts';
 
 /** The most pictures of a page whose sizes are found; browsers make room for the others when they load. */

@@ -7,10 +7,9 @@ import type { Preconditions } from '../http/representation.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
 import { type Tier, tierKey, withTier } from '../web/tier.ts';
-import { KnownBases } from './bases.ts';
 import type { CacheableView, ReadCache } from './cache.ts';
+import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
-import { feedVersion, publicFeedVersion } from './feed-version.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { loadNote, loadPage, noSuchNote } from './note-pages.ts';
 import { pageHtml } from './page-html.ts';
@@ -18,7 +17,7 @@ import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } fr
 import type { Renderer } from './renderer.ts';
 import type { ViewMaker } from './view-maker.ts';
 import type { ComposeTask, FeedTask } from './views/compose.ts';
-import { type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
+import { feedVersion, publicFeedVersion, type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
 import { readFeed } from './views/note-json.ts';
 
 /** The most notes in RSS, JSON Feed and pages. */

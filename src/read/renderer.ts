@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { renderNote } from './note-html.ts';
-import { type Rendered, unrendered } from './unrendered.ts';
+import { type Rendered, unrendered } from './note-text.ts';
 import { type Composed, type FeedTask, sendable, withNotes } from './views/compose.ts';
 import type { FeedDocument, ViewNote } from './views/document.ts';
 

@@ -1,5 +1,5 @@
 import { raw, html as tag } from 'hono/html';
-import type { Rendered } from '../read/unrendered.ts';
+import type { Rendered } from '../read/note-text.ts';
 
 /** HTML that is safe to send: made by `html` or `trustedHtml`, by nothing else. */
 export type Html = ReturnType<typeof raw>;

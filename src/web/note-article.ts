@@ -1,6 +1,6 @@
 import type { NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
-import type { Rendered } from '../read/unrendered.ts';
+import type { Rendered } from '../read/note-text.ts';
 import { type Html, html, trustedHtml } from './html.ts';
 import type { Site } from './site.ts';
 import { timeElement } from './times.ts';

@@ -12,7 +12,7 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import t from 'tap';
-import { keepsHeaderValues } from '../../src/http/header-values.ts';
+import { keepsHeaderValues } from '../../src/http/uws.ts';
 import { BINARY, brokenBinding } from '../support/broken-binding.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';

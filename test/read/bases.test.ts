@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { KnownBases } from '../../src/read/bases.ts';
+import { KnownBases } from '../../src/read/cache.ts';
 
 const MINUTE = 60_000;
 const eight = ['1', '2', '3', '4', '5', '6', '7', '8'];

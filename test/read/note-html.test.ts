@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { renderNote } from '../../src/read/note-html.ts';
-import { unrendered } from '../../src/read/unrendered.ts';
+import { unrendered } from '../../src/read/note-text.ts';
 import { HOSTILE_NOTES, hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
 import { sanitized } from '../support/sanitizer.ts';

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { parseNoteFile } from '../../src/feeds/names.ts';
+import { withoutForbidden } from '../../src/read/markup.ts';
 import { renderNote } from '../../src/read/note-html.ts';
+import { exactText } from '../../src/read/note-text.ts';
 import { PictureReferences } from '../../src/read/picture-references.ts';
-import { exactText } from '../../src/read/text.ts';
-import { withoutForbidden } from '../../src/read/xml.ts';
 import { hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
 

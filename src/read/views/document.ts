@@ -1,6 +1,6 @@
 import type { ReadId } from '../../feeds/names.ts';
 import type { Feed, Note } from '../../storage/storage.ts';
-import type { Rendered } from '../unrendered.ts';
+import type { Rendered } from '../note-text.ts';
 
 /** What the public views show of a feed. */
 export type ViewFeed = Pick<Feed, 'title' | 'description' | 'image' | 'showSender' | 'changedAt'>;
@@ -35,3 +35,13 @@ export const UNKNOWN_FEED: ViewFeed = {
   showSender: true,
   changedAt: 0,
 };
+
+/** The version of a feed: opaque, the same in every container, different after every change. */
+export function feedVersion(feed: Pick<Feed, 'version'> | undefined): string {
+  return feed?.version ?? '0';
+}
+
+/** The version for readers: a feed without notes looks like a read id that nobody has. */
+export function publicFeedVersion(feed: Pick<Feed, 'version' | 'noteCount'> | undefined): string {
+  return feedVersion(feed?.noteCount ? feed : undefined);
+}

@@ -3,7 +3,7 @@ import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../routes/schemas.ts';
 import type { Note } from '../../storage/storage.ts';
-import { exactText } from '../text.ts';
+import { exactText } from '../note-text.ts';
 import type { ReadPlace, ViewFeed } from './document.ts';
 import { noteTitle } from './shown-note.ts';
 

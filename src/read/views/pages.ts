@@ -6,9 +6,9 @@ import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-p
 import type { ArticleNote } from '../../web/note-article.ts';
 import { namedNotePage, publicNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
-import { unescapeHtml } from '../html.ts';
+import { unescapeHtml } from '../markup.ts';
+import { exactText } from '../note-text.ts';
 import { pageHtml } from '../page-html.ts';
-import { exactText } from '../text.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';
 

@@ -1,7 +1,6 @@
 import { noteGuid } from '../../feeds/guid.ts';
 import { fileUrl, noteUrl, readPageUrl, rssUrl } from '../../feeds/urls.ts';
-import { escapeHtml } from '../html.ts';
-import { element, emptyElement, group } from '../xml.ts';
+import { element, emptyElement, escapeHtml, group } from '../markup.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
 

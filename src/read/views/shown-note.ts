@@ -3,8 +3,8 @@ import { mediaType } from '../../feeds/note-types.ts';
 import { cutTitle, markdownTitle } from '../../feeds/title.ts';
 import { fileUrl } from '../../feeds/urls.ts';
 import type { Note } from '../../storage/storage.ts';
-import { escapeHtml } from '../html.ts';
-import { exactText } from '../text.ts';
+import { escapeHtml } from '../markup.ts';
+import { exactText } from '../note-text.ts';
 import type { ReadPlace, ViewNote } from './document.ts';
 
 /** The title of a note (contract §3 "Title of a note"); empty if it has none. */

@@ -3,11 +3,10 @@ import fc from 'fast-check';
 import { parseRssFeed } from 'feedsmith';
 import t from 'tap';
 import type { NoteFile, NoteId } from '../../../src/feeds/names.ts';
-import { escapeHtml } from '../../../src/read/html.ts';
-import { unrendered } from '../../../src/read/unrendered.ts';
+import { escapeHtml, withoutForbidden } from '../../../src/read/markup.ts';
+import { unrendered } from '../../../src/read/note-text.ts';
 import { UNKNOWN_FEED } from '../../../src/read/views/document.ts';
 import { rss } from '../../../src/read/views/rss.ts';
-import { withoutForbidden } from '../../../src/read/xml.ts';
 import { HOSTILE_NOTES, hostileText } from '../../support/hostile-notes.ts';
 import { plainText } from '../../support/strict-html.ts';
 import {

@@ -7,7 +7,7 @@ import {
   escapeText,
   group,
   withoutForbidden,
-} from '../../src/read/xml.ts';
+} from '../../src/read/markup.ts';
 import { hostileText } from '../support/hostile-notes.ts';
 
 t.test('characters that XML forbids are removed, all others stay', async (t) => {

@@ -1,23 +1,47 @@
-/** Writes the XML of a feed. */
+/** Escapes text for XML and HTML, and writes the XML of a feed. */
 
 export type Attributes = Readonly<Record<string, string>>;
+
+const REFERENCES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const CHARACTERS = new Map(
+  Object.entries(REFERENCES).map(([character, reference]) => [reference, character]),
+);
 
 // XML 1.0 §2.2 "Char". With the u flag a pair of surrogates is one character, so only lone ones match.
 const LONE_SURROGATES = /[\ud800-\udfff]/gu;
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+
 /** The text without the characters that XML 1.0 forbids, lone surrogates included. */
 export function withoutForbidden(text: string): string {
-  return wellFormed(text).replace(FORBIDDEN, '');
+  // Removing lone surrogates is slow, and few texts have one.
+  return (text.isWellFormed() ? text : text.replace(LONE_SURROGATES, '')).replace(FORBIDDEN, '');
+}
+
+/** HTML of a text, for content and quoted attributes. Characters that XML forbids are removed. */
+export function escapeHtml(text: string): string {
+  return withoutForbidden(text).replace(/[&<>"']/g, (character) => REFERENCES[character]!);
+}
+
+/** Undoes `escapeHtml`. */
+export function unescapeHtml(html: string): string {
+  return html.replace(/&(?:amp|lt|gt|quot|#39);/g, (reference) => CHARACTERS.get(reference)!);
+}
+
+/** Escapes only what could begin a tag or a reference. */
+export function escapeMarkup(text: string): string {
+  return /[&<>]/.test(text) ? text.replace(/[&<>]/g, (character) => REFERENCES[character]!) : text;
 }
 
 /** Character data, without forbidden characters. */
 export function escapeText(text: string): string {
-  const escaped = withoutForbidden(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
   // Parsers read a plain carriage return as a line feed (XML 1.0 §2.11).
-  return escaped.replaceAll('\r', '&#13;');
+  return escapeMarkup(withoutForbidden(text)).replaceAll('\r', '&#13;');
 }
 
 /** The value of an attribute in double quotes, without forbidden characters. */
@@ -52,9 +76,4 @@ function list(attributes: Attributes): string {
   let text = '';
   for (const [name, value] of Object.entries(attributes)) text += ` ${name}="${escapeAttribute(value)}"`;
   return text;
-}
-
-// Removing lone surrogates is slow, and few texts have one.
-function wellFormed(text: string): string {
-  return text.isWellFormed() ? text : text.replace(LONE_SURROGATES, '');
 }
