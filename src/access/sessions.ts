@@ -63,7 +63,7 @@ export function clearSessionCookie(place: CookiePlace): string {
 }
 
 function sessionCookie({ isSecure }: CookiePlace, value: string, maxAge: number): string {
-  return setCookie({ name: nameOf(isSecure), value, path: '/', maxAge, isSecure });
+  return setCookie(nameOf(isSecure), value, { path: '/', maxAge, isSecure });
 }
 
 /** With `__Host-` no other host of the domain can set it (RFC 6265bis §4.1.3.2); needs https. */

@@ -45,7 +45,7 @@ export function clearUnlockCookies(name: FeedName, place: CookiePlace): string[]
 
 function unlockCookies(name: FeedName, { root, isSecure }: CookiePlace, value: string, maxAge: number) {
   return [`${root}/${name}`, `${root}/api/v1/feeds/${name}`].map((path) =>
-    setCookie({ name: UNLOCK_COOKIE, value, path, maxAge, isSecure }),
+    setCookie(UNLOCK_COOKIE, value, { path, maxAge, isSecure }),
   );
 }
 

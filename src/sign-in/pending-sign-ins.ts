@@ -51,5 +51,5 @@ export function clearPendingCookie(place: CookiePlace): string {
 }
 
 function pendingCookie({ root, isSecure }: CookiePlace, value: string, maxAge: number): string {
-  return setCookie({ name: COOKIE, value, path: `${root}/api/oidc`, maxAge, isSecure });
+  return setCookie(COOKIE, value, { path: `${root}/api/oidc`, maxAge, isSecure });
 }

@@ -63,7 +63,7 @@ t.test('the password unlocks its pages and its API alone', async (t) => {
   const cookies = reply.headers.getSetCookie();
   t.equal(cookies.length, 2);
   for (const [place, path] of [`/${name}`, record].entries())
-    t.match(cookies[place], new RegExp(`; Path=${path}; Max-Age=31536000; HttpOnly; SameSite=Lax$`));
+    t.match(cookies[place], new RegExp(`; Max-Age=31536000; Path=${path}; HttpOnly; SameSite=Lax$`));
   for (const cookie of cookies) t.notMatch(cookie.replace(/Path=[^;]*/, ''), name);
   t.ok(await opens(browser, name));
   t.equal((await browser.visit(`/${name}`)).status, 200);
@@ -78,7 +78,7 @@ t.test('behind https the cookies are secure', async (t) => {
   const { name } = await newFeed();
   const browser = new Browser(url, { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'notes.example' });
   const reply = await browser.submit(`/${name}/access`, { action: 'unlock', password: 'open up' });
-  for (const cookie of reply.headers.getSetCookie()) t.match(cookie, /; Secure$/);
+  for (const cookie of reply.headers.getSetCookie()) t.match(cookie, /; HttpOnly; Secure;/);
   t.ok(await opens(browser, name));
 });
 

@@ -77,7 +77,7 @@ t.test('somebody signs in and goes on to where they wanted to', async (t) => {
   t.equal(departure.status, 303);
   t.equal(departure.headers.get('cache-control'), 'private, no-store');
   t.match(departure.headers.getSetCookie(), [
-    /^flight=[\w.-]+; Path=\/api\/oidc; Max-Age=600; HttpOnly; SameSite=Lax$/,
+    /^flight=[\w.-]+; Max-Age=600; Path=\/api\/oidc; HttpOnly; SameSite=Lax$/,
   ]);
   const to = new URL(departure.headers.get('location')!);
   t.equal(to.origin, provider.url);
@@ -96,8 +96,8 @@ t.test('somebody signs in and goes on to where they wanted to', async (t) => {
   t.match(reply, { status: 303 });
   t.equal(reply.headers.get('location'), '/walrus?tag=a');
   t.match(reply.headers.getSetCookie(), [
-    /^session=[\w.-]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/,
-    /^flight=; Path=\/api\/oidc; Max-Age=0; /,
+    /^session=[\w.-]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/,
+    /^flight=; Max-Age=0; Path=\/api\/oidc; /,
   ]);
   t.equal((await browser.visit('/walrus')).status, 200);
   t.equal((await browser.fetch('/api/v1/feeds/walrus/notes')).status, 200);
