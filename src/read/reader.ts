@@ -1,4 +1,5 @@
-import { type FeedName, isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import type { NamedFeed } from '../access/access.ts';
+import { isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { mediaType } from '../feeds/note-types.ts';
 import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
@@ -50,12 +51,6 @@ export interface NamedRequest extends Preconditions, QuerySource {
   readonly base: string;
 }
 
-/** The name of a feed, which need not exist. */
-export interface NamedList {
-  readonly name: FeedName;
-  readonly feed: Feed | undefined;
-}
-
 /** Builds a view of a feed, which need not exist. */
 type Build = (place: ReadPlace, feed: Feed | undefined) => Promise<CacheableView>;
 
@@ -72,14 +67,16 @@ export class Reader {
     this.#documents = new Documents(parts);
   }
 
-  /** `GET /r/{read_id}/feed.xml` */
-  rss(exchange: Exchange): Answer | Promise<Answer> {
-    return this.#syndication(exchange, 'rss');
-  }
-
-  /** `GET /r/{read_id}/feed.json` */
-  jsonFeed(exchange: Exchange): Answer | Promise<Answer> {
-    return this.#syndication(exchange, 'json-feed');
+  /** `GET /r/{read_id}/feed.xml` and `feed.json` */
+  syndication(exchange: Exchange, view: 'rss' | 'json-feed'): Answer | Promise<Answer> {
+    const readId = readIdOf(exchange);
+    const tag = tagQuery(exchange);
+    return this.#byReadId(exchange, readId, `${view} ${tag ?? ''}`, async (place, feed) => {
+      const query = { limit: MAX_FEED_NOTES, tag, before: undefined };
+      const { notes } = await loadPage(this.#storage, feed, query);
+      const document = { ...this.#documents.feed(place, feed), tag, notes };
+      return this.#renderedView({ view, document }, feed);
+    });
   }
 
   /** `GET /r/{read_id}`, the page */
@@ -102,7 +99,7 @@ export class Reader {
   }
 
   /** `GET /{feed}`, the page, for a client that may write to the feed, which need not exist. */
-  async feedPage(exchange: Exchange, { name, feed }: NamedList): Promise<Answer> {
+  async feedPage(exchange: Exchange, { name, feed }: NamedFeed): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = feedPageQuery(exchange);
     const tier = this.#parts.tierOf?.(feed);
@@ -179,7 +176,7 @@ export class Reader {
   }
 
   /** `GET /api/v1/feeds/{feed}/notes` for a client that may write to the feed, which need not exist. */
-  async namedList(exchange: NamedRequest, { name, feed }: NamedList): Promise<Answer> {
+  async namedList(exchange: NamedRequest, { name, feed }: NamedFeed): Promise<Answer> {
     const base = this.#baseOf(exchange);
     const query = pageQuery(exchange);
     if (feed === undefined) return json(200, { notes: [], next: null });
@@ -211,17 +208,6 @@ export class Reader {
     const address = filesUrl(base, feed?.readId ?? PREVIEW_READ_ID);
     const { html } = await this.#parts.renderer.text(content, address);
     return pageHtml(html, PREVIEW_LEVEL, new Map());
-  }
-
-  #syndication(exchange: Exchange, view: 'rss' | 'json-feed'): Answer | Promise<Answer> {
-    const readId = readIdOf(exchange);
-    const tag = tagQuery(exchange);
-    return this.#byReadId(exchange, readId, `${view} ${tag ?? ''}`, async (place, feed) => {
-      const query = { limit: MAX_FEED_NOTES, tag, before: undefined };
-      const { notes } = await loadPage(this.#storage, feed, query);
-      const document = { ...this.#documents.feed(place, feed), tag, notes };
-      return this.#renderedView({ view, document }, feed);
-    });
   }
 
   /** @param isCacheable false if the view must not take room in the cache */

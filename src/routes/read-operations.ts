@@ -18,9 +18,9 @@ export function readOperations({ reader }: OperationParts): DescribedOperation[]
     operation('getReadNote', 'GET /api/v1/read/{readId}/notes/{id}', api(NOTE), (exchange) =>
       reader.publicNote(exchange),
     ),
-    operation('rss', 'GET /r/{readId}/feed.xml', api(RSS), (exchange) => reader.rss(exchange)),
+    operation('rss', 'GET /r/{readId}/feed.xml', api(RSS), (exchange) => reader.syndication(exchange, 'rss')),
     operation('jsonFeed', 'GET /r/{readId}/feed.json', api(JSON_FEED), (exchange) =>
-      reader.jsonFeed(exchange),
+      reader.syndication(exchange, 'json-feed'),
     ),
     operation('readPage', 'GET /r/{readId}', page, (exchange) => reader.readPage(exchange)),
     operation(

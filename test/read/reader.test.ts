@@ -95,14 +95,14 @@ const text = (answer: Answer) => Buffer.from(answer.body as Uint8Array).toString
 t.test('200 made-up Hosts push nothing out of the cache and fill it with little', async (t) => {
   const { reader, cache, counts } = counted();
   const mine = request('http://notes.example');
-  const answer = await reader.rss(mine);
+  const answer = await reader.syndication(mine, 'rss');
   const alone = cache.size;
   for (let i = 0; i < 200; i += 1) {
-    const made = await reader.rss(request(`http://made-up-${i}.example`));
+    const made = await reader.syndication(request(`http://made-up-${i}.example`), 'rss');
     t.match(text(made), `http://made-up-${i}.example/r/`);
   }
   const { pages } = counts;
-  t.equal(reader.rss(mine), answer, 'the very answer of before, at once');
+  t.equal(reader.syndication(mine, 'rss'), answer, 'the very answer of before, at once');
   t.equal(counts.pages, pages);
   t.ok(cache.size < 10 * alone, `${cache.size} bytes are held`);
 });
@@ -114,12 +114,12 @@ t.test('HTML is kept for a Host only where its views are', async (t) => {
     return rendering(true)(task, options);
   };
   const { reader, counts } = counted({ render });
-  await reader.rss(request('http://unknown.example', 'unknown'));
+  await reader.syndication(request('http://unknown.example', 'unknown'), 'rss');
   for (let i = 0; i < 20; i += 1) {
     const mine = request(`http://host-${i}.example`);
-    await reader.rss(mine);
+    await reader.syndication(mine, 'rss');
     const { pages } = counts;
-    await reader.rss(mine);
+    await reader.syndication(mine, 'rss');
     t.equal(kept.get(`http://host-${i}.example`), counts.pages === pages, `Host ${i}`);
   }
   t.strictSame(new Set(kept.values()), new Set([true, false]));
@@ -130,15 +130,16 @@ t.test('a Host in use keeps its place, even where all its answers come from the 
   t.intercept(Date, 'now', { value: () => now });
   const { reader, counts } = counted();
   const mine = request('http://notes.example');
-  await reader.rss(mine);
+  await reader.syndication(mine, 'rss');
   for (let minute = 0; minute < 5; minute += 1) {
     now += 61_000;
-    await reader.rss(mine);
-    for (let i = 0; i < 20; i += 1) await reader.rss(request(`http://made-up-${minute}-${i}.example`));
+    await reader.syndication(mine, 'rss');
+    for (let i = 0; i < 20; i += 1)
+      await reader.syndication(request(`http://made-up-${minute}-${i}.example`), 'rss');
   }
-  await reader.jsonFeed(mine);
+  await reader.syndication(mine, 'json-feed');
   const { pages } = counts;
-  await reader.jsonFeed(mine);
+  await reader.syndication(mine, 'json-feed');
   t.equal(counts.pages, pages, 'a new view is kept for it');
 });
 
@@ -146,11 +147,11 @@ t.test('a Host out of use gives its place to another', async (t) => {
   let now = 0;
   t.intercept(Date, 'now', { value: () => now });
   const { reader, counts } = counted();
-  for (let i = 0; i < 20; i += 1) await reader.rss(request(`http://old-${i}.example`));
+  for (let i = 0; i < 20; i += 1) await reader.syndication(request(`http://old-${i}.example`), 'rss');
   now += 61_000;
-  await reader.rss(request('http://new.example'));
+  await reader.syndication(request('http://new.example'), 'rss');
   const { pages } = counts;
-  await reader.rss(request('http://new.example'));
+  await reader.syndication(request('http://new.example'), 'rss');
   t.equal(counts.pages, pages);
 });
 
@@ -161,18 +162,26 @@ t.test('a feed is kept by the default cache, however much its texts grow in it',
     cacheBytes: 64 * 1024 * 1024,
   });
   const mine = request('http://notes.example');
-  for (const view of ['rss', 'jsonFeed', 'publicList'] as const) {
-    await reader[view](mine);
+  const views = [
+    () => reader.syndication(mine, 'rss'),
+    () => reader.syndication(mine, 'json-feed'),
+    () => reader.publicList(mine),
+  ];
+  for (const [index, view] of views.entries()) {
+    await view();
     const { pages } = counts;
-    await reader[view](mine);
-    t.equal(counts.pages, pages, view);
+    await view();
+    t.equal(counts.pages, pages, `view ${index}`);
   }
 });
 
 t.test('a view of texts that were not rendered in time shows them as text, and is not kept', async (t) => {
   const { reader, cache } = counted({ render: rendering(false) });
   const mine = request('http://notes.example');
-  t.match(text(await reader.rss(mine)), '<content:encoded>&lt;pre&gt;text&lt;/pre&gt;</content:encoded>');
+  t.match(
+    text(await reader.syndication(mine, 'rss')),
+    '<content:encoded>&lt;pre&gt;text&lt;/pre&gt;</content:encoded>',
+  );
   t.equal(cache.size, 0);
 });
 
@@ -182,21 +191,29 @@ t.test('the texts of a view have a time', async (t) => {
     ({ until } = options);
     return rendering(true)(task, options);
   };
-  await counted({ notes: [NOTE, NOTE, NOTE], render }).reader.rss(request('http://notes.example'));
+  await counted({ notes: [NOTE, NOTE, NOTE], render }).reader.syndication(
+    request('http://notes.example'),
+    'rss',
+  );
   t.ok(until > 0 && Number.isFinite(until));
 });
 
 t.test('a view that was composed where it was rendered is not composed again', async (t) => {
   const composed = { bytes: new TextEncoder().encode('<rss/>'), sha256: 'hash' };
   const render: Renderer['render'] = async (task) => ({ task, composed, isComplete: true });
-  t.equal(text(await counted({ render }).reader.rss(request('http://notes.example'))), '<rss/>');
+  t.equal(
+    text(await counted({ render }).reader.syndication(request('http://notes.example'), 'rss')),
+    '<rss/>',
+  );
 });
 
 t.test('read ids that nobody has fill nothing', async (t) => {
   const { reader, cache } = counted();
-  for (let i = 0; i < 200; i += 1)
-    for (const view of ['rss', 'jsonFeed', 'publicList', 'publicFeed'] as const)
-      await reader[view](request('http://notes.example', `unknown-${i}`));
+  for (let i = 0; i < 200; i += 1) {
+    const unknown = request('http://notes.example', `unknown-${i}`);
+    for (const view of ['rss', 'json-feed'] as const) await reader.syndication(unknown, view);
+    for (const view of ['publicList', 'publicFeed'] as const) await reader[view](unknown);
+  }
   t.equal(cache.size, 0);
 });
 
