@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { closest } from 'fastest-levenshtein';
 import { errorCode } from './system-errors.ts';
 
 export interface Kind<T> {
@@ -86,18 +87,5 @@ export function unknownSettings(env: Environment, names: readonly string[]): str
 /** Compares without the prefix, so that SERVICE_PORT is nearest to PORT. */
 function nearest(name: string, known: readonly string[]): string {
   const bare = (text: string) => text.toUpperCase().replace('SERVICE_', '');
-  const distances = known.map((candidate) => editDistance(bare(name), bare(candidate)));
-  return known[distances.indexOf(Math.min(...distances))]!;
-}
-
-/** The Levenshtein distance. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...from].entries()) {
-    const next = [i + 1];
-    for (const [j, wanted] of [...to].entries())
-      next.push(Math.min(row[j]! + Number(letter !== wanted), row[j + 1]! + 1, next[j]! + 1));
-    row = next;
-  }
-  return row.at(-1)!;
+  return known[known.map(bare).indexOf(closest(bare(name), known.map(bare)))]!;
 }

@@ -1,7 +1,7 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
 import type { LimitedTask } from '../workers/limited-task.ts';
 import { BACKGROUND_NICE } from './background.ts';
-import { Gate } from './gate.ts';
 import { Refusal } from './refusals.ts';
 import { LimitWatch, type TaskLimit } from './task-limit.ts';
 
@@ -50,7 +50,7 @@ export function ranOutOfMemory(error: unknown): boolean {
 export class WorkerPool {
   readonly #threads: number;
   /** Piscina's own queue has no bound for tasks with a signal. */
-  readonly #gate: Gate;
+  readonly #atOnce: LimitFunction;
   readonly #maxQueue: number;
   readonly #idleMs: number;
   readonly #nice: number;
@@ -60,7 +60,7 @@ export class WorkerPool {
 
   constructor({ threads, maxQueue, idleMs = IDLE_MS, nice = BACKGROUND_NICE, observe }: WorkerPoolOptions) {
     this.#threads = threads;
-    this.#gate = new Gate(threads);
+    this.#atOnce = pLimit(threads);
     this.#maxQueue = maxQueue;
     this.#idleMs = idleMs;
     this.#nice = nice;
@@ -77,7 +77,7 @@ export class WorkerPool {
     if (this.running === this.#threads && this.waiting >= this.#maxQueue)
       throw busy('The service is busy, please try again in a moment.');
     try {
-      return await this.#gate.run(() => this.#runObserved(work, task, options));
+      return await this.#atOnce(() => this.#runObserved(work, task, options));
     } finally {
       this.#resolveIfIdle();
     }
@@ -85,12 +85,12 @@ export class WorkerPool {
 
   /** Tasks that wait for a thread. */
   get waiting(): number {
-    return this.#gate.waiting;
+    return this.#atOnce.pendingCount;
   }
 
   /** Tasks that have a thread. */
   get running(): number {
-    return this.#gate.running;
+    return this.#atOnce.activeCount;
   }
 
   /** Takes no more tasks, and ends the threads when all tasks are done, at the latest after `patienceMs`. */

@@ -1,6 +1,6 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Caller } from '../access/access.ts';
 import type { StoredPicture } from '../feeds/references.ts';
-import { Gate } from '../gate.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
@@ -20,8 +20,8 @@ export type TextSender = Pick<Caller, 'client' | 'isAborted'>;
 export class PictureTexts {
   readonly #pools: TextPools;
   readonly #limit: TaskLimit;
-  readonly #turns = new PerClientGate(TEXTS_PER_CLIENT);
-  readonly #turnsIn = { texts: new PerClientGate(1), slowTexts: new PerClientGate(1) };
+  readonly #turns = new PerClientLimit(TEXTS_PER_CLIENT);
+  readonly #turnsIn = { texts: new PerClientLimit(1), slowTexts: new PerClientLimit(1) };
 
   /** @param timeLimitMs for one text, without waiting for a thread (SERVICE_PARSE_TIMEOUT_MS) */
   constructor(pools: TextPools, timeLimitMs: number) {
@@ -66,23 +66,21 @@ export class PictureTexts {
 }
 
 /** Limits the concurrent tasks of each client; only its own tasks wait. */
-class PerClientGate {
+class PerClientLimit {
   readonly #limit: number;
-  readonly #clients = new Map<string, { readonly gate: Gate; tasks: number }>();
+  readonly #clients = new Map<string, LimitFunction>();
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   async run<T>(client: string, task: () => Promise<T>): Promise<T> {
-    const own = this.#clients.get(client) ?? { gate: new Gate(this.#limit), tasks: 0 };
+    const own = this.#clients.get(client) ?? pLimit(this.#limit);
     this.#clients.set(client, own);
-    own.tasks += 1;
     try {
-      return await own.gate.run(task);
+      return await own(task);
     } finally {
-      own.tasks -= 1;
-      if (own.tasks === 0) this.#clients.delete(client);
+      if (own.activeCount + own.pendingCount === 0) this.#clients.delete(client);
     }
   }
 }

@@ -1,10 +1,10 @@
+import pLimit from 'p-limit';
 import inspect, { type Inspection } from '../../workers/inspect-picture.ts';
 import type { Caller } from '../access/access.ts';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteIds } from '../feeds/ids.ts';
 import { noteFile } from '../feeds/names.ts';
 import type { PictureType } from '../feeds/note-types.ts';
-import { Gate } from '../gate.ts';
 import { Refusal } from '../refusals.ts';
 import type { NewNote, NoteMeta } from '../storage/storage.ts';
 import type { WorkerPool } from '../worker-pool.ts';
@@ -44,8 +44,8 @@ interface Prepared {
 /** Makes notes of submissions: checks the pictures, and writes their stored names into the text. */
 export class Preparation {
   readonly #parts: PreparationParts;
-  readonly #checking = new Gate(PICTURES_AT_ONCE);
-  readonly #storing = new Gate(PICTURES_AT_ONCE);
+  readonly #checking = pLimit(PICTURES_AT_ONCE);
+  readonly #storing = pLimit(PICTURES_AT_ONCE);
 
   constructor(parts: PreparationParts) {
     this.#parts = parts;
@@ -61,9 +61,7 @@ export class Preparation {
     const inspected =
       drafts.length === 0
         ? []
-        : await this.#checking.run(() =>
-            Promise.all(drafts.map((draft) => this.#checkPicture(draft, isForm))),
-          );
+        : await this.#checking(() => Promise.all(drafts.map((draft) => this.#checkPicture(draft, isForm))));
     const { sender } = caller;
     const pictures = drafts.map(({ type, meta, bytes }, i) => ({
       type,
@@ -82,7 +80,7 @@ export class Preparation {
   /** Calls `store` when it is the turn of these notes. For a form, a refusal names the note that does not fit. */
   async store<T>({ pictures, notes, isForm }: Prepared, store: () => Promise<T>): Promise<T> {
     try {
-      return await (pictures.length > 0 ? this.#storing.run(store) : store());
+      return await (pictures.length > 0 ? this.#storing(store) : store());
     } catch (cause) {
       const note = isForm && cause instanceof Refusal && notes[cause.position ?? -1];
       throw note ? withBlame(note.meta.name, cause) : cause;

@@ -92,6 +92,7 @@ t.test(
     const place = (client: string, speed: string) =>
       texts.place(Buffer.from(`${client} ${speed}`), PICTURES, { client, isAborted: false });
     const slow = ['a', 'a', 'a', 'b', 'b', 'b'].map((client) => place(client, 'slow'));
+    await new Promise(setImmediate);
     t.strictSame(pools.texts.clients, ['a', 'b'], 'one of each');
     await pools.texts.letGo();
     t.strictSame(
@@ -102,6 +103,7 @@ t.test(
     t.strictSame(pools.slowTexts.clients, ['a', 'b']);
     await pools.texts.letGo();
     const good = place('c', 'quick');
+    await new Promise(setImmediate);
     t.strictSame(pools.texts.clients.slice(4), ['c'], 'the third of each waits');
     t.strictSame(pools.slowTexts.clients, ['a', 'b'], 'the second of each waits');
     await pools.texts.letGo();
