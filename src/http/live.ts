@@ -26,7 +26,7 @@ type LiveRequest = Pick<Exchange, 'requestId'> & Pick<Outcome, 'operation'> & { 
 export class LiveStream {
   isClosed = false;
   /** The binding closes this connection when idle, because it was paused. */
-  isTimed: boolean;
+  isTimed = false;
   readonly #request: LiveRequest;
   readonly #host: TransactionHost;
   readonly #res: HttpResponse;
@@ -38,16 +38,10 @@ export class LiveStream {
   #watchesSocket = false;
   #next: Uint8Array | undefined;
 
-  constructor(
-    host: TransactionHost,
-    res: HttpResponse,
-    request: LiveRequest & { readonly isTimed: boolean },
-    { heartbeat }: LiveBody,
-  ) {
-    this.#request = request;
-    this.isTimed = request.isTimed;
+  constructor(host: TransactionHost, res: HttpResponse, request: LiveRequest, heartbeat: Uint8Array) {
     this.#host = host;
     this.#res = res;
+    this.#request = request;
     this.#heartbeat = heartbeat;
   }
 
@@ -79,7 +73,7 @@ export class LiveStream {
 
   /** Sends heartbeats and closes stalled connections. Call it about every second. */
   tick(now: number): void {
-    if (this.#stuckAt !== undefined && now - this.#stuckAt > this.#host.stalledReader) {
+    if (this.#stuckAt !== undefined && now - this.#stuckAt > this.#host.limits.stalledReader) {
       this.#res.close();
       return;
     }
@@ -87,8 +81,9 @@ export class LiveStream {
       this.#res.pause();
       this.#res.resume();
     }
-    if (this.#stuckAt === undefined && now - this.#sentAt >= this.#host.heartbeat)
-      this.#write(this.#heartbeat);
+    const { heartbeat, tick } = this.#host.limits;
+    // Less one tick, because this is only looked at once per tick.
+    if (this.#stuckAt === undefined && now - this.#sentAt >= heartbeat - tick) this.#write(this.#heartbeat);
   }
 
   #write(bytes: Uint8Array): void {
@@ -123,7 +118,7 @@ export class LiveStream {
     this.#source?.closed();
     this.#source = undefined;
     const { operation, startedAt } = this.#request;
-    this.#host.observe?.({
+    this.#host.options.observe?.({
       request: this.#request,
       operation,
       method: 'GET',

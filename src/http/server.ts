@@ -49,16 +49,11 @@ export interface ServerOptions {
 
 /** The front end: makes exchanges of requests, calls their operations and writes the answers. */
 export class HttpServer {
-  readonly stalledReader: number;
-  /** Time without an event before a heartbeat, ms. */
-  readonly heartbeat: number;
-  readonly observe: ((outcome: Outcome) => void) | undefined;
-  readonly observeErrors: ((outcome: Outcome) => void) | undefined;
-  readonly refuse: Operation['refuse'];
+  readonly options: ServerOptions;
+  readonly limits: typeof DEFAULT_LIMITS;
   isStopping = false;
   /** Transactions that outlive the call of the binding's request handler. */
   readonly running = new Set<Transaction>();
-  readonly #limits: typeof DEFAULT_LIMITS;
   readonly #router: Router<Operation>;
   readonly #context: ExchangeContext;
   readonly #app: TemplatedApp;
@@ -68,25 +63,20 @@ export class HttpServer {
   #whenIdle: (() => void) | undefined;
 
   private constructor(options: ServerOptions) {
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.stalledReader = this.#limits.stalledReader;
-    // Less one tick, because the limit is only checked once per tick.
-    this.heartbeat = this.#limits.heartbeat - this.#limits.tick;
-    this.observe = options.observe;
-    this.observeErrors = options.observeErrors;
-    this.refuse = options.refuse;
+    this.options = options;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#router = new Router(options.operations);
     this.#context = {
       publicUrl: options.publicUrl,
       root: options.publicUrl === undefined ? '' : new URL(options.publicUrl).pathname.replace(/\/$/, ''),
       trustProxy: options.trustProxy,
       onUntrustedProxy: options.trustProxy ? undefined : options.onUntrustedProxy,
-      memory: new BodyMemory({ total: options.bodyMemory, maxWaitMs: this.#limits.admission }),
+      memory: new BodyMemory({ total: options.bodyMemory, maxWaitMs: this.limits.admission }),
       buffers: new BufferPool(options.bodyMemory),
-      pace: { windowMs: this.#limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
+      pace: { windowMs: this.limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
     };
     this.#app = uws.App().any('/*', (res, req) => this.#onRequest(res, req));
-    this.#timer = setInterval(() => this.#tick(), this.#limits.tick).unref();
+    this.#timer = setInterval(() => this.#tick(), this.limits.tick).unref();
   }
 
   /** Starts a server. Throws an error with a sentence if it cannot listen. */
@@ -145,7 +135,7 @@ export class HttpServer {
 
   #idle(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#limits.stop);
+      const timer = setTimeout(resolve, this.limits.stop);
       this.#whenIdle = () => {
         clearTimeout(timer);
         // The binding flushes the last answer at the end of this turn of the loop.

@@ -85,7 +85,9 @@ export class Transaction {
   /** As `run`, for an error of the handler. */
   fail(cause: unknown): void {
     const answer = this.#failure(cause);
-    if (cause instanceof BadFraming) this.#answerAndClose(answer);
+    // Answered when the binding has parsed its buffer: while this request is pending, the binding closes the connection on
+    // pipelined bytes instead of parsing them as a request (request smuggling).
+    if (cause instanceof BadFraming) this.#answerOnce(setImmediate, () => this.#send(answer, true));
     else this.#answerAfterBody(answer);
   }
 
@@ -96,7 +98,7 @@ export class Transaction {
     const sending = this.#sending;
     sending?.probe();
     if (sending?.isEnded) return;
-    if (sending && now - sending.movedAt > this.#host.stalledReader) {
+    if (sending && now - sending.movedAt > this.#host.limits.stalledReader) {
       this.#res.close();
       return;
     }
@@ -147,20 +149,8 @@ export class Transaction {
   }
 
   #refused(refusal: Refusal): Answer {
-    const { refuse } = this.#operation ?? this.#host;
+    const { refuse } = this.#operation ?? this.#host.options;
     return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
-  }
-
-  /**
-   * Answers after the binding has parsed its buffer. While this request is pending, the binding closes the connection on
-   * pipelined bytes instead of parsing them as a request (request smuggling).
-   */
-  #answerAndClose(answer: Answer): void {
-    this.#keepRunning();
-    setImmediate(() => {
-      if (this.#exchange.isAborted) this.#finish();
-      else this.#res.cork(() => this.#send(answer, true));
-    });
   }
 
   /**
@@ -188,11 +178,15 @@ export class Transaction {
       this.#afterBody(upload, UNTIL_QUIET, () => this.#send(answer, !upload.ended || this.#host.isStopping));
   }
 
-  #afterBody(upload: Upload, limits: DrainLimits, then: () => void): void {
+  #afterBody(upload: Upload, limits: DrainLimits, answer: () => void): void {
+    this.#answerOnce((isOver) => upload.whenEnded(limits, isOver), answer);
+  }
+
+  #answerOnce(wait: (isOver: () => void) => void, answer: () => void): void {
     this.#keepRunning();
-    upload.whenEnded(limits, () => {
+    wait(() => {
       if (this.#exchange.isAborted) this.#finish();
-      else this.#res.cork(then);
+      else this.#res.cork(answer);
     });
   }
 
@@ -258,13 +252,10 @@ export class Transaction {
     const { requestId, upload } = this.#exchange;
     upload?.release();
     if (this.#isRunning) this.#host.onFinished(this);
-    const request = {
-      requestId,
-      operation: this.#operation,
-      startedAt: this.#startedAt,
-      isTimed: this.#isTimed || upload !== undefined,
-    };
-    new LiveStream(this.#host, this.#res, request, body).open(body);
+    const request = { requestId, operation: this.#operation, startedAt: this.#startedAt };
+    const stream = new LiveStream(this.#host, this.#res, request, body.heartbeat);
+    stream.isTimed = this.#isTimed || upload !== undefined;
+    stream.open(body);
   }
 
   #abort(): void {
@@ -276,8 +267,8 @@ export class Transaction {
     this.#sending = undefined;
     this.#exchange.upload?.release();
     if (this.#isRunning) this.#host.onFinished(this);
-    const { observe } = this.#host;
-    const observeErrors = this.#error === undefined ? undefined : this.#host.observeErrors;
+    const { observe, observeErrors: ofErrors } = this.#host.options;
+    const observeErrors = this.#error === undefined ? undefined : ofErrors;
     if (observe === undefined && observeErrors === undefined) return;
     const body = this.#exchange.isHead || this.#exchange.isAborted ? undefined : this.#answer?.body;
     const outcome: Outcome = {

@@ -38,12 +38,9 @@ for (const [kind, body] of [
     async (t) => {
       const over = Promise.withResolvers<void>();
       const host: TransactionHost = {
-        stalledReader: 60_000,
-        heartbeat: 15_000,
+        limits: { stalledReader: 60_000 } as TransactionHost['limits'],
+        options: {} as TransactionHost['options'],
         isStopping: false,
-        observe: undefined,
-        observeErrors: undefined,
-        refuse: undefined,
         running: new Set(),
         onFinished: () => over.resolve(),
         onOpen: () => {},
