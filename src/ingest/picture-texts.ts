@@ -1,6 +1,6 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { Caller } from '../access/access.ts';
 import type { StoredPicture } from '../feeds/references.ts';
+import { KeyedLimit } from '../keyed-limit.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
@@ -20,8 +20,8 @@ export type TextSender = Pick<Caller, 'client' | 'isAborted'>;
 export class PictureTexts {
   readonly #pools: TextPools;
   readonly #limit: TaskLimit;
-  readonly #turns = new PerClientLimit(TEXTS_PER_CLIENT);
-  readonly #turnsIn = { texts: new PerClientLimit(1), slowTexts: new PerClientLimit(1) };
+  readonly #turns = new KeyedLimit(TEXTS_PER_CLIENT);
+  readonly #turnsIn = { texts: new KeyedLimit(1), slowTexts: new KeyedLimit(1) };
 
   /** @param timeLimitMs for one text, without waiting for a thread (SERVICE_PARSE_TIMEOUT_MS) */
   constructor(pools: TextPools, timeLimitMs: number) {
@@ -62,25 +62,5 @@ export class PictureTexts {
     return ranOutOfMemory(cause)
       ? new Refusal('invalid_body', 'The text is nested too deep to be read.')
       : cause;
-  }
-}
-
-/** Limits the concurrent tasks of each client; only its own tasks wait. */
-class PerClientLimit {
-  readonly #limit: number;
-  readonly #clients = new Map<string, LimitFunction>();
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  async run<T>(client: string, task: () => Promise<T>): Promise<T> {
-    const own = this.#clients.get(client) ?? pLimit(this.#limit);
-    this.#clients.set(client, own);
-    try {
-      return await own(task);
-    } finally {
-      if (own.activeCount + own.pendingCount === 0) this.#clients.delete(client);
-    }
   }
 }

@@ -216,8 +216,8 @@ export class Reader {
     const { notes, base } = asked.document;
     const keep = notes.length > 0 && this.#bases.admit(base);
     const until = performance.now() + RENDER_BUDGET_MS;
-    const { task, composed, isComplete } = await renderer.render(asked, { until, keep });
-    const representation = await views.composed(task, lastModified(feed), composed);
+    const { task, isComplete } = await renderer.render(asked, { until, keep });
+    const representation = await views.composed(task, lastModified(feed));
     return { representation, isCacheable: isCacheable && keep && isComplete };
   }
 

@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { ComposedFeed, UnrenderedFeed } from '../../workers/compose-feed.ts';
+import type { UnrenderedTexts } from '../../workers/render-texts.ts';
 import { filesUrl } from '../feeds/urls.ts';
+import { KeyedLimit } from '../keyed-limit.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { renderNote } from './note-html.ts';
 import { type Rendered, unrendered } from './note-text.ts';
-import { type Composed, type FeedTask, sendable, withNotes } from './views/compose.ts';
-import type { FeedDocument, ViewNote } from './views/document.ts';
+import { type FeedTask, withNotes } from './views/compose.ts';
 
 /** Limit of a note's rendering; beyond it readers get its text. */
 const LIMIT: TaskLimit = { ms: 2_000, counts: 'cpu time' };
+/** Limit of rendering all texts of a feed in one task; beyond it each gets a task of its own. */
+const TOGETHER_LIMIT: TaskLimit = { ms: 500, counts: 'cpu time' };
 /**
  * Up to this sum of the squares of their lengths, in bytes², texts are rendered on the event loop, which takes less than
  * the trip to a thread. marked takes 30 ns per byte² for its worst text, so 3 ms for these, and usually 0.3 ms.
@@ -36,29 +39,27 @@ export interface RenderOptions {
 /** A feed with all its notes rendered or shown as text. */
 export interface RenderedFeed {
   readonly task: FeedTask;
-  /** Undefined if the task has to be composed. */
-  readonly composed: Composed | undefined;
   /** False if a note is shown as text that a later request may get rendered. */
   readonly isComplete: boolean;
 }
 
-/** The rendering of a feed. */
-interface RenderJob {
-  readonly task: FeedTask;
-  /** Those of the task, as far as they are rendered. */
-  readonly notes: ViewNote[];
-  /** Of the notes' texts. */
-  readonly hashes: readonly string[];
-  composed: Composed | undefined;
+/** The text of a note in a feed. */
+interface Text {
+  readonly content: Uint8Array;
+  readonly sha256: string;
+  /** What relative references are relative to, with a slash at its end. */
+  readonly base: string;
+  rendered: Rendered | undefined;
 }
 
 /** Renders each note's markdown once: short texts on the event loop, others on worker threads. */
 export class Renderer {
   readonly #pool: WorkerPool;
+  /** By hash and base, because relative references depend on the base. */
   readonly #rendered: LRUCache<string, Rendered>;
   readonly #slow = new LRUCache<string, true>({ max: REMEMBERED_SLOW });
-  /** The last rendering queued for a text, by the text's hash. */
-  readonly #lastOf = new Map<string, Promise<void>>();
+  /** By read id: a slow text in many views of its feed would hold every thread. */
+  readonly #turns = new KeyedLimit(1);
 
   /** @param keepBytes size of the cache of rendered HTML, in bytes */
   constructor(pool: WorkerPool, keepBytes: number) {
@@ -71,37 +72,37 @@ export class Renderer {
   }
 
   /**
-   * The feed with its notes rendered, by one task that also composes it if no note is slow. A note is shown as text in a
-   * `<pre>` if its rendering exceeds its CPU or memory limit, if its thread dies, or if it is not rendered by `until`. No
-   * rendering starts after `until`.
+   * The feed with its notes rendered, by one thread at a time. A note is shown as text in a `<pre>` if its rendering exceeds
+   * its CPU or memory limit, if its thread dies, or if it is not rendered by `until`. No rendering starts after `until`.
    * @throws Refusal `busy` if too many tasks wait
    */
   async render(task: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
-    const notes = [...task.document.notes];
-    const hashes = notes.map(({ content }) => (content ? keyOfText(content) : ''));
-    const job: RenderJob = { task, notes, hashes, composed: undefined };
-    const missing = this.#findMissing(job);
+    const { notes, base: address, readId } = task.document;
+    const base = filesUrl(address, readId);
+    const texts = notes.map(({ content }): Text | undefined => {
+      if (content === undefined) return undefined;
+      const text = { content, base, sha256: keyOfText(content), rendered: undefined };
+      return { ...text, rendered: this.#known(text) };
+    });
+    const missing = texts.filter((text) => text !== undefined && text.rendered === undefined) as Text[];
     const left = until - performance.now();
-    if (areCheap(missing, notes)) this.#renderHere(job, missing, keep);
+    if (areCheap(missing)) for (const text of missing) this.#keep(text, renderNote(text.content, base), keep);
     else if (left > 0) {
-      let isAwaited = true;
-      const rendering = this.#inTurn(new Set(missing.map((index) => hashes[index]!)), async () => {
-        while (isAwaited && (await this.#renderSome(job, keep)));
-      });
-      const end = Promise.withResolvers<void>();
-      const timer = setTimeout(end.resolve, left);
+      const over = new AbortController();
       try {
-        await Promise.race([rendering, end.promise]);
+        const rendering = this.#turns.run(readId, () => this.#renderOnThreads(missing, keep, over.signal));
+        await Promise.race([rendering, wait(left, undefined, over)]);
       } finally {
-        isAwaited = false;
-        clearTimeout(timer);
+        over.abort();
       }
     }
-    const isComplete = job.composed !== undefined || this.#findMissing(job).length === 0;
-    const shown = notes.map((note) =>
-      note.content && !note.rendered ? { ...note, rendered: unrendered(note.content) } : note,
+    const shown = notes.map((note, n) =>
+      note.content ? { ...note, rendered: texts[n]!.rendered ?? unrendered(note.content) } : note,
     );
-    return { task: withNotes(task, shown), composed: job.composed, isComplete };
+    return {
+      task: withNotes(task, shown),
+      isComplete: missing.every(({ rendered }) => rendered !== undefined),
+    };
   }
 
   /**
@@ -110,98 +111,78 @@ export class Renderer {
    * @throws Refusal `busy`
    */
   async text(content: Uint8Array, base: string): Promise<Rendered> {
-    const key = keyOfText(content);
-    if (this.#slow.has(key)) return unrendered(content);
+    const text = { content, base, sha256: keyOfText(content), rendered: undefined };
+    return this.#slow.has(text.sha256) ? unrendered(content) : this.#renderAlone(text);
+  }
+
+  #known({ content, base, sha256 }: Text): Rendered | undefined {
+    return this.#slow.has(sha256) ? unrendered(content) : this.#rendered.get(`${sha256} ${base}`);
+  }
+
+  #keep(text: Text, rendered: Rendered, keep: boolean): void {
+    text.rendered = rendered;
+    if (keep) this.#rendered.set(`${text.sha256} ${text.base}`, rendered);
+  }
+
+  /** Until the signal. If a thread dies, the texts that are left stay unrendered. */
+  async #renderOnThreads(texts: readonly Text[], keep: boolean, over: AbortSignal): Promise<void> {
+    for (const text of texts) text.rendered = this.#known(text);
+    const missing = texts.filter(({ rendered }) => rendered === undefined);
+    if (missing.length === 0 || over.aborted) return;
     try {
-      return (await this.#pool.run('render-text', { content, base }, { limit: LIMIT })) as Rendered;
-    } catch (cause) {
-      if (!(cause instanceof TaskTimeout || ranOutOfMemory(cause))) throw cause;
-      this.#slow.set(key, true);
-      return unrendered(content);
-    }
-  }
-
-  /** Fills in the notes that are known; returns the indexes of the others. */
-  #findMissing({ task, notes, hashes }: RenderJob): number[] {
-    return [...notes.keys()].filter((index) => {
-      const note = notes[index]!;
-      if (note.content === undefined || note.rendered !== undefined) return false;
-      const hash = hashes[index]!;
-      const rendered = this.#slow.has(hash)
-        ? unrendered(note.content)
-        : this.#rendered.get(keyOf(hash, task.document));
-      if (rendered !== undefined) notes[index] = { ...note, rendered };
-      return rendered === undefined;
-    });
-  }
-
-  #renderHere(job: RenderJob, missing: readonly number[], keep: boolean): void {
-    const { base, readId } = job.task.document;
-    for (const index of missing) {
-      const rendered = renderNote(job.notes[index]!.content!, filesUrl(base, readId));
-      this.#addRendered(job, index, rendered, keep);
-    }
-  }
-
-  #addRendered({ task, notes, hashes }: RenderJob, index: number, rendered: Rendered, keep: boolean): void {
-    notes[index] = { ...notes[index]!, rendered };
-    if (keep) this.#rendered.set(keyOf(hashes[index]!, task.document), rendered);
-  }
-
-  /** Renders each text once at a time, because a slow one in many views would hold every thread. */
-  #inTurn(hashes: ReadonlySet<string>, render: () => Promise<void>): Promise<void> {
-    const before = new Set([...hashes].flatMap((hash) => this.#lastOf.get(hash) ?? []));
-    const rendering = before.size === 0 ? render() : Promise.allSettled(before).then(render);
-    for (const hash of hashes) this.#lastOf.set(hash, rendering);
-    const forget = () => {
-      for (const hash of hashes) if (this.#lastOf.get(hash) === rendering) this.#lastOf.delete(hash);
-    };
-    rendering.then(forget, forget);
-    return rendering;
-  }
-
-  /** Runs one task: some notes are rendered, or one is found to be slow. False if nothing is left, or the thread died. */
-  async #renderSome(job: RenderJob, keep: boolean): Promise<boolean> {
-    const { task, notes, hashes } = job;
-    const missing = this.#findMissing(job);
-    if (missing.length === 0) return false;
-    const at = new Int32Array(new SharedArrayBuffer(4));
-    const feed: UnrenderedFeed = { task: sendable(withNotes(task, notes)), at };
-    try {
-      const { rendered, composed } = (await this.#pool.run('compose-feed', feed, {
-        limit: LIMIT,
-      })) as ComposedFeed;
-      for (const [nth, result] of rendered.entries()) this.#addRendered(job, missing[nth]!, result, keep);
-      job.composed = composed;
-      return composed === undefined;
+      const together = missing.length > 1 ? await this.#renderTogether(missing) : undefined;
+      for (const [n, text] of missing.entries()) {
+        if (together) this.#keep(text, together[n]!, keep);
+        else if (!over.aborted) this.#keep(text, await this.#renderAlone(text), keep);
+      }
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
-      if (!(cause instanceof TaskTimeout || ranOutOfMemory(cause))) {
-        process.emitWarning(`A feed was not rendered: ${cause}`);
-        return false;
-      }
-      // It would reach its limit again.
-      this.#slow.set(hashes[Atomics.load(at, 0)]!, true);
-      return true;
+      process.emitWarning(`A feed was not rendered: ${cause}`);
     }
+  }
+
+  /** Undefined if the texts reach the limit together. */
+  async #renderTogether(texts: readonly Text[]): Promise<readonly Rendered[] | undefined> {
+    try {
+      return await this.#run(texts, TOGETHER_LIMIT);
+    } catch (cause) {
+      if (hasReachedLimit(cause)) return undefined;
+      throw cause;
+    }
+  }
+
+  async #renderAlone(text: Text): Promise<Rendered> {
+    try {
+      return (await this.#run([text], LIMIT))[0]!;
+    } catch (cause) {
+      if (!hasReachedLimit(cause)) throw cause;
+      this.#slow.set(text.sha256, true);
+      return unrendered(text.content);
+    }
+  }
+
+  async #run(texts: readonly Text[], limit: TaskLimit): Promise<readonly Rendered[]> {
+    // Copies, because the whole buffer of each is sent to the thread.
+    const contents = texts.map(({ content }) => new Uint8Array(content));
+    const task: UnrenderedTexts = { contents, base: texts[0]!.base };
+    return (await this.#pool.run('render-texts', task, { limit })) as Rendered[];
   }
 }
 
-/** Whether marked is quick with these notes' texts, whatever they hold. */
-function areCheap(missing: readonly number[], notes: readonly ViewNote[]): boolean {
+function hasReachedLimit(cause: unknown): boolean {
+  return cause instanceof TaskTimeout || ranOutOfMemory(cause);
+}
+
+/** Whether marked is quick with these texts, whatever they hold. */
+function areCheap(texts: readonly Text[]): boolean {
   let squares = 0;
-  for (const index of missing) squares += notes[index]!.content!.length ** 2;
+  for (const { content } of texts) squares += content.length ** 2;
   return (
     squares <= INLINE_MAX_SQUARES &&
-    missing.every((index) => !NESTING.test(Buffer.from(notes[index]!.content!).toString('latin1')))
+    texts.every(({ content }) => !NESTING.test(Buffer.from(content).toString('latin1')))
   );
 }
 
 function keyOfText(content: Uint8Array): string {
   return hash('sha256', content, 'base64url');
-}
-
-/** The HTML depends on the feed's address, because of relative references. */
-function keyOf(hash: string, { base, readId }: FeedDocument): string {
-  return `${hash} ${filesUrl(base, readId)}`;
 }

@@ -39,13 +39,8 @@ export class ViewMaker {
     this.#pool = pool;
   }
 
-  /** @param ready the view if it is composed already */
-  async composed(
-    task: ComposeTask,
-    lastModified: number | undefined,
-    ready?: Composed,
-  ): Promise<Representation> {
-    const { bytes, sha256 } = ready ?? (await this.#compose(task));
+  async composed(task: ComposeTask, lastModified: number | undefined): Promise<Representation> {
+    const { bytes, sha256 } = await this.#compose(task);
     return this.#represent(bytes, sha256, FIELDS[task.view], lastModified);
   }
 

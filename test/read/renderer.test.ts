@@ -1,31 +1,27 @@
 import t, { type Test } from 'tap';
+import type { ReadId } from '../../src/feeds/names.ts';
+import type { Rendered } from '../../src/read/note-text.ts';
 import { type RenderedFeed, Renderer, type RenderOptions } from '../../src/read/renderer.ts';
-import type { Composed, FeedTask } from '../../src/read/views/compose.ts';
+import type { FeedTask } from '../../src/read/views/compose.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
-import type { ComposedFeed, UnrenderedFeed } from '../../workers/compose-feed.ts';
-import { feedDocument, markdownNote } from '../support/view-notes.ts';
+import type { UnrenderedTexts } from '../../workers/render-texts.ts';
+import { feedDocument, unrenderedNote } from '../support/view-notes.ts';
 
 /** A time that no test sees. */
 const LATER = 1e9;
 
 /** A pool whose tasks end when the test says so. */
 class HeldPool {
-  readonly tasks: (UnrenderedFeed & {
-    /** Resolves the task with this HTML for each note that was to be rendered. */
+  readonly tasks: (UnrenderedTexts & {
+    /** Resolves the task with this HTML for its texts. */
     render: (...html: string[]) => void;
     reject: (cause: unknown) => void;
   })[] = [];
 
-  run(_work: string, task: UnrenderedFeed): Promise<ComposedFeed> {
-    const { promise, resolve, reject } = Promise.withResolvers<ComposedFeed>();
-    const { notes } = task.task.document;
-    const missing = notes.filter(({ rendered }) => rendered === undefined).length;
-    const render = (...html: string[]) =>
-      resolve({
-        rendered: html.map((one) => ({ html: one, excerpt: '' })),
-        composed: html.length < missing ? undefined : COMPOSED,
-      });
+  run(_work: string, task: UnrenderedTexts): Promise<readonly Rendered[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Rendered[]>();
+    const render = (...html: string[]) => resolve(html.map((one) => ({ html: one, excerpt: '' })));
     this.tasks.push({ ...task, render, reject });
     return promise;
   }
@@ -34,14 +30,13 @@ class HeldPool {
 /** A text of this many characters is rendered on a thread. */
 const LONG = 400;
 
-const COMPOSED: Composed = { bytes: new Uint8Array(), sha256: '' };
-
 /** A feed of these texts at an address; spaces make each long. */
-const feedOf = (texts: readonly string[], base: string): FeedTask => ({
+const feedOf = (texts: readonly string[], base: string, readId?: string): FeedTask => ({
   view: 'rss',
   document: {
-    ...feedDocument(texts.map((text) => ({ ...markdownNote(text.padEnd(LONG)), rendered: undefined }))),
+    ...feedDocument(texts.map((text) => unrenderedNote(text.padEnd(LONG)))),
     base,
+    ...(readId && { readId: readId as ReadId }),
   },
 });
 
@@ -49,14 +44,18 @@ const htmlOf = ({ task }: RenderedFeed) =>
   task.document.notes.map(({ rendered }) => rendered?.html.replace(/ +(?=<)/, ''));
 
 function renderer(keepBytes = 100_000): {
-  feed: (texts: readonly string[], options?: Partial<RenderOptions>) => Promise<RenderedFeed>;
+  feed: (
+    texts: readonly string[],
+    options?: Partial<RenderOptions> & { readonly readId?: string },
+  ) => Promise<RenderedFeed>;
   html: (text: string, base: string, until?: number, keep?: boolean) => Promise<string | undefined>;
   pool: HeldPool;
 } {
   const pool = new HeldPool();
   const real = new Renderer(pool as unknown as WorkerPool, keepBytes);
   return {
-    feed: (texts, options) => real.render(feedOf(texts, 'base'), { until: LATER, keep: true, ...options }),
+    feed: (texts, { readId, ...options } = {}) =>
+      real.render(feedOf(texts, 'base', readId), { until: LATER, keep: true, ...options }),
     html: async (text, base, until = LATER, keep = true) => {
       const rendered = await real.render(feedOf([text], base), { until, keep });
       return rendered.isComplete ? htmlOf(rendered)[0] : undefined;
@@ -90,9 +89,9 @@ t.test('what must take no room is not kept', async (t) => {
   t.equal(pool.tasks.length, 2, 'what another has kept is used');
 });
 
-t.test('different texts do not wait for each other', async (t) => {
-  const { html, pool } = renderer();
-  const asked = [html('a', 'base'), html('b', 'base')];
+t.test('different feeds do not wait for each other', async (t) => {
+  const { feed, pool } = renderer();
+  const asked = ['one', 'two'].map((readId) => feed([readId], { readId }));
   await settle();
   t.equal(pool.tasks.length, 2);
   for (const task of pool.tasks) task.render('<p></p>');
@@ -131,6 +130,7 @@ t.test(
     const warnings = t.capture(process, 'emitWarning');
     const { html, pool } = renderer();
     const [first, second] = [html('a', 'base'), html('a', 'base')];
+    await settle();
     pool.tasks[0]!.reject(new Error('The thread died.'));
     t.equal(await first, undefined);
     t.match(warnings(), [{ args: [/The thread died\./] }], 'the reason is told');
@@ -191,6 +191,7 @@ t.test('waiting leaves no timer behind, and a late failure harms nobody', async 
   const before = timers();
   const asked = html('a', 'base');
   t.equal(timers(), before + 1);
+  await settle();
   pool.tasks[0]!.render('<p>a</p>');
   await asked;
   t.equal(timers(), before);
@@ -200,45 +201,38 @@ t.test('waiting leaves no timer behind, and a late failure harms nobody', async 
   t.equal(timers(), before);
 });
 
-t.test('the notes of a feed are one task, which composes it', async (t) => {
+t.test('the notes of a feed are one task', async (t) => {
   const { feed, pool } = renderer();
   const asked = feed(['a', 'b', 'c']);
+  await settle();
   pool.tasks[0]!.render('<p>a</p>', '<p>b</p>', '<p>c</p>');
-  const first = await asked;
-  t.strictSame(htmlOf(first), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
-  t.equal(first.composed, COMPOSED);
-  const again = await feed(['c', 'b', 'a']);
-  t.strictSame(htmlOf(again), ['<p>c</p>', '<p>b</p>', '<p>a</p>']);
-  t.equal(again.composed, undefined, 'with all notes known it is composed elsewhere');
+  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
+  t.strictSame(htmlOf(await feed(['c', 'b', 'a'])), ['<p>c</p>', '<p>b</p>', '<p>a</p>']);
   t.equal(pool.tasks.length, 1);
 });
 
-t.test('what a task leaves is done by the next', async (t) => {
+t.test('texts that take too long together are rendered alone, to find the one to blame', async (t) => {
   const { feed, pool } = renderer();
-  const asked = feed(['a', 'b', 'c'], { keep: false });
-  pool.tasks[0]!.render('<p>a</p>');
-  await settle();
-  t.equal(pool.tasks.length, 2);
-  pool.tasks[1]!.render('<p>b</p>', '<p>c</p>');
-  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
-});
-
-t.test('of a task that took too long the note it was at is to blame', async (t) => {
-  const { feed, pool } = renderer();
+  const tooLong = new TaskTimeout({ ms: 1, counts: 'cpu time' });
   const asked = feed(['a', '<b>', 'c']);
-  pool.tasks[0]!.at[0] = 1;
-  pool.tasks[0]!.reject(new TaskTimeout({ ms: 1, counts: 'cpu time' }));
   await settle();
-  pool.tasks[1]!.render('<p>a</p>', '<p>c</p>');
+  pool.tasks[0]!.reject(tooLong);
+  await settle();
+  pool.tasks[1]!.render('<p>a</p>');
+  await settle();
+  pool.tasks[2]!.reject(tooLong);
+  await settle();
+  pool.tasks[3]!.render('<p>c</p>');
   t.strictSame(htmlOf(await asked), ['<p>a</p>', '<pre>&lt;b&gt;</pre>', '<p>c</p>']);
   t.strictSame(htmlOf(await feed(['<b>'])), ['<pre>&lt;b&gt;</pre>']);
-  t.equal(pool.tasks.length, 2);
+  t.equal(pool.tasks.length, 4);
 });
 
-t.test('feeds that share a text wait for each other', async (t) => {
+t.test('views of one feed wait for each other', async (t) => {
   const { feed, pool } = renderer();
-  const asked = [feed(['a', 'b']), feed(['b', 'c']), feed(['d'])];
-  t.equal(pool.tasks.length, 2, 'but not those that share none');
+  const asked = [feed(['a', 'b']), feed(['b', 'c']), feed(['d'], { readId: 'other' })];
+  await settle();
+  t.equal(pool.tasks.length, 2, 'but not those of another');
   pool.tasks[0]!.render('<p>a</p>', '<p>b</p>');
   pool.tasks[1]!.render('<p>d</p>');
   await settle();
@@ -251,7 +245,10 @@ t.test('what is not known in time is shown as its text', async (t) => {
   stopClock(t);
   const { feed, pool } = renderer();
   const asked = feed(['a', 'b'], { until: SOON });
-  pool.tasks[0]!.render('<p>a</p>');
+  await settle();
+  pool.tasks[0]!.reject(new TaskTimeout({ ms: 1, counts: 'cpu time' }));
+  await settle();
+  pool.tasks[1]!.render('<p>a</p>');
   const { isComplete, ...rendered } = await asked;
   t.strictSame(htmlOf({ isComplete, ...rendered }), ['<p>a</p>', '<pre>b</pre>']);
   t.equal(isComplete, false);
@@ -260,7 +257,7 @@ t.test('what is not known in time is shown as its text', async (t) => {
 t.test('short texts are rendered at once, without a thread, and kept', async (t) => {
   const pool = new HeldPool();
   const real = new Renderer(pool as unknown as WorkerPool, 100_000);
-  const notes = ['*a*', '[b](x)'].map((text) => ({ ...markdownNote(text), rendered: undefined }));
+  const notes = ['*a*', '[b](x)'].map((text) => unrenderedNote(text));
   const task: FeedTask = { view: 'rss', document: { ...feedDocument(notes), base: 'https://x.example' } };
   const first = await real.render(task, { until: LATER, keep: true });
   t.match(htmlOf(first), [
@@ -268,7 +265,6 @@ t.test('short texts are rendered at once, without a thread, and kept', async (t)
     /^<p><a href="https:\/\/x\.example\/r\/[^"]+\/x">b<\/a><\/p>\n$/,
   ]);
   t.equal(first.isComplete, true);
-  t.equal(first.composed, undefined, 'composed elsewhere');
   t.strictSame(htmlOf(await real.render(task, { until: 0, keep: true })), htmlOf(first));
   t.equal(pool.tasks.length, 0);
 });
@@ -287,9 +283,10 @@ t.test('no texts that could hold the event loop for longer are short', async (t)
     ['a\tb'],
   ]) {
     const pool = new HeldPool();
-    const notes = texts.map((text) => ({ ...markdownNote(text), rendered: undefined }));
+    const notes = texts.map((text) => unrenderedNote(text));
     const task: FeedTask = { view: 'rss', document: feedDocument(notes) };
     const asked = new Renderer(pool as unknown as WorkerPool, 1).render(task, { until: LATER, keep: true });
+    await settle();
     t.equal(pool.tasks.length, 1, texts[0]!.slice(0, 40));
     pool.tasks[0]!.render(...texts);
     await asked;

@@ -40,7 +40,7 @@ function watched<T>(promise: Promise<T>): Reading<T> {
 
 /** How many texts have been rendered, those given up included. */
 function rendered(service: TestService): Promise<number> {
-  return metric(service, 'service_task_duration_seconds_count{task="compose-feed"}');
+  return metric(service, 'service_task_duration_seconds_count{task="render-texts"}');
 }
 
 /** How many texts wait for a thread. */

@@ -15,6 +15,11 @@ export const ID = `20260102T030405Z-${UUID}` as NoteId;
 
 /** A markdown note, rendered. */
 export function markdownNote(markdown: string, meta: Partial<NoteMeta> = {}, id = ID): ViewNote {
+  const note = unrenderedNote(markdown, meta, id);
+  return { ...note, rendered: renderNote(note.content!, `${BASE}/r/${READ_ID}/`) };
+}
+
+export function unrenderedNote(markdown: string, meta: Partial<NoteMeta> = {}, id = ID): ViewNote {
   const content = new TextEncoder().encode(markdown);
   return {
     id,
@@ -23,7 +28,6 @@ export function markdownNote(markdown: string, meta: Partial<NoteMeta> = {}, id 
     createdAt: CREATED_AT,
     meta: { tags: [], ...meta },
     content,
-    rendered: renderNote(content, `${BASE}/r/${READ_ID}/`),
   };
 }
 

@@ -72,11 +72,11 @@ t.test('refusals by limits are there from the start, at zero', async (t) => {
 
 t.test('tasks by what was done, commits by time and size', async (t) => {
   const metrics = createMetrics();
-  metrics.task('compose-feed', 30);
+  metrics.task('render-texts', 30);
   metrics.commits.wrote(4);
   metrics.commits.committed(3);
   const samples = await scrape(metrics);
-  t.equal(samples.get('service_task_duration_seconds_sum{task="compose-feed"}'), 0.03);
+  t.equal(samples.get('service_task_duration_seconds_sum{task="render-texts"}'), 0.03);
   t.equal(samples.get('service_storage_commit_duration_seconds_bucket{le="0.0025"}'), 0);
   t.equal(samples.get('service_storage_commit_duration_seconds_bucket{le="0.005"}'), 1);
   t.equal(samples.get('service_storage_commit_writes_bucket{le="2"}'), 0);
