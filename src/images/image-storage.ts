@@ -9,26 +9,6 @@ import type { Sweeper } from './sweeper.ts';
 const MAX_ATTEMPTS = 5;
 const NO_BYTES = new Uint8Array();
 
-/** What the database does by itself. */
-const DATABASE_ONLY = [
-  'feed',
-  'feedToPost',
-  'feedByReadId',
-  'page',
-  'note',
-  'neighbours',
-  'setMeta',
-  'configure',
-  'setPassword',
-  'setLicense',
-  'create',
-  'useToken',
-  'onChange',
-  'onFreshness',
-  'check',
-] as const satisfies readonly (keyof Storage)[];
-
-type DatabaseOnly = Pick<Storage, (typeof DATABASE_ONLY)[number]>;
 type IncomingNote = Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'>;
 
 export interface ImageStorageParts {
@@ -47,7 +27,7 @@ export function withImageStore({ database, store, sweeper }: ImageStorageParts):
     return isFreed;
   };
   return {
-    ...databaseOnly(database),
+    ...methodsOf(database),
     async open(name, file) {
       const found = await database.open(name, file);
       if (found?.key === undefined) return found;
@@ -78,9 +58,13 @@ export function withImageStore({ database, store, sweeper }: ImageStorageParts):
   };
 }
 
-function databaseOnly(database: Storage): DatabaseOnly {
-  const methods = DATABASE_ONLY.map((name) => [name, database[name]?.bind(database)]);
-  return Object.fromEntries(methods.filter(([, method]) => method));
+/** What a database does by itself: its methods, bound to it. */
+function methodsOf(database: Storage): Storage {
+  const methods: Record<string, unknown> = {};
+  for (let at: object = database; at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+      if (typeof value === 'function') methods[name] ??= value.bind(database);
+  return methods as unknown as Storage;
 }
 
 /**

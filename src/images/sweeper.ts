@@ -77,18 +77,7 @@ export class Sweeper {
     try {
       await this.#freeAgain();
       for (let keys = await this.#claim(); keys.length > 0; keys = await this.#claim()) {
-        const [removed, absent]: ImageKey[][] = [[], []];
-        await inParallel(keys, AT_ONCE, async (key) => {
-          try {
-            const isGone = (await this.#store.delete(key)) || this.#discarded.has(key);
-            (isGone ? removed : absent)!.push(key);
-            this.#discarded.delete(key);
-          } catch {
-            // Its turn comes again.
-          }
-        });
-        if (removed!.length > 0) await this.#rows.forget(removed!);
-        if (absent!.length > 0) await this.#rows.moveElsewhere(absent!);
+        await removeObjects(this.#rows, [this.#store], keys, (key) => this.#discarded.delete(key));
         this.#activeUntil = performance.now() + ACTIVE_MS;
       }
     } catch {
@@ -107,4 +96,26 @@ export class Sweeper {
     await this.#rows.free(keys, UNSURE_MS);
     for (const key of keys) this.#unfreed.delete(key);
   }
+}
+
+/**
+ * Removes the objects of keys from stores. A key whose removal fails is claimed again later.
+ * @param forget says whether no note ever had a key
+ */
+export async function removeObjects(
+  rows: PictureRows,
+  stores: readonly ImageStore[],
+  keys: readonly ImageKey[],
+  forget = (_key: ImageKey) => false,
+): Promise<void> {
+  const removed: ImageKey[] = [];
+  const absent: ImageKey[] = [];
+  await inParallel(keys, AT_ONCE, async (key) => {
+    const removals = await Promise.all(stores.map((store) => store.delete(key))).catch(() => undefined);
+    if (removals === undefined) return;
+    const isUnused = forget(key);
+    (isUnused || removals.includes(true) ? removed : absent).push(key);
+  });
+  if (removed.length > 0) await rows.forget(removed);
+  if (absent.length > 0) await rows.moveElsewhere(absent);
 }
