@@ -27,18 +27,11 @@ const INFO = {
   ].join('\n\n'),
 };
 
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description });
 const SECURITY_SCHEMES = {
-  instancePassword: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'The password of the instance, where it has one. It is checked first.',
-  },
-  metricsToken: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'The token of the metrics, where they have one.',
-  },
-  operatorToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
+  instancePassword: bearer('The password of the instance, where it has one. It is checked first.'),
+  metricsToken: bearer('The token of the metrics, where they have one.'),
+  operatorToken: bearer('The token of the operator.'),
   feedPassword: {
     type: 'apiKey',
     in: 'header',
@@ -56,10 +49,8 @@ const BY_NAME = [
   { feedPassword: [] },
   { instancePassword: [], feedPassword: [] },
 ];
-/** Pages and forms are not described. */
+/** None for everybody. Pages and forms are not described. */
 const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly object[]>>> = {
-  public: [],
-  page: [],
   assistant: [{}, { instancePassword: [] }],
   metrics: [{}, { metricsToken: [] }],
   operator: [{ operatorToken: [] }],
@@ -122,7 +113,10 @@ function operationObject({ id, path, access, docs, cors }: Documented): Json {
     summary: docs.summary,
     description: docs.description,
     security: SECURITY[access] ?? [],
-    parameters: parameters.length === 0 ? undefined : parameters.map(parameterRef),
+    parameters:
+      parameters.length === 0
+        ? undefined
+        : parameters.map((key) => ({ $ref: `#/components/parameters/${key}` })),
     requestBody: docs.body && { required: true, content: bodyContent(docs.body) },
     // If an error shares its status with another answer, that answer says more.
     responses: {
@@ -130,10 +124,6 @@ function operationObject({ id, path, access, docs, cors }: Documented): Json {
       ...mapValues(docs.answers, (answer, status) => answerObject(answer, Number(status), cors)),
     },
   };
-}
-
-function parameterRef(key: string): Json {
-  return { $ref: `#/components/parameters/${key}` };
 }
 
 /** Else a part of bytes would be `application/octet-stream`, which is refused. */
