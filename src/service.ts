@@ -11,7 +11,7 @@ import { checkHeaderValues } from './http/header-values.ts';
 import { HttpServer } from './http/server.ts';
 import { ImageOperator } from './images/image-operator.ts';
 import { withImageStore } from './images/image-storage.ts';
-import { withMetrics } from './images/observed-store.ts';
+import { withMetrics } from './images/image-store.ts';
 import { configuredPlace, openImages } from './images/open-images.ts';
 import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';

@@ -10,7 +10,7 @@ import {
 } from 'cockatiel';
 import { Refusal } from '../refusals.ts';
 import { imagesUnavailable } from './image-store.ts';
-import { isTransient, s3Failure } from './s3-failures.ts';
+import { isTransient, s3Failure } from './s3-requests.ts';
 
 /** Attempts after the first. */
 const RETRIES = 2;

@@ -30,11 +30,8 @@ export function withImageStore({ database, store, sweeper }: ImageStorageParts):
     ...methodsOf(database),
     async open(name, file) {
       const found = await database.open(name, file);
-      if (found?.key === undefined) return found;
-      const { size, modifiedAt, sha256, key } = found;
       const reopen = () => database.open(name, file);
-      const read = (start: number, end: number) => readImage({ store, found, reopen }, start, end);
-      return { size, modifiedAt, sha256, key, read, close: () => found.close() };
+      return found?.key === undefined ? found : inStore(store, found, reopen);
     },
     post: (name, notes, target, limits) =>
       storeImages({ store, sweeper }, notes, (stored) => database.post(name, stored, target, limits)),
@@ -105,38 +102,38 @@ async function storeImages<N extends IncomingNote, T>(
   }
 }
 
-interface FoundImage {
-  readonly store: ImageStore;
-  readonly found: StoredFile;
-  /** Looks the picture up again. */
-  reopen(): Promise<StoredFile | undefined>;
-}
-
-/** If an object is gone, its picture may have been moved into its row, or to another key, since it was looked up. */
-async function* readImage(
-  { store, found, reopen }: FoundImage,
-  start: number,
-  end: number,
-): AsyncIterable<Uint8Array> {
-  let current = found;
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    let isBegun = false;
-    const pieces = current.key ? store.get(current.key, start, end) : current.read(start, end);
-    try {
-      for await (const piece of pieces) {
-        isBegun = true;
-        yield piece;
+/**
+ * A file whose bytes are in the store. If the object is gone, the picture may have been moved into its row, or to another
+ * key, since it was looked up.
+ */
+function inStore(
+  store: ImageStore,
+  found: StoredFile,
+  reopen: () => Promise<StoredFile | undefined>,
+): StoredFile {
+  const { size, modifiedAt, sha256, key } = found;
+  async function* read(start: number, end: number): AsyncIterable<Uint8Array> {
+    let current = found;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      let isBegun = false;
+      const pieces = current.key ? store.get(current.key, start, end) : current.read(start, end);
+      try {
+        for await (const piece of pieces) {
+          isBegun = true;
+          yield piece;
+        }
+        return;
+      } catch (error) {
+        if (isBegun || !(error instanceof Refusal && error.code === 'not_found')) throw error;
+        const again = await reopen();
+        if (again === undefined || again.key === current.key) throw error;
+        if (again.size !== size || again.modifiedAt !== modifiedAt) throw replacedMeanwhile();
+        current = again;
       }
-      return;
-    } catch (error) {
-      if (isBegun || !(error instanceof Refusal && error.code === 'not_found')) throw error;
-      const again = await reopen();
-      if (again === undefined || again.key === current.key) throw error;
-      if (again.size !== found.size || again.modifiedAt !== found.modifiedAt) throw replacedMeanwhile();
-      current = again;
     }
+    throw replacedMeanwhile();
   }
-  throw replacedMeanwhile();
+  return { size, modifiedAt, sha256, key, read, close: () => found.close() };
 }
 
 function replacedMeanwhile(): Refusal {

@@ -21,8 +21,6 @@ import { type Amount, add, orUnavailable } from './unreferenced.ts';
 
 /** Pictures on their way at once. */
 const AT_ONCE = 4;
-/** Keys reserved at once. */
-const STEP = 50;
 const KEYS_AT_ONCE = 500;
 
 /** Undefined is the rows of the database. */
@@ -64,13 +62,14 @@ export async function move(
   const { pictures, left } = await rows.pictures(after, limit);
   const counts = { skipped: 0, missing: 0, failed: 0 };
   const moved: Amount = { count: 0, bytes: 0 };
-  const one = async (picture: PictureRow, work: () => Promise<Outcome>) => {
-    const outcome = await onRefusal(work, () => 'failed' as const);
+  await inParallel(pictures, AT_ONCE, async (picture) => {
+    const outcome = await onRefusal(
+      () => (source === undefined ? moveRow(parts, picture) : moveObject(parts, source, picture)),
+      () => 'failed' as const,
+    );
     if (outcome === 'moved') add(moved, picture.size);
     else counts[outcome] += 1;
-  };
-  if (source === undefined) await moveRows(parts, pictures, one);
-  else await inParallel(pictures, AT_ONCE, (picture) => one(picture, () => moveObject(parts, picture)));
+  });
   if (left === 0 && source) await removeFreed(parts, source);
   return { moved, ...counts, left, next: left > 0 ? pictures.at(-1) : undefined };
 }
@@ -89,34 +88,20 @@ async function refuseSameStore(rows: PictureRows, source: ImageStore, target: Im
   }
 }
 
-/** Reserves keys first (in `freed_keys`), so that a crash leaves no object behind. */
-async function moveRows(
-  { rows, target }: MoveParts,
-  pictures: readonly PictureRow[],
-  one: (picture: PictureRow, work: () => Promise<Outcome>) => Promise<void>,
-): Promise<void> {
-  for (let at = 0; at < pictures.length; at += STEP) {
-    const step = pictures.slice(at, at + STEP).map((picture) => ({ picture, key: newImageKey() }));
-    const inRows = step.filter(({ picture }) => picture.key === undefined);
-    const reserved = inRows.map(({ key }) => key);
-    if (reserved.length > 0) await rows.free(reserved, RESERVED_MS);
-    const unused: ImageKey[] = [];
-    await inParallel(step, AT_ONCE, ({ picture, key }) =>
-      one(picture, async () => {
-        if (picture.key !== undefined) return 'skipped';
-        let isUsed = false;
-        try {
-          const bytes = await rows.bytes(picture);
-          if (bytes === undefined) return 'skipped';
-          await target!.put(key, bytesInMemory(bytes, picture.sha256));
-          isUsed = await rows.point(picture, key);
-          return isUsed ? 'moved' : 'skipped';
-        } finally {
-          if (!isUsed) unused.push(key);
-        }
-      }),
-    );
-    if (unused.length > 0) await rows.free(unused, 0);
+/** Moves a picture out of its row. The key is reserved first (in `freed_keys`), so that a crash leaves no object behind. */
+async function moveRow({ rows, target }: MoveParts, picture: PictureRow): Promise<Outcome> {
+  if (picture.key !== undefined) return 'skipped';
+  const key = newImageKey();
+  await rows.free([key], RESERVED_MS);
+  let isUsed = false;
+  try {
+    const bytes = await rows.bytes(picture);
+    if (bytes === undefined) return 'skipped';
+    await target!.put(key, bytesInMemory(bytes, picture.sha256));
+    isUsed = await rows.point(picture, key);
+    return isUsed ? 'moved' : 'skipped';
+  } finally {
+    if (!isUsed) await rows.free([key], 0);
   }
 }
 
@@ -124,25 +109,29 @@ async function moveRows(
  * The key stays, so the note refers to the copy from the start. The mark of `beginCopy` has both objects removed if the
  * note goes after a crash.
  */
-async function moveObject({ rows, source, target }: MoveParts, picture: PictureRow): Promise<Outcome> {
+async function moveObject(
+  { rows, target }: MoveParts,
+  source: ImageStore,
+  picture: PictureRow,
+): Promise<Outcome> {
   const { key } = picture;
   if (key === undefined) return 'skipped';
   const object = { ...picture, key };
   try {
-    if (target === undefined) return await intoRow(rows, source!, object);
-    if ((await source!.head(key)) === undefined) throw imageGone();
+    if (target === undefined) return await intoRow(rows, source, object);
+    if ((await source.head(key)) === undefined) throw imageGone();
     if (!(await rows.beginCopy(key))) {
       await rows.moveElsewhere([key]);
       return 'skipped';
     }
-    await target.put(key, checked(source!, object));
+    await target.put(key, checked(source, object));
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'not_found')) throw error;
     if (await target?.head(key)) return 'skipped';
     // The bytes are in neither place, unless the note is gone.
     return (await rows.referenced([key])).length > 0 ? 'missing' : 'skipped';
   }
-  await source!.delete(key);
+  await source.delete(key);
   if (await rows.endCopy(key)) return 'moved';
   // Its note is gone, or has another picture.
   await target.delete(key);

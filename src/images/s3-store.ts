@@ -17,8 +17,7 @@ import {
   imageGone,
   type ListedImage,
 } from './image-store.ts';
-import { isAbsent, ShortBody, s3Failure } from './s3-failures.ts';
-import { S3Requests } from './s3-requests.ts';
+import { isAbsent, S3Requests, ShortBody, s3Failure } from './s3-requests.ts';
 
 /** Where a bucket is, and who may use it. All but the region are never shown. */
 export interface S3Place {
@@ -195,22 +194,16 @@ export class S3Store implements ImageStore {
     }
   }
 
-  async #openRange(key: ImageKey, start: number, end: number): Promise<Readable> {
-    const Range = `bytes=${start}-${end - 1}`;
-    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range });
-    try {
-      const { Body } = await this.#breaker.attempt((abortSignal) =>
-        this.#client.send(command, { abortSignal }),
-      );
-      return Body as Readable;
-    } catch (error) {
-      throw isAbsent(error) ? imageGone() : error;
-    }
-  }
-
   /** The body of one request. Throws `ShortBody` if it is truncated. */
   async *#readRange(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
-    const stream = await this.#openRange(key, start, end);
+    const Range = `bytes=${start}-${end - 1}`;
+    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range });
+    const { Body } = await this.#breaker
+      .attempt((abortSignal) => this.#client.send(command, { abortSignal }))
+      .catch((error) => {
+        throw isAbsent(error) ? imageGone() : error;
+      });
+    const stream = Body as Readable;
     let missing = end - start;
     stream.on('error', () => {});
     try {

@@ -75,7 +75,12 @@ export class Sweeper {
   /** What fails is claimed again later. */
   async #sweep(): Promise<void> {
     try {
-      await this.#freeAgain();
+      if (this.#unfreed.size > 0) {
+        const keys = [...this.#unfreed];
+        // Their notes may have been stored.
+        await this.#rows.free(keys, UNSURE_MS);
+        for (const key of keys) this.#unfreed.delete(key);
+      }
       for (let keys = await this.#claim(); keys.length > 0; keys = await this.#claim()) {
         await removeObjects(this.#rows, [this.#store], keys, (key) => this.#discarded.delete(key));
         this.#activeUntil = performance.now() + ACTIVE_MS;
@@ -87,14 +92,6 @@ export class Sweeper {
 
   #claim(): Promise<readonly ImageKey[]> {
     return this.#isStopped ? Promise.resolve([]) : this.#rows.claim(BATCH);
-  }
-
-  /** Their notes may have been stored. */
-  async #freeAgain(): Promise<void> {
-    if (this.#unfreed.size === 0) return;
-    const keys = [...this.#unfreed];
-    await this.#rows.free(keys, UNSURE_MS);
-    for (const key of keys) this.#unfreed.delete(key);
   }
 }
 

@@ -24,6 +24,7 @@ import { settingsAgain } from './settings-operations.ts';
 /** Login, logout, and the locks of feeds. */
 export function accessOperations(parts: OperationParts): DescribedOperation[] {
   const { access, site } = parts;
+  const nameForm = { access: 'name-form', accepts: isFeedPath } as const;
   return [
     operation('loginPage', 'GET /login', { access: 'public' }, (exchange) => {
       if (!access.isLocked) return seeOther(exchange, '/');
@@ -38,11 +39,8 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
     operation('logOutPage', 'GET /logout', { access: 'public' }, () => pageAnswer(logOutPage(site))),
     // Every other POST to one segment posts a note to the feed of that name.
     operation('logOut', 'POST /logout', { access: 'public' }, (exchange) => logOut(parts, exchange)),
-    operation(
-      'feedAccess',
-      'POST /{feed}/access',
-      { access: 'name-form', accepts: isFeedPath },
-      (exchange, form) => changeLock(parts, exchange, form),
+    operation('feedAccess', 'POST /{feed}/access', nameForm, (exchange, form) =>
+      changeLock(parts, exchange, form),
     ),
   ];
 }
