@@ -23,13 +23,16 @@ const PROBE_MS = 2_000;
 const WAITING = 200;
 const WAIT_MS = 10_000;
 
+/** A request with these options. */
+type Call<T> = (options: { readonly abortSignal: AbortSignal }) => Promise<T>;
+
 /**
  * Retries with a circuit breaker. While it is open, every call fails at once, also calls in flight, and only a background
  * probe closes it: no request serves as the probe.
  */
 export class CircuitBreaker {
   readonly #slots: number;
-  readonly #probe: (signal: AbortSignal) => Promise<unknown>;
+  readonly #probe: Call<unknown>;
   readonly #breaker;
   readonly #policy: IPolicy;
   /** Each starts a call that waits for a slot, or refuses it. */
@@ -43,7 +46,7 @@ export class CircuitBreaker {
    * @param slots calls at once
    * @param probe succeeds if the store is back
    */
-  constructor(slots: number, probe: (signal: AbortSignal) => Promise<unknown>, probeMs = PROBE_MS) {
+  constructor(slots: number, probe: Call<unknown>, probeMs = PROBE_MS) {
     this.#slots = slots;
     this.#probe = probe;
     const transient = handleWhen(isTransient);
@@ -69,7 +72,7 @@ export class CircuitBreaker {
   }
 
   /** Takes a slot for `attempt`. */
-  async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(call: Call<T>): Promise<T> {
     const release = await this.takeSlot();
     try {
       return await this.attempt(call);
@@ -95,14 +98,14 @@ export class CircuitBreaker {
   }
 
   /** Calls until it succeeds or a retry cannot help. The signal aborts when the breaker opens. */
-  async attempt<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async attempt<T>(call: Call<T>): Promise<T> {
     this.#refuseIfDown();
-    const { signal } = this.#opened;
+    const { signal: abortSignal } = this.#opened;
     try {
       return await this.#policy.execute(() => {
         // The breaker may have opened during the back-off.
         this.#refuseIfDown();
-        return call(signal);
+        return call({ abortSignal });
       });
     } catch (error) {
       // Specific failures such as "not found" are passed on.
@@ -126,7 +129,8 @@ export class CircuitBreaker {
 
   async #tryProbe(): Promise<void> {
     try {
-      if (this.isDown) await this.#breaker.execute(() => this.#probe(AbortSignal.timeout(WAIT_MS)));
+      if (this.isDown)
+        await this.#breaker.execute(() => this.#probe({ abortSignal: AbortSignal.timeout(WAIT_MS) }));
     } catch {
       // The next probe comes.
     }

@@ -1,13 +1,6 @@
 import { on } from 'node:events';
 import { Readable } from 'node:stream';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { PutObjectCommand, S3 } from '@aws-sdk/client-s3';
 import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import {
@@ -53,7 +46,7 @@ const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 export class S3Store implements ImageStore {
   readonly kind = 's3';
   readonly listsInOrder = true;
-  readonly #client: S3Client;
+  readonly #client: S3;
   readonly #bucket: string;
   readonly #pageSize: number;
   readonly #breaker: CircuitBreaker;
@@ -66,7 +59,7 @@ export class S3Store implements ImageStore {
     this.#bucket = place.bucket;
     this.#pageSize = pageSize;
     this.#requests = new S3Requests({ connectMs, stallMs, sockets: SOCKETS });
-    this.#client = new S3Client({
+    this.#client = new S3({
       endpoint: place.endpoint,
       region: place.region,
       credentials: { accessKeyId: place.accessKey, secretAccessKey: place.secretKey },
@@ -80,7 +73,7 @@ export class S3Store implements ImageStore {
       expectContinueHeader: false,
       logger: SILENT,
     });
-    this.#breaker = new CircuitBreaker(SOCKETS, (signal) => this.#listOne(signal), probeMs);
+    this.#breaker = new CircuitBreaker(SOCKETS, (options) => this.#listOne(options), probeMs);
   }
 
   get isDown(): boolean {
@@ -88,7 +81,27 @@ export class S3Store implements ImageStore {
   }
 
   async put(key: ImageKey, bytes: ImageBytes): Promise<void> {
-    await this.#breaker.run((signal) => this.#put(key, bytes, signal));
+    const { size, sha256 } = bytes;
+    await this.#breaker.run(async (options) => {
+      const body = Readable.from(bytes.read(0, size), { objectMode: false });
+      // The request fails with it.
+      body.on('error', () => {});
+      const command = new PutObjectCommand({ ...this.#named(key), Body: body, ContentLength: size });
+      if (sha256 !== undefined)
+        command.middlewareStack.add(
+          (next) => (args) => {
+            const { headers } = args.request as { readonly headers: Record<string, string> };
+            headers['x-amz-content-sha256'] = Buffer.from(sha256, 'base64url').toString('hex');
+            return next(args);
+          },
+          { step: 'build', name: 'knownHash' },
+        );
+      try {
+        return await this.#client.send(command, options);
+      } finally {
+        body.destroy();
+      }
+    });
   }
 
   async *get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
@@ -115,50 +128,36 @@ export class S3Store implements ImageStore {
   }
 
   async head(key: ImageKey): Promise<ImageFacts | undefined> {
-    try {
-      const found = await this.#breaker.run((abortSignal) =>
-        this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal }),
-      );
-      return { size: found.ContentLength ?? 0, modifiedAt: found.LastModified?.getTime() ?? 0 };
-    } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    }
+    const found = await this.#breaker
+      .run((options) => this.#client.headObject(this.#named(key), options))
+      .catch(undefinedIfAbsent);
+    return found && factsOf(found.ContentLength, found.LastModified);
   }
 
   async delete(key: ImageKey): Promise<boolean> {
     // The answer to a deletion does not say whether there was an object.
     const isThere = (await this.head(key)) !== undefined;
-    if (!isThere) return false;
-    await this.#breaker
-      .run((abortSignal) =>
-        this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal }),
-      )
-      .catch((error) => {
-        if (!isAbsent(error)) throw error;
-      });
-    return true;
+    if (isThere)
+      await this.#breaker
+        .run((options) => this.#client.deleteObject(this.#named(key), options))
+        .catch(undefinedIfAbsent);
+    return isThere;
   }
 
   async *list(): AsyncIterable<readonly ListedImage[]> {
-    for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
-      const command = new ListObjectsV2Command({
-        Bucket: this.#bucket,
-        MaxKeys: this.#pageSize,
-        ContinuationToken: token,
-      });
-      const page = await this.#breaker.run((abortSignal) => this.#client.send(command, { abortSignal }));
-      yield (page.Contents ?? []).flatMap(({ Key = '', Size = 0, LastModified }) =>
-        isImageKey(Key)
-          ? [{ key: Key, facts: { size: Size, modifiedAt: LastModified?.getTime() ?? 0 } }]
-          : [],
+    let token: string | undefined;
+    do {
+      const query = { Bucket: this.#bucket, MaxKeys: this.#pageSize, ContinuationToken: token };
+      const page = await this.#breaker.run((options) => this.#client.listObjectsV2(query, options));
+      yield (page.Contents ?? []).flatMap(({ Key = '', Size, LastModified }) =>
+        isImageKey(Key) ? [{ key: Key, facts: factsOf(Size, LastModified) }] : [],
       );
       token = page.IsTruncated ? page.NextContinuationToken : undefined;
-    }
+    } while (token !== undefined);
   }
 
   async now(): Promise<number> {
-    await this.#breaker.run((signal) => this.#listOne(signal));
+    await this.#breaker.run((options) => this.#listOne(options));
     return Date.now() + this.#requests.clockAhead;
   }
 
@@ -167,39 +166,19 @@ export class S3Store implements ImageStore {
     this.#client.destroy();
   }
 
-  #listOne(abortSignal: AbortSignal): Promise<unknown> {
-    const command = new ListObjectsV2Command({ Bucket: this.#bucket, MaxKeys: 1 });
-    return this.#client.send(command, { abortSignal });
+  #listOne(options: { readonly abortSignal: AbortSignal }): Promise<unknown> {
+    return this.#client.listObjectsV2({ Bucket: this.#bucket, MaxKeys: 1 }, options);
   }
 
-  async #put(key: ImageKey, bytes: ImageBytes, abortSignal: AbortSignal): Promise<unknown> {
-    const { size, sha256 } = bytes;
-    const body = Readable.from(bytes.read(0, size), { objectMode: false });
-    // The request fails with it.
-    body.on('error', () => {});
-    const command = new PutObjectCommand({ Bucket: this.#bucket, Key: key, Body: body, ContentLength: size });
-    if (sha256 !== undefined)
-      command.middlewareStack.add(
-        (next) => (args) => {
-          const { headers } = args.request as { readonly headers: Record<string, string> };
-          headers['x-amz-content-sha256'] = Buffer.from(sha256, 'base64url').toString('hex');
-          return next(args);
-        },
-        { step: 'build', name: 'knownHash' },
-      );
-    try {
-      return await this.#client.send(command, { abortSignal });
-    } finally {
-      body.destroy();
-    }
+  #named(key: ImageKey): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: key };
   }
 
   /** The body of one request. Throws `ShortBody` if it is truncated. */
   async *#readRange(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
-    const Range = `bytes=${start}-${end - 1}`;
-    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range });
+    const query = { ...this.#named(key), Range: `bytes=${start}-${end - 1}` };
     const { Body } = await this.#breaker
-      .attempt((abortSignal) => this.#client.send(command, { abortSignal }))
+      .attempt((options) => this.#client.getObject(query, options))
       .catch((error) => {
         throw isAbsent(error) ? imageGone() : error;
       });
@@ -232,4 +211,12 @@ export class S3Store implements ImageStore {
     }
     if (missing > 0) throw new ShortBody('shorter than it should be');
   }
+}
+
+function undefinedIfAbsent(error: unknown): undefined {
+  if (!isAbsent(error)) throw error;
+}
+
+function factsOf(size = 0, modified: Date | undefined): ImageFacts {
+  return { size, modifiedAt: modified?.getTime() ?? 0 };
 }

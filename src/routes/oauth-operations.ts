@@ -1,4 +1,4 @@
-import type { Person, Session } from '../access/sessions.ts';
+import type { Session } from '../access/sessions.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
@@ -146,17 +146,12 @@ async function consent(
       }
     }
     const { client, redirectUri } = asking;
-    const code = await grants.createCode(
-      { client, redirectUri, challenge, person: personOf(session) },
-      issuer,
-    );
+    const { sender, email } = session ?? {};
+    // Undefined if the password was given.
+    const person = email === undefined ? undefined : { sender, email };
+    const code = await grants.createCode({ client, redirectUri, challenge, person }, issuer);
     return redirect(redirectWith(asking, issuer, { code }));
   });
-}
-
-/** The person who signed in; undefined if the password was given. */
-function personOf(session: Session | undefined): Person | undefined {
-  return session?.email === undefined ? undefined : { sender: session.sender, email: session.email };
 }
 
 /** Redirects with the error if the client caused it (RFC 6749 §4.1.2.1). */
