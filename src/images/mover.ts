@@ -46,6 +46,7 @@ export interface Moved {
 }
 
 type Outcome = 'moved' | 'skipped' | 'missing';
+type KeyedPicture = PictureRow & { readonly key: ImageKey };
 
 /**
  * Moves the bytes of pictures into the store of the settings, newest first: of each the bytes are copied first, then the
@@ -139,11 +140,7 @@ async function moveObject(
   return 'skipped';
 }
 
-async function intoRow(
-  rows: PictureRows,
-  source: ImageStore,
-  picture: PictureRow & { readonly key: ImageKey },
-): Promise<Outcome> {
+async function intoRow(rows: PictureRows, source: ImageStore, picture: KeyedPicture): Promise<Outcome> {
   const { key, size } = picture;
   const bytes = await buffer(checked(source, picture).read(0, size));
   if (!(await rows.fill(picture, bytes))) return 'skipped';
@@ -153,10 +150,7 @@ async function intoRow(
 }
 
 /** The bytes of an object, which must be those that were posted. */
-function checked(
-  source: ImageStore,
-  { key, size, sha256 }: PictureRow & { readonly key: ImageKey },
-): ImageBytes {
+function checked(source: ImageStore, { key, size, sha256 }: KeyedPicture): ImageBytes {
   return {
     size,
     sha256,

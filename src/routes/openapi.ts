@@ -80,7 +80,9 @@ export function openApiDocument(
     paths: paths(table),
     components: {
       schemas: jsonSchemas(),
-      responses: refusalComponents(table),
+      responses: Object.fromEntries(
+        table.flatMap(refusalsOf).map(({ name, component }) => [name, component()]),
+      ),
       parameters: mapValues(PARAMETERS, (parameter) =>
         parameter.in === 'path' ? { ...parameter, required: true } : parameter,
       ),
@@ -100,12 +102,13 @@ function paths(table: readonly Documented[]): Json {
 }
 
 /** Members that are undefined are left out of the JSON. */
-function operationObject({ id, path, access, docs, cors }: Documented): Json {
+function operationObject(operation: Documented): Json {
+  const { id, path, access, docs, cors } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const parameters = [...inPath, ...(docs.parameters ?? [])];
-  const refused = [...refusalsOf(docs)].map(([status, codes]) => [
+  const refused = refusalsOf(operation).map(({ name, status }) => [
     status,
-    { $ref: `#/components/responses/${refusalName(codes, cors)}` },
+    { $ref: `#/components/responses/${name}` },
   ]);
   return {
     operationId: id,
@@ -141,25 +144,13 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   };
 }
 
-/** The codes of an operation's errors, by status. */
-function refusalsOf({ refusals }: OperationDocs): Map<number, RefusalCode[]> {
-  const codes = [...new Set([...COMMON_ERRORS, ...refusals])].sort();
-  return Map.groupBy(codes, (code) => REFUSALS[code].status);
-}
-
-/** Operations with the same errors share their description. */
-function refusalComponents(table: readonly Documented[]): Json {
-  const found = table.flatMap(({ docs, cors }) =>
-    [...refusalsOf(docs)].map(([status, codes]) => [
-      refusalName(codes, cors),
-      answerObject(refusalDocs(codes), status, cors),
-    ]),
-  );
-  return Object.fromEntries(found);
-}
-
-function refusalName(codes: readonly RefusalCode[], cors = false): string {
-  return [...(cors ? ['public'] : []), ...codes].join('.');
+/** An operation's errors by status. Operations with the same errors share the name of their description. */
+function refusalsOf({ docs, cors }: Documented) {
+  const codes = [...new Set([...COMMON_ERRORS, ...docs.refusals])].sort();
+  return [...Map.groupBy(codes, (code) => REFUSALS[code].status)].map(([status, codes]) => {
+    const name = [...(cors ? ['public'] : []), ...codes].join('.');
+    return { name, status, component: () => answerObject(refusalDocs(codes), status, cors) };
+  });
 }
 
 function refusalDocs(codes: readonly RefusalCode[]): AnswerDocs {
