@@ -1,9 +1,10 @@
 import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
 import { Refusal } from '../refusals.ts';
+import type { PictureRows } from '../storage/picture-rows.ts';
 import { storeUnavailable } from '../storage/refused-writes.ts';
 import type { NewNote, Storage, StoredFile } from '../storage/storage.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
-import type { Sweeper } from './sweeper.ts';
+import { Sweeper } from './sweeper.ts';
 
 /** How often a picture may be replaced or moved while somebody opens it. */
 const MAX_ATTEMPTS = 5;
@@ -11,17 +12,12 @@ const NO_BYTES = new Uint8Array();
 
 type IncomingNote = Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'>;
 
-export interface ImageStorageParts {
-  readonly database: Storage;
-  readonly store: ImageStore;
-  readonly sweeper: Sweeper;
-}
-
 /**
  * A database with its pictures in an image store. An object is written before the row that refers to it, and removed
  * after that row (`Sweeper`). Pictures from before there was a store are read from their rows.
  */
-export function withImageStore({ database, store, sweeper }: ImageStorageParts): Storage {
+export function withImageStore(database: Storage, rows: PictureRows, store: ImageStore): Storage {
+  const sweeper = new Sweeper(rows, store);
   const sweepIf = (isFreed: boolean) => {
     if (isFreed) sweeper.wake();
     return isFreed;
@@ -30,8 +26,8 @@ export function withImageStore({ database, store, sweeper }: ImageStorageParts):
     ...methodsOf(database),
     async open(name, file) {
       const found = await database.open(name, file);
-      const reopen = () => database.open(name, file);
-      return found?.key === undefined ? found : inStore(store, found, reopen);
+      if (found?.key === undefined) return found;
+      return inStore(store, found, () => database.open(name, file));
     },
     post: (name, notes, target, limits) =>
       storeImages({ store, sweeper }, notes, (stored) => database.post(name, stored, target, limits)),
@@ -69,7 +65,7 @@ function methodsOf(database: Storage): Storage {
  * Nothing reads the bytes after it settles.
  */
 async function storeImages<N extends IncomingNote, T>(
-  { store, sweeper }: Pick<ImageStorageParts, 'store' | 'sweeper'>,
+  { store, sweeper }: { readonly store: ImageStore; readonly sweeper: Sweeper },
   notes: readonly N[],
   storeNotes: (notes: readonly N[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {

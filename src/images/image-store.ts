@@ -82,7 +82,7 @@ export function bytesInMemory(bytes: Uint8Array, sha256: string | undefined): Im
 const PIECE_BYTES = 256 * 1024;
 
 /** Hears of every call: its operation, its duration in ms, and the code of its failure. */
-export type StoreObserver = (operation: string, ms: number, failure: string | undefined) => void;
+type StoreObserver = (operation: string, ms: number, failure: string | undefined) => void;
 
 /** Wraps a store with metrics. Reads are timed to the first byte. */
 export function withMetrics(store: ImageStore, observe: StoreObserver): ImageStore {

@@ -24,7 +24,7 @@ const AT_ONCE = 4;
 const KEYS_AT_ONCE = 500;
 
 /** Undefined is the rows of the database. */
-export interface MoveParts {
+interface MoveParts {
   readonly rows: PictureRows;
   readonly source: ImageStore | undefined;
   readonly target: ImageStore | undefined;

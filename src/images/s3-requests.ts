@@ -10,7 +10,7 @@ type Handler = Extract<NonNullable<S3ClientConfig['requestHandler']>, { handle: 
 type Request = Parameters<Handler['handle']>[0];
 type Response = Awaited<ReturnType<Handler['handle']>>;
 
-export interface S3RequestLimits {
+interface S3RequestLimits {
   readonly connectMs: number;
   /** A request ends if no byte moves for this long, ms. A slow body, or reader of it, may take any time. */
   readonly stallMs: number;

@@ -203,24 +203,16 @@ function withOAuthErrors(code: OAuthErrorCode, handle: OAuthHandler): OAuthHandl
     try {
       return await handle(exchange, oauth);
     } catch (cause) {
+      const answer = (status: number, error: OAuthErrorCode, fields?: Refusal['headers']) =>
+        json(status, { error, error_description: (cause as Error).message }, fields);
       if (cause instanceof OAuthError)
         return cause.code === 'invalid_client'
-          ? errorAnswer(401, cause.code, cause.message, { 'WWW-Authenticate': 'Bearer' })
-          : errorAnswer(400, cause.code, cause.message);
+          ? answer(401, cause.code, { 'WWW-Authenticate': 'Bearer' })
+          : answer(400, cause.code);
       if (!(cause instanceof Refusal)) throw cause;
-      const error = cause.status < 500 ? code : 'temporarily_unavailable';
-      return errorAnswer(cause.status, error, cause.message, cause.headers);
+      return answer(cause.status, cause.status < 500 ? code : 'temporarily_unavailable', cause.headers);
     }
   };
-}
-
-function errorAnswer(
-  status: number,
-  error: OAuthErrorCode,
-  description: string,
-  fields: Readonly<Record<string, string>> = {},
-): Answer {
-  return json(status, { error, error_description: description }, fields);
 }
 
 /** Cookies always count, because only this instance shows the page and sends its form. */
