@@ -11,9 +11,8 @@ import { HttpServer } from './http/server.ts';
 import { checkHeaderValues } from './http/uws.ts';
 import { ImageOperator } from './images/image-operator.ts';
 import { withImageStore } from './images/image-storage.ts';
-import { withMetrics } from './images/observed-store.ts';
+import { withMetrics } from './images/image-store.ts';
 import { configuredPlace, openImages } from './images/open-images.ts';
-import { Sweeper } from './images/sweeper.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-rules.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
@@ -119,11 +118,7 @@ async function openStores(
   const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
   if (!store || !rows) return { ...opened, images };
   metrics?.images.watch({ store, rows });
-  return {
-    ...opened,
-    images,
-    storage: withImageStore({ database: opened.storage, store, sweeper: new Sweeper(rows, store) }),
-  };
+  return { ...opened, images, storage: withImageStore(opened.storage, rows, store) };
 }
 
 type Pools = Readonly<Record<'checks' | 'parsing' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;

@@ -10,6 +10,7 @@ import {
 } from 'cockatiel';
 import { Refusal } from '../refusals.ts';
 import { imagesUnavailable } from './image-store.ts';
+import { isTransient, s3Failure } from './s3-requests.ts';
 
 /** Attempts after the first. */
 const RETRIES = 2;
@@ -22,39 +23,32 @@ const PROBE_MS = 2_000;
 const WAITING = 200;
 const WAIT_MS = 10_000;
 
-export interface BreakerOptions {
-  /** Calls at once. */
-  readonly slots: number;
-  /** Whether an attempt failed because of the store: it is retried, and counts. */
-  readonly isTransient: (error: unknown) => boolean;
-  /** What to throw for the failure of the last attempt. */
-  readonly toRefusal: (error: unknown) => unknown;
-  /** Succeeds if the store is back. */
-  readonly probe: (signal: AbortSignal) => Promise<unknown>;
-  readonly probeMs?: number | undefined;
-}
-
-export interface Slot {
-  release(): void;
-}
+/** A request with these options. */
+type Call<T> = (options: { readonly abortSignal: AbortSignal }) => Promise<T>;
 
 /**
  * Retries with a circuit breaker. While it is open, every call fails at once, also calls in flight, and only a background
  * probe closes it: no request serves as the probe.
  */
 export class CircuitBreaker {
-  readonly #options: BreakerOptions;
+  readonly #slots: number;
+  readonly #probe: Call<unknown>;
   readonly #breaker;
   readonly #policy: IPolicy;
-  readonly #waiting: (() => void)[] = [];
+  /** Each starts a call that waits for a slot, or refuses it. */
+  readonly #waiting = new Set<(refusal?: Refusal) => void>();
   #running = 0;
   #opened = new AbortController();
   #probing: NodeJS.Timeout | undefined;
-  #isStopped = false;
+  #isClosed = false;
 
-  constructor(options: BreakerOptions) {
-    const { isTransient, probeMs = PROBE_MS } = options;
-    this.#options = options;
+  /**
+   * @param slots calls at once
+   * @param probe succeeds if the store is back
+   */
+  constructor(slots: number, probe: Call<unknown>, probeMs = PROBE_MS) {
+    this.#slots = slots;
+    this.#probe = probe;
     const transient = handleWhen(isTransient);
     this.#breaker = circuitBreaker(transient, {
       halfOpenAfter: Math.floor(probeMs / 2),
@@ -67,12 +61,10 @@ export class CircuitBreaker {
     this.#breaker.onBreak(() => {
       this.#opened.abort(new Error('the store is down'));
       this.#opened = new AbortController();
-      if (!this.#isStopped) this.#probing ??= setInterval(() => this.#probe(), probeMs).unref();
+      for (const settle of this.#waiting) settle(unavailable());
+      if (!this.#isClosed) this.#probing ??= setInterval(() => this.#tryProbe(), probeMs).unref();
     });
-    this.#breaker.onReset(() => {
-      clearInterval(this.#probing);
-      this.#probing = undefined;
-    });
+    this.#breaker.onReset(() => this.#stopProbing());
   }
 
   get isDown(): boolean {
@@ -80,91 +72,82 @@ export class CircuitBreaker {
   }
 
   /** Takes a slot for `attempt`. */
-  async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const slot = await this.takeSlot();
+  async run<T>(call: Call<T>): Promise<T> {
+    const release = await this.takeSlot();
     try {
       return await this.attempt(call);
     } finally {
-      slot.release();
+      release();
     }
   }
 
   /**
    * Takes a slot, which may be kept for any time.
+   * @returns what releases it
    * @throws Refusal `store_unavailable` if the store is down; `busy` if too many wait, or for too long
    */
-  async takeSlot(): Promise<Slot> {
+  async takeSlot(): Promise<() => void> {
     this.#refuseIfDown();
-    if (this.#running >= this.#options.slots) await this.#wait();
+    if (this.#running >= this.#slots) await this.#wait();
     else this.#running += 1;
-    return { release: () => this.#passSlotOn() };
+    return () => {
+      const [next] = this.#waiting;
+      if (next) next();
+      else this.#running -= 1;
+    };
   }
 
   /** Calls until it succeeds or a retry cannot help. The signal aborts when the breaker opens. */
-  async attempt<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async attempt<T>(call: Call<T>): Promise<T> {
     this.#refuseIfDown();
-    const { signal } = this.#opened;
+    const { signal: abortSignal } = this.#opened;
     try {
       return await this.#policy.execute(() => {
         // The breaker may have opened during the back-off.
         this.#refuseIfDown();
-        return call(signal);
+        return call({ abortSignal });
       });
     } catch (error) {
-      throw this.isDown ? this.#toDown(error) : this.#options.toRefusal(error);
+      // Specific failures such as "not found" are passed on.
+      throw this.isDown && isTransient(error) ? unavailable() : s3Failure(error);
     }
   }
 
   close(): void {
-    this.#isStopped = true;
+    this.#isClosed = true;
+    this.#stopProbing();
+  }
+
+  #stopProbing(): void {
     clearInterval(this.#probing);
+    this.#probing = undefined;
   }
 
   #refuseIfDown(): void {
     if (this.isDown) throw unavailable();
   }
 
-  /** Passes on specific failures such as "not found". */
-  #toDown(error: unknown): unknown {
-    return this.#options.isTransient(error) ? unavailable() : this.#options.toRefusal(error);
-  }
-
-  async #probe(): Promise<void> {
+  async #tryProbe(): Promise<void> {
     try {
-      if (this.isDown) await this.#breaker.execute(() => this.#options.probe(AbortSignal.timeout(WAIT_MS)));
+      if (this.isDown)
+        await this.#breaker.execute(() => this.#probe({ abortSignal: AbortSignal.timeout(WAIT_MS) }));
     } catch {
       // The next probe comes.
     }
   }
 
-  #passSlotOn(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running -= 1;
-  }
-
   #wait(): Promise<void> {
-    if (this.#waiting.length >= WAITING) throw busy();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const { signal } = this.#opened;
-    const leave = (refusal: unknown) => {
-      this.#waiting.splice(this.#waiting.indexOf(start), 1);
-      over();
-      reject(refusal);
-    };
-    const onDown = () => leave(unavailable());
-    const timer = setTimeout(() => leave(busy()), WAIT_MS);
-    const over = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onDown);
-    };
-    const start = () => {
-      over();
-      resolve();
-    };
-    signal.addEventListener('abort', onDown);
-    this.#waiting.push(start);
-    return promise;
+    if (this.#waiting.size >= WAITING) throw busy();
+    return new Promise((resolve, reject) => {
+      const settle = (refusal?: Refusal) => {
+        clearTimeout(timer);
+        this.#waiting.delete(settle);
+        if (refusal) reject(refusal);
+        else resolve();
+      };
+      const timer = setTimeout(() => settle(busy()), WAIT_MS);
+      this.#waiting.add(settle);
+    });
   }
 }
 

@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { constants, createReadStream, mkdirSync, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, opendir, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { constants, mkdirSync } from 'node:fs';
+import {
+  chown,
+  type FileHandle,
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  rename,
+  rm,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
 import type { Owner } from '../privileges.ts';
@@ -45,32 +56,29 @@ export class FolderStore implements ImageStore {
   static async make(dir: string, owner?: Owner, pageSize?: number): Promise<FolderStore> {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const store = new FolderStore(dir, owner, pageSize);
-    if (owner) await store.#chown(await open(dir, O_RDONLY));
+    if (owner) await chown(dir, owner.uid, owner.gid);
     await store.#removeOldParts();
     return store;
   }
 
   put(key: ImageKey, bytes: ImageBytes): Promise<void> {
-    return this.#mapErrors(async () => {
-      const part = await this.#write(bytes);
-      try {
-        await rename(part, join(this.#dir, key));
-      } catch (error) {
-        await rm(part, { force: true });
-        throw error;
-      }
+    return this.#withPart(async (part, path) => {
+      await part.writeFile(bytes.read(0, bytes.size));
+      if (this.#owner) await part.chown(this.#owner.uid, this.#owner.gid);
+      await part.sync();
+      await rename(path, join(this.#dir, key));
       await this.#syncs.sync(this.#dir);
     });
   }
 
   async *get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
-    const file = await this.#mapErrors(() => this.#open(key));
+    const file = await this.#find(key, (path) => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     if (file === undefined) throw imageGone();
     try {
       if (start === end) return;
       let missing = end - start;
-      const range = { start, end: end - 1, highWaterMark: PIECE_BYTES };
-      for await (const piece of createReadStream('', { fd: file, autoClose: false, ...range })) {
+      const range = { start, end: end - 1, highWaterMark: PIECE_BYTES, autoClose: false };
+      for await (const piece of file.createReadStream(range)) {
         missing -= piece.length;
         yield piece;
       }
@@ -83,28 +91,18 @@ export class FolderStore implements ImageStore {
   }
 
   head(key: ImageKey): Promise<ImageFacts | undefined> {
-    return this.#mapErrors(async () => {
-      for (const path of this.#places(key)) {
-        const found = await undefinedIfAbsent(() => stat(path));
-        if (found?.isFile()) return { size: found.size, modifiedAt: found.mtimeMs };
-      }
-      await this.#mustBeThere();
-      return undefined;
+    return this.#find(key, async (path) => {
+      const found = await stat(path);
+      return found.isFile() ? { size: found.size, modifiedAt: found.mtimeMs } : undefined;
     });
   }
 
-  delete(key: ImageKey): Promise<boolean> {
-    return this.#mapErrors(async () => {
-      for (const path of this.#places(key)) {
-        const isRemoved = await undefinedIfAbsent(async () => {
-          await unlink(path);
-          return true;
-        });
-        if (isRemoved) return true;
-      }
-      await this.#mustBeThere();
-      return false;
+  async delete(key: ImageKey): Promise<boolean> {
+    const removed = await this.#find(key, async (path) => {
+      await unlink(path);
+      return path;
     });
+    return removed !== undefined;
   }
 
   async *list(): AsyncIterable<readonly ListedImage[]> {
@@ -120,33 +118,27 @@ export class FolderStore implements ImageStore {
 
   /** Dates a new file, because the clock of the file system may be another machine's. */
   now(): Promise<number> {
-    return this.#mapErrors(async () => {
-      const path = await this.#newPart();
-      const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-      try {
-        await file.write('now');
-        return (await file.stat()).mtimeMs;
-      } finally {
-        await file.close();
-        await rm(path, { force: true });
-      }
+    return this.#withPart(async (part, path) => {
+      await part.write('now');
+      const { mtimeMs } = await part.stat();
+      await unlink(path);
+      return mtimeMs;
     });
   }
 
   close(): void {}
 
-  /** Where a key can be; files are written to the first. */
-  #places(key: ImageKey): [string, string] {
-    return [join(this.#dir, key), join(this.#dir, key.slice(0, 2), key)];
-  }
-
-  async #open(key: ImageKey): Promise<FileHandle | undefined> {
-    for (const path of this.#places(key)) {
-      const file = await undefinedIfAbsent(() => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-      if (file) return file;
-    }
-    await this.#mustBeThere();
-    return undefined;
+  /** The first result of the work at the places where a key can be; undefined if it is at none. */
+  #find<T>(key: ImageKey, work: (path: string) => Promise<T | undefined>): Promise<T | undefined> {
+    return mapErrors(async () => {
+      for (const path of [join(this.#dir, key), join(this.#dir, key.slice(0, 2), key)]) {
+        const found = await undefinedIfAbsent(() => work(path));
+        if (found !== undefined) return found;
+      }
+      // If the folder is missing, for example not mounted, a missing file proves nothing.
+      await stat(this.#dir);
+      return undefined;
+    });
   }
 
   async *#keys(): AsyncIterable<ImageKey> {
@@ -162,36 +154,23 @@ export class FolderStore implements ImageStore {
     }
   }
 
-  /** Writes the bytes durably into a part. */
-  async #write(bytes: ImageBytes): Promise<string> {
-    const path = await this.#newPart();
-    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    try {
-      for await (const piece of bytes.read(0, bytes.size)) await writeAll(file, piece);
-      if (this.#owner) await file.chown(this.#owner.uid, this.#owner.gid);
-      await file.sync();
-      return path;
-    } catch (error) {
-      await rm(path, { force: true });
-      throw error;
-    } finally {
-      await file.close();
-    }
-  }
-
-  async #newPart(): Promise<string> {
-    const parts = join(this.#dir, PARTS);
-    const made = await undefinedIfAbsent(() => mkdir(parts, { mode: 0o700 }).catch(ignoreExists));
-    if (made === undefined && this.#owner) await this.#chown(await open(parts, O_RDONLY));
-    return join(parts, randomBytes(16).toString('hex'));
-  }
-
-  async #chown(folder: FileHandle): Promise<void> {
-    try {
-      if (this.#owner) await folder.chown(this.#owner.uid, this.#owner.gid);
-    } finally {
-      await folder.close();
-    }
+  /** Makes a part; the work renames or removes it, unless it fails. */
+  #withPart<T>(work: (part: FileHandle, path: string) => Promise<T>): Promise<T> {
+    return mapErrors(async () => {
+      const parts = join(this.#dir, PARTS);
+      await mkdir(parts, { mode: 0o700 }).catch(ignoreExists);
+      if (this.#owner) await chown(parts, this.#owner.uid, this.#owner.gid);
+      const path = join(parts, randomBytes(16).toString('hex'));
+      const part = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      try {
+        return await work(part, path);
+      } catch (error) {
+        await rm(path, { force: true });
+        throw error;
+      } finally {
+        await part.close();
+      }
+    });
   }
 
   /** Only old parts: another process may be writing a fresh one. */
@@ -200,27 +179,18 @@ export class FolderStore implements ImageStore {
     const parts = join(this.#dir, PARTS);
     for (const name of await readdir(parts)) {
       const path = join(parts, name);
-      const found: Stats | undefined = await undefinedIfAbsent(() => stat(path));
+      const found = await undefinedIfAbsent(() => stat(path));
       if (found && now - found.mtimeMs > PART_MAX_AGE_MS) await rm(path, { force: true });
-    }
-  }
-
-  /** Throws if the folder is missing, for example not mounted: then a missing file proves nothing. */
-  async #mustBeThere(): Promise<void> {
-    await stat(this.#dir);
-  }
-
-  async #mapErrors<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw failure(error);
     }
   }
 }
 
-async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.byteLength; ) at += (await file.write(piece, at)).bytesWritten;
+async function mapErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw failure(error);
+  }
 }
 
 async function undefinedIfAbsent<T>(work: () => Promise<T>): Promise<T | undefined> {

@@ -7,7 +7,7 @@ import { type Moved, move } from './mover.ts';
 import { type ImagePlace, isSamePlace, openSource } from './open-images.ts';
 import { findOrphans, type OrphanReport } from './unreferenced.ts';
 
-export interface ImageOperatorParts {
+interface ImageOperatorParts {
   /** Undefined where notes are files. */
   readonly rows: PictureRows | undefined;
   /** Where the settings have pictures, and the store that is open there; undefined for the database. */
@@ -20,7 +20,7 @@ export interface ImageOperatorParts {
 /** Where bytes are to be moved from. */
 export type MoveSource = 'db' | ImagePlace;
 
-export interface MoveRequest {
+interface MoveRequest {
   readonly from: MoveSource;
   /** Pictures to look at. */
   readonly limit: number;

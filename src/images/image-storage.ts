@@ -1,60 +1,33 @@
 import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
 import { Refusal } from '../refusals.ts';
+import type { PictureRows } from '../storage/picture-rows.ts';
 import { storeUnavailable } from '../storage/refused-writes.ts';
 import type { NewNote, Storage, StoredFile } from '../storage/storage.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
-import type { Sweeper } from './sweeper.ts';
+import { Sweeper } from './sweeper.ts';
 
 /** How often a picture may be replaced or moved while somebody opens it. */
 const MAX_ATTEMPTS = 5;
 const NO_BYTES = new Uint8Array();
 
-/** What the database does by itself. */
-const DATABASE_ONLY = [
-  'feed',
-  'feedToPost',
-  'feedByReadId',
-  'page',
-  'note',
-  'neighbours',
-  'setMeta',
-  'configure',
-  'setPassword',
-  'setLicense',
-  'create',
-  'useToken',
-  'onChange',
-  'onFreshness',
-  'check',
-] as const satisfies readonly (keyof Storage)[];
-
-type DatabaseOnly = Pick<Storage, (typeof DATABASE_ONLY)[number]>;
 type IncomingNote = Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'>;
-
-export interface ImageStorageParts {
-  readonly database: Storage;
-  readonly store: ImageStore;
-  readonly sweeper: Sweeper;
-}
 
 /**
  * A database with its pictures in an image store. An object is written before the row that refers to it, and removed
  * after that row (`Sweeper`). Pictures from before there was a store are read from their rows.
  */
-export function withImageStore({ database, store, sweeper }: ImageStorageParts): Storage {
+export function withImageStore(database: Storage, rows: PictureRows, store: ImageStore): Storage {
+  const sweeper = new Sweeper(rows, store);
   const sweepIf = (isFreed: boolean) => {
     if (isFreed) sweeper.wake();
     return isFreed;
   };
   return {
-    ...databaseOnly(database),
+    ...methodsOf(database),
     async open(name, file) {
       const found = await database.open(name, file);
       if (found?.key === undefined) return found;
-      const { size, modifiedAt, sha256, key } = found;
-      const reopen = () => database.open(name, file);
-      const read = (start: number, end: number) => readImage({ store, found, reopen }, start, end);
-      return { size, modifiedAt, sha256, key, read, close: () => found.close() };
+      return inStore(store, found, () => database.open(name, file));
     },
     post: (name, notes, target, limits) =>
       storeImages({ store, sweeper }, notes, (stored) => database.post(name, stored, target, limits)),
@@ -78,9 +51,13 @@ export function withImageStore({ database, store, sweeper }: ImageStorageParts):
   };
 }
 
-function databaseOnly(database: Storage): DatabaseOnly {
-  const methods = DATABASE_ONLY.map((name) => [name, database[name]?.bind(database)]);
-  return Object.fromEntries(methods.filter(([, method]) => method));
+/** What a database does by itself: its methods, bound to it. */
+function methodsOf(database: Storage): Storage {
+  const methods: Record<string, unknown> = {};
+  for (let at: object = database; at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+      if (typeof value === 'function') methods[name] ??= value.bind(database);
+  return methods as unknown as Storage;
 }
 
 /**
@@ -88,7 +65,7 @@ function databaseOnly(database: Storage): DatabaseOnly {
  * Nothing reads the bytes after it settles.
  */
 async function storeImages<N extends IncomingNote, T>(
-  { store, sweeper }: Pick<ImageStorageParts, 'store' | 'sweeper'>,
+  { store, sweeper }: { readonly store: ImageStore; readonly sweeper: Sweeper },
   notes: readonly N[],
   storeNotes: (notes: readonly N[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {
@@ -121,38 +98,38 @@ async function storeImages<N extends IncomingNote, T>(
   }
 }
 
-interface FoundImage {
-  readonly store: ImageStore;
-  readonly found: StoredFile;
-  /** Looks the picture up again. */
-  reopen(): Promise<StoredFile | undefined>;
-}
-
-/** If an object is gone, its picture may have been moved into its row, or to another key, since it was looked up. */
-async function* readImage(
-  { store, found, reopen }: FoundImage,
-  start: number,
-  end: number,
-): AsyncIterable<Uint8Array> {
-  let current = found;
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    let isBegun = false;
-    const pieces = current.key ? store.get(current.key, start, end) : current.read(start, end);
-    try {
-      for await (const piece of pieces) {
-        isBegun = true;
-        yield piece;
+/**
+ * A file whose bytes are in the store. If the object is gone, the picture may have been moved into its row, or to another
+ * key, since it was looked up.
+ */
+function inStore(
+  store: ImageStore,
+  found: StoredFile,
+  reopen: () => Promise<StoredFile | undefined>,
+): StoredFile {
+  const { size, modifiedAt, sha256, key } = found;
+  async function* read(start: number, end: number): AsyncIterable<Uint8Array> {
+    let current = found;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      let isBegun = false;
+      const pieces = current.key ? store.get(current.key, start, end) : current.read(start, end);
+      try {
+        for await (const piece of pieces) {
+          isBegun = true;
+          yield piece;
+        }
+        return;
+      } catch (error) {
+        if (isBegun || !(error instanceof Refusal && error.code === 'not_found')) throw error;
+        const again = await reopen();
+        if (again === undefined || again.key === current.key) throw error;
+        if (again.size !== size || again.modifiedAt !== modifiedAt) throw replacedMeanwhile();
+        current = again;
       }
-      return;
-    } catch (error) {
-      if (isBegun || !(error instanceof Refusal && error.code === 'not_found')) throw error;
-      const again = await reopen();
-      if (again === undefined || again.key === current.key) throw error;
-      if (again.size !== found.size || again.modifiedAt !== found.modifiedAt) throw replacedMeanwhile();
-      current = again;
     }
+    throw replacedMeanwhile();
   }
-  throw replacedMeanwhile();
+  return { size, modifiedAt, sha256, key, read, close: () => found.close() };
 }
 
 function replacedMeanwhile(): Refusal {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
-import { Refusal } from '../refusals.ts';
+import { onRefusal, Refusal } from '../refusals.ts';
 import {
   type PicturePlace,
   type PictureRow,
@@ -15,16 +16,15 @@ import {
   imagesUnavailable,
 } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
-import { type Amount, orUnavailable } from './unreferenced.ts';
+import { removeObjects } from './sweeper.ts';
+import { type Amount, add, orUnavailable } from './unreferenced.ts';
 
 /** Pictures on their way at once. */
 const AT_ONCE = 4;
-/** Keys reserved at once. */
-const STEP = 50;
 const KEYS_AT_ONCE = 500;
 
 /** Undefined is the rows of the database. */
-export interface MoveParts {
+interface MoveParts {
   readonly rows: PictureRows;
   readonly source: ImageStore | undefined;
   readonly target: ImageStore | undefined;
@@ -46,6 +46,7 @@ export interface Moved {
 }
 
 type Outcome = 'moved' | 'skipped' | 'missing';
+type KeyedPicture = PictureRow & { readonly key: ImageKey };
 
 /**
  * Moves the bytes of pictures into the store of the settings, newest first: of each the bytes are copied first, then the
@@ -62,20 +63,14 @@ export async function move(
   const { pictures, left } = await rows.pictures(after, limit);
   const counts = { skipped: 0, missing: 0, failed: 0 };
   const moved: Amount = { count: 0, bytes: 0 };
-  const one = async (picture: PictureRow, work: () => Promise<Outcome>) => {
-    const outcome = await work().catch((error): 'failed' => {
-      if (error instanceof Refusal) return 'failed';
-      throw error;
-    });
-    if (outcome !== 'moved') {
-      counts[outcome] += 1;
-      return;
-    }
-    moved.count += 1;
-    moved.bytes += picture.size;
-  };
-  if (source === undefined) await moveRows(parts, pictures, one);
-  else await inParallel(pictures, AT_ONCE, (picture) => one(picture, () => moveObject(parts, picture)));
+  await inParallel(pictures, AT_ONCE, async (picture) => {
+    const outcome = await onRefusal(
+      () => (source === undefined ? moveRow(parts, picture) : moveObject(parts, source, picture)),
+      () => 'failed' as const,
+    );
+    if (outcome === 'moved') add(moved, picture.size);
+    else counts[outcome] += 1;
+  });
   if (left === 0 && source) await removeFreed(parts, source);
   return { moved, ...counts, left, next: left > 0 ? pictures.at(-1) : undefined };
 }
@@ -94,39 +89,20 @@ async function refuseSameStore(rows: PictureRows, source: ImageStore, target: Im
   }
 }
 
-/** Reserves keys first (in `freed_keys`), so that a crash leaves no object behind. */
-async function moveRows(
-  { rows, target }: MoveParts,
-  pictures: readonly PictureRow[],
-  one: (picture: PictureRow, work: () => Promise<Outcome>) => Promise<void>,
-): Promise<void> {
-  for (let at = 0; at < pictures.length; at += STEP) {
-    const step = pictures.slice(at, at + STEP).map((picture) => ({ picture, key: newImageKey() }));
-    const inRows = step.filter(({ picture }) => picture.key === undefined);
-    if (inRows.length > 0)
-      await rows.free(
-        inRows.map(({ key }) => key),
-        RESERVED_MS,
-      );
-    const unused: ImageKey[] = [];
-    await inParallel(step, AT_ONCE, ({ picture, key }) =>
-      one(picture, async () => {
-        if (picture.key !== undefined) return 'skipped';
-        try {
-          const bytes = await rows.bytes(picture);
-          if (bytes !== undefined) {
-            await target!.put(key, bytesInMemory(bytes, picture.sha256));
-            if (await rows.point(picture, key)) return 'moved';
-          }
-        } catch (error) {
-          unused.push(key);
-          throw error;
-        }
-        unused.push(key);
-        return 'skipped';
-      }),
-    );
-    if (unused.length > 0) await rows.free(unused, 0);
+/** Moves a picture out of its row. The key is reserved first (in `freed_keys`), so that a crash leaves no object behind. */
+async function moveRow({ rows, target }: MoveParts, picture: PictureRow): Promise<Outcome> {
+  if (picture.key !== undefined) return 'skipped';
+  const key = newImageKey();
+  await rows.free([key], RESERVED_MS);
+  let isUsed = false;
+  try {
+    const bytes = await rows.bytes(picture);
+    if (bytes === undefined) return 'skipped';
+    await target!.put(key, bytesInMemory(bytes, picture.sha256));
+    isUsed = await rows.point(picture, key);
+    return isUsed ? 'moved' : 'skipped';
+  } finally {
+    if (!isUsed) await rows.free([key], 0);
   }
 }
 
@@ -134,23 +110,29 @@ async function moveRows(
  * The key stays, so the note refers to the copy from the start. The mark of `beginCopy` has both objects removed if the
  * note goes after a crash.
  */
-async function moveObject({ rows, source, target }: MoveParts, picture: PictureRow): Promise<Outcome> {
+async function moveObject(
+  { rows, target }: MoveParts,
+  source: ImageStore,
+  picture: PictureRow,
+): Promise<Outcome> {
   const { key } = picture;
   if (key === undefined) return 'skipped';
   const object = { ...picture, key };
   try {
-    if (target === undefined) return await intoRow(rows, source!, object);
-    if ((await source!.head(key)) === undefined) throw imageGone();
+    if (target === undefined) return await intoRow(rows, source, object);
+    if ((await source.head(key)) === undefined) throw imageGone();
     if (!(await rows.beginCopy(key))) {
       await rows.moveElsewhere([key]);
       return 'skipped';
     }
-    await target.put(key, checked(source!, object));
+    await target.put(key, checked(source, object));
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'not_found')) throw error;
-    return (await target?.head(key)) ? 'skipped' : stillThere(rows, key);
+    if (await target?.head(key)) return 'skipped';
+    // The bytes are in neither place, unless the note is gone.
+    return (await rows.referenced([key])).length > 0 ? 'missing' : 'skipped';
   }
-  await source!.delete(key);
+  await source.delete(key);
   if (await rows.endCopy(key)) return 'moved';
   // Its note is gone, or has another picture.
   await target.delete(key);
@@ -158,23 +140,9 @@ async function moveObject({ rows, source, target }: MoveParts, picture: PictureR
   return 'skipped';
 }
 
-/** The bytes are in neither place, unless the note is gone. */
-async function stillThere(rows: PictureRows, key: ImageKey): Promise<Outcome> {
-  return (await rows.referenced([key])).length > 0 ? 'missing' : 'skipped';
-}
-
-async function intoRow(
-  rows: PictureRows,
-  source: ImageStore,
-  picture: PictureRow & { readonly key: ImageKey },
-): Promise<Outcome> {
+async function intoRow(rows: PictureRows, source: ImageStore, picture: KeyedPicture): Promise<Outcome> {
   const { key, size } = picture;
-  const bytes = Buffer.alloc(size);
-  let at = 0;
-  for await (const piece of checked(source, picture).read(0, size)) {
-    bytes.set(piece, at);
-    at += piece.byteLength;
-  }
+  const bytes = await buffer(checked(source, picture).read(0, size));
   if (!(await rows.fill(picture, bytes))) return 'skipped';
   await source.delete(key);
   await rows.forget([key]);
@@ -182,10 +150,7 @@ async function intoRow(
 }
 
 /** The bytes of an object, which must be those that were posted. */
-function checked(
-  source: ImageStore,
-  { key, size, sha256 }: PictureRow & { readonly key: ImageKey },
-): ImageBytes {
+function checked(source: ImageStore, { key, size, sha256 }: KeyedPicture): ImageBytes {
   return {
     size,
     sha256,
@@ -197,36 +162,18 @@ function checked(
         yield Buffer.from(piece);
       }
       const isWhole = start === 0 && end === size;
-      if (isWhole && sha256 !== undefined && hash.digest('base64url') !== sha256) throw damaged();
+      if (isWhole && sha256 !== undefined && hash.digest('base64url') !== sha256)
+        throw imagesUnavailable(new Error('an object is not what was posted'));
     },
   };
 }
 
 /** Removes the objects of notes that were removed or replaced before or while their pictures were moved. */
 async function removeFreed({ rows, target }: MoveParts, source: ImageStore): Promise<void> {
-  const places = target ? [source, target] : [source];
-  const remove = async (keys: readonly ImageKey[]) => {
-    const [gone, absent]: [ImageKey[], ImageKey[]] = [[], []];
-    await inParallel(keys, AT_ONCE, async (key) => {
-      const removals = await Promise.allSettled(places.map((store) => store.delete(key)));
-      // What a store refused to remove is claimed or found again later.
-      if (removals.some(({ status }) => status === 'rejected')) return;
-      const isRemoved = removals.some((removal) => removal.status === 'fulfilled' && removal.value);
-      (isRemoved ? gone : absent).push(key);
-    });
-    await rows.forget(gone);
-    await rows.moveElsewhere(absent);
-  };
+  const stores = target ? [source, target] : [source];
   for (let keys = await rows.claim(KEYS_AT_ONCE); keys.length > 0; keys = await rows.claim(KEYS_AT_ONCE))
-    await remove(keys);
-  for (let after = ''; ; ) {
-    const keys = await rows.elsewhere(after, KEYS_AT_ONCE);
-    if (keys.length === 0) return;
-    await remove(keys);
-    after = keys.at(-1)!;
-  }
-}
-
-function damaged(): Refusal {
-  return imagesUnavailable(new Error('an object is not what was posted'));
+    await removeObjects(rows, stores, keys);
+  let keys = await rows.elsewhere('', KEYS_AT_ONCE);
+  for (; keys.length > 0; keys = await rows.elsewhere(keys.at(-1)!, KEYS_AT_ONCE))
+    await removeObjects(rows, stores, keys);
 }

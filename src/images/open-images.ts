@@ -37,7 +37,7 @@ export async function openImages(place: ImagePlace, owner: Owner | undefined): P
   try {
     return await FolderStore.make(place.dir, owner);
   } catch (error) {
-    throw cannotBeUsed(`SERVICE_IMAGES_DIR=${place.dir}`, causeOf(error));
+    throw cannotBeUsed(`SERVICE_IMAGES_DIR=${place.dir}`, (error as Error).cause ?? error);
   }
 }
 
@@ -70,9 +70,4 @@ function realPath(dir: string): string {
 
 function baseOf(endpoint: string): string {
   return new URL(endpoint).href.replace(/\/+$/, '');
-}
-
-/** The failure of the system underneath. */
-function causeOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? error.cause : error;
 }

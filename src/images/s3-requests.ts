@@ -1,60 +1,139 @@
+import type { OnReadOpts, Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
-import type { ReadBuffers } from './read-buffers.ts';
+import { Refusal } from '../refusals.ts';
+import { storageFull } from '../storage/refused-writes.ts';
+import { imagesUnavailable } from './image-store.ts';
 
 type Handler = Extract<NonNullable<S3ClientConfig['requestHandler']>, { handle: unknown }>;
 type Request = Parameters<Handler['handle']>[0];
 type Response = Awaited<ReturnType<Handler['handle']>>;
 
-export interface S3RequestOptions {
+interface S3RequestLimits {
   readonly connectMs: number;
+  /** A request ends if no byte moves for this long, ms. A slow body, or reader of it, may take any time. */
+  readonly stallMs: number;
   readonly sockets: number;
-  /** What sockets read into. */
-  readonly buffers: ReadBuffers;
 }
 
-/** Sends the requests of the S3 client with undici: the parser of node:http copies each piece of a body into new memory. */
+const BUFFER_BYTES = 64 * 1024;
+/** Buffers kept for the next reads; more go to the garbage collector. */
+const KEPT_BUFFERS = 32;
+
+/**
+ * Sends the requests of the S3 client with undici, into buffers that are used again and again: the parser of node:http
+ * copies each piece of a body into new memory, and fresh buffers for every 64 KB of every body would have V8 start a full
+ * garbage collection for each 10 MB, because it counts their memory as its own.
+ */
 export class S3Requests {
   readonly metadata = { handlerProtocol: 'http/1.1' };
+  /** How far the store's clock is ahead of ours, ms. */
+  clockAhead = 0;
   readonly #agent: Agent;
+  readonly #free: Buffer[] = [];
+  /** How far each buffer was filled by the last read. */
+  readonly #filled = new WeakMap<ArrayBufferLike, number>();
 
-  constructor({ connectMs, sockets, buffers }: S3RequestOptions) {
-    const connect = { timeout: connectMs, onread: buffers.onread };
-    // `StallTimeout` limits how long an answer may take.
+  constructor({ connectMs, stallMs, sockets }: S3RequestLimits) {
+    const filled = this.#filled;
+    const onread: OnReadOpts = {
+      buffer: () => this.#free.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES),
+      callback: function (this: Socket, size: number, bytes: Uint8Array) {
+        filled.set(bytes.buffer, size);
+        return this.push(bytes.subarray(0, size));
+      } as OnReadOpts['callback'],
+    };
     this.#agent = new Agent({
-      connect,
+      connect: { timeout: connectMs, onread },
       connections: sockets,
       allowH2: false,
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      headersTimeout: stallMs,
+      bodyTimeout: stallMs,
     });
   }
 
+  /** The signal ends the wait for an answer, but no body that has begun. */
   async handle(
     { protocol, hostname, port, path, query, method, headers, body }: Request,
-    { abortSignal }: { readonly abortSignal?: unknown } = {},
+    options: { readonly abortSignal?: unknown } = {},
   ): Promise<Response> {
+    const abortSignal = options.abortSignal as AbortSignal | undefined;
+    abortSignal?.throwIfAborted();
+    const waiting = new AbortController();
+    const abort = () => waiting.abort(abortSignal?.reason);
+    abortSignal?.addEventListener('abort', abort);
     // A signature is of spaces as %20.
     const search = new URLSearchParams(query as Record<string, string>).toString().replaceAll('+', '%20');
-    const answer = await this.#agent.request({
-      origin: `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`,
-      path: search === '' ? path : `${path}?${search}`,
-      method: method as 'GET',
-      headers,
-      body: (body ?? null) as Readable | null,
-      signal: (abortSignal ?? null) as AbortSignal | null,
-    });
-    return {
-      response: {
-        statusCode: answer.statusCode,
-        headers: answer.headers as Record<string, string>,
-        body: answer.body,
-      },
-    };
+    try {
+      const answer = await this.#agent.request({
+        origin: `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`,
+        path: search === '' ? path : `${path}?${search}`,
+        method: method as 'GET',
+        headers,
+        body: (body ?? null) as Readable | null,
+        signal: waiting.signal,
+      });
+      const fields = answer.headers as Record<string, string>;
+      const date = Date.parse(fields.date ?? '');
+      if (!Number.isNaN(date)) this.clockAhead = date - Date.now();
+      return { response: { statusCode: answer.statusCode, headers: fields, body: answer.body } };
+    } finally {
+      abortSignal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /**
+   * Takes the buffer of a piece back, after which nobody may look at the piece. Pieces of a body must be released in
+   * their order: the buffer is free when the last one in it is.
+   */
+  release({ buffer, byteOffset, byteLength }: Uint8Array): void {
+    if (this.#filled.get(buffer) !== byteOffset + byteLength) return;
+    this.#filled.delete(buffer);
+    if (this.#free.length < KEPT_BUFFERS) this.#free.push(Buffer.from(buffer));
   }
 
   destroy(): void {
     void this.#agent.destroy();
   }
+}
+
+/** A body is shorter or longer than it should be. */
+export class ShortBody extends Error {}
+
+/** Members used of what the client throws. */
+interface S3Error {
+  readonly name?: string;
+  readonly code?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+/** No object has that key. After HEAD there is no body, so a missing key and a missing bucket look alike. */
+export function isAbsent(error: unknown): boolean {
+  const { name, $metadata } = error as S3Error;
+  return $metadata?.httpStatusCode === 404 && name !== 'NoSuchBucket';
+}
+
+/** The store failed, not the request: a retry may succeed. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof Refusal) return false;
+  const { name, $metadata } = error as S3Error;
+  const status = $metadata?.httpStatusCode;
+  if (status === undefined) return true;
+  return (
+    (status >= 500 && status !== 507) || status === 429 || status === 408 || name === 'RequestTimeTooSkewed'
+  );
+}
+
+/**
+ * The refusal for a failure; "no such object" stays as it is. Messages of the client hold keys and addresses, so only their
+ * codes are kept.
+ */
+export function s3Failure(error: unknown): unknown {
+  if (error instanceof Refusal || isAbsent(error)) return error;
+  const { name = 'Error', code, $metadata } = error as S3Error;
+  const status = $metadata?.httpStatusCode;
+  const said = [name, code, status].filter((part) => part !== undefined).join(' ');
+  const cause = Object.assign(new Error(`S3: ${said}`), { code: code ?? name });
+  return status === 507 ? storageFull(cause) : imagesUnavailable(cause);
 }

@@ -1,12 +1,6 @@
+import { on } from 'node:events';
 import { Readable } from 'node:stream';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import { PutObjectCommand, S3 } from '@aws-sdk/client-s3';
 import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import {
@@ -16,10 +10,7 @@ import {
   imageGone,
   type ListedImage,
 } from './image-store.ts';
-import { ReadBuffers } from './read-buffers.ts';
-import { isAbsent, isTransient, ShortBody, s3Failure } from './s3-failures.ts';
-import { S3Requests } from './s3-requests.ts';
-import { StallTimeout } from './stall-timeout.ts';
+import { isAbsent, S3Requests, ShortBody, s3Failure } from './s3-requests.ts';
 
 /** Where a bucket is, and who may use it. All but the region are never shown. */
 export interface S3Place {
@@ -33,8 +24,9 @@ export interface S3Place {
 /** Requests at once; more wait for a slot. */
 const SOCKETS = 64;
 const CONNECT_MS = 2_000;
-/** A request is aborted if no byte moves for this long, ms. A slow body may take any time. */
 const STALL_MS = 10_000;
+/** A body is read ahead of its reader by at most this many pieces. */
+const PIECES_AHEAD = 8;
 /** Requests for the rest of a truncated body. */
 const MAX_RESUMES = 2;
 const PAGE = 1_000;
@@ -54,23 +46,20 @@ const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 export class S3Store implements ImageStore {
   readonly kind = 's3';
   readonly listsInOrder = true;
-  readonly #client: S3Client;
+  readonly #client: S3;
   readonly #bucket: string;
-  readonly #stallMs: number;
   readonly #pageSize: number;
   readonly #breaker: CircuitBreaker;
-  readonly #buffers = new ReadBuffers();
-  /** How far the store's clock is ahead of ours, ms. */
-  #clockAhead = 0;
+  readonly #requests: S3Requests;
 
   constructor(
     place: S3Place,
     { connectMs = CONNECT_MS, stallMs = STALL_MS, probeMs, pageSize = PAGE }: S3Tuning = {},
   ) {
     this.#bucket = place.bucket;
-    this.#stallMs = stallMs;
     this.#pageSize = pageSize;
-    this.#client = new S3Client({
+    this.#requests = new S3Requests({ connectMs, stallMs, sockets: SOCKETS });
+    this.#client = new S3({
       endpoint: place.endpoint,
       region: place.region,
       credentials: { accessKeyId: place.accessKey, secretAccessKey: place.secretKey },
@@ -80,19 +69,11 @@ export class S3Store implements ImageStore {
       responseChecksumValidation: 'WHEN_REQUIRED',
       // `CircuitBreaker` retries, and has to see each attempt.
       maxAttempts: 1,
-      requestHandler: new S3Requests({ connectMs, sockets: SOCKETS, buffers: this.#buffers }),
+      requestHandler: this.#requests,
       expectContinueHeader: false,
       logger: SILENT,
     });
-    this.#readServerDates();
-    const probe = (signal: AbortSignal) => this.#listOne(signal);
-    this.#breaker = new CircuitBreaker({
-      slots: SOCKETS,
-      isTransient,
-      toRefusal: s3Failure,
-      probe,
-      probeMs,
-    });
+    this.#breaker = new CircuitBreaker(SOCKETS, (options) => this.#listOne(options), probeMs);
   }
 
   get isDown(): boolean {
@@ -100,12 +81,32 @@ export class S3Store implements ImageStore {
   }
 
   async put(key: ImageKey, bytes: ImageBytes): Promise<void> {
-    await this.#breaker.run((signal) => this.#put(key, bytes, signal));
+    const { size, sha256 } = bytes;
+    await this.#breaker.run(async (options) => {
+      const body = Readable.from(bytes.read(0, size), { objectMode: false });
+      // The request fails with it.
+      body.on('error', () => {});
+      const command = new PutObjectCommand({ ...this.#named(key), Body: body, ContentLength: size });
+      if (sha256 !== undefined)
+        command.middlewareStack.add(
+          (next) => (args) => {
+            const { headers } = args.request as { readonly headers: Record<string, string> };
+            headers['x-amz-content-sha256'] = Buffer.from(sha256, 'base64url').toString('hex');
+            return next(args);
+          },
+          { step: 'build', name: 'knownHash' },
+        );
+      try {
+        return await this.#client.send(command, options);
+      } finally {
+        body.destroy();
+      }
+    });
   }
 
   async *get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
     if (start >= end) return;
-    const slot = await this.#breaker.takeSlot();
+    const releaseSlot = await this.#breaker.takeSlot();
     try {
       let at = start;
       for (let resumes = 0; at < end; ) {
@@ -122,54 +123,42 @@ export class S3Store implements ImageStore {
         }
       }
     } finally {
-      slot.release();
+      releaseSlot();
     }
   }
 
   async head(key: ImageKey): Promise<ImageFacts | undefined> {
-    try {
-      const found = await this.#request((abortSignal) =>
-        this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal }),
-      );
-      return { size: found.ContentLength ?? 0, modifiedAt: found.LastModified?.getTime() ?? 0 };
-    } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    }
+    const found = await this.#breaker
+      .run((options) => this.#client.headObject(this.#named(key), options))
+      .catch(undefinedIfAbsent);
+    return found && factsOf(found.ContentLength, found.LastModified);
   }
 
   async delete(key: ImageKey): Promise<boolean> {
     // The answer to a deletion does not say whether there was an object.
     const isThere = (await this.head(key)) !== undefined;
-    if (!isThere) return false;
-    await this.#request((abortSignal) =>
-      this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal }),
-    ).catch((error) => {
-      if (!isAbsent(error)) throw error;
-    });
-    return true;
+    if (isThere)
+      await this.#breaker
+        .run((options) => this.#client.deleteObject(this.#named(key), options))
+        .catch(undefinedIfAbsent);
+    return isThere;
   }
 
   async *list(): AsyncIterable<readonly ListedImage[]> {
-    for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
-      const command = new ListObjectsV2Command({
-        Bucket: this.#bucket,
-        MaxKeys: this.#pageSize,
-        ContinuationToken: token,
-      });
-      const page = await this.#request((abortSignal) => this.#client.send(command, { abortSignal }));
-      yield (page.Contents ?? []).flatMap(({ Key = '', Size = 0, LastModified }) =>
-        isImageKey(Key)
-          ? [{ key: Key, facts: { size: Size, modifiedAt: LastModified?.getTime() ?? 0 } }]
-          : [],
+    let token: string | undefined;
+    do {
+      const query = { Bucket: this.#bucket, MaxKeys: this.#pageSize, ContinuationToken: token };
+      const page = await this.#breaker.run((options) => this.#client.listObjectsV2(query, options));
+      yield (page.Contents ?? []).flatMap(({ Key = '', Size, LastModified }) =>
+        isImageKey(Key) ? [{ key: Key, facts: factsOf(Size, LastModified) }] : [],
       );
       token = page.IsTruncated ? page.NextContinuationToken : undefined;
-    }
+    } while (token !== undefined);
   }
 
   async now(): Promise<number> {
-    await this.#request((signal) => this.#listOne(signal));
-    return Date.now() + this.#clockAhead;
+    await this.#breaker.run((options) => this.#listOne(options));
+    return Date.now() + this.#requests.clockAhead;
   }
 
   close(): void {
@@ -177,102 +166,57 @@ export class S3Store implements ImageStore {
     this.#client.destroy();
   }
 
-  #readServerDates(): void {
-    this.#client.middlewareStack.add(
-      (next) => async (args) => {
-        const result = await next(args);
-        const { headers } = result.response as { readonly headers?: Readonly<Record<string, string>> };
-        const date = Date.parse(headers?.date ?? '');
-        if (!Number.isNaN(date)) this.#clockAhead = date - Date.now();
-        return result;
-      },
-      { step: 'deserialize', name: 'serverDate' },
-    );
+  #listOne(options: { readonly abortSignal: AbortSignal }): Promise<unknown> {
+    return this.#client.listObjectsV2({ Bucket: this.#bucket, MaxKeys: 1 }, options);
   }
 
-  #listOne(abortSignal: AbortSignal): Promise<unknown> {
-    const command = new ListObjectsV2Command({ Bucket: this.#bucket, MaxKeys: 1 });
-    return this.#client.send(command, { abortSignal });
-  }
-
-  /** Sends a request whose answer is short. */
-  #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#breaker.run((signal) =>
-      StallTimeout.run(this.#stallMs, signal, ({ signal }) => send(signal)),
-    );
-  }
-
-  #put(key: ImageKey, bytes: ImageBytes, outer: AbortSignal): Promise<unknown> {
-    return StallTimeout.run(this.#stallMs, outer, async (timeout) => {
-      const body = Readable.from(timeout.watch(bytes.read(0, bytes.size)), { objectMode: false });
-      body.on('error', (error) => timeout.abort(error));
-      try {
-        const command = new PutObjectCommand({
-          Bucket: this.#bucket,
-          Key: key,
-          Body: body,
-          ContentLength: bytes.size,
-        });
-        const { sha256 } = bytes;
-        if (sha256 !== undefined)
-          command.middlewareStack.add(
-            (next) => (args) => {
-              const { headers } = args.request as { readonly headers: Record<string, string> };
-              headers['x-amz-content-sha256'] = Buffer.from(sha256, 'base64url').toString('hex');
-              return next(args);
-            },
-            { step: 'build', name: 'knownHash' },
-          );
-        return await this.#client.send(command, { abortSignal: timeout.signal });
-      } finally {
-        body.destroy();
-      }
-    });
-  }
-
-  async #openRange(key: ImageKey, start: number, end: number): Promise<Readable> {
-    const Range = `bytes=${start}-${end - 1}`;
-    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range });
-    try {
-      const { Body } = await this.#breaker.attempt((signal) =>
-        StallTimeout.run(this.#stallMs, signal, (timeout) =>
-          this.#client.send(command, { abortSignal: timeout.signal }),
-        ),
-      );
-      return Body as Readable;
-    } catch (error) {
-      throw isAbsent(error) ? imageGone() : error;
-    }
+  #named(key: ImageKey): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: key };
   }
 
   /** The body of one request. Throws `ShortBody` if it is truncated. */
   async *#readRange(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array> {
-    const stream = await this.#openRange(key, start, end);
+    const query = { ...this.#named(key), Range: `bytes=${start}-${end - 1}` };
+    const { Body } = await this.#breaker
+      .attempt((options) => this.#client.getObject(query, options))
+      .catch((error) => {
+        throw isAbsent(error) ? imageGone() : error;
+      });
+    const stream = Body as Readable;
     let missing = end - start;
-    const timeout = new StallTimeout(this.#stallMs);
+    stream.on('error', () => {});
     try {
       // Hold back the last piece until the body has ended: its reader asks for no more, and destroying a body that has
       // not ended closes the connection.
       let last: Uint8Array | undefined;
-      for await (const piece of timeout.read(stream)) {
+      // The iterator of the stream would stop the socket at each piece, and copy pieces that arrived together into one.
+      const ahead = { close: ['end'], highWaterMark: PIECES_AHEAD, lowWaterMark: 1 };
+      for await (const [piece] of on(stream, 'data', ahead)) {
         missing -= piece.byteLength;
         if (missing < 0) throw new ShortBody('longer than it should be');
         if (missing === 0) last = piece;
         else {
           yield piece;
-          this.#buffers.release(piece);
+          this.#requests.release(piece);
         }
       }
       if (last) {
         yield last;
-        this.#buffers.release(last);
+        this.#requests.release(last);
       }
     } catch (error) {
       throw error instanceof ShortBody ? error : new ShortBody('cut', { cause: error });
     } finally {
-      timeout.clear();
       stream.destroy();
     }
     if (missing > 0) throw new ShortBody('shorter than it should be');
   }
+}
+
+function undefinedIfAbsent(error: unknown): undefined {
+  if (!isAbsent(error)) throw error;
+}
+
+function factsOf(size = 0, modified: Date | undefined): ImageFacts {
+  return { size, modifiedAt: modified?.getTime() ?? 0 };
 }

@@ -75,20 +75,14 @@ export class Sweeper {
   /** What fails is claimed again later. */
   async #sweep(): Promise<void> {
     try {
-      await this.#freeAgain();
+      if (this.#unfreed.size > 0) {
+        const keys = [...this.#unfreed];
+        // Their notes may have been stored.
+        await this.#rows.free(keys, UNSURE_MS);
+        for (const key of keys) this.#unfreed.delete(key);
+      }
       for (let keys = await this.#claim(); keys.length > 0; keys = await this.#claim()) {
-        const [removed, absent]: ImageKey[][] = [[], []];
-        await inParallel(keys, AT_ONCE, async (key) => {
-          try {
-            const isGone = (await this.#store.delete(key)) || this.#discarded.has(key);
-            (isGone ? removed : absent)!.push(key);
-            this.#discarded.delete(key);
-          } catch {
-            // Its turn comes again.
-          }
-        });
-        if (removed!.length > 0) await this.#rows.forget(removed!);
-        if (absent!.length > 0) await this.#rows.moveElsewhere(absent!);
+        await removeObjects(this.#rows, [this.#store], keys, (key) => this.#discarded.delete(key));
         this.#activeUntil = performance.now() + ACTIVE_MS;
       }
     } catch {
@@ -99,12 +93,26 @@ export class Sweeper {
   #claim(): Promise<readonly ImageKey[]> {
     return this.#isStopped ? Promise.resolve([]) : this.#rows.claim(BATCH);
   }
+}
 
-  /** Their notes may have been stored. */
-  async #freeAgain(): Promise<void> {
-    if (this.#unfreed.size === 0) return;
-    const keys = [...this.#unfreed];
-    await this.#rows.free(keys, UNSURE_MS);
-    for (const key of keys) this.#unfreed.delete(key);
-  }
+/**
+ * Removes the objects of keys from stores. A key whose removal fails is claimed again later.
+ * @param forget says whether no note ever had a key
+ */
+export async function removeObjects(
+  rows: PictureRows,
+  stores: readonly ImageStore[],
+  keys: readonly ImageKey[],
+  forget = (_key: ImageKey) => false,
+): Promise<void> {
+  const removed: ImageKey[] = [];
+  const absent: ImageKey[] = [];
+  await inParallel(keys, AT_ONCE, async (key) => {
+    const removals = await Promise.all(stores.map((store) => store.delete(key))).catch(() => undefined);
+    if (removals === undefined) return;
+    const isUnused = forget(key);
+    (isUnused || removals.includes(true) ? removed : absent).push(key);
+  });
+  if (removed.length > 0) await rows.forget(removed);
+  if (absent.length > 0) await rows.moveElsewhere(absent);
 }

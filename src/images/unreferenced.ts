@@ -1,5 +1,5 @@
 import type { ImageKey } from '../feeds/image-keys.ts';
-import { Refusal } from '../refusals.ts';
+import { onRefusal, Refusal } from '../refusals.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore, ListedImage, StoreKind } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';
@@ -26,16 +26,17 @@ export interface OrphanReport {
   /** Undefined if nothing was to be deleted. */
   readonly deleted: Amount | undefined;
   /** Deletions that failed. */
-  readonly failed: number;
+  failed: number;
   /** Younger objects that no note refers to. */
-  readonly tooRecent: number;
+  tooRecent: number;
   /** Notes without their object. */
-  readonly missing: number;
+  missing: number;
 }
 
-export interface OrphanSearchParts {
+interface OrphanSearch {
   readonly rows: PictureRows;
   readonly store: ImageStore;
+  readonly report: OrphanReport;
 }
 
 /**
@@ -44,123 +45,91 @@ export interface OrphanSearchParts {
  * @param deletes whether orphans are deleted
  * @throws Refusal `store_unavailable` with status 502 if the store fails
  */
-export async function findOrphans(parts: OrphanSearchParts, deletes: boolean): Promise<OrphanReport> {
-  const search = new OrphanSearch(parts, deletes);
-  await search.run();
-  return search.report;
+export async function findOrphans(
+  { rows, store }: Pick<OrphanSearch, 'rows' | 'store'>,
+  deletes: boolean,
+): Promise<OrphanReport> {
+  const unreferenced = { count: 0, bytes: 0 };
+  const deleted = deletes ? { count: 0, bytes: 0 } : undefined;
+  const report = { store: store.kind, unreferenced, deleted, failed: 0, tooRecent: 0, missing: 0 };
+  const search = { rows, store, report };
+  const old = (await orUnavailable(() => store.now())) - LEAST_AGE_MS;
+  let before = '';
+  for await (const page of pagesOf(store)) {
+    await compare(search, page, old);
+    const last = page.at(-1)?.key;
+    if (!store.listsInOrder || last === undefined) continue;
+    await countMissing(search, before, last, page);
+    before = last;
+  }
+  await countMissing(search, before, LAST, []);
+  return report;
 }
 
-class OrphanSearch {
-  readonly #rows: PictureRows;
-  readonly #store: ImageStore;
-  readonly #deletes: boolean;
-  readonly #unreferenced: Amount = { count: 0, bytes: 0 };
-  readonly #deleted: Amount = { count: 0, bytes: 0 };
-  #failed = 0;
-  #tooRecent = 0;
-  #missing = 0;
-
-  constructor({ rows, store }: OrphanSearchParts, deletes: boolean) {
-    this.#rows = rows;
-    this.#store = store;
-    this.#deletes = deletes;
-  }
-
-  get report(): OrphanReport {
-    return {
-      store: this.#store.kind,
-      unreferenced: this.#unreferenced,
-      deleted: this.#deletes ? this.#deleted : undefined,
-      failed: this.#failed,
-      tooRecent: this.#tooRecent,
-      missing: this.#missing,
-    };
-  }
-
-  async run(): Promise<void> {
-    const store = this.#store;
-    const old = (await orUnavailable(() => store.now())) - LEAST_AGE_MS;
-    let before = '';
-    for await (const page of pagesOf(store)) {
-      await this.#compare(page, old);
-      const last = page.at(-1)?.key;
-      if (!store.listsInOrder || last === undefined) continue;
-      await this.#countMissing(before, last, new Set(page.map(({ key }) => key)));
-      before = last;
+async function compare(
+  { rows, store, report }: OrphanSearch,
+  page: readonly ListedImage[],
+  old: number,
+): Promise<void> {
+  const referenced = new Set(await rows.referenced(page.map(({ key }) => key)));
+  const others = page.filter(({ key }) => !referenced.has(key));
+  await inParallel(others, AT_ONCE, async ({ key, facts }) => {
+    const found = facts ?? (await orUnavailable(() => store.head(key)));
+    // It has been removed since the store listed it.
+    if (found === undefined) return;
+    if (found.modifiedAt > old) {
+      report.tooRecent += 1;
+      return;
     }
-    await this.#countMissing(before, LAST, new Set());
-  }
-
-  async #compare(page: readonly ListedImage[], old: number): Promise<void> {
-    const referenced = new Set(await this.#rows.referenced(page.map(({ key }) => key)));
-    const others = page.filter(({ key }) => !referenced.has(key));
-    await inParallel(others, AT_ONCE, async ({ key, facts }) => {
-      const found = facts ?? (await orUnavailable(() => this.#store.head(key)));
-      // It has been removed since the store listed it.
-      if (found === undefined) return;
-      if (found.modifiedAt > old) {
-        this.#tooRecent += 1;
-        return;
-      }
-      add(this.#unreferenced, found.size);
-      if (this.#deletes) await this.#delete(key, found.size);
-    });
-  }
-
-  async #delete(key: ImageKey, size: number): Promise<void> {
+    add(report.unreferenced, found.size);
+    if (report.deleted === undefined) return;
     try {
-      await this.#store.delete(key);
-      add(this.#deleted, size);
+      await store.delete(key);
+      add(report.deleted, found.size);
     } catch {
-      this.#failed += 1;
+      report.failed += 1;
     }
-  }
+  });
+}
 
-  /** Looks up each key after `after` and up to `upTo` that the page did not list. */
-  async #countMissing(after: string, upTo: string, listed: ReadonlySet<ImageKey>): Promise<void> {
-    for (let from = after; ; ) {
-      const keys = await this.#rows.keysBetween(from, upTo, KEYS_AT_ONCE);
-      const absent: ImageKey[] = [];
-      await inParallel(
-        keys.filter((key) => !listed.has(key)),
-        AT_ONCE,
-        async (key) => {
-          if ((await orUnavailable(() => this.#store.head(key))) === undefined) absent.push(key);
-        },
-      );
-      // Their notes may have been deleted meanwhile.
-      if (absent.length > 0) this.#missing += (await this.#rows.referenced(absent)).length;
-      if (keys.length < KEYS_AT_ONCE) return;
-      from = keys.at(-1)!;
-    }
+/** Looks up each key after `after` and up to `upTo` that the page did not list. */
+async function countMissing(
+  { rows, store, report }: OrphanSearch,
+  after: string,
+  upTo: string,
+  page: readonly ListedImage[],
+): Promise<void> {
+  const listed = new Set(page.map(({ key }) => key));
+  for (let from = after; ; ) {
+    const keys = await rows.keysBetween(from, upTo, KEYS_AT_ONCE);
+    const others = keys.filter((key) => !listed.has(key));
+    const absent: ImageKey[] = [];
+    await inParallel(others, AT_ONCE, async (key) => {
+      if ((await orUnavailable(() => store.head(key))) === undefined) absent.push(key);
+    });
+    // Their notes may have been deleted meanwhile.
+    if (absent.length > 0) report.missing += (await rows.referenced(absent)).length;
+    if (keys.length < KEYS_AT_ONCE) return;
+    from = keys.at(-1)!;
   }
 }
 
 async function* pagesOf(store: ImageStore): AsyncIterable<readonly ListedImage[]> {
   const pages = store.list()[Symbol.asyncIterator]();
-  for (
-    let next = await orUnavailable(() => pages.next());
-    !next.done;
-    next = await orUnavailable(() => pages.next())
-  )
-    yield next.value;
+  const nextPage = () => orUnavailable(() => pages.next());
+  for (let next = await nextPage(); !next.done; next = await nextPage()) yield next.value;
 }
 
 /** Turns a failure of a store into one for the operator. */
-export async function orUnavailable<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const { cause } = error;
-    throw new Refusal('store_unavailable', 'The image store does not answer as it should.', {
-      cause,
-      status: 502,
-    });
-  }
+export function orUnavailable<T>(question: () => Promise<T>): Promise<T> {
+  return onRefusal(question, ({ cause }) => {
+    const sentence = 'The image store does not answer as it should.';
+    throw new Refusal('store_unavailable', sentence, { cause, status: 502 });
+  });
 }
 
-function add(amount: Amount, bytes: number): void {
+/** Counts one object more. */
+export function add(amount: Amount, bytes: number): void {
   amount.count += 1;
   amount.bytes += bytes;
 }

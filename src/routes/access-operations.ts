@@ -24,6 +24,7 @@ import { settingsAgain } from './settings-operations.ts';
 /** Login, logout, and the locks of feeds. */
 export function accessOperations(parts: OperationParts): DescribedOperation[] {
   const { access, site } = parts;
+  const nameForm = { access: 'name-form', accepts: isFeedPath } as const;
   return [
     operation('loginPage', 'GET /login', { access: 'public' }, (exchange) => {
       if (!access.isLocked) return seeOther(exchange, '/');
@@ -38,11 +39,8 @@ export function accessOperations(parts: OperationParts): DescribedOperation[] {
     operation('logOutPage', 'GET /logout', { access: 'public' }, () => pageAnswer(logOutPage(site))),
     // Every other POST to one segment posts a note to the feed of that name.
     operation('logOut', 'POST /logout', { access: 'public' }, (exchange) => logOut(parts, exchange)),
-    operation(
-      'feedAccess',
-      'POST /{feed}/access',
-      { access: 'name-form', accepts: isFeedPath },
-      (exchange, form) => changeLock(parts, exchange, form),
+    operation('feedAccess', 'POST /{feed}/access', nameForm, (exchange, form) =>
+      changeLock(parts, exchange, form),
     ),
   ];
 }
@@ -108,12 +106,11 @@ async function unlock(
 async function changePassword(
   parts: OperationParts,
   exchange: Exchange,
-  admitted: NameForm,
+  { name, form, caller, base }: NameForm,
 ): Promise<Answer> {
-  const { access, settings } = parts;
-  const { name, form, caller } = admitted;
+  const { access, settings, site } = parts;
   let field = 'current';
-  try {
+  const change = async () => {
     const owner = withPassword(caller, form.get('current'), 'The current password');
     const feed = existing(await access.namedFeed(owner, name), 'feed');
     await access.writes.count(caller.client);
@@ -127,28 +124,18 @@ async function changePassword(
     const next = feedPassword(form.get('next') ?? '', 'The new password');
     const changed = await settings.changePassword(feed, next);
     return seeOther(exchange, saved, access.unlocks.cookies(changed, place));
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause;
-    return refuseChange(parts, exchange, admitted, cause, field);
-  }
-}
-
-/** Shows the settings page again if the feed is unlocked, else its unlock form. */
-async function refuseChange(
-  parts: OperationParts,
-  exchange: Exchange,
-  { name, form, caller, base }: NameForm,
-  refusal: Refusal,
-  field: string,
-): Promise<Answer> {
-  const { access, site } = parts;
-  const feed = await onRefusal(
-    () => access.namedFeed(caller, name),
-    () => undefined,
-  );
-  if (feed !== undefined) return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
-  const problem = refusal.message;
-  return errorPage(site, refusal, exchange, unlockPage(site, { name, back: `/${name}`, problem }));
+  };
+  return onRefusal(change, async (refusal) => {
+    // The settings page again if the feed is unlocked, else its unlock form.
+    const feed = await onRefusal(
+      () => access.namedFeed(caller, name),
+      () => undefined,
+    );
+    if (feed !== undefined)
+      return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
+    const problem = refusal.message;
+    return errorPage(site, refusal, exchange, unlockPage(site, { name, back: `/${name}`, problem }));
+  });
 }
 
 /** The caller with the password of a form field; a missing one is refused like an empty one. */

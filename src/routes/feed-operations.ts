@@ -28,16 +28,11 @@ export function feedOperations({ settings, licensing }: OperationParts): Describ
     operation('deleteFeed', `DELETE ${path}`, writer(DELETE), (_, { feed, caller }) =>
       settings.remove(feed, caller).then(() => NO_CONTENT),
     ),
-    operation(
-      'changeFeedPassword',
-      `PUT ${path}/password`,
-      writer(CHANGE_PASSWORD),
-      async (exchange, { feed }) => {
-        const { password } = await jsonBody(exchange, 'NewPassword');
-        await settings.changePassword(feed, password);
-        return NO_CONTENT;
-      },
-    ),
+    operation('changeFeedPassword', `PUT ${path}/password`, writer(PASSWORD), async (exchange, { feed }) => {
+      const { password } = await jsonBody(exchange, 'NewPassword');
+      await settings.changePassword(feed, password);
+      return NO_CONTENT;
+    }),
     operation('removeFeedPassword', `DELETE ${path}/password`, writer(REMOVE_PASSWORD), (_, { feed }) =>
       settings.removePassword(feed).then(() => NO_CONTENT),
     ),
@@ -68,7 +63,7 @@ const DELETE: OperationDocs = {
   refusals: WRITE_ERRORS,
 };
 
-const CHANGE_PASSWORD: OperationDocs = {
+const PASSWORD: OperationDocs = {
   tag: 'Feeds',
   summary: 'Change the password of a feed',
   description: 'Only of a feed that has one: it can only be set by the post that makes the feed.',

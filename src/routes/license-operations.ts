@@ -21,56 +21,44 @@ import { explainOnSettings } from './settings-operations.ts';
 export function licenseOperations(parts: OperationParts): DescribedOperation[] {
   const { site, licensing } = parts;
   const path = '/api/v1/feeds/{feed}/license';
+  const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
-    operation('licensePage', 'GET /license', { access: 'public', isPage: true }, () => {
-      if (site.hosted === undefined) throw notHosted();
-      return pageAnswer(licensePage(site, site.hosted));
+    operation('licensePage', 'GET /license', { access: 'public', isPage: true }, () =>
+      pageAnswer(licensePage(site, hosted(site.hosted))),
+    ),
+    operation('attachLicense', `PUT ${path}`, writer(ATTACH), async (exchange, { feed, caller, base }) => {
+      const licenses = hosted(licensing);
+      const { license } = await jsonBody(exchange, 'NewLicense');
+      const attached = await licenses.attach(feed, license, caller);
+      return json(200, feedJson(attached, base, licenses.tierOf(attached)));
     }),
-    operation(
-      'attachLicense',
-      `PUT ${path}`,
-      { access: 'writer', docs: ATTACH },
-      async (exchange, { feed, caller, base }) => {
-        if (licensing === undefined) throw notHosted();
-        const { license } = await jsonBody(exchange, 'NewLicense');
-        const attached = await licensing.attach(feed, license, caller);
-        return json(200, feedJson(attached, base, licensing.tierOf(attached)));
-      },
-    ),
-    operation(
-      'detachLicense',
-      `DELETE ${path}`,
-      { access: 'writer', docs: DETACH },
-      async (_, { feed, caller }) => {
-        if (licensing === undefined) throw notHosted();
-        await licensing.detach(feed, caller);
-        return NO_CONTENT;
-      },
-    ),
+    operation('detachLicense', `DELETE ${path}`, writer(DETACH), async (_, { feed, caller }) => {
+      await hosted(licensing).detach(feed, caller);
+      return NO_CONTENT;
+    }),
     ...(licensing === undefined ? [] : [licenseForm(parts, licensing)]),
   ];
 }
 
 function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
   const explain = explainOnSettings(parts, 'license');
-  return operation(
-    'changeLicense',
-    'POST /{feed}/license',
-    { access: 'feed-form', accepts: isFeedPath, explain },
-    async (exchange, { feed, form, caller }) => {
-      const action = form.get('action') ?? 'attach';
-      if (action !== 'attach' && action !== 'detach')
-        throw new Refusal('invalid_request', 'action must be attach or detach.');
-      // Mail programs break long lines.
-      const text = (form.get('license') ?? '').replaceAll(/\s/g, '');
-      await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
-      return seeOther(exchange, `/${feed.name}/settings?saved=1`);
-    },
-  );
+  const traits = { access: 'feed-form', accepts: isFeedPath, explain } as const;
+  return operation('changeLicense', 'POST /{feed}/license', traits, async (exchange, admitted) => {
+    const { feed, form, caller } = admitted;
+    const action = form.get('action') ?? 'attach';
+    if (action !== 'attach' && action !== 'detach')
+      throw new Refusal('invalid_request', 'action must be attach or detach.');
+    // Mail programs break long lines.
+    const text = (form.get('license') ?? '').replaceAll(/\s/g, '');
+    await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
+    return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+  });
 }
 
-function notHosted(): Refusal {
-  return new Refusal('not_found', 'Feeds of this instance need no license.');
+/** @throws Refusal `not_found` if feeds need no license */
+function hosted<T>(value: T | undefined): T {
+  if (value === undefined) throw new Refusal('not_found', 'Feeds of this instance need no license.');
+  return value;
 }
 
 const ATTACH: OperationDocs = {

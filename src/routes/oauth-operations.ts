@@ -1,4 +1,4 @@
-import type { Person, Session } from '../access/sessions.ts';
+import type { Session } from '../access/sessions.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
@@ -146,17 +146,12 @@ async function consent(
       }
     }
     const { client, redirectUri } = asking;
-    const code = await grants.createCode(
-      { client, redirectUri, challenge, person: personOf(session) },
-      issuer,
-    );
+    const { sender, email } = session ?? {};
+    // Undefined if the password was given.
+    const person = email === undefined ? undefined : { sender, email };
+    const code = await grants.createCode({ client, redirectUri, challenge, person }, issuer);
     return redirect(redirectWith(asking, issuer, { code }));
   });
-}
-
-/** The person who signed in; undefined if the password was given. */
-function personOf(session: Session | undefined): Person | undefined {
-  return session?.email === undefined ? undefined : { sender: session.sender, email: session.email };
 }
 
 /** Redirects with the error if the client caused it (RFC 6749 §4.1.2.1). */
@@ -208,24 +203,16 @@ function withOAuthErrors(code: OAuthErrorCode, handle: OAuthHandler): OAuthHandl
     try {
       return await handle(exchange, oauth);
     } catch (cause) {
+      const answer = (status: number, error: OAuthErrorCode, fields?: Refusal['headers']) =>
+        json(status, { error, error_description: (cause as Error).message }, fields);
       if (cause instanceof OAuthError)
         return cause.code === 'invalid_client'
-          ? errorAnswer(401, cause.code, cause.message, { 'WWW-Authenticate': 'Bearer' })
-          : errorAnswer(400, cause.code, cause.message);
+          ? answer(401, cause.code, { 'WWW-Authenticate': 'Bearer' })
+          : answer(400, cause.code);
       if (!(cause instanceof Refusal)) throw cause;
-      const error = cause.status < 500 ? code : 'temporarily_unavailable';
-      return errorAnswer(cause.status, error, cause.message, cause.headers);
+      return answer(cause.status, cause.status < 500 ? code : 'temporarily_unavailable', cause.headers);
     }
   };
-}
-
-function errorAnswer(
-  status: number,
-  error: OAuthErrorCode,
-  description: string,
-  fields: Readonly<Record<string, string>> = {},
-): Answer {
-  return json(status, { error, error_description: description }, fields);
 }
 
 /** Cookies always count, because only this instance shows the page and sends its form. */

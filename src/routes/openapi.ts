@@ -27,18 +27,11 @@ const INFO = {
   ].join('\n\n'),
 };
 
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description });
 const SECURITY_SCHEMES = {
-  instancePassword: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'The password of the instance, where it has one. It is checked first.',
-  },
-  metricsToken: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'The token of the metrics, where they have one.',
-  },
-  operatorToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
+  instancePassword: bearer('The password of the instance, where it has one. It is checked first.'),
+  metricsToken: bearer('The token of the metrics, where they have one.'),
+  operatorToken: bearer('The token of the operator.'),
   feedPassword: {
     type: 'apiKey',
     in: 'header',
@@ -56,10 +49,8 @@ const BY_NAME = [
   { feedPassword: [] },
   { instancePassword: [], feedPassword: [] },
 ];
-/** Pages and forms are not described. */
+/** None for everybody. Pages and forms are not described. */
 const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly object[]>>> = {
-  public: [],
-  page: [],
   assistant: [{}, { instancePassword: [] }],
   metrics: [{}, { metricsToken: [] }],
   operator: [{ operatorToken: [] }],
@@ -89,7 +80,9 @@ export function openApiDocument(
     paths: paths(table),
     components: {
       schemas: jsonSchemas(),
-      responses: refusalComponents(table),
+      responses: Object.fromEntries(
+        table.flatMap(refusalsOf).map(({ name, component }) => [name, component()]),
+      ),
       parameters: mapValues(PARAMETERS, (parameter) =>
         parameter.in === 'path' ? { ...parameter, required: true } : parameter,
       ),
@@ -109,12 +102,13 @@ function paths(table: readonly Documented[]): Json {
 }
 
 /** Members that are undefined are left out of the JSON. */
-function operationObject({ id, path, access, docs, cors }: Documented): Json {
+function operationObject(operation: Documented): Json {
+  const { id, path, access, docs, cors } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const parameters = [...inPath, ...(docs.parameters ?? [])];
-  const refused = [...refusalsOf(docs)].map(([status, codes]) => [
+  const refused = refusalsOf(operation).map(({ name, status }) => [
     status,
-    { $ref: `#/components/responses/${refusalName(codes, cors)}` },
+    { $ref: `#/components/responses/${name}` },
   ]);
   return {
     operationId: id,
@@ -122,7 +116,10 @@ function operationObject({ id, path, access, docs, cors }: Documented): Json {
     summary: docs.summary,
     description: docs.description,
     security: SECURITY[access] ?? [],
-    parameters: parameters.length === 0 ? undefined : parameters.map(parameterRef),
+    parameters:
+      parameters.length === 0
+        ? undefined
+        : parameters.map((key) => ({ $ref: `#/components/parameters/${key}` })),
     requestBody: docs.body && { required: true, content: bodyContent(docs.body) },
     // If an error shares its status with another answer, that answer says more.
     responses: {
@@ -130,10 +127,6 @@ function operationObject({ id, path, access, docs, cors }: Documented): Json {
       ...mapValues(docs.answers, (answer, status) => answerObject(answer, Number(status), cors)),
     },
   };
-}
-
-function parameterRef(key: string): Json {
-  return { $ref: `#/components/parameters/${key}` };
 }
 
 /** Else a part of bytes would be `application/octet-stream`, which is refused. */
@@ -151,25 +144,13 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   };
 }
 
-/** The codes of an operation's errors, by status. */
-function refusalsOf({ refusals }: OperationDocs): Map<number, RefusalCode[]> {
-  const codes = [...new Set([...COMMON_ERRORS, ...refusals])].sort();
-  return Map.groupBy(codes, (code) => REFUSALS[code].status);
-}
-
-/** Operations with the same errors share their description. */
-function refusalComponents(table: readonly Documented[]): Json {
-  const found = table.flatMap(({ docs, cors }) =>
-    [...refusalsOf(docs)].map(([status, codes]) => [
-      refusalName(codes, cors),
-      answerObject(refusalDocs(codes), status, cors),
-    ]),
-  );
-  return Object.fromEntries(found);
-}
-
-function refusalName(codes: readonly RefusalCode[], cors = false): string {
-  return [...(cors ? ['public'] : []), ...codes].join('.');
+/** An operation's errors by status. Operations with the same errors share the name of their description. */
+function refusalsOf({ docs, cors }: Documented) {
+  const codes = [...new Set([...COMMON_ERRORS, ...docs.refusals])].sort();
+  return [...Map.groupBy(codes, (code) => REFUSALS[code].status)].map(([status, codes]) => {
+    const name = [...(cors ? ['public'] : []), ...codes].join('.');
+    return { name, status, component: () => answerObject(refusalDocs(codes), status, cors) };
+  });
 }
 
 function refusalDocs(codes: readonly RefusalCode[]): AnswerDocs {

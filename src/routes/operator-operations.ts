@@ -18,13 +18,10 @@ const MAX_LIMIT = 10_000;
 export function operatorOperations({ images, takedown }: OperationParts): DescribedOperation[] {
   const path = '/api/operator/images/unreferenced';
   const operator = <Docs>(docs: Docs) => ({ access: 'operator', docs }) as const;
+  const compare = (deletes: boolean) => async () => json(200, orphanJson(await images.findOrphans(deletes)));
   return [
-    operation('countUnreferencedImages', `GET ${path}`, operator(COUNT_UNREFERENCED), async () =>
-      json(200, orphanJson(await images.findOrphans(false))),
-    ),
-    operation('removeUnreferencedImages', `DELETE ${path}`, operator(REMOVE_UNREFERENCED), async () =>
-      json(200, orphanJson(await images.findOrphans(true))),
-    ),
+    operation('countUnreferencedImages', `GET ${path}`, operator(COUNT_UNREFERENCED), compare(false)),
+    operation('removeUnreferencedImages', `DELETE ${path}`, operator(REMOVE_UNREFERENCED), compare(true)),
     operation('moveImages', 'POST /api/operator/images/move', operator(MOVE), async (exchange) => {
       const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
       const { from, limit = DEFAULT_LIMIT, after = '' } = body;

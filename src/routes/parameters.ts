@@ -6,17 +6,16 @@ interface Parameter {
   readonly schema: object;
 }
 
-function header(name: string, description: string, schema: object = {}): Parameter {
-  return { name, in: 'header', description, schema: { type: 'string', ...schema } };
-}
+const parameterIn =
+  (place: Parameter['in']) =>
+  (name: string, description: string, schema: object = {}): Parameter => ({
+    ...{ name, in: place, description },
+    schema: { type: 'string', ...schema },
+  });
 
-function query(name: string, description: string, schema: object = {}): Parameter {
-  return { name, in: 'query', description, schema: { type: 'string', ...schema } };
-}
-
-function path(name: string, description: string, schema: object): Parameter {
-  return { name, in: 'path', description, schema: { type: 'string', ...schema } };
-}
+const header = parameterIn('header');
+const query = parameterIn('query');
+const path = parameterIn('path');
 
 function textHeader(name: string, what: string): Parameter {
   return header(

@@ -3,35 +3,26 @@ import { type DescribedOperation, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
+type View = 'publicFeed' | 'publicList' | 'publicNote' | 'readPage' | 'readNotePage' | 'file';
+
 /** The public reads, by read id. Scripts of any web page may make them. */
 export function readOperations({ reader }: OperationParts): DescribedOperation[] {
   const api = (docs: OperationDocs) => ({ access: 'public', cors: true, docs }) as const;
   const page = { access: 'public', isPage: true } as const;
   const isFile = ([, file = '']: readonly string[]) => file.includes('.');
+  const isNote = (parameters: readonly string[]) => !isFile(parameters);
+  const show = (view: View) => reader[view].bind(reader);
   return [
-    operation('getReadFeed', 'GET /api/v1/read/{readId}', api(FEED), (exchange) =>
-      reader.publicFeed(exchange),
-    ),
-    operation('listReadNotes', 'GET /api/v1/read/{readId}/notes', api(LIST), (exchange) =>
-      reader.publicList(exchange),
-    ),
-    operation('getReadNote', 'GET /api/v1/read/{readId}/notes/{id}', api(NOTE), (exchange) =>
-      reader.publicNote(exchange),
-    ),
+    operation('getReadFeed', 'GET /api/v1/read/{readId}', api(FEED), show('publicFeed')),
+    operation('listReadNotes', 'GET /api/v1/read/{readId}/notes', api(LIST), show('publicList')),
+    operation('getReadNote', 'GET /api/v1/read/{readId}/notes/{id}', api(NOTE), show('publicNote')),
     operation('rss', 'GET /r/{readId}/feed.xml', api(RSS), (exchange) => reader.syndication(exchange, 'rss')),
     operation('jsonFeed', 'GET /r/{readId}/feed.json', api(JSON_FEED), (exchange) =>
       reader.syndication(exchange, 'json-feed'),
     ),
-    operation('readPage', 'GET /r/{readId}', page, (exchange) => reader.readPage(exchange)),
-    operation(
-      'readNotePage',
-      'GET /r/{readId}/{id}',
-      { ...page, accepts: (parameters) => !isFile(parameters) },
-      (exchange) => reader.readNotePage(exchange),
-    ),
-    operation('file', 'GET /r/{readId}/{file}', { ...api(FILE), accepts: isFile }, (exchange) =>
-      reader.file(exchange),
-    ),
+    operation('readPage', 'GET /r/{readId}', page, show('readPage')),
+    operation('readNotePage', 'GET /r/{readId}/{id}', { ...page, accepts: isNote }, show('readNotePage')),
+    operation('file', 'GET /r/{readId}/{file}', { ...api(FILE), accepts: isFile }, show('file')),
   ];
 }
 
@@ -60,22 +51,21 @@ const NOTE: OperationDocs = {
   answers: conditionalAnswers({ 'application/json': 'Note' }, 'The note.'),
 };
 
-const FEED_LENGTH =
-  'The newest notes: 50, or fewer where their texts would exceed 1 MiB together; one at least.';
+const SYNDICATION = {
+  ...READING,
+  description: 'The newest notes: 50, or fewer where their texts would exceed 1 MiB together; one at least.',
+  parameters: ['tag', ...CONDITIONAL],
+} as const satisfies Partial<OperationDocs>;
 
 const RSS: OperationDocs = {
-  ...READING,
+  ...SYNDICATION,
   summary: 'The newest notes as RSS 2.0',
-  description: FEED_LENGTH,
-  parameters: ['tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/rss+xml; charset=utf-8': 'text' }, 'The RSS feed.'),
 };
 
 const JSON_FEED: OperationDocs = {
-  ...READING,
+  ...SYNDICATION,
   summary: 'The newest notes as JSON Feed 1.1',
-  description: FEED_LENGTH,
-  parameters: ['tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/feed+json': 'JsonFeed' }, 'The JSON Feed.'),
 };
 

@@ -6,6 +6,8 @@ import { REFUSALS, type RefusalCode } from '../refusals.ts';
 
 const url = (text: string) => z.url().describe(text);
 const text = (description: string) => z.string().describe(description);
+const object = <S extends z.ZodRawShape>(description: string, shape: S) =>
+  [z.object(shape), description] as const;
 const addressOrNull = (description: string) => z.url().nullable().describe(description);
 
 const createdSchema = z.object({
@@ -52,103 +54,9 @@ const noteFormSchema = z
   })
   .catchall(text('`alt.<file name>`: the alternative text of the picture of that name.'));
 
-const noteListSchema = z.object({
-  notes: z.array(noteSchema).describe('Newest first.'),
-  next: z
-    .string()
-    .nullable()
-    .describe('The `before` of the next page; null where there is none. It says nothing else.'),
-});
-
-const feedSchema = z.object({
-  name: text('The name of the feed: its write key, to be kept secret.'),
-  title: text('Empty where none is set.'),
-  description: text('Empty where none is set.'),
-  show_sender: z.boolean().describe('Readers see who posted a note.'),
-  image_url: addressOrNull('The title image; null where the feed has none, or no notes.'),
-  protected: z.boolean().describe('The feed has a password of its own.'),
-  read_url: addressOrNull('The RSS feed, for everybody who may read; null while the feed has no notes.'),
-  license: z
-    .object({ until: text('Its last day, a UTC date.') })
-    .nullable()
-    .describe('The license that the feed has; null in the free tier. Only where feeds need one.')
-    .optional(),
-});
-
-const readFeedSchema = z.object({
-  title: text('Empty where none is set.'),
-  description: text('Empty where none is set.'),
-  image_url: addressOrNull('The title image; null where the feed has none.'),
-});
-
-const jsonFeedSchema = z.object({
-  version: z.literal('https://jsonfeed.org/version/1.1'),
-  title: text('The title of the feed, or of the service.'),
-  home_page_url: url('The feed as a page to read.'),
-  feed_url: url('This document.'),
-  description: z.string().optional(),
-  icon: z.url().optional(),
-  items: z.array(
-    z.object({
-      id: text('A URN that stays the same.'),
-      url: z.url(),
-      title: z.string().optional(),
-      content_html: text('Safe HTML; addresses are absolute.'),
-      content_text: text(
-        'The markdown as posted, with references to pictures of the feed absolute.',
-      ).optional(),
-      image: z.url().optional(),
-      date_published: z.string().meta({ format: 'date-time' }),
-      authors: z.array(z.object({ name: z.string() })).optional(),
-      tags: z.array(z.string()).optional(),
-      attachments: z
-        .array(
-          z.object({
-            url: z.url(),
-            mime_type: z.string(),
-            title: z.string().optional(),
-            size_in_bytes: z.int().nonnegative(),
-          }),
-        )
-        .optional(),
-    }),
-  ),
-});
-
 const count = (description: string) => z.int().nonnegative().describe(description);
 const amount = (description: string) =>
   z.object({ count: z.int().nonnegative(), bytes: z.int().nonnegative() }).describe(description);
-
-const unreferencedSchema = z.object({
-  store: z.enum(['fs', 's3']).describe('The store of the settings.'),
-  unreferenced: amount('Objects older than an hour that no note refers to.'),
-  deleted: amount('Those that were removed.').optional(),
-  failed: count('How many the store refused to remove.').optional(),
-  too_recent: count('Objects of the last hour that no note refers to.'),
-  missing: count('Pictures whose object is not there.'),
-});
-
-const movedImagesSchema = z.object({
-  store: z.enum(['db', 'fs', 's3']).describe('The store of the settings.'),
-  from: z.enum(['db', 'fs', 's3']),
-  moved: amount('Pictures whose bytes are now in the store of the settings.'),
-  skipped: count('They were there already, or changed meanwhile.'),
-  missing: count('Their bytes are in neither place.'),
-  failed: count('A store refused: run it again.'),
-  left: count('Pictures still to look at.'),
-  next: z.string().nullable().describe('The `after` to go on with; null when nothing is left.'),
-});
-
-const previewSchema = z.object({
-  html: text(
-    'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
-  ),
-});
-
-const errorSchema = z.object({
-  error: text('One sentence for people. It may change.'),
-  code: z.enum(Object.keys(REFUSALS) as RefusalCode[]).describe('For programs. It does not change.'),
-});
 
 /** What bodies look like, by their name in the API description, each with a sentence about it. */
 const SCHEMAS = {
@@ -160,24 +68,102 @@ const SCHEMAS = {
   Replaced: [noteSchema.extend({ attachments: attachmentsSchema }), 'A note that has been replaced.'],
   NoteForm: [noteFormSchema, 'A text with its pictures: at least one of the two.'],
   Note: [noteSchema, 'A note.'],
-  NoteList: [noteListSchema, 'A page of notes.'],
-  Feed: [feedSchema, 'A feed as its owner sees it.'],
-  ReadFeed: [readFeedSchema, 'A feed, for everybody who may read it.'],
-  JsonFeed: [jsonFeedSchema, 'A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/'],
+  NoteList: object('A page of notes.', {
+    notes: z.array(noteSchema).describe('Newest first.'),
+    next: z
+      .string()
+      .nullable()
+      .describe('The `before` of the next page; null where there is none. It says nothing else.'),
+  }),
+  Feed: object('A feed as its owner sees it.', {
+    name: text('The name of the feed: its write key, to be kept secret.'),
+    title: text('Empty where none is set.'),
+    description: text('Empty where none is set.'),
+    show_sender: z.boolean().describe('Readers see who posted a note.'),
+    image_url: addressOrNull('The title image; null where the feed has none, or no notes.'),
+    protected: z.boolean().describe('The feed has a password of its own.'),
+    read_url: addressOrNull('The RSS feed, for everybody who may read; null while the feed has no notes.'),
+    license: z
+      .object({ until: text('Its last day, a UTC date.') })
+      .nullable()
+      .describe('The license that the feed has; null in the free tier. Only where feeds need one.')
+      .optional(),
+  }),
+  ReadFeed: object('A feed, for everybody who may read it.', {
+    title: text('Empty where none is set.'),
+    description: text('Empty where none is set.'),
+    image_url: addressOrNull('The title image; null where the feed has none.'),
+  }),
+  JsonFeed: object('A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/', {
+    version: z.literal('https://jsonfeed.org/version/1.1'),
+    title: text('The title of the feed, or of the service.'),
+    home_page_url: url('The feed as a page to read.'),
+    feed_url: url('This document.'),
+    description: z.string().optional(),
+    icon: z.url().optional(),
+    items: z.array(
+      z.object({
+        id: text('A URN that stays the same.'),
+        url: z.url(),
+        title: z.string().optional(),
+        content_html: text('Safe HTML; addresses are absolute.'),
+        content_text: text(
+          'The markdown as posted, with references to pictures of the feed absolute.',
+        ).optional(),
+        image: z.url().optional(),
+        date_published: z.string().meta({ format: 'date-time' }),
+        authors: z.array(z.object({ name: z.string() })).optional(),
+        tags: z.array(z.string()).optional(),
+        attachments: z
+          .array(
+            z.object({
+              url: z.url(),
+              mime_type: z.string(),
+              title: z.string().optional(),
+              size_in_bytes: z.int().nonnegative(),
+            }),
+          )
+          .optional(),
+      }),
+    ),
+  }),
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
   NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],
   NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
   NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
   MoveImages: [JSON_BODIES.MoveImages, 'Where pictures are to be moved from.'],
-  MovedImages: [movedImagesSchema, 'Result of a move.'],
-  Unreferenced: [unreferencedSchema, 'How an image store and the notes differ.'],
+  MovedImages: object('Result of a move.', {
+    store: z.enum(['db', 'fs', 's3']).describe('The store of the settings.'),
+    from: z.enum(['db', 'fs', 's3']),
+    moved: amount('Pictures whose bytes are now in the store of the settings.'),
+    skipped: count('They were there already, or changed meanwhile.'),
+    missing: count('Their bytes are in neither place.'),
+    failed: count('A store refused: run it again.'),
+    left: count('Pictures still to look at.'),
+    next: z.string().nullable().describe('The `after` to go on with; null when nothing is left.'),
+  }),
+  Unreferenced: object('How an image store and the notes differ.', {
+    store: z.enum(['fs', 's3']).describe('The store of the settings.'),
+    unreferenced: amount('Objects older than an hour that no note refers to.'),
+    deleted: amount('Those that were removed.').optional(),
+    failed: count('How many the store refused to remove.').optional(),
+    too_recent: count('Objects of the last hour that no note refers to.'),
+    missing: count('Pictures whose object is not there.'),
+  }),
   Takedown: [JSON_BODIES.Takedown, 'The note or feed to remove.'],
-  TakenDown: [z.object({ removed: count('How many notes.') }), 'What was removed.'],
+  TakenDown: object('What was removed.', { removed: count('How many notes.') }),
   PreviewText: [JSON_BODIES.PreviewText, 'A text to be rendered.'],
-  Preview: [previewSchema, 'A text as a note of it would be shown.'],
-  Status: [z.object({ status: text('For example `ready`.') }), 'Status of the service.'],
+  Preview: object('A text as a note of it would be shown.', {
+    html: text(
+      'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
+    ),
+  }),
+  Status: object('Status of the service.', { status: text('For example `ready`.') }),
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
-  Error: [errorSchema, 'Why a request was refused.'],
+  Error: object('Why a request was refused.', {
+    error: text('One sentence for people. It may change.'),
+    code: z.enum(Object.keys(REFUSALS) as RefusalCode[]).describe('For programs. It does not change.'),
+  }),
 } as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
 
 export type SchemaName = keyof typeof SCHEMAS;

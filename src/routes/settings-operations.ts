@@ -16,36 +16,27 @@ import { seeOther } from './redirects.ts';
 export function settingsOperations(parts: OperationParts): DescribedOperation[] {
   const { settings, site, licensing } = parts;
   const accepts = isFeedPath;
-  const feedForm = { access: 'feed-form', accepts, explain: explainOnSettings(parts, 'read_id') } as const;
+  const page = { access: 'feed-page', accepts } as const;
+  const byForm = { access: 'feed-form', accepts, explain: explainOnSettings(parts, 'read_id') } as const;
   return [
-    operation(
-      'settingsPage',
-      'GET /{feed}/settings',
-      { access: 'feed-page', accepts },
-      (exchange, { name, feed, base }) => {
-        if (feed === undefined || feed.noteCount === 0) {
-          const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
-          return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
-        }
-        const isSaved = exchange.query('saved') === '1';
-        return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
-      },
-    ),
-    operation('changeSettings', 'POST /{feed}/details', feedForm, async (exchange, { feed, form }) => {
+    operation('settingsPage', 'GET /{feed}/settings', page, (exchange, { name, feed, base }) => {
+      if (feed === undefined || feed.noteCount === 0) {
+        const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
+        return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
+      }
+      const isSaved = exchange.query('saved') === '1';
+      return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
+    }),
+    operation('changeSettings', 'POST /{feed}/details', byForm, async (exchange, { feed, form }) => {
       await settings.change(feed, changesIn(form));
       return seeOther(exchange, `/${feed.name}/settings?saved=1`);
     }),
-    operation(
-      'deleteFeedByForm',
-      'POST /{feed}/delete',
-      feedForm,
-      async (exchange, { feed, form, caller }) => {
-        const sentence = 'Type the name of the feed exactly as it is.';
-        if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
-        await settings.remove(feed, caller);
-        return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, cookieScopeOf(exchange)));
-      },
-    ),
+    operation('deleteFeedByForm', 'POST /{feed}/delete', byForm, async (exchange, { feed, form, caller }) => {
+      const sentence = 'Type the name of the feed exactly as it is.';
+      if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
+      await settings.remove(feed, caller);
+      return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, cookieScopeOf(exchange)));
+    }),
   ];
 }
 
