@@ -1,4 +1,5 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
@@ -11,7 +12,7 @@ export function readOperations({ reader }: OperationParts): DescribedOperation[]
   const page = { access: 'public', isPage: true } as const;
   const isFile = ([, file = '']: readonly string[]) => file.includes('.');
   const isNote = (parameters: readonly string[]) => !isFile(parameters);
-  const show = (view: View) => reader[view].bind(reader);
+  const show = (view: View) => (exchange: Exchange) => reader[view](exchange);
   return [
     operation('getReadFeed', 'GET /api/v1/read/{readId}', api(FEED), show('publicFeed')),
     operation('listReadNotes', 'GET /api/v1/read/{readId}/notes', api(LIST), show('publicList')),

@@ -198,15 +198,6 @@ t.test('the texts of a view have a time', async (t) => {
   t.ok(until > 0 && Number.isFinite(until));
 });
 
-t.test('a view that was composed where it was rendered is not composed again', async (t) => {
-  const composed = { bytes: new TextEncoder().encode('<rss/>'), sha256: 'hash' };
-  const render: Renderer['render'] = async (task) => ({ task, composed, isComplete: true });
-  t.equal(
-    text(await counted({ render }).reader.syndication(request('http://notes.example'), 'rss')),
-    '<rss/>',
-  );
-});
-
 t.test('read ids that nobody has fill nothing', async (t) => {
   const { reader, cache } = counted();
   for (let i = 0; i < 200; i += 1) {
