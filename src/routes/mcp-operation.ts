@@ -1,6 +1,6 @@
+import pLimit from 'p-limit';
 import type { Mcp } from '../assistants/mcp.ts';
 import { largestRequestBytes } from '../config.ts';
-import { Gate } from '../gate.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { Refusal } from '../refusals.ts';
 import { isJson } from '../requests/content-type.ts';
@@ -19,7 +19,7 @@ const MAX_MESSAGES = 20;
 /** The MCP endpoint for assistants. */
 export function mcpOperation(parts: OperationParts): DescribedOperation {
   const limit = Math.min(MAX_BYTES, largestRequestBytes(parts.maxImageBytes));
-  const large = new Gate(LARGE_AT_ONCE);
+  const large = pLimit(LARGE_AT_ONCE);
   let loaded: Promise<Mcp> | undefined;
   return operation('mcp', 'POST /mcp', { access: 'assistant' }, async (exchange, caller) => {
     // Any other body is a post to a feed of that name.
@@ -34,7 +34,7 @@ export function mcpOperation(parts: OperationParts): DescribedOperation {
       loaded ??= load(parts);
       return (await loaded).answer({ header: (name) => exchange.header(name), message }, caller);
     };
-    return body.length > LARGE_BYTES ? large.run(answer) : answer();
+    return body.length > LARGE_BYTES ? large(answer) : answer();
   });
 }
 
