@@ -10,6 +10,26 @@ import { Sweeper } from './sweeper.ts';
 const MAX_ATTEMPTS = 5;
 const NO_BYTES = new Uint8Array();
 
+/** What the database does by itself. */
+const DATABASE_ONLY = [
+  'feed',
+  'feedToPost',
+  'feedByReadId',
+  'page',
+  'note',
+  'neighbours',
+  'setMeta',
+  'configure',
+  'setPassword',
+  'setLicense',
+  'create',
+  'useToken',
+  'onChange',
+  'onFreshness',
+  'check',
+] as const satisfies readonly (keyof Storage)[];
+
+type DatabaseOnly = Pick<Storage, (typeof DATABASE_ONLY)[number]>;
 type IncomingNote = Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'>;
 
 /**
@@ -23,7 +43,7 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
     return isFreed;
   };
   return {
-    ...methodsOf(database),
+    ...databaseOnly(database),
     async open(name, file) {
       const found = await database.open(name, file);
       if (found?.key === undefined) return found;
@@ -51,13 +71,9 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
   };
 }
 
-/** What a database does by itself: its methods, bound to it. */
-function methodsOf(database: Storage): Storage {
-  const methods: Record<string, unknown> = {};
-  for (let at: object = database; at !== Object.prototype; at = Object.getPrototypeOf(at))
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
-      if (typeof value === 'function') methods[name] ??= value.bind(database);
-  return methods as unknown as Storage;
+function databaseOnly(database: Storage): DatabaseOnly {
+  const bound = DATABASE_ONLY.map((name) => [name, database[name]?.bind(database)]);
+  return Object.fromEntries(bound) as DatabaseOnly;
 }
 
 /**
