@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { Refusal, type RefusalCode } from '../refusals.ts';
-import { kindOf } from '../requests/json-body.ts';
+import { kindOf } from '../requests/bodies.ts';
 import type { ToolOutcome } from '../telemetry/tool-outcome.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
 import { NOTE_TOOLS } from './note-tools.ts';

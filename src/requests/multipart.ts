@@ -8,8 +8,8 @@ import { Refusal } from '../refusals.ts';
 import { pictureRefusal } from '../storage/refused-writes.ts';
 import type { FeedLimits } from '../storage/storage.ts';
 import { ArrivingBody } from './arriving-body.ts';
+import type { BodyRequest } from './bodies.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
-import type { BodyRequest } from './json-body.ts';
 import { MultipartParser, type OpenPart } from './multipart-parser.ts';
 import type { PartHeader } from './part-header.ts';
 

@@ -9,8 +9,8 @@ import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
+import type { BodyRequest } from './bodies.ts';
 import { postedType } from './content-type.ts';
-import type { BodyRequest } from './json-body.ts';
 import { admitMultipart, type Multipart, readMultipart, type SubmissionRules } from './multipart.ts';
 
 const NO_META: NoteMeta = { tags: [] };

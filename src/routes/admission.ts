@@ -2,7 +2,7 @@ import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
-import { formBody } from '../requests/form-body.ts';
+import { formBody } from '../requests/bodies.ts';
 import { unlockPage } from '../web/access-pages.ts';
 import { errorPage } from '../web/error-page.ts';
 import type { Site } from '../web/site.ts';

@@ -1,7 +1,7 @@
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing } from '../refusals.ts';
-import { jsonBody } from '../requests/json-body.ts';
+import { jsonBody } from '../requests/bodies.ts';
 import type { Feed } from '../storage/storage.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import {

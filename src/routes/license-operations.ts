@@ -2,7 +2,7 @@ import { json, NO_CONTENT } from '../http/answer.ts';
 import type { Licensing } from '../ingest/licensing.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { Refusal } from '../refusals.ts';
-import { jsonBody } from '../requests/json-body.ts';
+import { jsonBody } from '../requests/bodies.ts';
 import { licensePage } from '../web/license-page.ts';
 import { pageAnswer } from '../web/page.ts';
 import { type DescribedOperation, isFeedPath, operation } from './operation.ts';

@@ -3,8 +3,8 @@ import type { Mcp } from '../assistants/mcp.ts';
 import { largestRequestBytes } from '../config.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { Refusal } from '../refusals.ts';
+import { parseMessage } from '../requests/bodies.ts';
 import { isJson } from '../requests/content-type.ts';
-import { parseMessage } from '../requests/json-body.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 

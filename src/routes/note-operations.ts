@@ -4,7 +4,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
 import { createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
 import { existing } from '../refusals.ts';
-import { jsonBody, previewText } from '../requests/json-body.ts';
+import { jsonBody, previewText } from '../requests/bodies.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
 import type { Feed } from '../storage/storage.ts';

@@ -14,8 +14,7 @@ import {
 import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { formBody } from '../requests/form-body.ts';
-import { parseMessage } from '../requests/json-body.ts';
+import { formBody, parseMessage } from '../requests/bodies.ts';
 import { authorizePage, authorizePageFields } from '../web/authorize-page.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';

@@ -3,7 +3,7 @@ import type { MoveSource } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
 import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
-import { jsonBody } from '../requests/json-body.ts';
+import { jsonBody } from '../requests/bodies.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, operation } from './operation.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { MAX_TEXT_BYTES } from '../../src/config.ts';
-import type { BodyRequest } from '../../src/requests/json-body.ts';
+import type { BodyRequest } from '../../src/requests/bodies.ts';
 import { readMultipart } from '../../src/requests/multipart.ts';
 import {
   BOUNDARY,

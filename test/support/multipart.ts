@@ -1,5 +1,5 @@
 import { Refusal } from '../../src/refusals.ts';
-import type { BodyRequest } from '../../src/requests/json-body.ts';
+import type { BodyRequest } from '../../src/requests/bodies.ts';
 import { type Multipart, readMultipart, type SubmissionRules } from '../../src/requests/multipart.ts';
 import { NO_LIMITS } from './storing.ts';
 

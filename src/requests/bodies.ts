@@ -3,13 +3,18 @@ import { MAX_TEXT_BYTES } from '../config.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
+import { isUrlencoded } from './content-type.ts';
 
 export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
 
+/** Largest form of a page, bytes. */
+const MAX_FORM_BYTES = 16 * 1024;
 /** Largest JSON body unless the operation says otherwise, bytes. */
 const MAX_JSON_BYTES = 8 * 1024;
 /** JSON may escape each byte of a text by six characters. */
 const MAX_PREVIEW_BYTES = 6 * MAX_TEXT_BYTES + 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** What a member must be, by the validator's name for it. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -20,6 +25,24 @@ const KINDS: Readonly<Record<string, string>> = {
   array: 'an array',
   object: 'an object',
 };
+
+/**
+ * Reads the fields of a form without files (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
+ * @throws Refusal `unsupported_type`, `too_large`; `invalid_body` if it is not UTF-8, because `URLSearchParams` would
+ * silently replace the wrong bytes
+ */
+export async function formBody(request: BodyRequest): Promise<URLSearchParams> {
+  if (!isUrlencoded(request.header('content-type')))
+    throw new Refusal('unsupported_type', 'The Content-Type must be application/x-www-form-urlencoded.');
+  const bytes = await request.body(MAX_FORM_BYTES);
+  try {
+    const text = utf8.decode(bytes);
+    decodeURIComponent(text);
+    return new URLSearchParams(text);
+  } catch (cause) {
+    throw new Refusal('invalid_body', 'The form is not UTF-8.', { cause });
+  }
+}
 
 /**
  * Reads a JSON body of the named schema; unknown members are ignored.
@@ -83,7 +106,7 @@ function hasManyMarks(body: Uint8Array): boolean {
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     return undefined;
   }
