@@ -102,28 +102,24 @@ function prepareStatements(db: Database) {
   const order = (direction: string) =>
     ['created_at', 'id', 'type'].map((column) => `notes.${column} ${direction}`).join(', ');
   return {
-    feedsAfter: prepare<[string], FeedRow<number>>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE name > ? ORDER BY name LIMIT 100`,
-    ),
-    retiredAfter: prepare<[string], { read_id: ReadId }>(
-      'SELECT read_id FROM feeds WHERE read_id > ? AND name IS NULL ORDER BY read_id LIMIT 100',
-    ),
-    notesAfter: prepare<[FeedName, number, string, number], WholeNoteRow>(
-      `SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content, notes.size, notes.image_key ${ofFeed}
-         AND (notes.created_at, notes.id, notes.type) > (?, ?, ?) ORDER BY ${order('ASC')} LIMIT 1`,
-    ),
-    newestNote: prepare<[FeedName], SortColumns>(
-      `SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
-    ),
-    feedId: prepare<[FeedName], { id: number }>('SELECT id FROM feeds WHERE name = ?'),
-    insertFeed: prepare<unknown[]>(
-      `INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
-    ),
-    count: prepare<[number, number, number]>(
-      'UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?',
-    ),
-    retire: prepare<[ReadId]>(
-      'INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING',
-    ),
+    feedsAfter: prepare<[string], FeedRow<number>>`
+      SELECT ${FEED_COLUMNS} FROM feeds WHERE name > ? ORDER BY name LIMIT 100`,
+    retiredAfter: prepare<[string], { read_id: ReadId }>`
+      SELECT read_id FROM feeds WHERE read_id > ? AND name IS NULL ORDER BY read_id LIMIT 100`,
+    notesAfter: prepare<[FeedName, number, string, number], WholeNoteRow>`
+      SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content,
+        notes.size, notes.image_key
+      ${ofFeed} AND (notes.created_at, notes.id, notes.type) > (?, ?, ?)
+      ORDER BY ${order('ASC')} LIMIT 1`,
+    newestNote: prepare<[FeedName], SortColumns>`
+      SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
+    feedId: prepare<[FeedName], { id: number }>`SELECT id FROM feeds WHERE name = ?`,
+    insertFeed: prepare<unknown[]>`
+      INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (name) DO NOTHING`,
+    count: prepare<[number, number, number]>`
+      UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?`,
+    retire: prepare<[ReadId]>`
+      INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING`,
   };
 }

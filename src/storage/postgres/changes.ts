@@ -41,8 +41,7 @@ import { isUniqueViolation } from './failures.ts';
 import { countFeeds, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS, type TaggedNote } from './note-rows.ts';
 import { freeKey } from './picture-rows.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { statement, type Transaction } from './transaction.ts';
 
 /** The result of a change, and the changed feeds to report. */
 export interface Changed<T> {
@@ -62,41 +61,30 @@ interface Found {
 
 const NOTHING = { value: undefined };
 
-const FIND = statement<KeyedNote>(
-  'find_note',
-  `SELECT feed, id, type, created_at, metadata, image_key FROM notes WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4
-   ORDER BY type LIMIT 1`,
-);
+const FIND = statement<KeyedNote>('find_note')`
+  SELECT feed, id, type, created_at, metadata, image_key FROM notes
+  WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4 ORDER BY type LIMIT 1`;
 // Two versions of a file never have the same time, because it tells a reader which one it is.
-const REPLACE = statement<NoteRow>(
-  'replace_note',
-  `UPDATE notes SET content = $4, size = $7, image_key = $8, sha256 = $5, modified_at = greatest(modified_at + 1, $6::bigint)
-   WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
-);
-const SET_METADATA = statement<NoteRow>(
-  'set_metadata',
-  `UPDATE notes SET metadata = $4 WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`,
-);
-const DELETE_NOTE = statement('delete_note', 'DELETE FROM notes WHERE feed = $1 AND id = $2 AND type = $3');
-const CLEAR_IMAGE = statement('clear_image', 'UPDATE feeds SET image = NULL WHERE id = $1 AND image = $2');
-const HAS_NOTE = statement<object>('has_note', 'SELECT FROM notes WHERE feed = $1 AND id = $2 AND type = $3');
-const CONFIGURE = statement(
-  'configure',
-  'UPDATE feeds SET read_id = $2, title = $3, description = $4, show_sender = $5, image = $6 WHERE id = $1',
-);
-const SET_PASSWORD = statement('set_password', 'UPDATE feeds SET password_hash = $2 WHERE id = $1');
+const REPLACE = statement<NoteRow>('replace_note')`
+  UPDATE notes SET content = $4, size = $7, image_key = $8, sha256 = $5,
+    modified_at = greatest(modified_at + 1, $6::bigint)
+  WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`;
+const SET_METADATA = statement<NoteRow>('set_metadata')`
+  UPDATE notes SET metadata = $4 WHERE feed = $1 AND id = $2 AND type = $3 RETURNING ${NOTE_COLUMNS}`;
+const DELETE_NOTE = statement('delete_note')`DELETE FROM notes WHERE feed = $1 AND id = $2 AND type = $3`;
+const CLEAR_IMAGE = statement('clear_image')`UPDATE feeds SET image = NULL WHERE id = $1 AND image = $2`;
+const HAS_NOTE = statement<object>('has_note')`SELECT FROM notes WHERE feed = $1 AND id = $2 AND type = $3`;
+const CONFIGURE = statement('configure')`
+  UPDATE feeds SET read_id = $2, title = $3, description = $4, show_sender = $5, image = $6 WHERE id = $1`;
+const SET_PASSWORD = statement('set_password')`UPDATE feeds SET password_hash = $2 WHERE id = $1`;
 // The other key of these locks says that they are of licenses; two ids that have the same number only wait longer.
-const LOCK_LICENSE = statement('lock_license', 'SELECT pg_advisory_xact_lock(1818845540, hashtext($1))');
-const COUNT_LICENSED = statement<{ count: number }>(
-  'count_licensed',
-  'SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2',
-);
-const SET_LICENSE = statement('set_license', 'UPDATE feeds SET license = $2, license_id = $3 WHERE id = $1');
-const DELETE_FEED = statement(
-  'delete_feed',
-  `UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL, license = NULL,
-     license_id = NULL, to_clear = true WHERE id = $1`,
-);
+const LOCK_LICENSE = statement('lock_license')`SELECT pg_advisory_xact_lock(1818845540, hashtext($1))`;
+const COUNT_LICENSED = statement<{ count: number }>('count_licensed')`
+  SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2`;
+const SET_LICENSE = statement('set_license')`UPDATE feeds SET license = $2, license_id = $3 WHERE id = $1`;
+const DELETE_FEED = statement('delete_feed')`
+  UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
+    license = NULL, license_id = NULL, to_clear = true WHERE id = $1`;
 
 /**
  * The changes of one feed in one transaction; see `Storage` for what they do. If they throw, the transaction is rolled

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type ClientBase, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { connectionOptions, type TimeLimits } from './connection-options.ts';
 import { asFailure } from './failures.ts';
-import type { Statement } from './statement.ts';
-import { Transaction } from './transaction.ts';
+import { type Statement, Transaction } from './transaction.ts';
 
 /** Connections for reading, and as many for writing, at most. */
 const CONNECTIONS = 4;

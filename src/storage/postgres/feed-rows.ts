@@ -2,25 +2,18 @@ import type { FeedName } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { statement, type Transaction } from './transaction.ts';
 
-const LOCK = statement<FeedRow>(
-  'lock_feeds',
-  `SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`,
-);
-const COUNT = statement(
-  'count_notes',
-  `UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
-   FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
-   WHERE feeds.id = feed`,
-);
-const LOCK_COUNT = statement<{ feeds: number }>('lock_count', 'SELECT feeds FROM feed_count FOR UPDATE');
-const COUNT_FEEDS = statement('count_feeds', 'UPDATE feed_count SET feeds = feeds + $1');
-const NOTIFY = statement(
-  'notify',
-  `SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
-);
+const LOCK = statement<FeedRow>('lock_feeds')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
+const COUNT = statement('count_notes')`
+  UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
+  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
+  WHERE feeds.id = feed`;
+const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
+const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
+const NOTIFY = statement('notify')`
+  SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`;
 
 /**
  * The feeds that have these names, locked until the transaction ends. Every change of a feed or its notes locks the

@@ -3,7 +3,7 @@ import { unfinishedMove } from '../unfinished-move.ts';
 import { APPLICATION_NAME, connectionOptions } from './connection-options.ts';
 import { WrongDatabase } from './schema.ts';
 import { asStartFailure } from './start-failure.ts';
-import { statement } from './statement.ts';
+import { statement } from './transaction.ts';
 
 /** A move holds this advisory lock on both its databases, and services share it: any number that nothing else uses. */
 export const MOVE_LOCK = 6_478_236_892;
@@ -16,10 +16,8 @@ const NEVER_TOO_IDLE =
   "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'";
 
 /** Whether a table is there. */
-export const TABLE_IS_THERE = statement<{ is_there: boolean }>(
-  'table_is_there',
-  'SELECT to_regclass($1) IS NOT NULL AS is_there',
-);
+export const TABLE_IS_THERE = statement<{ is_there: boolean }>('table_is_there')`
+  SELECT to_regclass($1) IS NOT NULL AS is_there`;
 
 /**
  * Keeps the service from starting on a database that is being moved from or into, and on one where that was stopped.

@@ -1,6 +1,5 @@
 import { type InsertedNote, tagsOf } from '../rows.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
 export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
@@ -16,21 +15,15 @@ const LENGTH_BYTES = 4;
 /** About what one statement brings: other work gets its turn between two of them. */
 const STATEMENT_BYTES = 1024 * 1024;
 
-const INSERT = statement(
-  'insert_notes',
-  `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
-   SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
-     $8::integer[], $9::text[], $10::bytea[])`,
-);
-const INSERT_TAGS = statement(
-  'insert_tags',
-  `INSERT INTO tags (feed, tag, created_at, id, type)
-   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[])`,
-);
-const DELETE_TAGS = statement(
-  'delete_tags',
-  `DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`,
-);
+const INSERT = statement('insert_notes')`
+  INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[],
+    $7::text[], $8::integer[], $9::text[], $10::bytea[])`;
+const INSERT_TAGS = statement('insert_tags')`
+  INSERT INTO tags (feed, tag, created_at, id, type)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[])`;
+const DELETE_TAGS = statement('delete_tags')`
+  DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`;
 
 /** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */
 export async function insertNotes(transaction: Transaction, notes: readonly InsertedNote[]): Promise<void> {

@@ -18,8 +18,7 @@ import type { Feed, FeedCreation } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
 import { countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
 import { insertNotes } from './note-rows.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { statement, type Transaction } from './transaction.ts';
 
 /** The results of posts. */
 export interface PostsDone {
@@ -41,18 +40,14 @@ interface NewFeed extends FeedCreation {
   readonly readId: ReadId;
 }
 
-const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>(
-  'holders',
-  `SELECT name, read_id FROM feeds WHERE name = ANY ($1)
-   UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`,
-);
-const MAKE = statement<FeedRow>(
-  'make_feeds',
-  `INSERT INTO feeds (name, read_id, password_hash, changed_at)
-   SELECT name, read_id, password_hash, 0
-   FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
-   ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`,
-);
+const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
+  SELECT name, read_id FROM feeds WHERE name = ANY ($1)
+  UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
+const MAKE = statement<FeedRow>('make_feeds')`
+  INSERT INTO feeds (name, read_id, password_hash, changed_at)
+  SELECT name, read_id, password_hash, 0
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
+  ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`;
 
 /** Stores many posts in one transaction, deciding on each in their order. */
 export class Posts {

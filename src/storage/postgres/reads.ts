@@ -22,7 +22,7 @@ import {
 } from '../storage.ts';
 import type { Database } from './database.ts';
 import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
-import { statement } from './statement.ts';
+import { statement } from './transaction.ts';
 
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
@@ -35,54 +35,39 @@ const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
 const OF_FEED = '= (SELECT id FROM feeds WHERE name = $1)';
 
-const READ_ONLY = statement<{ is_read_only: boolean }>(
-  'read_only',
-  `SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`,
-);
-const FEEDS = statement<FeedRow>('feeds', `SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`);
-const FEED_BY_READ_ID = statement<FeedRow>(
-  'feed_by_read_id',
-  `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`,
-);
+const READ_ONLY = statement<{ is_read_only: boolean }>('read_only')`
+  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`;
+const FEEDS = statement<FeedRow>('feeds')`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`;
+const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`;
 /** Columns of a page's notes, with those texts that the ones before them leave a place for. */
 const PAGE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
     ORDER BY ${NEWEST_FIRST} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
   THEN content END AS content`;
-const PAGE = statement<NoteRow>(
-  'page',
-  `SELECT ${PAGE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
-   ORDER BY ${NEWEST_FIRST} LIMIT $5`,
-);
+const PAGE = statement<NoteRow>('page')`
+  SELECT ${PAGE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+  ORDER BY ${NEWEST_FIRST} LIMIT $5`;
 // The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
-const TAGGED_PAGE = statement<NoteRow>(
-  'tagged_page',
-  `SELECT ${PAGE_COLUMNS} FROM (
-     SELECT feed, created_at, id, type FROM tags
-     WHERE feed ${OF_FEED} AND tag = $6 AND (created_at, id, type) < ($2, $3, $4)
-     ORDER BY ${NEWEST_FIRST} LIMIT $5
-   ) AS tagged JOIN notes USING (feed, created_at, id, type) ORDER BY ${NEWEST_FIRST}`,
-);
-const NOTE = statement<NoteRow>(
-  'note',
-  `SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`,
-);
-const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>(
-  'neighbours',
-  `SELECT (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
-           ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
-          (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
-           ORDER BY created_at, id, type LIMIT 1) AS newer`,
-);
-const BYTES = statement<Omit<BytesRow, 'content'> & { feed: number; piece: Buffer }>(
-  'bytes',
-  `SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
-   FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`,
-);
-const MORE_BYTES = statement<{ piece: Buffer }>(
-  'more_bytes',
-  `SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece
-   FROM notes WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`,
-);
+const TAGGED_PAGE = statement<NoteRow>('tagged_page')`
+  SELECT ${PAGE_COLUMNS} FROM (
+    SELECT feed, created_at, id, type FROM tags
+    WHERE feed ${OF_FEED} AND tag = $6 AND (created_at, id, type) < ($2, $3, $4)
+    ORDER BY ${NEWEST_FIRST} LIMIT $5
+  ) AS tagged JOIN notes USING (feed, created_at, id, type) ORDER BY ${NEWEST_FIRST}`;
+const NOTE = statement<NoteRow>('note')`
+  SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`;
+const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('neighbours')`
+  SELECT
+    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+     ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
+    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
+     ORDER BY created_at, id, type LIMIT 1) AS newer`;
+const BYTES = statement<Omit<BytesRow, 'content'> & { feed: number; piece: Buffer }>('bytes')`
+  SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
+  FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`;
+const MORE_BYTES = statement<{ piece: Buffer }>('more_bytes')`
+  SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece FROM notes
+  WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;
 
 /** What is read of the database. Each call sees one state of it, with all that was committed before the call. */
 export class Reads {

@@ -1,7 +1,27 @@
 import type { Writable } from 'node:stream';
 import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { asFailure, endsConnection } from './failures.ts';
-import type { Statement } from './statement.ts';
+
+/** A statement that each connection prepares when it first needs it. `R` is a row of its result. */
+export interface Statement<R extends QueryResultRow> {
+  readonly name: string;
+  readonly text: string;
+  /** Only for the compiler. */
+  readonly row?: R;
+}
+
+/** The texts of all statements by their names: each has a plan that uses an index, which a test makes sure of. */
+export const STATEMENTS = new Map<string, string>();
+
+/** Defines a statement under a name of its own. What is put into its text are constants, never values. */
+export function statement<R extends QueryResultRow = never>(name: string) {
+  return (parts: TemplateStringsArray, ...constants: (string | number)[]): Statement<R> => {
+    if (STATEMENTS.has(name)) throw new TypeError(`There is a statement "${name}" already`);
+    const text = String.raw({ raw: parts }, ...constants);
+    STATEMENTS.set(name, text);
+    return { name, text };
+  };
+}
 
 interface Sent {
   readonly name?: string;

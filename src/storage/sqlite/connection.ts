@@ -61,6 +61,9 @@ export class Connection {
 
 /** Prepares statements; `P` are their parameters, or one object of them, and `R` is a row of their result. */
 export function preparer(db: Database.Database) {
-  return <P extends unknown[] | object, R = unknown>(sql: string) =>
-    db.prepare(sql) as unknown as Statement<P extends unknown[] ? P : [P], R>;
+  return <P extends unknown[] | object, R = unknown>(parts: TemplateStringsArray, ...constants: string[]) =>
+    db.prepare(String.raw({ raw: parts }, ...constants)) as unknown as Statement<
+      P extends unknown[] ? P : [P],
+      R
+    >;
 }

@@ -71,11 +71,10 @@ export class NoteRows {
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
   return {
-    find: prepare<[number, NoteId, number, number], StoredNote>(
-      `SELECT row, feed, id, type, created_at, metadata, image_key FROM notes
-       WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1`,
-    ),
-    at: prepare<[number], NoteRow>(`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`),
+    find: prepare<[number, NoteId, number, number], StoredNote>`
+      SELECT row, feed, id, type, created_at, metadata, image_key FROM notes
+      WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1`,
+    at: prepare<[number], NoteRow>`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`,
     // Named parameters would cost more than the rest of it.
     insert: prepare<
       [
@@ -83,22 +82,18 @@ function prepareStatements(db: Database) {
         ...[metadata: string | null, sha256: string | null, size: number],
         ...[content: Uint8Array, key: ImageKey | null],
       ]
-    >(
-      `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    >`
+      INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     // Two versions of a file never have the same time, because it identifies the version that is read.
-    replace: prepare<object>(
-      `UPDATE notes SET content = $content, image_key = $image_key, size = $size, sha256 = $sha256,
-         modified_at = max(modified_at + 1, $now) WHERE row = $row`,
-    ),
-    setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
-    remove: prepare<[number]>('DELETE FROM notes WHERE row = ?'),
-    addTag: prepare<[number, string, number, string, number, number | bigint]>(
-      'INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
-    removeTag: prepare<[number, string, number, string, number]>(
-      'DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?',
-    ),
+    replace: prepare<object>`
+      UPDATE notes SET content = $content, image_key = $image_key, size = $size, sha256 = $sha256,
+        modified_at = max(modified_at + 1, $now) WHERE row = $row`,
+    setMetadata: prepare<[string | null, number]>`UPDATE notes SET metadata = ? WHERE row = ?`,
+    remove: prepare<[number]>`DELETE FROM notes WHERE row = ?`,
+    addTag: prepare<[number, string, number, string, number, number | bigint]>`
+      INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)`,
+    removeTag: prepare<[number, string, number, string, number]>`
+      DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?`,
   };
 }

@@ -75,29 +75,24 @@ export class PictureChanges {
 function statements(db: Database) {
   const prepare = preparer(db);
   return {
-    free: prepare<[ImageKey, number | null]>(
-      `INSERT INTO freed_keys (key, due_at) VALUES (?, ?)
-       ON CONFLICT (key) DO UPDATE SET due_at = iif(attempts < 0, NULL, excluded.due_at), attempts = 0`,
-    ),
-    beginCopy: prepare<[ImageKey, number]>(
-      `INSERT INTO freed_keys (key, due_at, attempts) VALUES (?, ?, -1)
-       ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1`,
-    ),
-    endCopy: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts < 0'),
+    free: prepare<[ImageKey, number | null]>`
+      INSERT INTO freed_keys (key, due_at) VALUES (?, ?)
+      ON CONFLICT (key) DO UPDATE SET due_at = iif(attempts < 0, NULL, excluded.due_at), attempts = 0`,
+    beginCopy: prepare<[ImageKey, number]>`
+      INSERT INTO freed_keys (key, due_at, attempts) VALUES (?, ?, -1)
+      ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1`,
+    endCopy: prepare<[ImageKey]>`DELETE FROM freed_keys WHERE key = ? AND attempts < 0`,
     /** A claimed key may be in removal. */
-    takeBack: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ? AND attempts = 0'),
-    forget: prepare<[ImageKey]>('DELETE FROM freed_keys WHERE key = ?'),
-    moveElsewhere: prepare<[ImageKey]>('UPDATE freed_keys SET due_at = NULL WHERE key = ?'),
-    postpone: prepare<[number, ImageKey]>(
-      'UPDATE freed_keys SET due_at = ?, attempts = attempts + 1 WHERE key = ?',
-    ),
-    due: prepare<[number, number], { key: ImageKey; attempts: number }>(
-      'SELECT key, attempts FROM freed_keys WHERE due_at <= ? ORDER BY due_at LIMIT ?',
-    ),
-    isReferenced: prepare<[ImageKey], object>('SELECT 1 FROM notes WHERE image_key = ?'),
-    setKey: prepare<[Uint8Array, ImageKey | null, number, string, number, number, ImageKey | null]>(
-      `UPDATE notes SET content = ?, image_key = ?
-       WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS ?`,
-    ),
+    takeBack: prepare<[ImageKey]>`DELETE FROM freed_keys WHERE key = ? AND attempts = 0`,
+    forget: prepare<[ImageKey]>`DELETE FROM freed_keys WHERE key = ?`,
+    moveElsewhere: prepare<[ImageKey]>`UPDATE freed_keys SET due_at = NULL WHERE key = ?`,
+    postpone: prepare<[number, ImageKey]>`
+      UPDATE freed_keys SET due_at = ?, attempts = attempts + 1 WHERE key = ?`,
+    due: prepare<[number, number], { key: ImageKey; attempts: number }>`
+      SELECT key, attempts FROM freed_keys WHERE due_at <= ? ORDER BY due_at LIMIT ?`,
+    isReferenced: prepare<[ImageKey], object>`SELECT 1 FROM notes WHERE image_key = ?`,
+    setKey: prepare<[Uint8Array, ImageKey | null, number, string, number, number, ImageKey | null]>`
+      UPDATE notes SET content = ?, image_key = ?
+      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS ?`,
   };
 }

@@ -60,25 +60,19 @@ function prepareStatements(db: Database) {
   const prepare = preparer(db);
   type Place = [createdAt: number, feed: number, id: string, type: number];
   return {
-    pictures: prepare<[...Place, number], PictureColumns>(
-      `SELECT ${PICTURE_COLUMNS} FROM notes WHERE type > 0 AND ${PLACE}
-       ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT ?`,
-    ),
-    left: prepare<Place, { count: number }>(
-      `SELECT count(*) AS count FROM notes WHERE type > 0 AND ${PLACE}`,
-    ),
-    isReferenced: prepare<[string], object>('SELECT 1 FROM notes WHERE image_key = ?'),
-    keys: prepare<[string, string, number], { image_key: ImageKey }>(
-      'SELECT image_key FROM notes WHERE image_key > ? AND image_key <= ? ORDER BY image_key LIMIT ?',
-    ),
-    bytes: prepare<[number, string, number, number], { content: Uint8Array }>(
-      'SELECT content FROM notes WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL',
-    ),
-    elsewhere: prepare<[string, number], { key: ImageKey }>(
-      'SELECT key FROM freed_keys WHERE due_at IS NULL AND key > ? ORDER BY key LIMIT ?',
-    ),
-    countFreed: prepare<[], { count: number }>(
-      'SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL',
-    ),
+    pictures: prepare<[...Place, number], PictureColumns>`
+      SELECT ${PICTURE_COLUMNS} FROM notes WHERE type > 0 AND ${PLACE}
+      ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT ?`,
+    left: prepare<Place, { count: number }>`SELECT count(*) AS count FROM notes WHERE type > 0 AND ${PLACE}`,
+    isReferenced: prepare<[string], object>`SELECT 1 FROM notes WHERE image_key = ?`,
+    keys: prepare<[string, string, number], { image_key: ImageKey }>`
+      SELECT image_key FROM notes WHERE image_key > ? AND image_key <= ? ORDER BY image_key LIMIT ?`,
+    bytes: prepare<[number, string, number, number], { content: Uint8Array }>`
+      SELECT content FROM notes
+      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL`,
+    elsewhere: prepare<[string, number], { key: ImageKey }>`
+      SELECT key FROM freed_keys WHERE due_at IS NULL AND key > ? ORDER BY key LIMIT ?`,
+    countFreed: prepare<[], { count: number }>`
+      SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`,
   };
 }

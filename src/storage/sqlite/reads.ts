@@ -105,30 +105,24 @@ function prepareStatements(db: Database) {
   const newestFirst = 'notes.created_at DESC, notes.id DESC, notes.type DESC';
   type Place = [createdAt: number, id: string, type: number];
   return {
-    feed: prepare<[string], FeedRow<number>>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`),
-    feedByReadId: prepare<[string], FeedRow<number>>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
-    ),
-    note: prepare<[string, string], NoteRow>(
-      `SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
-    ),
-    page: prepare<[string, ...Place, number], NoteRow>(
-      `SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
-    ),
-    tagged: prepare<[string, string, ...Place, number], NoteRow>(
-      `SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
-       WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
-       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
-    ),
-    older: prepare<[string, ...Place], { id: NoteId }>(
-      `SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,
-    ),
-    newer: prepare<[string, ...Place], { id: NoteId }>(
-      `SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?) ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
-    ),
-    bytes: prepare<[string, string, number], BytesRow>(
-      `SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${ofFeed}
-         AND notes.id = ? AND notes.type = ?`,
-    ),
+    feed: prepare<[string], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
+    feedByReadId: prepare<[string], FeedRow<number>>`
+      SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
+    note: prepare<[string, string], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
+    page: prepare<[string, ...Place, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
+    tagged: prepare<[string, string, ...Place, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
+      WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
+      ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
+    older: prepare<[string, ...Place], { id: NoteId }>`
+      SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,
+    newer: prepare<[string, ...Place], { id: NoteId }>`
+      SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?)
+      ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
+    bytes: prepare<[string, string, number], BytesRow>`
+      SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${ofFeed}
+      AND notes.id = ? AND notes.type = ?`,
   };
 }
