@@ -1,10 +1,10 @@
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Database } from '../storage/postgres/database.ts';
+import { asStartFailure } from '../storage/postgres/failures.ts';
 import { countFeeds } from '../storage/postgres/feed-rows.ts';
-import { MOVE_TABLE, TABLE_IS_THERE } from '../storage/postgres/move-lock.ts';
+import { MOVE_TABLE } from '../storage/postgres/move-lock.ts';
 import { insertNotes } from '../storage/postgres/note-rows.ts';
 import { migrate } from '../storage/postgres/schema.ts';
-import { asStartFailure } from '../storage/postgres/start-failure.ts';
 import { type Statement, statement, type Transaction } from '../storage/postgres/transaction.ts';
 import { countOf } from '../storage/refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
@@ -43,6 +43,9 @@ const COUNT = statement<{ id: number }>('count_moved')`
   UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3 WHERE name = $1 RETURNING id`;
 const RETIRE = statement('retire')`
   INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING`;
+
+const TABLE_IS_THERE = statement<{ is_there: boolean }>('table_is_there')`
+  SELECT to_regclass($1) IS NOT NULL AS is_there`;
 
 /** These find no rows by an index, or have no plan at all. */
 const MARK: Statement<{ mark: string }> = { name: 'mark', text: `SELECT mark FROM ${MOVE_TABLE}` };

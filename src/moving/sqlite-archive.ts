@@ -3,9 +3,8 @@ import type { FeedName, ReadId } from '../feeds/names.ts';
 import { countOf } from '../storage/refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
 import { Connection, preparer } from '../storage/sqlite/connection.ts';
-import { readMoveMark, writeMoveMark } from '../storage/sqlite/move-mark.ts';
 import { NoteRows } from '../storage/sqlite/note-rows.ts';
-import { migrate } from '../storage/sqlite/schema.ts';
+import { migrate, readMoveMark, writeMoveMark } from '../storage/sqlite/schema.ts';
 import { WriteLog } from '../storage/sqlite/write-log.ts';
 import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
 import {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { SharedCounts, SharedUsage, UsageReport } from '../../access/shared-rate-limit.ts';
 import { BatchedCalls } from '../../batcher.ts';
 import type { Database } from './database.ts';
-import { statement } from './transaction.ts';
+import { columnsOf, statement } from './transaction.ts';
 
 /** The span in which is counted, in ms. */
 const WINDOW = 60_000;
@@ -48,7 +48,7 @@ const FORGET = statement('forget_clients')`
   )`;
 
 export interface ClientCountsOptions {
-  readonly database: Pick<Database, 'transaction'>;
+  readonly database: Database;
   /** With it, rows say nothing of addresses. */
   readonly secret: Uint8Array;
   /** How much a client may do in a minute. */
@@ -82,27 +82,20 @@ export class ClientCounts implements SharedCounts {
   }
 
   async #count(reports: readonly Report[]): Promise<SharedUsage[]> {
-    const sums = new Map<string, { done: number; wanted: number }>();
+    const sums = new Map<string, Report>();
     for (const { client, done, wanted } of reports) {
       const before = sums.get(client) ?? { done: 0, wanted: 0 };
-      sums.set(client, { done: before.done + done, wanted: before.wanted + wanted });
+      sums.set(client, { client, done: before.done + done, wanted: before.wanted + wanted });
     }
-    const all = [...sums.values()];
-    const values = [
-      [...sums.keys()],
-      all.map(({ done }) => done),
-      all.map(({ wanted }) => wanted),
-      this.#options.perMinute,
-    ];
-    const rows = await this.#options.database.transaction((transaction) => transaction.run(COUNT, values));
-    const counted = new Map(rows.map((row) => [row.client, row]));
-    const left = new Map(rows.map(({ client, granted }) => [client, granted]));
+    const { database, perMinute } = this.#options;
+    const values = [...columnsOf([...sums.values()], 'client', 'done', 'wanted'), perMinute];
+    const counted = new Map((await database.write(COUNT, values)).map((row) => [row.client, row]));
     await this.#forget();
     return reports.map(({ client, wanted }) => {
-      const { total, wait_ms: waitMs } = counted.get(client)!;
-      const granted = left.get(client)!;
-      left.set(client, granted - wanted);
-      return { total, isGranted: wanted > 0 && granted > 0, waitMs };
+      const row = counted.get(client)!;
+      const isGranted = wanted > 0 && row.granted > 0;
+      row.granted -= wanted;
+      return { total: row.total, isGranted, waitMs: row.wait_ms };
     });
   }
 
@@ -110,6 +103,6 @@ export class ClientCounts implements SharedCounts {
   async #forget(): Promise<void> {
     if (performance.now() - this.#forgotAt < WINDOW) return;
     this.#forgotAt = performance.now();
-    await this.#options.database.transaction((transaction) => transaction.run(FORGET, []));
+    await this.#options.database.write(FORGET, []);
   }
 }

@@ -14,8 +14,8 @@ export interface DatabaseOptions {
 }
 
 /**
- * The connections to a database. They are opened on demand, and again after a loss; nothing
- * waits for longer than `connectionOptions` lets it. Failures of the database are thrown as `asFailure` makes them.
+ * The connections to a database. They are opened on demand, and again after a loss; nothing waits for longer than
+ * `connectionOptions` lets it. Failures of the database are thrown as `asFailure` makes them.
  */
 export class Database {
   readonly #reading: Pool;
@@ -46,6 +46,11 @@ export class Database {
     } catch (error) {
       throw asFailure(error);
     }
+  }
+
+  /** The rows of one statement, in a transaction of its own. */
+  write<R extends QueryResultRow>(statement: Statement<R>, values: unknown[]): Promise<R[]> {
+    return this.transaction((transaction) => transaction.run(statement, values));
   }
 
   /**

@@ -2,7 +2,7 @@ import type { FeedName } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import { statement, type Transaction } from './transaction.ts';
+import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 const LOCK = statement<FeedRow>('lock_feeds')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
@@ -38,12 +38,7 @@ export function withCounts(feed: FeedRow, { notes, images }: Readonly<Counts>, n
 
 /** Stores the counters of feeds, which are locked, and the times of their changes. */
 export function setCounters(transaction: Transaction, feeds: readonly FeedRow[]): void {
-  transaction.send(COUNT, [
-    feeds.map(({ id }) => id),
-    feeds.map(({ note_count }) => note_count),
-    feeds.map(({ image_count }) => image_count),
-    feeds.map(({ changed_at }) => changed_at),
-  ]);
+  transaction.send(COUNT, columnsOf(feeds, 'id', 'note_count', 'image_count', 'changed_at'));
 }
 
 /** How many feeds there are. No other transaction makes or deletes one until this one ends. */
@@ -60,5 +55,6 @@ export function countFeeds(transaction: Transaction, more: number): void {
 /** Tells every process of changes when the transaction is committed. */
 export function notifyChanges(transaction: Transaction, changes: readonly ChangedFeed[]): void {
   const { origin } = transaction;
+  transaction.changes.push(...changes);
   if (changes.length > 0) transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
 }

@@ -1,5 +1,5 @@
 import { type InsertedNote, tagsOf } from '../rows.ts';
-import { statement, type Transaction } from './transaction.ts';
+import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
 export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
@@ -37,13 +37,7 @@ export async function insertNotes(transaction: Transaction, notes: readonly Inse
 export function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
   const tags = notes.flatMap((note) => tagsOf(note.metadata).map((tag) => ({ ...note, tag })));
   if (tags.length === 0) return;
-  transaction.send(INSERT_TAGS, [
-    tags.map(({ feed }) => feed),
-    tags.map(({ tag }) => tag),
-    tags.map(({ created_at }) => created_at),
-    tags.map(({ id }) => id),
-    tags.map(({ type }) => type),
-  ]);
+  transaction.send(INSERT_TAGS, columnsOf(tags, 'feed', 'tag', 'created_at', 'id', 'type'));
 }
 
 /** Removes the tags of a note. */
@@ -54,18 +48,9 @@ export function deleteTags(transaction: Transaction, note: TaggedNote): void {
 }
 
 function valuesOf(notes: readonly InsertedNote[]): unknown[] {
-  return [
-    notes.map(({ feed }) => feed),
-    notes.map(({ id }) => id),
-    notes.map(({ type }) => type),
-    notes.map(({ created_at }) => created_at),
-    notes.map(({ modified_at }) => modified_at),
-    notes.map(({ metadata }) => metadata),
-    notes.map(({ sha256 }) => sha256),
-    notes.map(({ size }) => size),
-    notes.map(({ image_key }) => image_key),
-    byteaArray(notes.map(({ content }) => content)),
-  ];
+  const order = ['feed', 'id', 'type', 'created_at', 'modified_at'] as const;
+  const rest = ['metadata', 'sha256', 'size', 'image_key'] as const;
+  return [...columnsOf(notes, ...order, ...rest), byteaArray(notes.map(({ content }) => content))];
 }
 
 /** The rows in parts of `STATEMENT_BYTES`, or of one row that has more. */

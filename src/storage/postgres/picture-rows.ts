@@ -15,7 +15,7 @@ import {
   RESERVED_MS,
 } from '../picture-rows.ts';
 import type { Database } from './database.ts';
-import { statement, type Transaction } from './transaction.ts';
+import { type Statement, statement, type Transaction } from './transaction.ts';
 
 /** How long one process is the only one that removes objects after it has last claimed some, in ms. */
 const LEAD_MS = 10_000;
@@ -23,15 +23,19 @@ const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
 const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';
 
+interface KeyRow {
+  readonly key: ImageKey;
+}
+
 const PICTURES = statement<PictureColumns>('pictures')`
   SELECT ${PICTURE_COLUMNS} FROM notes WHERE ${PLACE}
   ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT $5`;
 const LEFT = statement<{ count: number }>('pictures_left')`
   SELECT count(*) AS count FROM notes WHERE ${PLACE}`;
-const REFERENCED = statement<{ image_key: ImageKey }>('referenced')`
-  SELECT image_key FROM notes WHERE image_key = ANY ($1)`;
-const KEYS = statement<{ image_key: ImageKey }>('keys_between')`
-  SELECT image_key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3`;
+const REFERENCED = statement<KeyRow>('referenced')`
+  SELECT image_key AS key FROM notes WHERE image_key = ANY ($1)`;
+const KEYS = statement<KeyRow>('keys_between')`
+  SELECT image_key AS key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3`;
 const CONTENT = statement<{ content: Buffer }>('content')`
   SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`;
 // Only an unclaimed key, because a claimed one may be in removal.
@@ -56,7 +60,7 @@ const BEGIN_COPY = statement<object>('begin_copy')`
 const END_COPY = statement('end_copy')`DELETE FROM freed_keys WHERE key = $1 AND attempts < 0`;
 const LEAD = statement<object>('lead')`
   UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} WHERE holder = $1 OR until < ${NOW} RETURNING 1`;
-const DUE = statement<{ key: ImageKey }>('due')`
+const DUE = statement<KeyRow>('due')`
   SELECT key FROM freed_keys WHERE due_at <= ${NOW} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
 const IS_DUE = statement<object>('is_due')`SELECT FROM freed_keys WHERE due_at <= ${NOW} LIMIT 1`;
 const POSTPONE = statement('postpone')`
@@ -65,7 +69,7 @@ const POSTPONE = statement('postpone')`
   WHERE key = ANY ($1)`;
 const FORGET = statement('forget')`DELETE FROM freed_keys WHERE key = ANY ($1)`;
 const MOVE_ELSEWHERE = statement('move_elsewhere')`UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)`;
-const ELSEWHERE = statement<{ key: ImageKey }>('elsewhere')`
+const ELSEWHERE = statement<KeyRow>('elsewhere')`
   SELECT key FROM freed_keys WHERE due_at IS NULL AND key > $1 ORDER BY key LIMIT $2`;
 const COUNT_FREED = statement<{ count: number }>('count_freed')`
   SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`;
@@ -93,14 +97,12 @@ export class PostgresPictures implements PictureRows {
     return { pictures, left: left?.count ?? 0 };
   }
 
-  async referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]> {
-    const rows = await this.#database.read(REFERENCED, [keys]);
-    return rows.map(({ image_key }) => image_key);
+  referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]> {
+    return this.#keys(REFERENCED, [keys]);
   }
 
-  async keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]> {
-    const rows = await this.#database.read(KEYS, [after, upTo, limit]);
-    return rows.map(({ image_key }) => image_key);
+  keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]> {
+    return this.#keys(KEYS, [after, upTo, limit]);
   }
 
   async bytes(picture: PictureRow): Promise<Uint8Array | undefined> {
@@ -124,10 +126,8 @@ export class PostgresPictures implements PictureRows {
     });
   }
 
-  beginCopy(key: ImageKey): Promise<boolean> {
-    return this.#database.transaction(
-      async (transaction) => (await transaction.run(BEGIN_COPY, [key])).length > 0,
-    );
+  async beginCopy(key: ImageKey): Promise<boolean> {
+    return (await this.#database.write(BEGIN_COPY, [key])).length > 0;
   }
 
   endCopy(key: ImageKey): Promise<boolean> {
@@ -137,10 +137,8 @@ export class PostgresPictures implements PictureRows {
     });
   }
 
-  free(keys: readonly ImageKey[], inMs: number): Promise<void> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(FREE, [keys, inMs]);
-    });
+  async free(keys: readonly ImageKey[], inMs: number): Promise<void> {
+    await this.#database.write(FREE, [keys, inMs]);
   }
 
   /** Mostly there is nothing, so look without a transaction first. */
@@ -149,7 +147,7 @@ export class PostgresPictures implements PictureRows {
     return this.#database.transaction(async (transaction) => {
       if ((await transaction.run(LEAD, [this.#name])).length === 0) return [];
       const due = (await transaction.run(DUE, [limit])).map(({ key }) => key);
-      const referenced = (await transaction.run(REFERENCED, [due])).map(({ image_key }) => image_key);
+      const referenced = (await transaction.run(REFERENCED, [due])).map(({ key }) => key);
       const claimed = due.filter((key) => !referenced.includes(key));
       transaction.send(FORGET, [referenced]);
       transaction.send(POSTPONE, [claimed]);
@@ -157,17 +155,16 @@ export class PostgresPictures implements PictureRows {
     });
   }
 
-  forget(keys: readonly ImageKey[]): Promise<void> {
-    return this.#send(FORGET, keys);
+  async forget(keys: readonly ImageKey[]): Promise<void> {
+    await this.#database.write(FORGET, [keys]);
   }
 
-  moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
-    return this.#send(MOVE_ELSEWHERE, keys);
+  async moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
+    await this.#database.write(MOVE_ELSEWHERE, [keys]);
   }
 
-  async elsewhere(after: string, limit: number): Promise<readonly ImageKey[]> {
-    const rows = await this.#database.read(ELSEWHERE, [after, limit]);
-    return rows.map(({ key }) => key);
+  elsewhere(after: string, limit: number): Promise<readonly ImageKey[]> {
+    return this.#keys(ELSEWHERE, [after, limit]);
   }
 
   async countFreed(): Promise<number> {
@@ -175,10 +172,8 @@ export class PostgresPictures implements PictureRows {
     return row?.count ?? 0;
   }
 
-  #send(changing: typeof FORGET, keys: readonly ImageKey[]): Promise<void> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(changing, [keys]);
-    });
+  async #keys(reading: Statement<KeyRow>, values: unknown[]): Promise<ImageKey[]> {
+    return (await this.#database.read(reading, values)).map(({ key }) => key);
   }
 }
 

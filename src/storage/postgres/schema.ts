@@ -1,5 +1,6 @@
-import { Client } from 'pg';
-import { connectionOptions } from './connection-options.ts';
+import type { Client } from 'pg';
+import { connect } from './connection-options.ts';
+import { WrongDatabase } from './failures.ts';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
@@ -100,7 +101,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
-const VERSION_TABLE = 'note_feed_schema';
+export const VERSION_TABLE = 'note_feed_schema';
 const OUR_TABLES = [
   'feeds',
   'feed_count',
@@ -112,18 +113,12 @@ const OUR_TABLES = [
   'token_series',
 ];
 
-/** The database is not one that this program can use. Its message is a sentence for the operator. */
-export class WrongDatabase extends Error {}
-
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
  * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
  */
 export async function migrate(url: string): Promise<void> {
-  const client = new Client(connectionOptions(url, { statementMs: MIGRATION_MS }));
-  // A waiting query fails with it.
-  client.on('error', () => {});
-  await client.connect();
+  const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
@@ -162,7 +157,8 @@ async function versionOf(client: Client): Promise<number> {
   return 0;
 }
 
-async function isThere(client: Client, table: string): Promise<boolean> {
+/** Whether the database has that table. */
+export async function isThere(client: Client, table: string): Promise<boolean> {
   const { rows } = await client.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [table]);
   return rows.length > 0;
 }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { ChangedFeed } from './change-notice.ts';
 import { asFailure, endsConnection } from './failures.ts';
 
 /** A statement that each connection prepares when it first needs it. `R` is a row of its result. */
@@ -23,6 +24,11 @@ export function statement<R extends QueryResultRow = never>(name: string) {
   };
 }
 
+/** The columns of rows, as `unnest` takes them. */
+export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[]): unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]));
+}
+
 interface Sent {
   readonly name?: string;
   readonly text: string;
@@ -37,6 +43,8 @@ interface Sent {
 export class Transaction {
   /** Identifies it among the transactions of all processes; without spaces. */
   readonly origin: string;
+  /** What every process is told of at the commit. */
+  readonly changes: ChangedFeed[] = [];
   readonly #client: PoolClient;
   readonly #stream: Writable;
   #isCorked = false;

@@ -8,7 +8,7 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import { sortKeyOf } from '../../feeds/order.ts';
-import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
+import type { BytesRow } from '../loaded-file.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
 import {
   type Feed,
@@ -44,19 +44,16 @@ export class Reads {
   }
 
   feed(name: FeedName): Feed | undefined {
-    this.#connection.mustBeThere();
     const row = this.#sql.feed.get(name);
     return row && feedOf(row);
   }
 
   feedByReadId(readId: ReadId): Feed | undefined {
-    this.#connection.mustBeThere();
     const row = this.#sql.feedByReadId.get(readId);
     return row && feedOf(row);
   }
 
   page(name: FeedName, { limit, before, tag }: PageQuery): Page {
-    this.#connection.mustBeThere();
     const place = before && sortKeyOf(before);
     const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
     const rows =
@@ -77,24 +74,19 @@ export class Reads {
   }
 
   note(name: FeedName, id: NoteId): Note | undefined {
-    this.#connection.mustBeThere();
     const row = this.#sql.note.get(name, id);
     return row && noteOf(row);
   }
 
   neighbours(name: FeedName, position: Position): Neighbours {
-    this.#connection.mustBeThere();
     const { createdAt, id, type } = sortKeyOf(position);
     const place = [name, createdAt, id, typeNumber(type)] as const;
     return { older: this.#sql.older.get(...place)?.id, newer: this.#sql.newer.get(...place)?.id };
   }
 
-  bytes(name: FeedName, file: NoteFile): NoteBytes | undefined {
-    this.#connection.mustBeThere();
+  bytes(name: FeedName, file: NoteFile): BytesRow | undefined {
     const named = parseNoteFile(file);
-    const row = named && this.#sql.bytes.get(name, named.id, typeNumber(named.type));
-    if (!row) return undefined;
-    return bytesOf(row, row.content);
+    return named && this.#sql.bytes.get(name, named.id, typeNumber(named.type));
   }
 }
 

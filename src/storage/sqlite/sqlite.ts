@@ -34,9 +34,7 @@ import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
 import { KnownFeeds } from './known-feeds.ts';
-import type { PictureChanges } from './picture-changes.ts';
-import type { PictureReads } from './picture-reads.ts';
-import { pictureRows } from './picture-rows.ts';
+import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
 
 export interface SqliteOptions {
@@ -57,9 +55,30 @@ export interface SqliteOptions {
 type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome' | 'useToken'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
 /** What the thread that writes serves. */
-export type WriterCalls = Pick<Changes, Write | 'useToken'> & PictureChanges;
+export type WriterCalls = Pick<Changes, Write | 'useToken'> & Pictures;
 
-const RETURN_FEED: ReadonlySet<Write> = new Set(['post', 'create', 'configure', 'setLicense']);
+const RETURN_FEED: ReadonlySet<Write> = new Set(['post', 'configure', 'setLicense']);
+
+/** Which thread does what for `PictureRows`. */
+const SERVED_BY: Record<keyof PictureRows, 'reader' | 'writer'> = {
+  pictures: 'reader',
+  referenced: 'reader',
+  keysBetween: 'reader',
+  bytes: 'reader',
+  elsewhere: 'reader',
+  countFreed: 'reader',
+  point: 'writer',
+  fill: 'writer',
+  beginCopy: 'writer',
+  endCopy: 'writer',
+  free: 'writer',
+  // No other process uses the file, so this one is always the one that claims.
+  claim: 'writer',
+  forget: 'writer',
+  moveElsewhere: 'writer',
+};
+
+type AnyCalls = ThreadCalls<Record<string, (...args: unknown[]) => unknown>>;
 
 interface Threads {
   readonly writer: ThreadCalls<WriterCalls>;
@@ -68,7 +87,7 @@ interface Threads {
   readonly notes: ThreadCalls<Reads>;
   readonly checkpoints: ThreadCalls<Checkpoints>;
   /** Looking at all pictures takes long; started when it is first asked. */
-  readonly pictures: ThreadCalls<PictureReads>;
+  readonly pictures: ThreadCalls<Pictures>;
 }
 
 /**
@@ -109,7 +128,8 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     let isCopying = false;
     const onStats = ({ commits, wantsCheckpoint }: WriterStats) => {
       for (const writes of commits) this.tellCommit(writes);
-      if (!wantsCheckpoint || isCopying) return;
+      // A database that is closed is copied by whoever closes it last.
+      if (!wantsCheckpoint || isCopying || this.isClosed) return;
       isCopying = true;
       checkpoints
         .call('checkpoint')
@@ -131,7 +151,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
       checkpoints,
       pictures: new ThreadCalls('read-sqlite', pictures),
     };
-    this.pictureRows = pictureRows({ reader: this.#threads.pictures, writer: this.#threads.writer as never });
+    this.pictureRows = pictureRows(this.#threads);
   }
 
   static async start(options: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
@@ -143,95 +163,61 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     return storage;
   }
 
-  feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#threads.feeds.call('feed', name);
-  }
-
-  feedToPost(name: FeedName): Promise<Feed | undefined> {
-    return this.#known.get(name, () => this.#threads.feeds.call('feed', name));
-  }
-
-  feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    return this.#threads.feeds.call('feedByReadId', readId);
-  }
-
-  page(name: FeedName, query: PageQuery): Promise<Page> {
-    return this.#threads.notes.call('page', name, query);
-  }
-
-  note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    return this.#threads.notes.call('note', name, id);
-  }
-
-  neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    return this.#threads.notes.call('neighbours', name, position);
-  }
+  readonly feed: Storage['feed'] = (name) => this.#threads.feeds.call('feed', name);
+  readonly feedToPost: Storage['feedToPost'] = (name) => this.#known.get(name, () => this.feed(name));
+  readonly feedByReadId: Storage['feedByReadId'] = (readId) =>
+    this.#threads.feeds.call('feedByReadId', readId);
+  readonly page: Storage['page'] = (name, query) => this.#threads.notes.call('page', name, query);
+  readonly note: Storage['note'] = (name, id) => this.#threads.notes.call('note', name, id);
+  readonly neighbours: Storage['neighbours'] = (name, position) =>
+    this.#threads.notes.call('neighbours', name, position);
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const loaded = await this.#threads.notes.call('bytes', name, file);
-    return loaded && storedFile(loaded);
+    const row = await this.#threads.notes.call('bytes', name, file);
+    return row && storedFile(row);
   }
 
-  protected store({ name, notes, room, target }: Post): Promise<Feed | undefined> {
-    if (target.kind === 'new' && notes.length === 0) return this.create(name, target, room);
-    return this.#write(name, 'post', name, notes.map(sendable), target, room!.limits);
-  }
-
-  replace(
-    feed: AllowedFeed,
-    id: NoteId,
-    replacement: Replacement,
-    limits: FeedLimits,
-  ): Promise<Note | undefined> {
+  readonly replace: Storage['replace'] = (feed, id, replacement, limits) => {
     const { added = [] } = replacement;
     const sent = { ...sendable(replacement), added: added.map(sendable) };
     return this.#write(feed.name, 'replace', keyOf(feed), id, sent, limits);
-  }
+  };
 
-  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#locks.exclusive(feed.name, async () => {
+  readonly setMeta: Storage['setMeta'] = (feed, id, change) =>
+    this.#locks.exclusive(feed.name, async () => {
       const note = await this.note(feed.name, id);
       return note && this.#write(feed.name, 'setMeta', keyOf(feed), id, change(note.meta));
     });
-  }
 
-  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
-    return this.#write(feed.name, 'remove', keyOf(feed), id, type);
-  }
+  readonly remove: Storage['remove'] = (feed, id, type) =>
+    this.#write(feed.name, 'remove', keyOf(feed), id, type);
 
-  configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
-    return this.#locks.exclusive(feed.name, async () => {
+  readonly configure: Storage['configure'] = (feed, change) =>
+    this.#locks.exclusive(feed.name, async () => {
       const now = await this.feed(feed.name);
       const isAllowed = now?.key === feed.key && now.passwordHash === feed.passwordHash;
       return isAllowed ? this.#write(feed.name, 'configure', keyOf(feed), change(now)) : undefined;
     });
-  }
 
-  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
-    return this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
-  }
+  readonly setPassword: Storage['setPassword'] = (feed, passwordHash) =>
+    this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
 
-  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
-    return this.#write(feed.name, 'setLicense', keyOf(feed), license);
-  }
+  readonly setLicense: Storage['setLicense'] = (feed, license) =>
+    this.#write(feed.name, 'setLicense', keyOf(feed), license);
 
-  create(name: FeedName, creation: FeedCreation, room?: Post['room']): Promise<Feed | undefined> {
-    const sent = room && { notes: room.notes.map(({ type }) => ({ type })), limits: room.limits };
-    return this.#write(name, 'create', name, creation, sent);
-  }
+  readonly deleteFeed: Storage['deleteFeed'] = (feed) => this.#write(feed.name, 'deleteFeed', keyOf(feed));
 
-  deleteFeed(feed: AllowedFeed): Promise<boolean> {
-    return this.#write(feed.name, 'deleteFeed', keyOf(feed));
-  }
-
-  useToken(series: string, place: number, until: number): Promise<boolean> {
-    return this.#threads.writer.call('useToken', series, place, until, Date.now());
-  }
+  readonly useToken: Storage['useToken'] = (series, place, until) =>
+    this.#threads.writer.call('useToken', series, place, until, Date.now());
 
   async check(): Promise<void> {
     await this.#threads.feeds.call('check');
     if (!this.#file.isLocked)
       throw storeUnavailable(new Error('the lock file is not the one that was locked'));
+  }
+
+  protected store({ name, notes, target, limits, following }: Post): Promise<Feed | undefined> {
+    return this.#write(name, 'post', name, notes.map(sendable), target, limits, following);
   }
 
   protected async release(): Promise<void> {
@@ -269,4 +255,13 @@ class SqliteStorage extends DatabaseStorage implements Storage {
 /** What says which feed it is; the rest would cost something on its way to the thread. */
 function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
   return { name, key, passwordHash };
+}
+
+/** The pictures of an SQLite database, whose methods run on two of its threads. */
+function pictureRows({ pictures, writer }: Pick<Threads, 'pictures' | 'writer'>): PictureRows {
+  const methods = Object.entries(SERVED_BY).map(([method, by]) => {
+    const thread = (by === 'reader' ? pictures : writer) as unknown as AnyCalls;
+    return [method, (...args: unknown[]) => thread.call(method, ...args)];
+  });
+  return Object.fromEntries(methods) as PictureRows;
 }

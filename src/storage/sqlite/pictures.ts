@@ -1,16 +1,58 @@
 import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/image-keys.ts';
-import { CLAIM_MS, MAX_CLAIM_MS, type PictureRow, RESERVED_MS } from '../picture-rows.ts';
+import {
+  CLAIM_MS,
+  MAX_CLAIM_MS,
+  NEWEST_PICTURE,
+  PICTURE_COLUMNS,
+  type PictureColumns,
+  type PicturePage,
+  type PicturePlace,
+  type PictureRow,
+  pictureOf,
+  placeValues,
+  RESERVED_MS,
+} from '../picture-rows.ts';
 import { preparer } from './connection.ts';
 
 const NO_BYTES = new Uint8Array();
+const PLACE = 'type > 0 AND (created_at, feed, id, type) < (?, ?, ?, ?)';
 
-/** Changes of where the bytes of pictures are, each within a transaction of the caller; see `PictureRows`. */
-export class PictureChanges {
-  readonly #sql: ReturnType<typeof statements>;
+/**
+ * The pictures of all feeds together; see `PictureRows`. One thread asks what only reads, another one the rest, each
+ * within a transaction of the caller.
+ */
+export class Pictures {
+  readonly #sql: ReturnType<typeof readingStatements> & ReturnType<typeof changingStatements>;
 
   constructor(db: Database) {
-    this.#sql = statements(db);
+    this.#sql = { ...readingStatements(db), ...changingStatements(db) };
+  }
+
+  pictures(after: PicturePlace | undefined, limit: number): PicturePage {
+    const pictures = this.#sql.pictures.all(...placeValues(after ?? NEWEST_PICTURE), limit).map(pictureOf);
+    const last = pictures.at(-1);
+    return { pictures, left: last ? this.#sql.left.get(...placeValues(last))!.count : 0 };
+  }
+
+  referenced(keys: readonly ImageKey[]): readonly ImageKey[] {
+    return keys.filter((key) => this.#isReferenced(key));
+  }
+
+  keysBetween(after: string, upTo: string, limit: number): readonly ImageKey[] {
+    return this.#sql.keys.all(after, upTo, limit).map(({ key }) => key);
+  }
+
+  bytes({ feed, id, type, modifiedAt }: PictureRow): Uint8Array | undefined {
+    return this.#sql.bytes.get(feed, id, type, modifiedAt)?.content;
+  }
+
+  elsewhere(after: string, limit: number): readonly ImageKey[] {
+    return this.#sql.elsewhere.all(after, limit).map(({ key }) => key);
+  }
+
+  countFreed(): number {
+    return this.#sql.countFreed.get()!.count;
   }
 
   /** Frees the key of a removed or replaced picture, if it has one. */
@@ -72,7 +114,27 @@ export class PictureChanges {
   }
 }
 
-function statements(db: Database) {
+function readingStatements(db: Database) {
+  const prepare = preparer(db);
+  type Place = [createdAt: number, feed: number, id: string, type: number];
+  return {
+    pictures: prepare<[...Place, number], PictureColumns>`
+      SELECT ${PICTURE_COLUMNS} FROM notes WHERE ${PLACE}
+      ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT ?`,
+    left: prepare<Place, { count: number }>`SELECT count(*) AS count FROM notes WHERE ${PLACE}`,
+    keys: prepare<[string, string, number], { key: ImageKey }>`
+      SELECT image_key AS key FROM notes WHERE image_key > ? AND image_key <= ? ORDER BY image_key LIMIT ?`,
+    bytes: prepare<[number, string, number, number], { content: Uint8Array }>`
+      SELECT content FROM notes
+      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL`,
+    elsewhere: prepare<[string, number], { key: ImageKey }>`
+      SELECT key FROM freed_keys WHERE due_at IS NULL AND key > ? ORDER BY key LIMIT ?`,
+    countFreed: prepare<[], { count: number }>`
+      SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`,
+  };
+}
+
+function changingStatements(db: Database) {
   const prepare = preparer(db);
   return {
     free: prepare<[ImageKey, number | null]>`
