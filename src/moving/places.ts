@@ -94,9 +94,8 @@ async function lockFolder(
 ): Promise<LockedPlace> {
   const owner = settings.ownerIn(dir);
   const lock = await FolderLock.take(dir, owner);
-  const { log } = settings;
   return {
-    open: () => FilesArchive.open({ dir, owner, secret, log }),
+    open: () => FilesArchive.open({ dir, owner, secret, log: settings.log }),
     isLocked: async () => lock.valid,
     release: () => lock.release(),
   };

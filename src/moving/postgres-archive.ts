@@ -57,6 +57,11 @@ const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit
 /** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
 export class PostgresArchive extends DatabaseArchive {
   readonly #database: Database;
+  protected readonly feedRows = (after: string) => this.#database.read(FEEDS_AFTER, [after]);
+  protected readonly noteRows = (name: FeedName, { created_at, id, type }: SortColumns) =>
+    this.#database.read(NOTES_AFTER, [name, created_at, id, type]);
+  protected readonly retiredRows = (after: string) => this.#database.read(RETIRED_AFTER, [after]);
+  protected readonly newestNote = (name: FeedName) => this.#database.read(NEWEST, [name]);
 
   private constructor(url: string, images: ImageSource | undefined) {
     super(images);
@@ -103,31 +108,12 @@ export class PostgresArchive extends DatabaseArchive {
   }
 
   /** A commit that is waited for makes all those before it durable. */
-  end(): Promise<void> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(DROP_MARK_TABLE, []);
-    });
+  async end(): Promise<void> {
+    await this.#database.write(DROP_MARK_TABLE, []);
   }
 
   close(): Promise<void> {
     return this.#database.close();
-  }
-
-  protected feedRows(afterName: string): Promise<FeedRow[]> {
-    return this.#database.read(FEEDS_AFTER, [afterName]);
-  }
-
-  protected noteRows(name: FeedName, { created_at, id, type }: SortColumns): Promise<WholeNoteRow[]> {
-    return this.#database.read(NOTES_AFTER, [name, created_at, id, type]);
-  }
-
-  protected retiredRows(after: string): Promise<{ read_id: ReadId }[]> {
-    return this.#database.read(RETIRED_AFTER, [after]);
-  }
-
-  protected async newestNote(name: FeedName): Promise<SortColumns | undefined> {
-    const [newest] = await this.#database.read(NEWEST, [name]);
-    return newest;
   }
 
   protected insertFeed(values: readonly unknown[]): Promise<void> {

@@ -21,6 +21,11 @@ export class SqliteArchive extends DatabaseArchive {
   readonly #log: WriteLog;
   readonly #notes: NoteRows;
   readonly #sql: ReturnType<typeof prepareStatements>;
+  protected readonly feedRows = (after: string) => this.#sql.feedsAfter.all(after);
+  protected readonly noteRows = (name: FeedName, { created_at, id, type }: SortColumns) =>
+    this.#sql.notesAfter.all(name, created_at, id, type);
+  protected readonly retiredRows = (after: string) => this.#sql.retiredAfter.all(after);
+  protected readonly newestNote = (name: FeedName) => this.#sql.newestNote.all(name);
 
   private constructor(db: Database, images: ImageSource | undefined) {
     super(images);
@@ -71,22 +76,6 @@ export class SqliteArchive extends DatabaseArchive {
 
   async close(): Promise<void> {
     this.#db.close();
-  }
-
-  protected feedRows(afterName: string): FeedRow<number>[] {
-    return this.#sql.feedsAfter.all(afterName);
-  }
-
-  protected noteRows(name: FeedName, { created_at, id, type }: SortColumns): WholeNoteRow[] {
-    return this.#sql.notesAfter.all(name, created_at, id, type);
-  }
-
-  protected retiredRows(after: string): { read_id: ReadId }[] {
-    return this.#sql.retiredAfter.all(after);
-  }
-
-  protected newestNote(name: FeedName): SortColumns | undefined {
-    return this.#sql.newestNote.get(name);
   }
 
   protected insertFeed(values: readonly unknown[]): void {
