@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, NoteId, ReadId } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
@@ -16,20 +15,10 @@ import {
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
 
 /** The columns that order the notes of a feed. */
-export interface SortColumns {
-  readonly created_at: number;
-  readonly id: NoteId;
-  readonly type: number;
-}
+export type SortColumns = Pick<InsertedNote, 'created_at' | 'id' | 'type'>;
 
 /** The columns of a note, which has its bytes in it or the key of a picture. */
-export interface WholeNoteRow extends SortColumns {
-  readonly modified_at: number;
-  readonly metadata: string | null;
-  readonly content: Uint8Array;
-  readonly size: number;
-  readonly image_key: ImageKey | null;
-}
+export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256'>;
 
 /** The columns that `insertFeed` gets values for. */
 export const ARCHIVED_COLUMNS =

@@ -1,17 +1,11 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
 import { Refusal } from '../refusals.ts';
+import type { InsertedNote } from './rows.ts';
 import type { StoredFile } from './storage.ts';
 
 const PIECE_BYTES = 64 * 1024;
 
 /** What databases say of the bytes of a note; `content` has them unless an image store has them under the key. */
-export interface BytesRow {
-  readonly content: Uint8Array;
-  readonly modified_at: number;
-  readonly sha256: string | null;
-  readonly size: number;
-  readonly image_key: ImageKey | null;
-}
+export type BytesRow = Pick<InsertedNote, 'content' | 'modified_at' | 'sha256' | 'size' | 'image_key'>;
 
 /** What is read of bytes in memory stays one state of them even if the note is replaced or deleted. */
 export function storedFile({ size, modified_at, sha256, image_key: key, content }: BytesRow): StoredFile {

@@ -1,5 +1,6 @@
 import type { ImageKey } from '../feeds/image-keys.ts';
 import type { NoteId } from '../feeds/names.ts';
+import type { InsertedNote } from './rows.ts';
 
 /** Where a picture is among all of an instance, newest first. */
 export interface PicturePlace {
@@ -90,16 +91,7 @@ export const NEWEST_PICTURE: PicturePlace = {
 /** The columns of `PictureColumns`. */
 export const PICTURE_COLUMNS = 'feed, id, type, created_at, modified_at, size, sha256, image_key';
 
-export interface PictureColumns {
-  readonly feed: number;
-  readonly id: NoteId;
-  readonly type: number;
-  readonly created_at: number;
-  readonly modified_at: number;
-  readonly size: number;
-  readonly sha256: string | null;
-  readonly image_key: ImageKey | null;
-}
+export type PictureColumns = Omit<InsertedNote, 'metadata' | 'content'>;
 
 export function pictureOf(row: PictureColumns): PictureRow {
   const { feed, id, type, created_at, modified_at, size, sha256, image_key } = row;

@@ -48,7 +48,7 @@ export function isAllowed(row: FeedRow<boolean | number>, { key, passwordHash }:
   return String(row.id) === key && row.password_hash === (passwordHash ?? null);
 }
 
-/** The columns of a note to be inserted. */
+/** The columns of a note that every database has. */
 export interface InsertedNote {
   readonly feed: number;
   readonly id: NoteId;
@@ -61,6 +61,9 @@ export interface InsertedNote {
   readonly image_key: ImageKey | null;
   readonly content: Uint8Array;
 }
+
+/** What the tags of a note are stored by. */
+export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 /** The row of a new note in the feed with that row id. */
 export function insertedNote(feed: number, note: NewNote, now: number): InsertedNote {

@@ -19,6 +19,7 @@ import {
   metadataOf,
   type NoteRow,
   noteOf,
+  type TaggedNote,
   typeNumber,
   typeRange,
   wholeMetaOf,
@@ -26,7 +27,7 @@ import {
 import type { Feed, FeedLimits, FeedSettings, NewLicense, Note, NoteMeta, Replacement } from '../storage.ts';
 import { isUniqueViolation } from './failures.ts';
 import { countFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
-import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS, type TaggedNote } from './note-rows.ts';
+import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS } from './note-rows.ts';
 import { freeKey } from './picture-rows.ts';
 import { statement, type Transaction } from './transaction.ts';
 

@@ -1,13 +1,10 @@
-import { type InsertedNote, tagsOf } from '../rows.ts';
+import { type InsertedNote, type TaggedNote, tagsOf } from '../rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
 export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
-
-/** What the tags of a note are stored by. */
-export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 const BYTEA_OID = 17;
 const HEADER_BYTES = 20;

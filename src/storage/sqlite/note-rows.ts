@@ -2,16 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { NoteId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
-import { type InsertedNote, type NoteRow, noteOf, tagsOf, typeRange } from '../rows.ts';
+import { type InsertedNote, type NoteRow, noteOf, type TaggedNote, tagsOf, typeRange } from '../rows.ts';
 import type { Note } from '../storage.ts';
 import { preparer } from './connection.ts';
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS =
   'notes.id, notes.type, notes.size, notes.created_at, notes.metadata, iif(notes.type = 0, notes.content, NULL) AS content';
-
-/** What the tags of a note are stored by. */
-type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 /** A note as it is looked up to be changed. */
 export interface StoredNote extends TaggedNote {

@@ -54,34 +54,10 @@ export interface SqliteOptions {
 /** A method of `Changes` that writes to one feed. */
 type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome' | 'useToken'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
-/** What the thread that writes serves. */
-export type WriterCalls = Pick<Changes, Write | 'useToken'> & Pictures;
-
 const RETURN_FEED: ReadonlySet<Write> = new Set(['post', 'configure', 'setLicense']);
 
-/** Which thread does what for `PictureRows`. */
-const SERVED_BY: Record<keyof PictureRows, 'reader' | 'writer'> = {
-  pictures: 'reader',
-  referenced: 'reader',
-  keysBetween: 'reader',
-  bytes: 'reader',
-  elsewhere: 'reader',
-  countFreed: 'reader',
-  point: 'writer',
-  fill: 'writer',
-  beginCopy: 'writer',
-  endCopy: 'writer',
-  free: 'writer',
-  // No other process uses the file, so this one is always the one that claims.
-  claim: 'writer',
-  forget: 'writer',
-  moveElsewhere: 'writer',
-};
-
-type AnyCalls = ThreadCalls<Record<string, (...args: unknown[]) => unknown>>;
-
 interface Threads {
-  readonly writer: ThreadCalls<WriterCalls>;
+  readonly writer: ThreadCalls<Pick<Changes, Write | 'useToken'> & Pictures>;
   /** Every request asks who may write, which must not wait behind long texts. */
   readonly feeds: ThreadCalls<Reads>;
   readonly notes: ThreadCalls<Reads>;
@@ -128,7 +104,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     let isCopying = false;
     const onStats = ({ commits, wantsCheckpoint }: WriterStats) => {
       for (const writes of commits) this.tellCommit(writes);
-      // A database that is closed is copied by whoever closes it last.
+      // Once the storage closes, its last connection copies the log.
       if (!wantsCheckpoint || isCopying || this.isClosed) return;
       isCopying = true;
       checkpoints
@@ -257,11 +233,23 @@ function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
   return { name, key, passwordHash };
 }
 
-/** The pictures of an SQLite database, whose methods run on two of its threads. */
-function pictureRows({ pictures, writer }: Pick<Threads, 'pictures' | 'writer'>): PictureRows {
-  const methods = Object.entries(SERVED_BY).map(([method, by]) => {
-    const thread = (by === 'reader' ? pictures : writer) as unknown as AnyCalls;
-    return [method, (...args: unknown[]) => thread.call(method, ...args)];
-  });
-  return Object.fromEntries(methods) as PictureRows;
+/** The pictures of an SQLite database, on two of its threads. */
+function pictureRows({ pictures, writer }: Threads): PictureRows {
+  return {
+    pictures: (after, limit) => pictures.call('pictures', after, limit),
+    referenced: (keys) => pictures.call('referenced', keys),
+    keysBetween: (after, upTo, limit) => pictures.call('keysBetween', after, upTo, limit),
+    bytes: (picture) => pictures.call('bytes', picture),
+    elsewhere: (after, limit) => pictures.call('elsewhere', after, limit),
+    countFreed: () => pictures.call('countFreed'),
+    point: (picture, key) => writer.call('point', picture, key),
+    fill: (picture, bytes) => writer.call('fill', picture, bytes),
+    beginCopy: (key) => writer.call('beginCopy', key),
+    endCopy: (key) => writer.call('endCopy', key),
+    free: (keys, inMs) => writer.call('free', keys, inMs),
+    // No other process uses the file, so this one is always the one that claims.
+    claim: (limit) => writer.call('claim', limit),
+    forget: (keys) => writer.call('forget', keys),
+    moveElsewhere: (keys) => writer.call('moveElsewhere', keys),
+  };
 }
