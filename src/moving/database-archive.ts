@@ -4,14 +4,7 @@ import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
 import { licenseId } from '../licenses/format.ts';
 import { Refusal } from '../refusals.ts';
-import {
-  type FeedRow,
-  feedOf,
-  type InsertedNote,
-  metadataOf,
-  typeNumber,
-  wholeMetaOf,
-} from '../storage/rows.ts';
+import { type FeedRow, feedOf, type InsertedNote, metadataOf, metaOf, typeNumber } from '../storage/rows.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
 
 /** The columns that order the notes of a feed. */
@@ -62,13 +55,11 @@ export abstract class DatabaseArchive implements Archive {
   async *notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote> {
     const first = after ? placeOf(after) : BEFORE_ALL;
     const next = (place: SortColumns) => this.noteRows(name, place);
-    for await (const row of inOrder(next, (row) => row, first))
-      yield {
-        ...orderOf(row),
-        modifiedAt: row.modified_at,
-        ...wholeMetaOf(row.metadata),
-        bytes: await noteBytes(row, this.#images),
-      };
+    for await (const row of inOrder(next, (row) => row, first)) {
+      const { meta, others } = metaOf(row.metadata);
+      const bytes = await noteBytes(row, this.#images);
+      yield { ...orderOf(row), modifiedAt: row.modified_at, meta, others, bytes };
+    }
   }
 
   async *retiredReadIds(): AsyncIterable<ReadId> {

@@ -38,10 +38,11 @@ export interface ChangeListenerOptions {
  * connection that is lost or hangs is replaced.
  */
 export class ChangeListener {
+  /** How many processes listened at a time within the last minute, this one included. */
+  listeners = 1;
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
   #isFresh: boolean | undefined;
-  #listeners = 1;
   #countedAt = 0;
   #client: Client | undefined;
   /** Fires when the last round trip began too long ago; nobody who trusts in what is heard has to look at a clock. */
@@ -67,11 +68,6 @@ export class ChangeListener {
 
   get isFresh(): boolean {
     return this.#isFresh === true;
-  }
-
-  /** How many processes listened at a time within the last minute, this one included. */
-  get listeners(): number {
-    return this.#listeners;
   }
 
   /** Waits for what runs, at worst for as long as connecting may take. */
@@ -119,8 +115,8 @@ export class ChangeListener {
     const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
     const listeners = row?.listeners ?? 1;
     const now = performance.now();
-    if (listeners < this.#listeners && now - this.#countedAt < PEER_TTL_MS) return;
-    this.#listeners = listeners;
+    if (listeners < this.listeners && now - this.#countedAt < PEER_TTL_MS) return;
+    this.listeners = listeners;
     this.#countedAt = now;
   }
 

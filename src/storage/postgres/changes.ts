@@ -17,12 +17,12 @@ import {
   feedOf,
   insertedNote,
   metadataOf,
+  metaOf,
   type NoteRow,
   noteOf,
   type TaggedNote,
   typeNumber,
   typeRange,
-  wholeMetaOf,
 } from '../rows.ts';
 import type { Feed, FeedLimits, FeedSettings, NewLicense, Note, NoteMeta, Replacement } from '../storage.ts';
 import { isUniqueViolation } from './failures.ts';
@@ -98,7 +98,7 @@ export async function setMeta(
   const { transaction } = locked;
   const note = await find(locked, id);
   if (!note) return undefined;
-  const { meta, others } = wholeMetaOf(note.metadata);
+  const { meta, others } = metaOf(note.metadata);
   const metadata = metadataOf(change(meta), others);
   deleteTags(transaction, note);
   insertTags(transaction, [{ ...note, metadata }]);

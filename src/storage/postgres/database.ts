@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ClientBase, Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { type ClientBase, Pool, type QueryResultRow } from 'pg';
 import { connectionOptions, type TimeLimits } from './connection-options.ts';
 import { asFailure } from './failures.ts';
 import { type Statement, Transaction } from './transaction.ts';
@@ -58,7 +58,11 @@ export class Database {
    * @throws what the task throws; Refusal `store_unavailable` also if it is unknown whether it was committed
    */
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const client = await this.#writer();
+    const client = await this.#writing.connect().catch((error) => {
+      throw asFailure(error);
+    });
+    // A waiting statement fails with it; between two statements the next one fails.
+    client.on('error', ignore);
     const transaction = new Transaction(client, `${this.#name}.${++this.#transactions}`);
     try {
       transaction.begin();
@@ -77,17 +81,6 @@ export class Database {
   /** Waits for running statements, then ends all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#reading.end(), this.#writing.end()]);
-  }
-
-  async #writer(): Promise<PoolClient> {
-    try {
-      const client = await this.#writing.connect();
-      // A waiting statement fails with it; between two statements the next one fails.
-      client.on('error', ignore);
-      return client;
-    } catch (error) {
-      throw asFailure(error);
-    }
   }
 }
 

@@ -10,7 +10,6 @@ const COUNT = statement('count_notes')`
   UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
   FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
   WHERE feeds.id = feed`;
-const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
 const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
 const NOTIFY = statement('notify')`
   SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`;
@@ -39,12 +38,6 @@ export function withCounts(feed: FeedRow, { notes, images }: Readonly<Counts>, n
 /** Stores the counters of feeds, which are locked, and the times of their changes. */
 export function setCounters(transaction: Transaction, feeds: readonly FeedRow[]): void {
   transaction.send(COUNT, columnsOf(feeds, 'id', 'note_count', 'image_count', 'changed_at'));
-}
-
-/** How many feeds there are. No other transaction makes or deletes one until this one ends. */
-export async function lockFeedCount(transaction: Transaction): Promise<number> {
-  const [row] = await transaction.run(LOCK_COUNT, []);
-  return row!.feeds;
 }
 
 /** Adds to the number of feeds. */

@@ -1,4 +1,4 @@
-import { type InsertedNote, type TaggedNote, tagsOf } from '../rows.ts';
+import { type InsertedNote, metaOf, type TaggedNote } from '../rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
@@ -32,7 +32,7 @@ export async function insertNotes(transaction: Transaction, notes: readonly Inse
 
 /** Stores the tags of notes. */
 export function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
-  const tags = notes.flatMap((note) => tagsOf(note.metadata).map((tag) => ({ ...note, tag })));
+  const tags = notes.flatMap((note) => metaOf(note.metadata).meta.tags.map((tag) => ({ ...note, tag })));
   if (tags.length === 0) return;
   transaction.send(INSERT_TAGS, columnsOf(tags, 'feed', 'tag', 'created_at', 'id', 'type'));
 }
@@ -40,7 +40,7 @@ export function insertTags(transaction: Transaction, notes: readonly TaggedNote[
 /** Removes the tags of a note. */
 export function deleteTags(transaction: Transaction, note: TaggedNote): void {
   const { feed, id, type, created_at, metadata } = note;
-  const tags = tagsOf(metadata);
+  const tags = metaOf(metadata).meta.tags;
   if (tags.length > 0) transaction.send(DELETE_TAGS, [feed, tags, created_at, id, type]);
 }
 

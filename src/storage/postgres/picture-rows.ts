@@ -6,8 +6,6 @@ import {
   NEWEST_PICTURE,
   PICTURE_COLUMNS,
   type PictureColumns,
-  type PicturePage,
-  type PicturePlace,
   type PictureRow,
   type PictureRows,
   pictureOf,
@@ -89,60 +87,45 @@ export class PostgresPictures implements PictureRows {
     this.#database = database;
   }
 
-  async pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage> {
-    const rows = await this.#database.read(PICTURES, [...placeValues(after ?? NEWEST_PICTURE), limit]);
+  readonly pictures: PictureRows['pictures'] = async (after = NEWEST_PICTURE, limit) => {
+    const rows = await this.#database.read(PICTURES, [...placeValues(after), limit]);
     const pictures = rows.map(pictureOf);
     const last = pictures.at(-1);
     const [left] = last ? await this.#database.read(LEFT, placeValues(last)) : [];
     return { pictures, left: left?.count ?? 0 };
-  }
+  };
 
-  referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]> {
-    return this.#keys(REFERENCED, [keys]);
-  }
+  readonly referenced: PictureRows['referenced'] = (keys) => this.#keys(REFERENCED, [keys]);
+  readonly keysBetween: PictureRows['keysBetween'] = (after, upTo, limit) =>
+    this.#keys(KEYS, [after, upTo, limit]);
+  readonly elsewhere: PictureRows['elsewhere'] = (after, limit) => this.#keys(ELSEWHERE, [after, limit]);
+  readonly bytes: PictureRows['bytes'] = async (picture) =>
+    (await this.#database.read(CONTENT, versionOf(picture)))[0]?.content;
+  readonly countFreed: PictureRows['countFreed'] = async () =>
+    (await this.#database.read(COUNT_FREED, []))[0]?.count ?? 0;
 
-  keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]> {
-    return this.#keys(KEYS, [after, upTo, limit]);
-  }
-
-  async bytes(picture: PictureRow): Promise<Uint8Array | undefined> {
-    const [row] = await this.#database.read(CONTENT, versionOf(picture));
-    return row?.content;
-  }
-
-  point(picture: PictureRow, key: ImageKey): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  readonly point: PictureRows['point'] = (picture, key) =>
+    this.#database.transaction(async (transaction) => {
       const isPointed = (await transaction.run(POINT, [...versionOf(picture), key])).length > 0;
       if (isPointed) transaction.send(FORGET, [[key]]);
       return isPointed;
     });
-  }
 
-  fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  readonly fill: PictureRows['fill'] = (picture, bytes) =>
+    this.#database.transaction(async (transaction) => {
       const filled = await transaction.run(FILL, [...versionOf(picture), picture.key, bytes]);
       if (filled.length > 0) transaction.send(FREE_ELSEWHERE, [picture.key]);
       return filled.length > 0;
     });
-  }
 
-  async beginCopy(key: ImageKey): Promise<boolean> {
-    return (await this.#database.write(BEGIN_COPY, [key])).length > 0;
-  }
-
-  endCopy(key: ImageKey): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  readonly endCopy: PictureRows['endCopy'] = (key) =>
+    this.#database.transaction(async (transaction) => {
       transaction.send(END_COPY, [key]);
       return (await transaction.run(REFERENCED, [[key]])).length > 0;
     });
-  }
-
-  async free(keys: readonly ImageKey[], inMs: number): Promise<void> {
-    await this.#database.write(FREE, [keys, inMs]);
-  }
 
   /** Mostly there is nothing, so look without a transaction first. */
-  async claim(limit: number): Promise<readonly ImageKey[]> {
+  readonly claim: PictureRows['claim'] = async (limit) => {
     if ((await this.#database.read(IS_DUE, [])).length === 0) return [];
     return this.#database.transaction(async (transaction) => {
       if ((await transaction.run(LEAD, [this.#name])).length === 0) return [];
@@ -153,27 +136,20 @@ export class PostgresPictures implements PictureRows {
       transaction.send(POSTPONE, [claimed]);
       return claimed;
     });
-  }
+  };
 
-  async forget(keys: readonly ImageKey[]): Promise<void> {
-    await this.#database.write(FORGET, [keys]);
-  }
-
-  async moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
-    await this.#database.write(MOVE_ELSEWHERE, [keys]);
-  }
-
-  elsewhere(after: string, limit: number): Promise<readonly ImageKey[]> {
-    return this.#keys(ELSEWHERE, [after, limit]);
-  }
-
-  async countFreed(): Promise<number> {
-    const [row] = await this.#database.read(COUNT_FREED, []);
-    return row?.count ?? 0;
-  }
+  readonly beginCopy: PictureRows['beginCopy'] = async (key) =>
+    (await this.#database.write(BEGIN_COPY, [key])).length > 0;
+  readonly free: PictureRows['free'] = (keys, inMs) => this.#change(FREE, [keys, inMs]);
+  readonly forget: PictureRows['forget'] = (keys) => this.#change(FORGET, [keys]);
+  readonly moveElsewhere: PictureRows['moveElsewhere'] = (keys) => this.#change(MOVE_ELSEWHERE, [keys]);
 
   async #keys(reading: Statement<KeyRow>, values: unknown[]): Promise<ImageKey[]> {
     return (await this.#database.read(reading, values)).map(({ key }) => key);
+  }
+
+  async #change(changing: Statement<never>, values: unknown[]): Promise<void> {
+    await this.#database.write(changing, values);
   }
 }
 

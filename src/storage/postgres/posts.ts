@@ -15,7 +15,7 @@ import {
 } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type InsertedNote, insertedNote } from '../rows.ts';
 import type { Feed, FeedCreation } from '../storage.ts';
-import { countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
+import { countFeeds, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
 import { insertNotes } from './note-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
@@ -30,6 +30,8 @@ export interface PostRules {
   readonly isLicenseValid: LicenseCheck | undefined;
 }
 
+/** How many feeds there are. No other transaction makes or deletes one until this one ends. */
+const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
   SELECT name, read_id FROM feeds WHERE name = ANY ($1)
   UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
@@ -84,7 +86,7 @@ export class Posts {
         makers.set(post.name, post);
     if (makers.size === 0) return;
     const wanted = [...makers.values()].map(newFeedOf);
-    const count = await lockFeedCount(this.#transaction);
+    const [count] = await this.#transaction.run(LOCK_COUNT, []);
     const readIds = wanted.map(({ readId }) => readId);
     const holders = await this.#transaction.run(HOLDERS, [[...makers.keys()], readIds]);
     const names = new Set(holders.map(({ name }) => name));
@@ -97,7 +99,7 @@ export class Posts {
       const isAllowed = this.#allows(post, () => {
         if (taken.has(feed.readId)) throw readIdTaken();
         const { maxFeeds } = this.#rules;
-        if (maxFeeds > 0 && count + feeds.length >= maxFeeds) throw tooManyFeeds();
+        if (maxFeeds > 0 && count!.feeds + feeds.length >= maxFeeds) throw tooManyFeeds();
         this.#refuseBeyond(post, undefined, NO_NOTES);
       });
       if (!isAllowed) continue;

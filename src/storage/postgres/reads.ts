@@ -1,18 +1,19 @@
 import { BatchedCalls } from '../../batcher.ts';
-import {
-  type FeedName,
-  type NoteFile,
-  type NoteId,
-  noteFile,
-  parseNoteFile,
-  type ReadId,
-} from '../../feeds/names.ts';
-import { sortKeyOf } from '../../feeds/order.ts';
+import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { type BytesRow, storedFile } from '../loaded-file.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
+import {
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  type NoteRow,
+  noteOf,
+  pageOf,
+  placeOf,
+  typeNumber,
+} from '../rows.ts';
 import {
   type Feed,
   type Neighbours,
@@ -31,8 +32,6 @@ import { statement } from './transaction.ts';
 const PIECE_BYTES = 256 * 1024;
 /** How often a note may be replaced while it is read. */
 const MAX_ATTEMPTS = 5;
-/** Sorts before every note, for the first page. */
-const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
 
 const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
@@ -110,16 +109,14 @@ export abstract class PostgresReads extends DatabaseStorage {
   }
 
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const values = [name, ...(before ? placeOf(before) : NEWEST), limit + 1];
+    const values = [name, ...placeOf(before), limit + 1];
     const rows =
       tag === undefined
         ? await this.database.read(PAGE, values)
         : await this.database.read(TAGGED_PAGE, [...values, tag]);
     const unwanted = rows.findIndex(({ type, content }) => type === TEXT && content === null);
     const count = Math.min(limit, unwanted < 0 ? rows.length : unwanted);
-    const notes = rows.slice(0, count).map(noteOf);
-    const last = rows.length > count ? notes.at(-1) : undefined;
-    return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+    return pageOf(rows.slice(0, count).map(noteOf), count === rows.length);
   }
 
   async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
@@ -158,9 +155,4 @@ export abstract class PostgresReads extends DatabaseStorage {
     }
     return pieces.length === 1 ? first : Buffer.concat(pieces, size);
   }
-}
-
-function placeOf(position: Position): [number, NoteId, number] {
-  const { createdAt, id, type } = sortKeyOf(position);
-  return [createdAt, id, typeNumber(type)];
 }

@@ -102,16 +102,7 @@ const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
 export const VERSION_TABLE = 'note_feed_schema';
-const OUR_TABLES = [
-  'feeds',
-  'feed_count',
-  'notes',
-  'tags',
-  'client_counts',
-  'freed_keys',
-  'sweeper',
-  'token_series',
-];
+const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
 
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
@@ -147,7 +138,7 @@ async function versionOf(client: Client): Promise<number> {
         `${SCHEMA_VERSION}): start that version.`,
     );
   }
-  for (const table of OUR_TABLES)
+  for (const [, table = ''] of MIGRATIONS.join().matchAll(CREATED_TABLES))
     if (await isThere(client, table))
       throw new WrongDatabase(
         `The database named by SERVICE_DATABASE_URL is used by something else: it has a table "${table}".`,

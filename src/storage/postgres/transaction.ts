@@ -43,23 +43,19 @@ interface Sent {
 export class Transaction {
   /** Identifies it among the transactions of all processes; without spaces. */
   readonly origin: string;
+  /** The connection is of no more use. */
+  isLost = false;
   /** What every process is told of at the commit. */
   readonly changes: ChangedFeed[] = [];
   readonly #client: PoolClient;
   readonly #stream: Writable;
   #isCorked = false;
   #failure: Error | undefined;
-  #isLost = false;
 
   constructor(client: PoolClient, origin: string) {
     this.origin = origin;
     this.#client = client;
     this.#stream = streamOf(client);
-  }
-
-  /** The connection is of no more use. */
-  get isLost(): boolean {
-    return this.#isLost;
   }
 
   /** Each statement sees what others have committed before it, whatever the server's default is. */
@@ -86,7 +82,7 @@ export class Transaction {
   /** @param reason fails what the task still sends */
   async rollBack(reason: unknown): Promise<void> {
     this.#failure ??= reason as Error;
-    if (!this.#isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
+    if (!this.isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
   }
 
   #sendUnheard(sent: Sent): void {
@@ -104,7 +100,7 @@ export class Transaction {
     return new Promise((resolve, reject) => {
       this.#client.query<R>(sent, (error: Error | undefined, result) => {
         if (!error) return resolve(result);
-        this.#isLost ||= endsConnection(error);
+        this.isLost ||= endsConnection(error);
         this.#failure ??= asFailure(error);
         reject(this.#failure);
       });

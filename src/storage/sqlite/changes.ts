@@ -24,7 +24,7 @@ import {
   refusePicture,
   tooManyFeeds,
 } from '../refused-writes.ts';
-import { feedOf, insertedNote, isAllowed, metadataOf, typeNumber, wholeMetaOf } from '../rows.ts';
+import { feedOf, insertedNote, isAllowed, metadataOf, metaOf, typeNumber } from '../rows.ts';
 import type {
   AllowedFeed,
   Feed,
@@ -144,7 +144,7 @@ export class Changes {
   setMeta(allowed: AllowedFeed, id: NoteId, meta: NoteMeta): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || !note) return NOTHING;
-    this.#notes.setMetadata(note, metadataOf(meta, wholeMetaOf(note.metadata).others));
+    this.#notes.setMetadata(note, metadataOf(meta, metaOf(note.metadata).others));
     return { ...this.#add(feed, []), value: this.#notes.at(note.row) };
   }
 

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { NoteId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
-import { type InsertedNote, type NoteRow, noteOf, type TaggedNote, tagsOf, typeRange } from '../rows.ts';
+import { type InsertedNote, metaOf, type NoteRow, noteOf, type TaggedNote, typeRange } from '../rows.ts';
 import type { Note } from '../storage.ts';
 import { preparer } from './connection.ts';
 
@@ -57,11 +57,11 @@ export class NoteRows {
   }
 
   #addTags({ feed, id, type, created_at, metadata }: TaggedNote, row: number | bigint): void {
-    for (const tag of tagsOf(metadata)) this.#sql.addTag.run(feed, tag, created_at, id, type, row);
+    for (const tag of metaOf(metadata).meta.tags) this.#sql.addTag.run(feed, tag, created_at, id, type, row);
   }
 
   #removeTags({ feed, id, type, created_at, metadata }: TaggedNote): void {
-    for (const tag of tagsOf(metadata)) this.#sql.removeTag.run(feed, tag, created_at, id, type);
+    for (const tag of metaOf(metadata).meta.tags) this.#sql.removeTag.run(feed, tag, created_at, id, type);
   }
 }
 

@@ -1,15 +1,16 @@
 import type { Database } from 'better-sqlite3';
-import {
-  type FeedName,
-  type NoteFile,
-  type NoteId,
-  noteFile,
-  parseNoteFile,
-  type ReadId,
-} from '../../feeds/names.ts';
-import { sortKeyOf } from '../../feeds/order.ts';
+import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { BytesRow } from '../loaded-file.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
+import {
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  type NoteRow,
+  noteOf,
+  pageOf,
+  placeOf,
+  typeNumber,
+} from '../rows.ts';
 import {
   type Feed,
   type Neighbours,
@@ -21,9 +22,6 @@ import {
 } from '../storage.ts';
 import { type Connection, preparer } from './connection.ts';
 import { NOTE_COLUMNS } from './note-rows.ts';
-
-/** A place that is before every note, for the first page. */
-const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
 
 const TEXT = typeNumber('md');
 
@@ -54,12 +52,11 @@ export class Reads {
   }
 
   page(name: FeedName, { limit, before, tag }: PageQuery): Page {
-    const place = before && sortKeyOf(before);
-    const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
+    const place = placeOf(before);
     const rows =
       tag === undefined
-        ? this.#sql.page.iterate(name, createdAt, id, type, limit + 1)
-        : this.#sql.tagged.iterate(name, tag, createdAt, id, type, limit + 1);
+        ? this.#sql.page.iterate(name, ...place, limit + 1)
+        : this.#sql.tagged.iterate(name, tag, ...place, limit + 1);
     const notes: Note[] = [];
     let textBytes = 0;
     let isCut = false;
@@ -69,8 +66,7 @@ export class Reads {
       notes.push(noteOf(row));
       if (row.type === TEXT) textBytes += row.size;
     }
-    const last = isCut ? notes.at(-1) : undefined;
-    return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+    return pageOf(notes, !isCut);
   }
 
   note(name: FeedName, id: NoteId): Note | undefined {
@@ -79,9 +75,8 @@ export class Reads {
   }
 
   neighbours(name: FeedName, position: Position): Neighbours {
-    const { createdAt, id, type } = sortKeyOf(position);
-    const place = [name, createdAt, id, typeNumber(type)] as const;
-    return { older: this.#sql.older.get(...place)?.id, newer: this.#sql.newer.get(...place)?.id };
+    const place = placeOf(position);
+    return { older: this.#sql.older.get(name, ...place)?.id, newer: this.#sql.newer.get(name, ...place)?.id };
   }
 
   bytes(name: FeedName, file: NoteFile): BytesRow | undefined {
@@ -90,12 +85,13 @@ export class Reads {
   }
 }
 
+type Place = ReturnType<typeof placeOf>;
+
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
   const ofFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
   const place = '(notes.created_at, notes.id, notes.type)';
   const newestFirst = 'notes.created_at DESC, notes.id DESC, notes.type DESC';
-  type Place = [createdAt: number, id: string, type: number];
   return {
     feed: prepare<[string], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
     feedByReadId: prepare<[string], FeedRow<number>>`
