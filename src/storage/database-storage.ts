@@ -21,7 +21,7 @@ export abstract class DatabaseStorage {
   readonly #changeListeners: ((change: FeedChange) => void)[] = [];
   readonly #freshnessListeners: ((isFresh: boolean) => void)[] = [];
   readonly #writing = new Set<Promise<unknown>>();
-  #isClosed = false;
+  protected isClosed = false;
 
   /** @param commits told of every write and of every commit; without one nothing is measured */
   constructor(commits: CommitObserver | undefined) {
@@ -60,14 +60,10 @@ export abstract class DatabaseStorage {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     await Promise.allSettled(this.#writing);
     await this.release();
-  }
-
-  protected get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   protected tellChange(change: FeedChange): void {
@@ -84,7 +80,7 @@ export abstract class DatabaseStorage {
 
   /** Runs a write that is measured and that closing waits for. */
   protected async write<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw storeUnavailable(new Error('the storage is closed'));
+    if (this.isClosed) throw storeUnavailable(new Error('the storage is closed'));
     const begunAt = this.#commits ? performance.now() : 0;
     const writing = work();
     this.#writing.add(writing);

@@ -56,12 +56,10 @@ export class ChangeListener {
   /** Throws what the client or `onConnect` throws when it cannot connect. */
   static async start(options: ChangeListenerOptions): Promise<ChangeListener> {
     const listener = new ChangeListener(options);
-    try {
-      await listener.#connect();
-    } catch (error) {
+    await listener.#connect().catch((error) => {
       listener.#disconnect();
       throw error;
-    }
+    });
     listener.#running = listener.#run();
     return listener;
   }

@@ -7,7 +7,7 @@ import { type Statement, Transaction } from './transaction.ts';
 /** Connections for reading, and as many for writing, at most. */
 const CONNECTIONS = 4;
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** Runs before a new connection is used for writing; if it throws, the connection is not used. */
   readonly onWriter?: (client: ClientBase) => Promise<void>;
   readonly limits?: TimeLimits;

@@ -20,7 +20,7 @@ const UNIQUE_VIOLATION = '23505';
  */
 export function asFailure(error: unknown): Error {
   const code = errorCode(error);
-  const cause = Object.assign(new Error(`PostgreSQL: ${code ?? messageOf(error)}`), { code });
+  const cause = Object.assign(new Error(`PostgreSQL: ${code ?? (error as Error).message}`), { code });
   if (!(error instanceof DatabaseError)) return storeUnavailable(cause);
   if (code === DISK_FULL) return storageFull(cause);
   return UNAVAILABLE.test(code ?? '') ? storeUnavailable(cause) : cause;
@@ -73,9 +73,4 @@ export function asStartFailure(error: unknown): Error {
   const reason = code === undefined ? (error as Error).message : REASONS[code];
   const why = [code, reason].filter((part) => part !== undefined).join(': ');
   return new Error(`The database named by SERVICE_DATABASE_URL cannot be used (${why}).`);
-}
-
-/** Without a code it is the client's own message, which names nothing. */
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'failed';
 }

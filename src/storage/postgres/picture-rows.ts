@@ -3,7 +3,6 @@ import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   CLAIM_MS,
   MAX_CLAIM_MS,
-  NEWEST_PICTURE,
   PICTURE_COLUMNS,
   type PictureColumns,
   type PictureRow,
@@ -87,7 +86,7 @@ export class PostgresPictures implements PictureRows {
     this.#database = database;
   }
 
-  readonly pictures: PictureRows['pictures'] = async (after = NEWEST_PICTURE, limit) => {
+  readonly pictures: PictureRows['pictures'] = async (after, limit) => {
     const rows = await this.#database.read(PICTURES, [...placeValues(after), limit]);
     const pictures = rows.map(pictureOf);
     const last = pictures.at(-1);

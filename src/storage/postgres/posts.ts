@@ -85,7 +85,10 @@ export class Posts {
       if (post.target.kind === 'new' && !this.#feeds.has(post.name) && !makers.has(post.name))
         makers.set(post.name, post);
     if (makers.size === 0) return;
-    const wanted = [...makers.values()].map(newFeedOf);
+    const wanted = [...makers].map(([name, { target }]) => {
+      const { readId = randomReadId(), passwordHash } = target as FeedCreation;
+      return { name, readId, passwordHash };
+    });
     const [count] = await this.#transaction.run(LOCK_COUNT, []);
     const readIds = wanted.map(({ readId }) => readId);
     const holders = await this.#transaction.run(HOLDERS, [[...makers.keys()], readIds]);
@@ -152,9 +155,4 @@ export class Posts {
     this.#notes.push(...post.notes.map((note) => insertedNote(id, note, this.#now)));
     this.#stored.add(post);
   }
-}
-
-function newFeedOf({ name, target }: Post) {
-  const { readId = randomReadId(), passwordHash } = target as FeedCreation;
-  return { name, readId, passwordHash };
 }

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import type { ChangedFeed } from './change-notice.ts';
 import { asFailure, endsConnection } from './failures.ts';
 
@@ -29,12 +29,6 @@ export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[])
   return names.map((name) => rows.map((row) => row[name]));
 }
 
-interface Sent {
-  readonly name?: string;
-  readonly text: string;
-  readonly values?: unknown[];
-}
-
 /**
  * The statements of one transaction. They go out in their order without waiting for those before, those of one turn
  * together. The first failure is the transaction's: nothing is sent after it, and what was sent with it fails because
@@ -55,7 +49,7 @@ export class Transaction {
   constructor(client: PoolClient, origin: string) {
     this.origin = origin;
     this.#client = client;
-    this.#stream = streamOf(client);
+    this.#stream = (client as PoolClient & { connection: { stream: Writable } }).connection.stream;
   }
 
   /** Each statement sees what others have committed before it, whatever the server's default is. */
@@ -85,17 +79,17 @@ export class Transaction {
     if (!this.isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
   }
 
-  #sendUnheard(sent: Sent): void {
+  #sendUnheard(sent: QueryConfig): void {
     this.#send(sent).catch(() => {});
   }
 
-  async #send<R extends QueryResultRow>(sent: Sent): Promise<QueryResult<R>> {
+  async #send<R extends QueryResultRow>(sent: QueryConfig): Promise<QueryResult<R>> {
     if (this.#failure) throw this.#failure;
     return this.#query(sent);
   }
 
   /** Catches the error in the same tick, so nothing is sent after it; client-side errors too, which never reach the server. */
-  #query<R extends QueryResultRow>(sent: Sent): Promise<QueryResult<R>> {
+  #query<R extends QueryResultRow>(sent: QueryConfig): Promise<QueryResult<R>> {
     this.#cork();
     return new Promise((resolve, reject) => {
       this.#client.query<R>(sent, (error: Error | undefined, result) => {
@@ -117,8 +111,4 @@ export class Transaction {
       this.#stream.uncork();
     });
   }
-}
-
-function streamOf(client: PoolClient): Writable {
-  return (client as PoolClient & { readonly connection: { readonly stream: Writable } }).connection.stream;
 }

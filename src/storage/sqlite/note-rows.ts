@@ -41,8 +41,7 @@ export class NoteRows {
   }
 
   replace(row: number, bytes: Pick<InsertedNote, 'content' | 'size' | 'sha256' | 'image_key'>): void {
-    const { content, size, sha256, image_key } = bytes;
-    this.#sql.replace.run({ row, content, size, sha256, image_key, now: Date.now() });
+    this.#sql.replace.run({ row, ...bytes, now: Date.now() });
   }
 
   setMetadata(note: StoredNote, metadata: string | null): void {

@@ -3,7 +3,6 @@ import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   CLAIM_MS,
   MAX_CLAIM_MS,
-  NEWEST_PICTURE,
   PICTURE_COLUMNS,
   type PictureColumns,
   type PicturePage,
@@ -30,7 +29,7 @@ export class Pictures {
   }
 
   pictures(after: PicturePlace | undefined, limit: number): PicturePage {
-    const pictures = this.#sql.pictures.all(...placeValues(after ?? NEWEST_PICTURE), limit).map(pictureOf);
+    const pictures = this.#sql.pictures.all(...placeValues(after), limit).map(pictureOf);
     const last = pictures.at(-1);
     return { pictures, left: last ? this.#sql.left.get(...placeValues(last))!.count : 0 };
   }

@@ -83,7 +83,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
  * the operator when it is of a newer version, or is something else.
  */
 export function migrate(db: Database): void {
-  const version = versionOf(db);
+  const version = Number(db.pragma('user_version', { simple: true }));
   if (version > SCHEMA_VERSION) {
     throw new Error(
       `The database was made by a newer version of this service (schema ${version}, this one knows ` +
@@ -100,10 +100,6 @@ export function migrate(db: Database): void {
       db.pragma(`user_version = ${done + 1}`);
     }).immediate();
   }
-}
-
-function versionOf(db: Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpoint-sqlite.ts';
+import { LRUCache } from 'lru-cache';
+import type { Checkpoints } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
-import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
-import type { NoteType } from '../../feeds/note-types.ts';
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import type { PublicKeyText } from '../../licenses/public-keys.ts';
 import type { Owner } from '../../privileges.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
@@ -13,27 +13,10 @@ import { KeyedLock } from '../keyed-lock.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import type {
-  AllowedFeed,
-  Feed,
-  FeedCreation,
-  FeedLimits,
-  FeedSettings,
-  Neighbours,
-  NewLicense,
-  Note,
-  NoteMeta,
-  Page,
-  PageQuery,
-  Position,
-  Replacement,
-  Storage,
-  StoredFile,
-} from '../storage.ts';
+import type { AllowedFeed, Feed, Storage, StoredFile } from '../storage.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
-import { KnownFeeds } from './known-feeds.ts';
 import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
 
@@ -50,6 +33,9 @@ export interface SqliteOptions {
   /** Observes writes and every commit; optional. */
   readonly commits?: CommitObserver | undefined;
 }
+
+/** A few hundred bytes each. */
+const MAX_KNOWN_FEEDS = 1_000;
 
 /** A method of `Changes` that writes to one feed. */
 type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome' | 'useToken'>;
@@ -71,20 +57,46 @@ interface Threads {
  * for the operator when another process uses the file, or when it cannot be used.
  */
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage> {
-  const file = lockDatabaseFile(options);
+  let file: DatabaseFile | undefined;
   try {
+    file = DatabaseFile.take(options.file, options.owner);
     return await SqliteStorage.start(options, file);
   } catch (error) {
-    file.release();
-    throw error;
+    file?.release();
+    throw cannotBeUsed(`The database file ${options.file} (SERVICE_DATABASE_URL)`, error);
   }
 }
 
-function lockDatabaseFile({ file, owner }: SqliteOptions): DatabaseFile {
-  try {
-    return DatabaseFile.take(file, owner);
-  } catch (error) {
-    throw cannotBeUsed(`The database file ${file} (SERVICE_DATABASE_URL)`, error);
+/**
+ * Feeds as the last settled write left them, because a round trip to a thread only to learn who may post costs more than
+ * most of a short post. Every write must be reported here before its caller learns of it.
+ */
+class KnownFeeds {
+  readonly #feeds = new LRUCache<FeedName, Feed>({ max: MAX_KNOWN_FEEDS });
+  #writes = 0;
+
+  /** The feed, from `read` if it is not known. */
+  async get(name: FeedName, read: () => Promise<Feed | undefined>): Promise<Feed | undefined> {
+    const known = this.#feeds.get(name);
+    if (known !== undefined) return known;
+    const writes = this.#writes;
+    const feed = await read();
+    // A write may have settled since it was read.
+    if (feed !== undefined && writes === this.#writes) this.#feeds.set(name, feed);
+    return feed;
+  }
+
+  /** A write settled; `feed` is its result, if known. */
+  written(name: FeedName, feed: Feed | undefined): void {
+    this.#writes += 1;
+    if (feed === undefined) this.#feeds.delete(name);
+    else this.#feeds.set(name, feed);
+  }
+
+  /** What was written is unknown. */
+  forget(): void {
+    this.#writes += 1;
+    this.#feeds.clear();
   }
 }
 
@@ -99,7 +111,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
     super(commits);
     const { path } = file;
-    const reader: SqliteReaderData & SqliteCheckpointData = { path, serves: 'notes' };
+    const reader: SqliteReaderData = { path, serves: 'notes' };
     const checkpoints = new ThreadCalls<Checkpoints>('checkpoint-sqlite', reader);
     let isCopying = false;
     const onStats = ({ commits, wantsCheckpoint }: WriterStats) => {
