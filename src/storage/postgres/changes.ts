@@ -26,7 +26,7 @@ import {
 } from '../rows.ts';
 import type { Feed, FeedLimits, FeedSettings, NewLicense, Note, NoteMeta, Replacement } from '../storage.ts';
 import { isUniqueViolation } from './failures.ts';
-import { countFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
+import { countFeeds, notifyChanges, recordChanges, withCounts } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS } from './note-rows.ts';
 import { freeKey } from './picture-rows.ts';
 import { statement, type Transaction } from './transaction.ts';
@@ -184,9 +184,7 @@ async function hasPicture({ transaction, feed }: Locked, file: NoteFile): Promis
  */
 function count({ transaction, feed }: Locked, more: Readonly<Counts> = NO_NOTES, after = feed): FeedRow {
   const row = withCounts(after, more, Date.now());
-  setCounters(transaction, [row]);
-  const readIds = [...new Set([feed.read_id, row.read_id])];
-  notifyChanges(transaction, [{ key: String(feed.id), readIds }]);
+  recordChanges(transaction, [row], row.read_id === feed.read_id ? [] : [feed.read_id]);
   return row;
 }
 

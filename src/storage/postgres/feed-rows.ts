@@ -1,4 +1,4 @@
-import type { FeedName } from '../../feeds/names.ts';
+import type { FeedName, ReadId } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
@@ -35,9 +35,15 @@ export function withCounts(feed: FeedRow, { notes, images }: Readonly<Counts>, n
   };
 }
 
-/** Stores the counters of feeds, which are locked, and the times of their changes. */
-export function setCounters(transaction: Transaction, feeds: readonly FeedRow[]): void {
+/** Stores the counters of feeds, which are locked, and the times of their changes, and tells every process of these. */
+export function recordChanges(
+  transaction: Transaction,
+  feeds: readonly FeedRow[],
+  formerReadIds: readonly ReadId[] = [],
+): void {
   transaction.send(COUNT, columnsOf(feeds, 'id', 'note_count', 'image_count', 'changed_at'));
+  const changes = feeds.map(({ id, read_id }) => ({ key: String(id), readIds: [...formerReadIds, read_id] }));
+  notifyChanges(transaction, changes);
 }
 
 /** Adds to the number of feeds. */

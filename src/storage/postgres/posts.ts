@@ -15,7 +15,7 @@ import {
 } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type InsertedNote, insertedNote } from '../rows.ts';
 import type { Feed, FeedCreation } from '../storage.ts';
-import { countFeeds, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
+import { countFeeds, lockFeeds, recordChanges, withCounts } from './feed-rows.ts';
 import { insertNotes } from './note-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
@@ -67,11 +67,7 @@ export class Posts {
     const changed = [...this.#counts].map(([name, counts]) =>
       withCounts(this.#feeds.get(name)!, counts, this.#now),
     );
-    setCounters(this.#transaction, changed);
-    notifyChanges(
-      this.#transaction,
-      changed.map(({ id, read_id }) => ({ key: String(id), readIds: [read_id] })),
-    );
+    recordChanges(this.#transaction, changed);
     await insertNotes(this.#transaction, this.#notes);
     const feeds = new Map(changed.map((feed) => [feed.name, feedOf(feed)]));
     const feedOfStored = (post: Post) => (this.#stored.has(post) ? feeds.get(post.name) : undefined);
