@@ -30,7 +30,8 @@ const RETIRED_AFTER = statement<{ read_id: ReadId }>('retired_after')`
 const NOTES_AFTER = statement<WholeNoteRow>('notes_after')`
   SELECT id, type, created_at, modified_at, metadata, content, size, image_key FROM (
     SELECT *, sum(size) OVER (ORDER BY created_at, id, type ROWS UNBOUNDED PRECEDING) - size AS bytes_before
-    FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1) AND (created_at, id, type) > ($2, $3, $4)
+    FROM notes
+    WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1) AND (created_at, id, type) > ($2, $3, $4)
     ORDER BY created_at, id, type LIMIT ${ROWS}
   ) AS next WHERE bytes_before < ${BYTES} ORDER BY created_at, id, type`;
 const NEWEST = statement<SortColumns>('newest')`

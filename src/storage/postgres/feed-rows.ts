@@ -35,7 +35,7 @@ export function withCounts(feed: FeedRow, { notes, images }: Readonly<Counts>, n
   };
 }
 
-/** Stores the counters of feeds, which are locked, and the times of their changes, and tells every process of these. */
+/** Stores the counters of locked feeds and the times of their changes, and tells every process of these. */
 export function recordChanges(
   transaction: Transaction,
   feeds: readonly FeedRow[],
