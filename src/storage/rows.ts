@@ -84,12 +84,7 @@ export function insertedNote(feed: number, note: NewNote, now: number): Inserted
 }
 
 /** What databases read of a note; of a picture without the content. */
-export interface NoteRow {
-  readonly id: NoteId;
-  readonly type: number;
-  readonly size: number;
-  readonly created_at: number;
-  readonly metadata: string | null;
+export interface NoteRow extends Pick<InsertedNote, 'id' | 'type' | 'size' | 'created_at' | 'metadata'> {
   readonly content: Uint8Array | null;
 }
 

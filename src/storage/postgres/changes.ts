@@ -1,4 +1,3 @@
-import type { ImageKey } from '../../feeds/image-keys.ts';
 import { type NoteFile, type NoteId, noteFile, parseNoteFile } from '../../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
@@ -15,6 +14,7 @@ import {
 import {
   type FeedRow,
   feedOf,
+  type InsertedNote,
   insertedNote,
   metadataOf,
   metaOf,
@@ -37,9 +37,7 @@ export interface Locked {
   readonly feed: FeedRow;
 }
 
-interface KeyedNote extends TaggedNote {
-  readonly image_key: ImageKey | null;
-}
+type KeyedNote = TaggedNote & Pick<InsertedNote, 'image_key'>;
 
 const FIND = statement<KeyedNote>('find_note')`
   SELECT feed, id, type, created_at, metadata, image_key FROM notes
