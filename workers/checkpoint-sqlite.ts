@@ -1,13 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { asRefusal } from '../src/storage/sqlite/failures.ts';
-import type { Call } from '../src/storage/thread-calls.ts';
 import { callMethod, post, serveCalls } from './serve-calls.ts';
-
-/** What the thread is started with. */
-export interface SqliteCheckpointData {
-  readonly path: string;
-}
 
 /** What the thread serves. */
 export interface Checkpoints {
@@ -16,13 +10,10 @@ export interface Checkpoints {
 }
 
 serveCalls(() => {
-  const connection = Connection.forCheckpoints((workerData as SqliteCheckpointData).path);
-  const checkpoints: Checkpoints = {
-    checkpoint() {
-      connection.db.pragma('wal_checkpoint(PASSIVE)');
-    },
+  const { db } = Connection.forCheckpoints((workerData as { readonly path: string }).path);
+  const checkpoints: Checkpoints = { checkpoint: () => db.pragma('wal_checkpoint(PASSIVE)') };
+  return {
+    run: (calls) => post({ replies: calls.map((call) => callMethod(checkpoints, call, asRefusal)) }),
+    close: () => db.close(),
   };
-  const run = (calls: readonly Call[]) =>
-    post({ replies: calls.map((call) => callMethod(checkpoints, call, asRefusal)) });
-  return { run, close: () => connection.db.close() };
 });

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
-import { asRefusal } from '../src/storage/sqlite/failures.ts';
-import { PictureReads } from '../src/storage/sqlite/picture-reads.ts';
+import { allFailed, asRefusal } from '../src/storage/sqlite/failures.ts';
+import { Pictures } from '../src/storage/sqlite/pictures.ts';
 import { Reads } from '../src/storage/sqlite/reads.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import { callMethod, post, serveCalls } from './serve-calls.ts';
@@ -16,8 +16,13 @@ export interface SqliteReaderData {
 serveCalls(() => {
   const { path, serves } = workerData as SqliteReaderData;
   const connection = Connection.forReading(path);
-  const reads = serves === 'notes' ? new Reads(connection) : new PictureReads(connection);
+  const reads = serves === 'notes' ? new Reads(connection) : new Pictures(connection.db);
   const run = (calls: readonly Call[]) => {
+    try {
+      connection.mustBeThere();
+    } catch (error) {
+      return post({ replies: allFailed(calls, error) });
+    }
     const replies = calls.map((call) => callMethod(reads, call, asRefusal));
     post({ replies }, replies.flatMap(buffersOf));
   };

@@ -1,16 +1,15 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { batchLength } from '../src/batcher.ts';
 import type { PublicKeyText } from '../src/licenses/public-keys.ts';
+import { unfinishedMove } from '../src/storage/failures.ts';
 import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
-import { GroupCommit } from '../src/storage/sqlite/group-commit.ts';
-import { readMoveMark } from '../src/storage/sqlite/move-mark.ts';
-import { PictureChanges } from '../src/storage/sqlite/picture-changes.ts';
-import { migrate } from '../src/storage/sqlite/schema.ts';
-import { isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
+import { allFailed, onlyRefusal } from '../src/storage/sqlite/failures.ts';
+import { Pictures } from '../src/storage/sqlite/pictures.ts';
+import { migrate, readMoveMark } from '../src/storage/sqlite/schema.ts';
+import { isFull, isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
-import { unfinishedMove } from '../src/storage/unfinished-move.ts';
-import { post, serveCalls } from './serve-calls.ts';
+import { callMethod, post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
 export interface SqliteWriterData {
@@ -32,10 +31,10 @@ serveCalls(() => {
   const connection = Connection.forWriting(path);
   migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
-  const pictures = new PictureChanges(connection.db);
+  const pictures = new Pictures(connection.db);
   const changes = new Changes(connection.db, pictures, maxFeeds, isLicenseValid);
   const log = new WriteLog(connection.db);
-  const commit = new GroupCommit(connection, changes, pictures, log);
+  const commit = groupCommit(connection, changes, pictures, log);
 
   /** Reports commits, and keeps the log from growing. */
   const committed = (commits: readonly number[], replies: readonly Reply[]) => {
@@ -44,7 +43,7 @@ serveCalls(() => {
     log.bound(length);
   };
   const clearLater = clearer(() => {
-    const [reply] = commit.run([{ id: 0, method: 'clearSome', args: [] }]) as [Reply];
+    const [reply] = commit([{ id: 0, method: 'clearSome', args: [] }]) as [Reply];
     committed([], []);
     return reply;
   });
@@ -55,13 +54,50 @@ serveCalls(() => {
       const count = batchLength(rest, ({ args }) => bytesIn(args));
       const calls = rest.slice(0, count);
       rest = rest.slice(count);
-      const replies = commit.run(calls);
+      const replies = commit(calls);
       committed([replies.filter(({ failure }) => !failure).length], replies);
       if (calls.some(({ method }) => method === 'deleteFeed')) clearLater();
     }
   };
   return { run, close: () => connection.db.close() };
 });
+
+/**
+ * Returns what does all calls in one transaction; when that fails, each in one of its own, so that a bad one fails alone.
+ * The replies are true: what they call done is durable.
+ */
+function groupCommit(connection: Connection, changes: Changes, pictures: Pictures, log: WriteLog) {
+  const { db } = connection;
+  return function run(calls: readonly Call[]): Reply[] {
+    try {
+      connection.mustBeThere();
+      db.exec('BEGIN IMMEDIATE');
+      changes.begin();
+    } catch (error) {
+      return allFailed(calls, error);
+    }
+    let replies: Reply[];
+    try {
+      replies = calls.map((call) =>
+        callMethod(call.method in pictures ? pictures : changes, call, onlyRefusal),
+      );
+      changes.finish();
+      db.exec('COMMIT');
+    } catch (error) {
+      // SQLite rolls back by itself after a full disk or a failed write.
+      if (db.inTransaction) db.exec('ROLLBACK');
+      changes.recount();
+      if (isFull(error)) log.empty();
+      return calls.length === 1 ? allFailed(calls, error) : calls.flatMap((call) => run([call]));
+    }
+    try {
+      connection.mustBeThere();
+      return replies;
+    } catch (error) {
+      return allFailed(calls, error);
+    }
+  };
+}
 
 /** Removes notes of deleted feeds in small steps, whenever nothing else waits; returns what starts it. */
 function clearer(clearSome: () => Reply): () => void {

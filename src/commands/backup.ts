@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readPlace, readSome } from '../config.ts';
 import type { Environment } from '../setting.ts';
+import { databasePath } from '../storage/open-storage.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
-import { databasePath } from '../storage/sqlite/database-path.ts';
 import { WrongArguments } from './commands.ts';
 
 const HELP = `npm run backup -- <file>

@@ -1,7 +1,7 @@
 import { type Config, readConfig } from '../config.ts';
 import type { Environment } from '../setting.ts';
+import { databasePath } from '../storage/open-storage.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
-import { databasePath } from '../storage/sqlite/database-path.ts';
 import { WrongArguments } from './commands.ts';
 
 /**

@@ -19,10 +19,8 @@ export async function copy(
     const newest = await target.addFeed(feed);
     for await (const notes of batches(source.notes(feed.name, newest), BATCH_NOTES, sizeOf)) {
       await target.addNotes(feed, notes);
-      copied(
-        notes.length,
-        notes.reduce((sum, note) => sum + sizeOf(note), 0),
-      );
+      const bytes = notes.reduce((sum, note) => sum + sizeOf(note), 0);
+      copied(notes.length, bytes);
     }
   }
   // After the feeds, because a feed that was restored by hand keeps its read id.

@@ -1,42 +1,24 @@
 import { createHash } from 'node:crypto';
-import type { ImageKey } from '../feeds/image-keys.ts';
 import type { FeedName, NoteId, ReadId } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
 import { licenseId } from '../licenses/format.ts';
 import { Refusal } from '../refusals.ts';
-import {
-  type FeedRow,
-  feedOf,
-  type InsertedNote,
-  metadataOf,
-  typeNumber,
-  wholeMetaOf,
-} from '../storage/rows.ts';
+import { type FeedRow, feedOf, type InsertedNote, metadataOf, metaOf, typeNumber } from '../storage/rows.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
 
 /** The columns that order the notes of a feed. */
-export interface SortColumns {
-  readonly created_at: number;
-  readonly id: NoteId;
-  readonly type: number;
-}
+export type SortColumns = Pick<InsertedNote, 'created_at' | 'id' | 'type'>;
 
 /** The columns of a note, which has its bytes in it or the key of a picture. */
-export interface WholeNoteRow extends SortColumns {
-  readonly modified_at: number;
-  readonly metadata: string | null;
-  readonly content: Uint8Array;
-  readonly size: number;
-  readonly image_key: ImageKey | null;
-}
+export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256'>;
 
 /** The columns that `insertFeed` gets values for. */
 export const ARCHIVED_COLUMNS =
   'name, read_id, password_hash, title, description, show_sender, image, changed_at, license, license_id';
 
-type Values = readonly (string | number | boolean | null)[];
 type Awaitable<T> = T | Promise<T>;
+type Rows<R> = Awaitable<readonly R[]>;
 
 const BEFORE_ALL: SortColumns = { created_at: Number.MIN_SAFE_INTEGER, id: '' as NoteId, type: 0 };
 
@@ -48,12 +30,13 @@ export abstract class DatabaseArchive implements Archive {
     this.#images = images;
   }
 
-  protected abstract feedRows(afterName: string): Awaitable<readonly FeedRow<boolean | number>[]>;
-  protected abstract noteRows(name: FeedName, after: SortColumns): Awaitable<readonly WholeNoteRow[]>;
-  protected abstract retiredRows(after: string): Awaitable<readonly { readonly read_id: ReadId }[]>;
-  protected abstract newestNote(name: FeedName): Awaitable<SortColumns | undefined>;
+  protected abstract readonly feedRows: (after: string) => Rows<FeedRow<boolean | number>>;
+  protected abstract readonly noteRows: (name: FeedName, after: SortColumns) => Rows<WholeNoteRow>;
+  protected abstract readonly retiredRows: (after: string) => Rows<{ readonly read_id: ReadId }>;
+  /** The newest note of a feed, if any. */
+  protected abstract readonly newestNote: (name: FeedName) => Rows<SortColumns>;
   /** Leaves a feed of that name as it is. */
-  protected abstract insertFeed(values: Values): Awaitable<void>;
+  protected abstract insertFeed(values: readonly (string | number | boolean | null)[]): Awaitable<void>;
 
   abstract mark(): Promise<string | undefined>;
   abstract begin(mark: string): Promise<void>;
@@ -63,37 +46,24 @@ export abstract class DatabaseArchive implements Archive {
   abstract close(): Promise<void>;
 
   async *feeds(): AsyncIterable<ArchivedFeed> {
-    for (let after = ''; ; ) {
-      const rows = await this.feedRows(after);
-      for (const { key: _key, version: _version, ...feed } of rows.map(feedOf)) yield feed;
-      if (rows.length === 0) return;
-      after = rows.at(-1)!.name;
+    for await (const row of inOrder(this.feedRows, ({ name }) => name, '')) {
+      const { key: _key, version: _version, ...feed } = feedOf(row);
+      yield feed;
     }
   }
 
   async *notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote> {
-    const { createdAt: created_at, id, type } = after ?? {};
-    for (let place = after ? { created_at: created_at!, id: id!, type: typeNumber(type!) } : BEFORE_ALL; ; ) {
-      const rows = await this.noteRows(name, place);
-      for (const row of rows)
-        yield {
-          ...orderOf(row),
-          modifiedAt: row.modified_at,
-          ...wholeMetaOf(row.metadata),
-          bytes: await noteBytes(row, this.#images),
-        };
-      if (rows.length === 0) return;
-      place = rows.at(-1)!;
+    const first = after ? placeOf(after) : BEFORE_ALL;
+    const next = (place: SortColumns) => this.noteRows(name, place);
+    for await (const row of inOrder(next, (row) => row, first)) {
+      const { meta, others } = metaOf(row.metadata);
+      const bytes = await noteBytes(row, this.#images);
+      yield { ...orderOf(row), modifiedAt: row.modified_at, meta, others, bytes };
     }
   }
 
   async *retiredReadIds(): AsyncIterable<ReadId> {
-    for (let after = ''; ; ) {
-      const rows = await this.retiredRows(after);
-      for (const { read_id } of rows) yield read_id;
-      if (rows.length === 0) return;
-      after = rows.at(-1)!.read_id;
-    }
+    for await (const { read_id } of inOrder(this.retiredRows, (row) => row.read_id, '')) yield read_id;
   }
 
   async countStrays(): Promise<number> {
@@ -106,22 +76,42 @@ export abstract class DatabaseArchive implements Archive {
       ...[name, readId, passwordHash ?? null, title, description, showSender, image ?? null, changedAt],
       ...[license ?? null, (license && licenseId(license)) ?? null],
     ]);
-    const newest = await this.newestNote(name);
+    const [newest] = await this.newestNote(name);
     return newest && orderOf(newest);
+  }
+}
+
+/** All rows that come after a place. */
+async function* inOrder<R, P>(
+  next: (after: P) => Rows<R>,
+  positionOf: (row: R) => P,
+  first: P,
+): AsyncIterable<R> {
+  for (let after = first; ; ) {
+    const rows = await next(after);
+    if (rows.length === 0) return;
+    yield* rows;
+    after = positionOf(rows.at(-1)!);
   }
 }
 
 /** The row of a note in the feed with that row id. */
 export function archivedRow(feed: number, note: ArchivedNote): InsertedNote {
-  const { id, type, createdAt, modifiedAt, meta, others, bytes } = note;
+  const { modifiedAt, meta, others, bytes } = note;
   return {
-    ...{ feed, id, type: typeNumber(type), created_at: createdAt, modified_at: modifiedAt },
+    feed,
+    ...placeOf(note),
+    modified_at: modifiedAt,
     metadata: metadataOf(meta, others),
     sha256: createHash('sha256').update(bytes).digest('base64url'),
     size: bytes.byteLength,
     image_key: null,
     content: bytes,
   };
+}
+
+function placeOf({ createdAt, id, type }: Ordered): SortColumns {
+  return { created_at: createdAt, id, type: typeNumber(type) };
 }
 
 function orderOf({ id, type, created_at }: SortColumns): Ordered {

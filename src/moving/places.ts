@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { chownSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { chownSync, type Stats, statSync } from 'node:fs';
+import { dirname, sep } from 'node:path';
 import { makeDataFolder } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
 import { FilesArchive, type FilesArchiveOptions } from '../storage/files/files-archive.ts';
@@ -8,7 +8,7 @@ import { FolderLock } from '../storage/files/lock.ts';
 import { secretOfFolder } from '../storage/files/secret.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
 import { MoveLock } from '../storage/postgres/move-lock.ts';
-import { DatabaseFile } from '../storage/sqlite/database-file.ts';
+import { DatabaseFile, realPath } from '../storage/sqlite/database-file.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ImageSource, LockedPlace } from './archive.ts';
 import { PostgresArchive } from './postgres-archive.ts';
@@ -54,7 +54,11 @@ export async function lockSource(place: Place, settings: PlaceSettings): Promise
 /** Locks a place as `lockSource` does, and makes it if it does not exist. */
 export async function lockTarget(place: Place, settings: PlaceSettings): Promise<LockedPlace> {
   if (place.kind === 'fs') {
-    if (!statIfAny(place.dir)) makeFolder(place.dir, settings.ownerIn(place.dir));
+    if (!statIfAny(place.dir)) {
+      makeDataFolder(place.dir);
+      const owner = settings.ownerIn(place.dir);
+      if (owner) chownSync(place.dir, owner.uid, owner.gid);
+    }
     // No read id is derived from it, because every moved feed brings its own.
     return lockFolder(place.dir, settings, async () => new Uint8Array());
   }
@@ -64,15 +68,12 @@ export async function lockTarget(place: Place, settings: PlaceSettings): Promise
 
 /** Identifies a place without revealing it. */
 export function digestOf(place: Place): string {
+  const { kind } = place;
+  const name =
+    kind === 'postgres' ? databaseName(place.url) : [realPath(kind === 'fs' ? place.dir : place.file)];
   return createHash('sha256')
-    .update(JSON.stringify([place.kind, ...nameOf(place)]))
+    .update(JSON.stringify([kind, ...name]))
     .digest('hex');
-}
-
-function nameOf(place: Place): readonly unknown[] {
-  if (place.kind === 'postgres') return databaseName(place.url);
-  const path = place.kind === 'fs' ? place.dir : place.file;
-  return [realPath(path)];
 }
 
 /** Whether one of two data folders is in the other, where it would be a feed. */
@@ -82,11 +83,6 @@ export function areNested(a: Place, b: Place): boolean {
   return one.startsWith(other + sep) || other.startsWith(one + sep);
 }
 
-/** A path with all links resolved; its end may not exist. */
-function realPath(path: string): string {
-  return statIfAny(path) ? realpathSync(path) : join(realPath(dirname(path)), basename(path));
-}
-
 async function lockFolder(
   dir: string,
   settings: PlaceSettings,
@@ -94,9 +90,8 @@ async function lockFolder(
 ): Promise<LockedPlace> {
   const owner = settings.ownerIn(dir);
   const lock = await FolderLock.take(dir, owner);
-  const { log } = settings;
   return {
-    open: () => FilesArchive.open({ dir, owner, secret, log }),
+    open: () => FilesArchive.open({ dir, owner, secret, log: settings.log }),
     isLocked: async () => lock.valid,
     release: () => lock.release(),
   };
@@ -117,11 +112,6 @@ function lockedDatabase(url: string, lock: MoveLock, images?: ImageSource): Lock
     isLocked: () => lock.isHeld(),
     release: () => lock.release(),
   };
-}
-
-function makeFolder(dir: string, owner: Owner | undefined): void {
-  makeDataFolder(dir);
-  if (owner) chownSync(dir, owner.uid, owner.gid);
 }
 
 function statIfAny(path: string): Stats | undefined {

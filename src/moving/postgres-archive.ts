@@ -1,12 +1,11 @@
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Database } from '../storage/postgres/database.ts';
+import { asStartFailure } from '../storage/postgres/failures.ts';
 import { countFeeds } from '../storage/postgres/feed-rows.ts';
-import { MOVE_TABLE, TABLE_IS_THERE } from '../storage/postgres/move-lock.ts';
+import { MOVE_TABLE } from '../storage/postgres/move-lock.ts';
 import { insertNotes } from '../storage/postgres/note-rows.ts';
 import { migrate } from '../storage/postgres/schema.ts';
-import { asStartFailure } from '../storage/postgres/start-failure.ts';
-import { type Statement, statement } from '../storage/postgres/statement.ts';
-import type { Transaction } from '../storage/postgres/transaction.ts';
+import { type Statement, statement, type Transaction } from '../storage/postgres/transaction.ts';
 import { countOf } from '../storage/refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
 import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
@@ -24,40 +23,30 @@ const BYTES = 4 * 1024 * 1024;
 /** How long a batch or an answer may take on the slowest line, in ms, because only the move waits for it. */
 const TIMEOUT_MS = 30 * 60_000;
 
-const FEEDS_AFTER = statement<FeedRow>(
-  'feeds_after',
-  `SELECT ${FEED_COLUMNS} FROM feeds WHERE name > $1 ORDER BY name LIMIT ${ROWS}`,
-);
-const RETIRED_AFTER = statement<{ read_id: ReadId }>(
-  'retired_after',
-  `SELECT read_id FROM feeds WHERE read_id > $1 AND name IS NULL ORDER BY read_id LIMIT ${ROWS}`,
-);
-const NOTES_AFTER = statement<WholeNoteRow>(
-  'notes_after',
-  `SELECT id, type, created_at, modified_at, metadata, content, size, image_key FROM (
-     SELECT *, sum(size) OVER (ORDER BY created_at, id, type ROWS UNBOUNDED PRECEDING) - size AS bytes_before FROM notes
-     WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1) AND (created_at, id, type) > ($2, $3, $4)
-     ORDER BY created_at, id, type LIMIT ${ROWS}
-   ) AS next WHERE bytes_before < ${BYTES} ORDER BY created_at, id, type`,
-);
-const NEWEST = statement<SortColumns>(
-  'newest',
-  `SELECT id, type, created_at FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1)
-   ORDER BY created_at DESC, id DESC, type DESC LIMIT 1`,
-);
-const INSERT_FEED = statement<object>(
-  'insert_feed',
-  `INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-   ON CONFLICT (name) DO NOTHING RETURNING 1`,
-);
-const COUNT = statement<{ id: number }>(
-  'count_moved',
-  `UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3 WHERE name = $1 RETURNING id`,
-);
-const RETIRE = statement(
-  'retire',
-  'INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING',
-);
+const FEEDS_AFTER = statement<FeedRow>('feeds_after')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE name > $1 ORDER BY name LIMIT ${ROWS}`;
+const RETIRED_AFTER = statement<{ read_id: ReadId }>('retired_after')`
+  SELECT read_id FROM feeds WHERE read_id > $1 AND name IS NULL ORDER BY read_id LIMIT ${ROWS}`;
+const NOTES_AFTER = statement<WholeNoteRow>('notes_after')`
+  SELECT id, type, created_at, modified_at, metadata, content, size, image_key FROM (
+    SELECT *, sum(size) OVER (ORDER BY created_at, id, type ROWS UNBOUNDED PRECEDING) - size AS bytes_before
+    FROM notes
+    WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1) AND (created_at, id, type) > ($2, $3, $4)
+    ORDER BY created_at, id, type LIMIT ${ROWS}
+  ) AS next WHERE bytes_before < ${BYTES} ORDER BY created_at, id, type`;
+const NEWEST = statement<SortColumns>('newest')`
+  SELECT id, type, created_at FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1)
+  ORDER BY created_at DESC, id DESC, type DESC LIMIT 1`;
+const INSERT_FEED = statement<object>('insert_feed')`
+  INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  ON CONFLICT (name) DO NOTHING RETURNING 1`;
+const COUNT = statement<{ id: number }>('count_moved')`
+  UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3 WHERE name = $1 RETURNING id`;
+const RETIRE = statement('retire')`
+  INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING`;
+
+const TABLE_IS_THERE = statement<{ is_there: boolean }>('table_is_there')`
+  SELECT to_regclass($1) IS NOT NULL AS is_there`;
 
 /** These find no rows by an index, or have no plan at all. */
 const MARK: Statement<{ mark: string }> = { name: 'mark', text: `SELECT mark FROM ${MOVE_TABLE}` };
@@ -69,6 +58,11 @@ const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit
 /** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
 export class PostgresArchive extends DatabaseArchive {
   readonly #database: Database;
+  protected readonly feedRows = (after: string) => this.#database.read(FEEDS_AFTER, [after]);
+  protected readonly noteRows = (name: FeedName, { created_at, id, type }: SortColumns) =>
+    this.#database.read(NOTES_AFTER, [name, created_at, id, type]);
+  protected readonly retiredRows = (after: string) => this.#database.read(RETIRED_AFTER, [after]);
+  protected readonly newestNote = (name: FeedName) => this.#database.read(NEWEST, [name]);
 
   private constructor(url: string, images: ImageSource | undefined) {
     super(images);
@@ -115,31 +109,12 @@ export class PostgresArchive extends DatabaseArchive {
   }
 
   /** A commit that is waited for makes all those before it durable. */
-  end(): Promise<void> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(DROP_MARK_TABLE, []);
-    });
+  async end(): Promise<void> {
+    await this.#database.write(DROP_MARK_TABLE, []);
   }
 
   close(): Promise<void> {
     return this.#database.close();
-  }
-
-  protected feedRows(afterName: string): Promise<FeedRow[]> {
-    return this.#database.read(FEEDS_AFTER, [afterName]);
-  }
-
-  protected noteRows(name: FeedName, { created_at, id, type }: SortColumns): Promise<WholeNoteRow[]> {
-    return this.#database.read(NOTES_AFTER, [name, created_at, id, type]);
-  }
-
-  protected retiredRows(after: string): Promise<{ read_id: ReadId }[]> {
-    return this.#database.read(RETIRED_AFTER, [after]);
-  }
-
-  protected async newestNote(name: FeedName): Promise<SortColumns | undefined> {
-    const [newest] = await this.#database.read(NEWEST, [name]);
-    return newest;
   }
 
   protected insertFeed(values: readonly unknown[]): Promise<void> {

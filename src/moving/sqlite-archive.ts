@@ -3,9 +3,8 @@ import type { FeedName, ReadId } from '../feeds/names.ts';
 import { countOf } from '../storage/refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
 import { Connection, preparer } from '../storage/sqlite/connection.ts';
-import { readMoveMark, writeMoveMark } from '../storage/sqlite/move-mark.ts';
 import { NoteRows } from '../storage/sqlite/note-rows.ts';
-import { migrate } from '../storage/sqlite/schema.ts';
+import { migrate, readMoveMark, writeMoveMark } from '../storage/sqlite/schema.ts';
 import { WriteLog } from '../storage/sqlite/write-log.ts';
 import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
 import {
@@ -22,6 +21,11 @@ export class SqliteArchive extends DatabaseArchive {
   readonly #log: WriteLog;
   readonly #notes: NoteRows;
   readonly #sql: ReturnType<typeof prepareStatements>;
+  protected readonly feedRows = (after: string) => this.#sql.feedsAfter.all(after);
+  protected readonly noteRows = (name: FeedName, { created_at, id, type }: SortColumns) =>
+    this.#sql.notesAfter.all(name, created_at, id, type);
+  protected readonly retiredRows = (after: string) => this.#sql.retiredAfter.all(after);
+  protected readonly newestNote = (name: FeedName) => this.#sql.newestNote.all(name);
 
   private constructor(db: Database, images: ImageSource | undefined) {
     super(images);
@@ -74,22 +78,6 @@ export class SqliteArchive extends DatabaseArchive {
     this.#db.close();
   }
 
-  protected feedRows(afterName: string): FeedRow<number>[] {
-    return this.#sql.feedsAfter.all(afterName);
-  }
-
-  protected noteRows(name: FeedName, { created_at, id, type }: SortColumns): WholeNoteRow[] {
-    return this.#sql.notesAfter.all(name, created_at, id, type);
-  }
-
-  protected retiredRows(after: string): { read_id: ReadId }[] {
-    return this.#sql.retiredAfter.all(after);
-  }
-
-  protected newestNote(name: FeedName): SortColumns | undefined {
-    return this.#sql.newestNote.get(name);
-  }
-
   protected insertFeed(values: readonly unknown[]): void {
     this.#sql.insertFeed.run(...values.map((value) => (typeof value === 'boolean' ? Number(value) : value)));
   }
@@ -102,28 +90,24 @@ function prepareStatements(db: Database) {
   const order = (direction: string) =>
     ['created_at', 'id', 'type'].map((column) => `notes.${column} ${direction}`).join(', ');
   return {
-    feedsAfter: prepare<[string], FeedRow<number>>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE name > ? ORDER BY name LIMIT 100`,
-    ),
-    retiredAfter: prepare<[string], { read_id: ReadId }>(
-      'SELECT read_id FROM feeds WHERE read_id > ? AND name IS NULL ORDER BY read_id LIMIT 100',
-    ),
-    notesAfter: prepare<[FeedName, number, string, number], WholeNoteRow>(
-      `SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content, notes.size, notes.image_key ${ofFeed}
-         AND (notes.created_at, notes.id, notes.type) > (?, ?, ?) ORDER BY ${order('ASC')} LIMIT 1`,
-    ),
-    newestNote: prepare<[FeedName], SortColumns>(
-      `SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
-    ),
-    feedId: prepare<[FeedName], { id: number }>('SELECT id FROM feeds WHERE name = ?'),
-    insertFeed: prepare<unknown[]>(
-      `INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
-    ),
-    count: prepare<[number, number, number]>(
-      'UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?',
-    ),
-    retire: prepare<[ReadId]>(
-      'INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING',
-    ),
+    feedsAfter: prepare<[string], FeedRow<number>>`
+      SELECT ${FEED_COLUMNS} FROM feeds WHERE name > ? ORDER BY name LIMIT 100`,
+    retiredAfter: prepare<[string], { read_id: ReadId }>`
+      SELECT read_id FROM feeds WHERE read_id > ? AND name IS NULL ORDER BY read_id LIMIT 100`,
+    notesAfter: prepare<[FeedName, number, string, number], WholeNoteRow>`
+      SELECT notes.id, notes.type, notes.created_at, notes.modified_at, notes.metadata, notes.content,
+        notes.size, notes.image_key
+      ${ofFeed} AND (notes.created_at, notes.id, notes.type) > (?, ?, ?)
+      ORDER BY ${order('ASC')} LIMIT 1`,
+    newestNote: prepare<[FeedName], SortColumns>`
+      SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
+    feedId: prepare<[FeedName], { id: number }>`SELECT id FROM feeds WHERE name = ?`,
+    insertFeed: prepare<unknown[]>`
+      INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (name) DO NOTHING`,
+    count: prepare<[number, number, number]>`
+      UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?`,
+    retire: prepare<[ReadId]>`
+      INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING`,
   };
 }

@@ -30,18 +30,13 @@ export async function summarize(archive: Archive, read: (bytes: number) => void)
     add(feed.noteCount, feed.imageCount, feed.license);
     feeds += 1;
     for await (const note of archive.notes(name)) {
-      add(
-        note.id,
-        note.type,
-        note.createdAt,
-        note.modifiedAt,
-        serializeMeta(note.meta, { others: note.others }),
-        note.bytes.byteLength,
-      );
+      const { id, type, createdAt, modifiedAt, meta, others } = note;
+      const size = note.bytes.byteLength;
+      add(id, type, createdAt, modifiedAt, serializeMeta(meta, { others }), size);
       hash.update(note.bytes);
       notes += 1;
-      bytes += note.bytes.byteLength;
-      read(note.bytes.byteLength);
+      bytes += size;
+      read(size);
     }
   }
   for await (const readId of archive.retiredReadIds()) {

@@ -1,16 +1,18 @@
 import type { FeedName } from '../feeds/names.ts';
 import type { CommitObserver } from './commit-observer.ts';
-import { type Room, storeUnavailable } from './refused-writes.ts';
-import type { Feed, FeedChange, FeedLimits, NewNote, Target } from './storage.ts';
+import { storeUnavailable } from './refused-writes.ts';
+import type { Feed, FeedChange, FeedCreation, FeedLimits, NewNote, Target } from './storage.ts';
 
 /** A write of notes to a feed, or the making of a feed without notes. */
 export interface Post {
   readonly name: FeedName;
   /** None to make a feed. */
   readonly notes: readonly NewNote[];
-  /** What the feed must have room for: `notes`, or those that follow once it is made. */
-  readonly room?: Room | undefined;
   readonly target: Target;
+  /** Undefined if the feed need not have room for anything. */
+  readonly limits?: FeedLimits | undefined;
+  /** What the feed must have room for if that is not `notes`: those that follow once it is made. */
+  readonly following?: readonly Pick<NewNote, 'type'>[] | undefined;
 }
 
 /** What the storages on databases share: listeners, measuring, and a close that waits for writes. */
@@ -19,7 +21,7 @@ export abstract class DatabaseStorage {
   readonly #changeListeners: ((change: FeedChange) => void)[] = [];
   readonly #freshnessListeners: ((isFresh: boolean) => void)[] = [];
   readonly #writing = new Set<Promise<unknown>>();
-  #isClosed = false;
+  protected isClosed = false;
 
   /** @param commits told of every write and of every commit; without one nothing is measured */
   constructor(commits: CommitObserver | undefined) {
@@ -37,11 +39,16 @@ export abstract class DatabaseStorage {
     target: Target,
     limits: FeedLimits,
   ): Promise<Feed | undefined> {
-    const room = { notes, limits };
-    if (target.kind === 'existing' || notes.length === 1) return this.store({ name, notes, room, target });
+    if (target.kind === 'existing' || notes.length === 1) return this.store({ name, notes, target, limits });
     // A feed for several notes is made first, because it stays if they cannot be stored.
-    if (!(await this.store({ name, notes: [], room, target }))) return undefined;
-    return this.store({ name, notes, room, target: { kind: 'existing', passwordHash: target.passwordHash } });
+    const following = notes.map(({ type }) => ({ type }));
+    if (!(await this.store({ name, notes: [], target, limits, following }))) return undefined;
+    const made = { kind: 'existing', passwordHash: target.passwordHash } as const;
+    return this.store({ name, notes, target: made, limits });
+  }
+
+  create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
+    return this.store({ name, notes: [], target: { kind: 'new', ...creation } });
   }
 
   onChange(listener: (change: FeedChange) => void): void {
@@ -53,8 +60,8 @@ export abstract class DatabaseStorage {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     await Promise.allSettled(this.#writing);
     await this.release();
   }
@@ -73,7 +80,7 @@ export abstract class DatabaseStorage {
 
   /** Runs a write that is measured and that closing waits for. */
   protected async write<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw storeUnavailable(new Error('the storage is closed'));
+    if (this.isClosed) throw storeUnavailable(new Error('the storage is closed'));
     const begunAt = this.#commits ? performance.now() : 0;
     const writing = work();
     this.#writing.add(writing);

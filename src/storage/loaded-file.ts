@@ -1,34 +1,16 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
 import { Refusal } from '../refusals.ts';
+import type { InsertedNote } from './rows.ts';
 import type { StoredFile } from './storage.ts';
 
 const PIECE_BYTES = 64 * 1024;
 
-/** The bytes of a note in memory, or the key under which an image store has them. */
-export type NoteBytes = Pick<StoredFile, 'size' | 'modifiedAt' | 'sha256'> &
-  ({ readonly content: Uint8Array } | { readonly key: ImageKey });
-
-/** What databases say of the bytes of a note. */
-export interface BytesRow {
-  readonly content: Uint8Array;
-  readonly modified_at: number;
-  readonly sha256: string | null;
-  readonly size: number;
-  readonly image_key: ImageKey | null;
-}
-
-export function bytesOf(row: Omit<BytesRow, 'content'>, content: Uint8Array): NoteBytes {
-  const { size, modified_at: modifiedAt, sha256, image_key: key } = row;
-  const version = { size, modifiedAt, sha256: sha256 ?? undefined };
-  return key === null ? { ...version, content } : { ...version, key };
-}
+/** What databases say of the bytes of a note; `content` has them unless an image store has them under the key. */
+export type BytesRow = Pick<InsertedNote, 'content' | 'modified_at' | 'sha256' | 'size' | 'image_key'>;
 
 /** What is read of bytes in memory stays one state of them even if the note is replaced or deleted. */
-export function storedFile(found: NoteBytes): StoredFile {
-  const { size, modifiedAt, sha256 } = found;
-  const version = { size, modifiedAt, sha256, close: async () => {} };
-  if ('key' in found) return { ...version, key: found.key, read: readWithoutStore };
-  const { content } = found;
+export function storedFile({ size, modified_at, sha256, image_key: key, content }: BytesRow): StoredFile {
+  const version = { size, modifiedAt: modified_at, sha256: sha256 ?? undefined, close: async () => {} };
+  if (key !== null) return { ...version, key, read: readWithoutStore };
   return {
     ...version,
     async *read(start, end) {

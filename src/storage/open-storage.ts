@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { SharedCounts } from '../access/shared-rate-limit.ts';
 import type { Config } from '../config.ts';
 import { makeDataFolder, modeReadByOthers } from '../data-folder.ts';
@@ -6,8 +7,10 @@ import { cannotBeUsed } from '../system-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
 import type { PictureRows } from './picture-rows.ts';
-import { databasePath } from './sqlite/database-path.ts';
 import type { Storage } from './storage.ts';
+
+/** What the database is called in DATA_DIR unless SERVICE_DATABASE_URL says where it is. */
+const DATABASE_FILE = 'notefeed.db';
 
 type StorageSettings = Pick<
   Config,
@@ -64,6 +67,11 @@ export async function openStorage(
     secret,
     counts: opened.clientCounts({ secret, perMinute: settings.rateLimit }),
   };
+}
+
+/** Where the settings have the database file. */
+export function databasePath({ database, dataDir }: Pick<Config, 'database' | 'dataDir'>): string {
+  return database?.kind === 'file' ? database.path : join(dataDir, DATABASE_FILE);
 }
 
 async function inDataDir<T>(dataDir: string, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import type { ImageKey } from '../feeds/image-keys.ts';
 import type { NoteId } from '../feeds/names.ts';
+import type { InsertedNote } from './rows.ts';
 
 /** Where a picture is among all of an instance, newest first. */
 export interface PicturePlace {
@@ -79,27 +80,10 @@ export const RESERVED_MS = 3_600_000;
 export const CLAIM_MS = 2_000;
 export const MAX_CLAIM_MS = 600_000;
 
-/** A place before every picture. */
-export const NEWEST_PICTURE: PicturePlace = {
-  createdAt: Number.MAX_SAFE_INTEGER,
-  feed: 0,
-  id: '' as NoteId,
-  type: 0,
-};
-
 /** The columns of `PictureColumns`. */
 export const PICTURE_COLUMNS = 'feed, id, type, created_at, modified_at, size, sha256, image_key';
 
-export interface PictureColumns {
-  readonly feed: number;
-  readonly id: NoteId;
-  readonly type: number;
-  readonly created_at: number;
-  readonly modified_at: number;
-  readonly size: number;
-  readonly sha256: string | null;
-  readonly image_key: ImageKey | null;
-}
+export type PictureColumns = Omit<InsertedNote, 'metadata' | 'content'>;
 
 export function pictureOf(row: PictureColumns): PictureRow {
   const { feed, id, type, created_at, modified_at, size, sha256, image_key } = row;
@@ -110,7 +94,7 @@ export function pictureOf(row: PictureColumns): PictureRow {
   };
 }
 
-/** A place as the values of its columns, in their order. */
-export function placeValues({ createdAt, feed, id, type }: PicturePlace): [number, number, string, number] {
-  return [createdAt, feed, id, type];
+/** A place as the values of its columns, in their order; before every picture unless given. */
+export function placeValues(place: PicturePlace | undefined): [number, number, string, number] {
+  return place ? [place.createdAt, place.feed, place.id, place.type] : [Number.MAX_SAFE_INTEGER, 0, '', 0];
 }

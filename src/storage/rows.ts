@@ -1,9 +1,10 @@
 import { dateOfId } from '../feeds/ids.ts';
 import type { ImageKey } from '../feeds/image-keys.ts';
-import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
-import { type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
-import type { AllowedFeed, Feed, NewNote, Note, NoteMeta } from './storage.ts';
+import { sortKeyOf } from '../feeds/order.ts';
+import { NO_META, type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
+import type { AllowedFeed, Feed, NewNote, Note, NoteMeta, Page, Position } from './storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
@@ -48,7 +49,7 @@ export function isAllowed(row: FeedRow<boolean | number>, { key, passwordHash }:
   return String(row.id) === key && row.password_hash === (passwordHash ?? null);
 }
 
-/** The columns of a note to be inserted. */
+/** The columns of a note that every database has. */
 export interface InsertedNote {
   readonly feed: number;
   readonly id: NoteId;
@@ -61,6 +62,9 @@ export interface InsertedNote {
   readonly image_key: ImageKey | null;
   readonly content: Uint8Array;
 }
+
+/** What the tags of a note are stored by. */
+export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 /** The row of a new note in the feed with that row id. */
 export function insertedNote(feed: number, note: NewNote, now: number): InsertedNote {
@@ -80,12 +84,7 @@ export function insertedNote(feed: number, note: NewNote, now: number): Inserted
 }
 
 /** What databases read of a note; of a picture without the content. */
-export interface NoteRow {
-  readonly id: NoteId;
-  readonly type: number;
-  readonly size: number;
-  readonly created_at: number;
-  readonly metadata: string | null;
+export interface NoteRow extends Pick<InsertedNote, 'id' | 'type' | 'size' | 'created_at' | 'metadata'> {
   readonly content: Uint8Array | null;
 }
 
@@ -95,9 +94,22 @@ export function noteOf(row: NoteRow): Note {
     type: NOTE_TYPES[row.type]!,
     size: row.size,
     createdAt: row.created_at,
-    meta: metaOf(row.metadata),
+    meta: metaOf(row.metadata).meta,
     content: row.content ?? undefined,
   };
+}
+
+/** A page of notes, to which the next one is joined unless they are the last. */
+export function pageOf(notes: readonly Note[], isLast: boolean): Page {
+  const last = isLast ? undefined : notes.at(-1);
+  return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+}
+
+/** A place in the order of notes as databases have it; before every note unless given. */
+export function placeOf(position: Position | undefined): [createdAt: number, id: string, type: number] {
+  if (!position) return [Number.MAX_SAFE_INTEGER, '', 0];
+  const { createdAt, id, type } = sortKeyOf(position);
+  return [createdAt, id, typeNumber(type)];
 }
 
 /** How databases hold a type: its place among all. */
@@ -110,22 +122,12 @@ export function typeRange(type: NoteType | undefined): [number, number] {
   return type === undefined ? [0, NOTE_TYPES.length - 1] : [typeNumber(type), typeNumber(type)];
 }
 
-/** What is kept of a note by the text of its metadata column; null is nothing. */
-export function metaOf(metadata: string | null): NoteMeta {
-  return parseMeta(metadata ?? '{}').meta;
-}
-
-/** As `metaOf`, with what other programs kept beside the note when it was a file. */
-export function wholeMetaOf(metadata: string | null): Pick<StoredMeta, 'meta' | 'others'> {
-  const { meta, others } = parseMeta(metadata ?? '{}');
-  return { meta, others };
+/** What the text of a metadata column says; null is nothing. */
+export function metaOf(metadata: string | null): StoredMeta {
+  return metadata === null ? NO_META : parseMeta(metadata);
 }
 
 /** The text of the metadata column: the JSON that the file backend has beside a note. */
 export function metadataOf(meta: NoteMeta, others?: OtherMembers): string | null {
   return serializeMeta(meta, { others }) ?? null;
-}
-
-export function tagsOf(metadata: string | null): readonly string[] {
-  return metadata === null ? [] : metaOf(metadata).tags;
 }

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Database } from '../../src/storage/postgres/database.ts';
-import { statement } from '../../src/storage/postgres/statement.ts';
+import { statement } from '../../src/storage/postgres/transaction.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 t.setTimeout(60_000);
@@ -11,8 +11,8 @@ await server.sql(url, 'CREATE TABLE things (id integer PRIMARY KEY)');
 const database = new Database(url);
 t.teardown(() => database.close());
 
-const ADD = statement('add_thing', 'INSERT INTO things VALUES ($1)');
-const THINGS = statement<{ id: number }>('things', 'SELECT id FROM things ORDER BY id');
+const ADD = statement('add_thing')`INSERT INTO things VALUES ($1)`;
+const THINGS = statement<{ id: number }>('things')`SELECT id FROM things ORDER BY id`;
 
 const things = async () => (await database.read(THINGS, [])).map(({ id }) => id);
 
@@ -39,7 +39,7 @@ t.test(
 );
 
 t.test('a statement that cannot even be sent takes everything back too', async (t) => {
-  const other = statement('add_other_thing', 'INSERT INTO things VALUES ($1)');
+  const other = statement('add_other_thing')`INSERT INTO things VALUES ($1)`;
   const circular: Record<string, unknown> = {};
   circular.toPostgres = () => circular;
   const work = database.transaction(async (transaction) => {
@@ -65,7 +65,7 @@ t.test('what a work sends after it has failed is not done', async (t) => {
 });
 
 t.test('a connection that was lost is used no more, and the next one works', async (t) => {
-  const cut = statement('cut', 'SELECT pg_terminate_backend(pg_backend_pid())');
+  const cut = statement('cut')`SELECT pg_terminate_backend(pg_backend_pid())`;
   const work = database.transaction(async (transaction) => {
     transaction.send(ADD, [3]);
     transaction.send(cut, []);

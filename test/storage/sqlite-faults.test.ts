@@ -4,6 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { newImageKey } from '../../src/feeds/image-keys.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,7 +14,7 @@ import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts'
 import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
 import { bytesOf, feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
-import { dataFolder } from './files-support.ts';
+import { dataFolder, keptLog } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
 
 t.setTimeout(180_000);
@@ -246,4 +248,16 @@ t.test('all pages of a feed of 100,000 notes together are the feed', IN_SOAK, as
   t.equal(seen.join(), expected.reverse().join());
   const tagged = await storage.page(name, { limit: 100, tag: 'tenth' });
   t.same(idsOf(tagged), seen.filter((_, i) => (99_999 - i) % 10 === 0).slice(0, 100));
+});
+
+t.test('a long write that ends while the storage closes is no failure of the log', async (t) => {
+  const log = keptLog();
+  const storage = await openSqlite({ file: databaseIn(await dataFolder(t)), maxFeeds: 0, log });
+  const image = { key: newImageKey(), size: 16 * MIB };
+  await post(storage, name, { ...newNote(Buffer.alloc(0), 'png'), image });
+  const { pictures } = await storage.pictureRows.pictures(undefined, 1);
+  const filled = storage.pictureRows.fill(pictures[0]!, Buffer.alloc(image.size));
+  await storage.close();
+  t.equal(await filled, true);
+  t.same(log.lines, []);
 });

@@ -2,8 +2,7 @@ import type { Database } from 'better-sqlite3';
 import t from 'tap';
 import { Changes } from '../../src/storage/sqlite/changes.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
-import { PictureChanges } from '../../src/storage/sqlite/picture-changes.ts';
-import { PictureReads } from '../../src/storage/sqlite/picture-reads.ts';
+import { Pictures } from '../../src/storage/sqlite/pictures.ts';
 import { Reads } from '../../src/storage/sqlite/reads.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { dataFolder } from './files-support.ts';
@@ -39,8 +38,8 @@ function planOf(sql: string): string {
 }
 
 const reads = preparedBy(() => new Reads(connection));
-const pictures = preparedBy(() => new PictureReads(connection));
-const changes = preparedBy((db) => new Changes(db, new PictureChanges(db), 0));
+const pictures = preparedBy(() => new Pictures(db));
+const changes = preparedBy((db) => new Changes(db, new Pictures(db), 0));
 
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {
   t.ok(reads.length >= 5 && changes.length > 15);

@@ -6,6 +6,7 @@ import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
+import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import type {
   AllowedFeed,
@@ -19,7 +20,6 @@ import type {
   Storage,
   StoredFile,
 } from '../storage.ts';
-import { unfinishedMove } from '../unfinished-move.ts';
 import type { NoteList } from './entry.ts';
 import { asRefusal, unavailable } from './failures.ts';
 import { FeedEditor } from './feed-editor.ts';

@@ -38,10 +38,11 @@ export interface ChangeListenerOptions {
  * connection that is lost or hangs is replaced.
  */
 export class ChangeListener {
+  /** How many processes listened at a time within the last minute, this one included. */
+  listeners = 1;
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
   #isFresh: boolean | undefined;
-  #listeners = 1;
   #countedAt = 0;
   #client: Client | undefined;
   /** Fires when the last round trip began too long ago; nobody who trusts in what is heard has to look at a clock. */
@@ -55,23 +56,16 @@ export class ChangeListener {
   /** Throws what the client or `onConnect` throws when it cannot connect. */
   static async start(options: ChangeListenerOptions): Promise<ChangeListener> {
     const listener = new ChangeListener(options);
-    try {
-      await listener.#connect();
-    } catch (error) {
+    await listener.#connect().catch((error) => {
       listener.#disconnect();
       throw error;
-    }
+    });
     listener.#running = listener.#run();
     return listener;
   }
 
   get isFresh(): boolean {
     return this.#isFresh === true;
-  }
-
-  /** How many processes listened at a time within the last minute, this one included. */
-  get listeners(): number {
-    return this.#listeners;
   }
 
   /** Waits for what runs, at worst for as long as connecting may take. */
@@ -119,8 +113,8 @@ export class ChangeListener {
     const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
     const listeners = row?.listeners ?? 1;
     const now = performance.now();
-    if (listeners < this.#listeners && now - this.#countedAt < PEER_TTL_MS) return;
-    this.#listeners = listeners;
+    if (listeners < this.listeners && now - this.#countedAt < PEER_TTL_MS) return;
+    this.listeners = listeners;
     this.#countedAt = now;
   }
 

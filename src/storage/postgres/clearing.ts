@@ -1,7 +1,6 @@
 import type { Database } from './database.ts';
 import { IF_FREED } from './picture-rows.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { statement, type Transaction } from './transaction.ts';
 
 /** Notes removed in one step; few, because pictures may be large. */
 const STEP_NOTES = 100;
@@ -11,26 +10,20 @@ const RETRY_MS = 10_000;
 /** Interval for finishing the clean-up of crashed processes, ms. */
 const POLL_MS = 300_000;
 
-const NEXT = statement<{ id: number }>(
-  'feed_to_clear',
-  'SELECT id FROM feeds WHERE to_clear ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED',
-);
-const CLEAR_TAGS = statement<object>(
-  'clear_tags',
-  `DELETE FROM tags WHERE ctid = ANY (ARRAY(SELECT ctid FROM tags WHERE feed = $1 LIMIT ${STEP_TAGS})) RETURNING 1`,
-);
-const CLEAR_NOTES = statement<object>(
-  'clear_notes',
-  `WITH gone AS (
-     DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES})) RETURNING image_key
-   ), freed AS (
-     INSERT INTO freed_keys (key, due_at) SELECT image_key, 0 FROM gone WHERE image_key IS NOT NULL ${IF_FREED}
-   ) SELECT 1 FROM gone`,
-);
-const CLEARED = statement(
-  'cleared',
-  'UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1',
-);
+const NEXT = statement<{ id: number }>('feed_to_clear')`
+  SELECT id FROM feeds WHERE to_clear ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`;
+const CLEAR_TAGS = statement<object>('clear_tags')`
+  DELETE FROM tags WHERE ctid = ANY (ARRAY(SELECT ctid FROM tags WHERE feed = $1 LIMIT ${STEP_TAGS}))
+  RETURNING 1`;
+const CLEAR_NOTES = statement<object>('clear_notes')`
+  WITH gone AS (
+    DELETE FROM notes WHERE ctid = ANY (ARRAY(SELECT ctid FROM notes WHERE feed = $1 LIMIT ${STEP_NOTES}))
+    RETURNING image_key
+  ), freed AS (
+    INSERT INTO freed_keys (key, due_at) SELECT image_key, 0 FROM gone WHERE image_key IS NOT NULL ${IF_FREED}
+  ) SELECT 1 FROM gone`;
+const CLEARED = statement('cleared')`
+  UPDATE feeds SET to_clear = false, note_count = 0, image_count = 0 WHERE id = $1`;
 
 /** Removes the notes of deleted feeds in small steps, also of feeds that another process deleted. */
 export class Clearing {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { SharedCounts, SharedUsage, UsageReport } from '../../access/shared-rate-limit.ts';
 import { BatchedCalls } from '../../batcher.ts';
 import type { Database } from './database.ts';
-import { statement } from './statement.ts';
+import { columnsOf, statement } from './transaction.ts';
 
 /** The span in which is counted, in ms. */
 const WINDOW = 60_000;
@@ -12,47 +12,43 @@ const WINDOW = 60_000;
  * the clients, $2 what was done and $3 what is wanted for each, $4 the limit. The clock is the database's. What was
  * counted at a time that is far from now, as it is when that clock was set, is forgotten.
  */
-const COUNT = statement<{ client: string; granted: number; total: number; wait_ms: number }>(
-  'count_clients',
-  `INSERT INTO client_counts AS known (client, times, counts, granted)
-   SELECT client, ARRAY[now], ARRAY[done + granted], granted
-   FROM (
-     SELECT client, done, least(wanted, greatest($4 - done, 0)) AS granted,
-       (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
-     FROM unnest($1::text[], $2::integer[], $3::integer[]) AS told (client, done, wanted)
-     ORDER BY client COLLATE "C"
-   ) AS alone
-   ON CONFLICT (client) DO UPDATE SET (times, counts, granted) = (
-     WITH recent AS (
-       SELECT time, count FROM unnest(known.times, known.counts) AS kept (time, count)
-       WHERE abs(excluded.times[1] - time) < ${WINDOW} AND count > 0
-     ), more AS (
-       SELECT least(excluded.granted, greatest($4 - done - before, 0)) AS granted, done
-       FROM (SELECT coalesce(sum(count), 0)::integer AS before FROM recent) AS total,
-         (SELECT excluded.counts[1] - excluded.granted AS done) AS told
-     ), seconds AS (
-       SELECT max(time) AS time, sum(count)::integer AS count
-       FROM (TABLE recent UNION ALL SELECT excluded.times[1], done + granted FROM more) AS every
-       GROUP BY time / 1000
-     )
-     SELECT array_agg(time ORDER BY time), array_agg(count ORDER BY time), (SELECT granted FROM more) FROM seconds
-   )
-   RETURNING client, granted, (SELECT sum(count)::integer FROM unnest(counts) AS count) AS total,
-     times[1] + ${WINDOW} - (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS wait_ms`,
-);
+const COUNT = statement<{ client: string; granted: number; total: number; wait_ms: number }>('count_clients')`
+  INSERT INTO client_counts AS known (client, times, counts, granted)
+  SELECT client, ARRAY[now], ARRAY[done + granted], granted
+  FROM (
+    SELECT client, done, least(wanted, greatest($4 - done, 0)) AS granted,
+      (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
+    FROM unnest($1::text[], $2::integer[], $3::integer[]) AS told (client, done, wanted)
+    ORDER BY client COLLATE "C"
+  ) AS alone
+  ON CONFLICT (client) DO UPDATE SET (times, counts, granted) = (
+    WITH recent AS (
+      SELECT time, count FROM unnest(known.times, known.counts) AS kept (time, count)
+      WHERE abs(excluded.times[1] - time) < ${WINDOW} AND count > 0
+    ), more AS (
+      SELECT least(excluded.granted, greatest($4 - done - before, 0)) AS granted, done
+      FROM (SELECT coalesce(sum(count), 0)::integer AS before FROM recent) AS total,
+        (SELECT excluded.counts[1] - excluded.granted AS done) AS told
+    ), seconds AS (
+      SELECT max(time) AS time, sum(count)::integer AS count
+      FROM (TABLE recent UNION ALL SELECT excluded.times[1], done + granted FROM more) AS every
+      GROUP BY time / 1000
+    )
+    SELECT array_agg(time ORDER BY time), array_agg(count ORDER BY time), (SELECT granted FROM more) FROM seconds
+  )
+  RETURNING client, granted, (SELECT sum(count)::integer FROM unnest(counts) AS count) AS total,
+    times[1] + ${WINDOW} - (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS wait_ms`;
 
 /** Another container may be using a row: then it is not to be forgotten. */
-const FORGET = statement(
-  'forget_clients',
-  `DELETE FROM client_counts WHERE client IN (
-     SELECT client FROM client_counts
-     WHERE abs(times[cardinality(times)] - (extract(epoch FROM clock_timestamp()) * 1000)::bigint) >= ${WINDOW}
-     FOR UPDATE SKIP LOCKED
-   )`,
-);
+const FORGET = statement('forget_clients')`
+  DELETE FROM client_counts WHERE client IN (
+    SELECT client FROM client_counts
+    WHERE abs(times[cardinality(times)] - (extract(epoch FROM clock_timestamp()) * 1000)::bigint) >= ${WINDOW}
+    FOR UPDATE SKIP LOCKED
+  )`;
 
 export interface ClientCountsOptions {
-  readonly database: Pick<Database, 'transaction'>;
+  readonly database: Database;
   /** With it, rows say nothing of addresses. */
   readonly secret: Uint8Array;
   /** How much a client may do in a minute. */
@@ -86,27 +82,20 @@ export class ClientCounts implements SharedCounts {
   }
 
   async #count(reports: readonly Report[]): Promise<SharedUsage[]> {
-    const sums = new Map<string, { done: number; wanted: number }>();
+    const sums = new Map<string, Report>();
     for (const { client, done, wanted } of reports) {
       const before = sums.get(client) ?? { done: 0, wanted: 0 };
-      sums.set(client, { done: before.done + done, wanted: before.wanted + wanted });
+      sums.set(client, { client, done: before.done + done, wanted: before.wanted + wanted });
     }
-    const all = [...sums.values()];
-    const values = [
-      [...sums.keys()],
-      all.map(({ done }) => done),
-      all.map(({ wanted }) => wanted),
-      this.#options.perMinute,
-    ];
-    const rows = await this.#options.database.transaction((transaction) => transaction.run(COUNT, values));
-    const counted = new Map(rows.map((row) => [row.client, row]));
-    const left = new Map(rows.map(({ client, granted }) => [client, granted]));
+    const { database, perMinute } = this.#options;
+    const values = [...columnsOf([...sums.values()], 'client', 'done', 'wanted'), perMinute];
+    const counted = new Map((await database.write(COUNT, values)).map((row) => [row.client, row]));
     await this.#forget();
     return reports.map(({ client, wanted }) => {
-      const { total, wait_ms: waitMs } = counted.get(client)!;
-      const granted = left.get(client)!;
-      left.set(client, granted - wanted);
-      return { total, isGranted: wanted > 0 && granted > 0, waitMs };
+      const row = counted.get(client)!;
+      const isGranted = wanted > 0 && row.granted > 0;
+      row.granted -= wanted;
+      return { total: row.total, isGranted, waitMs: row.wait_ms };
     });
   }
 
@@ -114,6 +103,6 @@ export class ClientCounts implements SharedCounts {
   async #forget(): Promise<void> {
     if (performance.now() - this.#forgotAt < WINDOW) return;
     this.#forgotAt = performance.now();
-    await this.#options.database.transaction((transaction) => transaction.run(FORGET, []));
+    await this.#options.database.write(FORGET, []);
   }
 }

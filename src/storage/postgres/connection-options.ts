@@ -20,9 +20,7 @@ export interface TimeLimits {
 /** What every connection of the service calls itself (`pg_stat_activity.application_name`). */
 export const APPLICATION_NAME = 'note-feed';
 
-/**
- * Force index plans, because stale statistics and very large feeds mislead the planner.
- */
+/** Force index plans, because stale statistics and very large feeds mislead the planner. */
 const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
   .map((plan) => `-c enable_${plan}=off`)
   .join(' ');
@@ -55,6 +53,15 @@ export function connectionOptions(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,
   };
+}
+
+/** A connection outside of any pool; it throws what the client does. */
+export async function connect(url: string, limits?: TimeLimits): Promise<Client> {
+  const client = new Client(connectionOptions(url, limits));
+  // A waiting query fails with it.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
 }
 
 /** What identifies the database at a URL, whatever the user and password. */

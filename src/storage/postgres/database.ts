@@ -1,22 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { type ClientBase, Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { type ClientBase, Pool, type QueryResultRow } from 'pg';
 import { connectionOptions, type TimeLimits } from './connection-options.ts';
 import { asFailure } from './failures.ts';
-import type { Statement } from './statement.ts';
-import { Transaction } from './transaction.ts';
+import { type Statement, Transaction } from './transaction.ts';
 
 /** Connections for reading, and as many for writing, at most. */
 const CONNECTIONS = 4;
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** Runs before a new connection is used for writing; if it throws, the connection is not used. */
   readonly onWriter?: (client: ClientBase) => Promise<void>;
   readonly limits?: TimeLimits;
 }
 
 /**
- * The connections to a database. They are opened on demand, and again after a loss; nothing
- * waits for longer than `connectionOptions` lets it. Failures of the database are thrown as `asFailure` makes them.
+ * The connections to a database. They are opened on demand, and again after a loss; nothing waits for longer than
+ * `connectionOptions` lets it. Failures of the database are thrown as `asFailure` makes them.
  */
 export class Database {
   readonly #reading: Pool;
@@ -49,12 +48,21 @@ export class Database {
     }
   }
 
+  /** The rows of one statement, in a transaction of its own. */
+  write<R extends QueryResultRow>(statement: Statement<R>, values: unknown[]): Promise<R[]> {
+    return this.transaction((transaction) => transaction.run(statement, values));
+  }
+
   /**
    * Runs a task in a transaction, which is committed when it returns and rolled back when it throws.
    * @throws what the task throws; Refusal `store_unavailable` also if it is unknown whether it was committed
    */
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const client = await this.#writer();
+    const client = await this.#writing.connect().catch((error) => {
+      throw asFailure(error);
+    });
+    // A waiting statement fails with it; between two statements the next one fails.
+    client.on('error', ignore);
     const transaction = new Transaction(client, `${this.#name}.${++this.#transactions}`);
     try {
       transaction.begin();
@@ -73,17 +81,6 @@ export class Database {
   /** Waits for running statements, then ends all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#reading.end(), this.#writing.end()]);
-  }
-
-  async #writer(): Promise<PoolClient> {
-    try {
-      const client = await this.#writing.connect();
-      // A waiting statement fails with it; between two statements the next one fails.
-      client.on('error', ignore);
-      return client;
-    } catch (error) {
-      throw asFailure(error);
-    }
   }
 }
 

@@ -20,7 +20,7 @@ const UNIQUE_VIOLATION = '23505';
  */
 export function asFailure(error: unknown): Error {
   const code = errorCode(error);
-  const cause = Object.assign(new Error(`PostgreSQL: ${code ?? messageOf(error)}`), { code });
+  const cause = Object.assign(new Error(`PostgreSQL: ${code ?? (error as Error).message}`), { code });
   if (!(error instanceof DatabaseError)) return storeUnavailable(cause);
   if (code === DISK_FULL) return storageFull(cause);
   return UNAVAILABLE.test(code ?? '') ? storeUnavailable(cause) : cause;
@@ -42,7 +42,35 @@ export function isUniqueViolation(failure: unknown): boolean {
   return errorCode(failure) === UNIQUE_VIOLATION;
 }
 
-/** Without a code it is the client's own message, which names nothing. */
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'failed';
+/** The database is not one that this program can use. Its message is a sentence for the operator. */
+export class WrongDatabase extends Error {}
+
+const UNKNOWN_AUTHORITY = 'no known authority vouches for its certificate, see sslrootcert';
+
+/** What the operator can do something about. */
+const REASONS: Readonly<Record<string, string>> = {
+  '28P01': 'wrong user or password',
+  '28000': 'this user may not connect',
+  '3D000': 'no such database',
+  '42501': 'this user may not make tables there',
+  '53300': 'too many connections',
+  '57P03': 'the server is still starting',
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'unknown host',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+};
+
+/** Why the database cannot be opened, as a sentence for the operator that holds nothing of its URL. */
+export function asStartFailure(error: unknown): Error {
+  if (error instanceof WrongDatabase) return error;
+  const code = errorCode(error);
+  // Without a code it is the client's own message, which names nothing.
+  const reason = code === undefined ? (error as Error).message : REASONS[code];
+  const why = [code, reason].filter((part) => part !== undefined).join(': ');
+  return new Error(`The database named by SERVICE_DATABASE_URL cannot be used (${why}).`);
 }

@@ -1,26 +1,18 @@
-import type { FeedName } from '../../feeds/names.ts';
+import type { FeedName, ReadId } from '../../feeds/names.ts';
 import type { Counts } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { columnsOf, statement, type Transaction } from './transaction.ts';
 
-const LOCK = statement<FeedRow>(
-  'lock_feeds',
-  `SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`,
-);
-const COUNT = statement(
-  'count_notes',
-  `UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
-   FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
-   WHERE feeds.id = feed`,
-);
-const LOCK_COUNT = statement<{ feeds: number }>('lock_count', 'SELECT feeds FROM feed_count FOR UPDATE');
-const COUNT_FEEDS = statement('count_feeds', 'UPDATE feed_count SET feeds = feeds + $1');
-const NOTIFY = statement(
-  'notify',
-  `SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
-);
+const LOCK = statement<FeedRow>('lock_feeds')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
+const COUNT = statement('count_notes')`
+  UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
+  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
+  WHERE feeds.id = feed`;
+const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
+const NOTIFY = statement('notify')`
+  SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`;
 
 /**
  * The feeds that have these names, locked until the transaction ends. Every change of a feed or its notes locks the
@@ -43,20 +35,15 @@ export function withCounts(feed: FeedRow, { notes, images }: Readonly<Counts>, n
   };
 }
 
-/** Stores the counters of feeds, which are locked, and the times of their changes. */
-export function setCounters(transaction: Transaction, feeds: readonly FeedRow[]): void {
-  transaction.send(COUNT, [
-    feeds.map(({ id }) => id),
-    feeds.map(({ note_count }) => note_count),
-    feeds.map(({ image_count }) => image_count),
-    feeds.map(({ changed_at }) => changed_at),
-  ]);
-}
-
-/** How many feeds there are. No other transaction makes or deletes one until this one ends. */
-export async function lockFeedCount(transaction: Transaction): Promise<number> {
-  const [row] = await transaction.run(LOCK_COUNT, []);
-  return row!.feeds;
+/** Stores the counters of locked feeds and the times of their changes, and tells every process of these. */
+export function recordChanges(
+  transaction: Transaction,
+  feeds: readonly FeedRow[],
+  formerReadIds: readonly ReadId[] = [],
+): void {
+  transaction.send(COUNT, columnsOf(feeds, 'id', 'note_count', 'image_count', 'changed_at'));
+  const changes = feeds.map(({ id, read_id }) => ({ key: String(id), readIds: [...formerReadIds, read_id] }));
+  notifyChanges(transaction, changes);
 }
 
 /** Adds to the number of feeds. */
@@ -67,5 +54,6 @@ export function countFeeds(transaction: Transaction, more: number): void {
 /** Tells every process of changes when the transaction is committed. */
 export function notifyChanges(transaction: Transaction, changes: readonly ChangedFeed[]): void {
   const { origin } = transaction;
+  transaction.changes.push(...changes);
   if (changes.length > 0) transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
 }

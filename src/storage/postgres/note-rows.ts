@@ -1,14 +1,10 @@
-import { type InsertedNote, tagsOf } from '../rows.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { type InsertedNote, metaOf, type TaggedNote } from '../rows.ts';
+import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
 export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
-
-/** What the tags of a note are stored by. */
-export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 const BYTEA_OID = 17;
 const HEADER_BYTES = 20;
@@ -16,21 +12,15 @@ const LENGTH_BYTES = 4;
 /** About what one statement brings: other work gets its turn between two of them. */
 const STATEMENT_BYTES = 1024 * 1024;
 
-const INSERT = statement(
-  'insert_notes',
-  `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
-   SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
-     $8::integer[], $9::text[], $10::bytea[])`,
-);
-const INSERT_TAGS = statement(
-  'insert_tags',
-  `INSERT INTO tags (feed, tag, created_at, id, type)
-   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[])`,
-);
-const DELETE_TAGS = statement(
-  'delete_tags',
-  `DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`,
-);
+const INSERT = statement('insert_notes')`
+  INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[],
+    $7::text[], $8::integer[], $9::text[], $10::bytea[])`;
+const INSERT_TAGS = statement('insert_tags')`
+  INSERT INTO tags (feed, tag, created_at, id, type)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[])`;
+const DELETE_TAGS = statement('delete_tags')`
+  DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`;
 
 /** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */
 export async function insertNotes(transaction: Transaction, notes: readonly InsertedNote[]): Promise<void> {
@@ -42,37 +32,22 @@ export async function insertNotes(transaction: Transaction, notes: readonly Inse
 
 /** Stores the tags of notes. */
 export function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
-  const tags = notes.flatMap((note) => tagsOf(note.metadata).map((tag) => ({ ...note, tag })));
+  const tags = notes.flatMap((note) => metaOf(note.metadata).meta.tags.map((tag) => ({ ...note, tag })));
   if (tags.length === 0) return;
-  transaction.send(INSERT_TAGS, [
-    tags.map(({ feed }) => feed),
-    tags.map(({ tag }) => tag),
-    tags.map(({ created_at }) => created_at),
-    tags.map(({ id }) => id),
-    tags.map(({ type }) => type),
-  ]);
+  transaction.send(INSERT_TAGS, columnsOf(tags, 'feed', 'tag', 'created_at', 'id', 'type'));
 }
 
 /** Removes the tags of a note. */
 export function deleteTags(transaction: Transaction, note: TaggedNote): void {
   const { feed, id, type, created_at, metadata } = note;
-  const tags = tagsOf(metadata);
+  const tags = metaOf(metadata).meta.tags;
   if (tags.length > 0) transaction.send(DELETE_TAGS, [feed, tags, created_at, id, type]);
 }
 
 function valuesOf(notes: readonly InsertedNote[]): unknown[] {
-  return [
-    notes.map(({ feed }) => feed),
-    notes.map(({ id }) => id),
-    notes.map(({ type }) => type),
-    notes.map(({ created_at }) => created_at),
-    notes.map(({ modified_at }) => modified_at),
-    notes.map(({ metadata }) => metadata),
-    notes.map(({ sha256 }) => sha256),
-    notes.map(({ size }) => size),
-    notes.map(({ image_key }) => image_key),
-    byteaArray(notes.map(({ content }) => content)),
-  ];
+  const order = ['feed', 'id', 'type', 'created_at', 'modified_at'] as const;
+  const rest = ['metadata', 'sha256', 'size', 'image_key'] as const;
+  return [...columnsOf(notes, ...order, ...rest), byteaArray(notes.map(({ content }) => content))];
 }
 
 /** The rows in parts of `STATEMENT_BYTES`, or of one row that has more. */

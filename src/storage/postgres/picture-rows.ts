@@ -3,11 +3,8 @@ import type { ImageKey } from '../../feeds/image-keys.ts';
 import {
   CLAIM_MS,
   MAX_CLAIM_MS,
-  NEWEST_PICTURE,
   PICTURE_COLUMNS,
   type PictureColumns,
-  type PicturePage,
-  type PicturePlace,
   type PictureRow,
   type PictureRows,
   pictureOf,
@@ -15,8 +12,7 @@ import {
   RESERVED_MS,
 } from '../picture-rows.ts';
 import type { Database } from './database.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { type Statement, statement, type Transaction } from './transaction.ts';
 
 /** How long one process is the only one that removes objects after it has last claimed some, in ms. */
 const LEAD_MS = 10_000;
@@ -24,84 +20,56 @@ const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
 const VERSION = 'feed = $1 AND id = $2 AND type = $3 AND modified_at = $4';
 
-const PICTURES = statement<PictureColumns>(
-  'pictures',
-  `SELECT ${PICTURE_COLUMNS} FROM notes WHERE ${PLACE}
-   ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT $5`,
-);
-const LEFT = statement<{ count: number }>(
-  'pictures_left',
-  `SELECT count(*) AS count FROM notes WHERE ${PLACE}`,
-);
-const REFERENCED = statement<{ image_key: ImageKey }>(
-  'referenced',
-  'SELECT image_key FROM notes WHERE image_key = ANY ($1)',
-);
-const KEYS = statement<{ image_key: ImageKey }>(
-  'keys_between',
-  'SELECT image_key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3',
-);
-const CONTENT = statement<{ content: Buffer }>(
-  'content',
-  `SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`,
-);
+interface KeyRow {
+  readonly key: ImageKey;
+}
+
+const PICTURES = statement<PictureColumns>('pictures')`
+  SELECT ${PICTURE_COLUMNS} FROM notes WHERE ${PLACE}
+  ORDER BY created_at DESC, feed DESC, id DESC, type DESC LIMIT $5`;
+const LEFT = statement<{ count: number }>('pictures_left')`
+  SELECT count(*) AS count FROM notes WHERE ${PLACE}`;
+const REFERENCED = statement<KeyRow>('referenced')`
+  SELECT image_key AS key FROM notes WHERE image_key = ANY ($1)`;
+const KEYS = statement<KeyRow>('keys_between')`
+  SELECT image_key AS key FROM notes WHERE image_key > $1 AND image_key <= $2 ORDER BY image_key LIMIT $3`;
+const CONTENT = statement<{ content: Buffer }>('content')`
+  SELECT content FROM notes WHERE ${VERSION} AND image_key IS NULL`;
 // Only an unclaimed key, because a claimed one may be in removal.
-const POINT = statement<object>(
-  'point',
-  `UPDATE notes SET content = '', image_key = $5 WHERE ${VERSION} AND image_key IS NULL
-     AND EXISTS (SELECT FROM freed_keys WHERE key = $5 AND attempts = 0 FOR UPDATE) RETURNING 1`,
-);
-const FILL = statement<object>(
-  'fill',
-  `UPDATE notes SET content = $6, image_key = NULL WHERE ${VERSION} AND image_key = $5 RETURNING 1`,
-);
+const POINT = statement<object>('point')`
+  UPDATE notes SET content = '', image_key = $5 WHERE ${VERSION} AND image_key IS NULL
+  AND EXISTS (SELECT FROM freed_keys WHERE key = $5 AND attempts = 0 FOR UPDATE) RETURNING 1`;
+const FILL = statement<object>('fill')`
+  UPDATE notes SET content = $6, image_key = NULL WHERE ${VERSION} AND image_key = $5 RETURNING 1`;
 /** The object of a key that was being copied may be in two stores. */
 export const IF_FREED = `ON CONFLICT (key) DO UPDATE
   SET due_at = CASE WHEN freed_keys.attempts < 0 THEN NULL ELSE excluded.due_at END, attempts = 0`;
-const FREE = statement(
-  'free',
-  `INSERT INTO freed_keys (key, due_at) SELECT key, ${NOW} + $2 FROM unnest($1::text[]) AS key
-   WHERE NOT EXISTS (SELECT FROM notes WHERE image_key = key) ${IF_FREED}`,
-);
-const FREE_ELSEWHERE = statement(
-  'free_elsewhere',
-  `INSERT INTO freed_keys (key, due_at) VALUES ($1, NULL) ${IF_FREED}`,
-);
+const FREE = statement('free')`
+  INSERT INTO freed_keys (key, due_at) SELECT key, ${NOW} + $2 FROM unnest($1::text[]) AS key
+  WHERE NOT EXISTS (SELECT FROM notes WHERE image_key = key) ${IF_FREED}`;
+const FREE_ELSEWHERE = statement('free_elsewhere')`
+  INSERT INTO freed_keys (key, due_at) VALUES ($1, NULL) ${IF_FREED}`;
 // The lock on the note has its removal wait, so that it finds the mark.
-const BEGIN_COPY = statement<object>(
-  'begin_copy',
-  `INSERT INTO freed_keys (key, due_at, attempts)
-   SELECT image_key, ${NOW} + ${RESERVED_MS}, -1 FROM notes WHERE image_key = $1 FOR SHARE
-   ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1 RETURNING 1`,
-);
-const END_COPY = statement('end_copy', 'DELETE FROM freed_keys WHERE key = $1 AND attempts < 0');
-const LEAD = statement<object>(
-  'lead',
-  `UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} WHERE holder = $1 OR until < ${NOW} RETURNING 1`,
-);
-const DUE = statement<{ key: ImageKey }>(
-  'due',
-  `SELECT key FROM freed_keys WHERE due_at <= ${NOW} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
-);
-const IS_DUE = statement<object>('is_due', `SELECT FROM freed_keys WHERE due_at <= ${NOW} LIMIT 1`);
-const POSTPONE = statement(
-  'postpone',
-  `UPDATE freed_keys SET attempts = attempts + 1,
-     due_at = ${NOW} + least(${CLAIM_MS} * 2 ^ least(attempts, 20), ${MAX_CLAIM_MS})::bigint WHERE key = ANY ($1)`,
-);
-const FORGET = statement('forget', 'DELETE FROM freed_keys WHERE key = ANY ($1)');
-const MOVE_ELSEWHERE = statement(
-  'move_elsewhere',
-  'UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)',
-);
-const ELSEWHERE = statement<{ key: ImageKey }>(
-  'elsewhere',
-  'SELECT key FROM freed_keys WHERE due_at IS NULL AND key > $1 ORDER BY key LIMIT $2',
-);
-const COUNT_FREED = statement<{ count: number }>(
-  'count_freed',
-  'SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL',
-);
+const BEGIN_COPY = statement<object>('begin_copy')`
+  INSERT INTO freed_keys (key, due_at, attempts)
+  SELECT image_key, ${NOW} + ${RESERVED_MS}, -1 FROM notes WHERE image_key = $1 FOR SHARE
+  ON CONFLICT (key) DO UPDATE SET due_at = excluded.due_at, attempts = -1 RETURNING 1`;
+const END_COPY = statement('end_copy')`DELETE FROM freed_keys WHERE key = $1 AND attempts < 0`;
+const LEAD = statement<object>('lead')`
+  UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} WHERE holder = $1 OR until < ${NOW} RETURNING 1`;
+const DUE = statement<KeyRow>('due')`
+  SELECT key FROM freed_keys WHERE due_at <= ${NOW} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
+const IS_DUE = statement<object>('is_due')`SELECT FROM freed_keys WHERE due_at <= ${NOW} LIMIT 1`;
+const POSTPONE = statement('postpone')`
+  UPDATE freed_keys SET attempts = attempts + 1,
+    due_at = ${NOW} + least(${CLAIM_MS} * 2 ^ least(attempts, 20), ${MAX_CLAIM_MS})::bigint
+  WHERE key = ANY ($1)`;
+const FORGET = statement('forget')`DELETE FROM freed_keys WHERE key = ANY ($1)`;
+const MOVE_ELSEWHERE = statement('move_elsewhere')`UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)`;
+const ELSEWHERE = statement<KeyRow>('elsewhere')`
+  SELECT key FROM freed_keys WHERE due_at IS NULL AND key > $1 ORDER BY key LIMIT $2`;
+const COUNT_FREED = statement<{ count: number }>('count_freed')`
+  SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`;
 
 /** Frees the key of a removed or replaced picture, if it has one. */
 export function freeKey(transaction: Transaction, key: ImageKey | null): void {
@@ -118,100 +86,69 @@ export class PostgresPictures implements PictureRows {
     this.#database = database;
   }
 
-  async pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage> {
-    const rows = await this.#database.read(PICTURES, [...placeValues(after ?? NEWEST_PICTURE), limit]);
+  readonly pictures: PictureRows['pictures'] = async (after, limit) => {
+    const rows = await this.#database.read(PICTURES, [...placeValues(after), limit]);
     const pictures = rows.map(pictureOf);
     const last = pictures.at(-1);
     const [left] = last ? await this.#database.read(LEFT, placeValues(last)) : [];
     return { pictures, left: left?.count ?? 0 };
-  }
+  };
 
-  async referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]> {
-    const rows = await this.#database.read(REFERENCED, [keys]);
-    return rows.map(({ image_key }) => image_key);
-  }
+  readonly referenced: PictureRows['referenced'] = (keys) => this.#keys(REFERENCED, [keys]);
+  readonly keysBetween: PictureRows['keysBetween'] = (after, upTo, limit) =>
+    this.#keys(KEYS, [after, upTo, limit]);
+  readonly elsewhere: PictureRows['elsewhere'] = (after, limit) => this.#keys(ELSEWHERE, [after, limit]);
+  readonly bytes: PictureRows['bytes'] = async (picture) =>
+    (await this.#database.read(CONTENT, versionOf(picture)))[0]?.content;
+  readonly countFreed: PictureRows['countFreed'] = async () =>
+    (await this.#database.read(COUNT_FREED, []))[0]?.count ?? 0;
 
-  async keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]> {
-    const rows = await this.#database.read(KEYS, [after, upTo, limit]);
-    return rows.map(({ image_key }) => image_key);
-  }
-
-  async bytes(picture: PictureRow): Promise<Uint8Array | undefined> {
-    const [row] = await this.#database.read(CONTENT, versionOf(picture));
-    return row?.content;
-  }
-
-  point(picture: PictureRow, key: ImageKey): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  readonly point: PictureRows['point'] = (picture, key) =>
+    this.#database.transaction(async (transaction) => {
       const isPointed = (await transaction.run(POINT, [...versionOf(picture), key])).length > 0;
       if (isPointed) transaction.send(FORGET, [[key]]);
       return isPointed;
     });
-  }
 
-  fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  readonly fill: PictureRows['fill'] = (picture, bytes) =>
+    this.#database.transaction(async (transaction) => {
       const filled = await transaction.run(FILL, [...versionOf(picture), picture.key, bytes]);
       if (filled.length > 0) transaction.send(FREE_ELSEWHERE, [picture.key]);
       return filled.length > 0;
     });
-  }
 
-  beginCopy(key: ImageKey): Promise<boolean> {
-    return this.#database.transaction(
-      async (transaction) => (await transaction.run(BEGIN_COPY, [key])).length > 0,
-    );
-  }
-
-  endCopy(key: ImageKey): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  readonly endCopy: PictureRows['endCopy'] = (key) =>
+    this.#database.transaction(async (transaction) => {
       transaction.send(END_COPY, [key]);
       return (await transaction.run(REFERENCED, [[key]])).length > 0;
     });
-  }
-
-  free(keys: readonly ImageKey[], inMs: number): Promise<void> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(FREE, [keys, inMs]);
-    });
-  }
 
   /** Mostly there is nothing, so look without a transaction first. */
-  async claim(limit: number): Promise<readonly ImageKey[]> {
+  readonly claim: PictureRows['claim'] = async (limit) => {
     if ((await this.#database.read(IS_DUE, [])).length === 0) return [];
     return this.#database.transaction(async (transaction) => {
       if ((await transaction.run(LEAD, [this.#name])).length === 0) return [];
       const due = (await transaction.run(DUE, [limit])).map(({ key }) => key);
-      const referenced = (await transaction.run(REFERENCED, [due])).map(({ image_key }) => image_key);
+      const referenced = (await transaction.run(REFERENCED, [due])).map(({ key }) => key);
       const claimed = due.filter((key) => !referenced.includes(key));
       transaction.send(FORGET, [referenced]);
       transaction.send(POSTPONE, [claimed]);
       return claimed;
     });
+  };
+
+  readonly beginCopy: PictureRows['beginCopy'] = async (key) =>
+    (await this.#database.write(BEGIN_COPY, [key])).length > 0;
+  readonly free: PictureRows['free'] = (keys, inMs) => this.#change(FREE, [keys, inMs]);
+  readonly forget: PictureRows['forget'] = (keys) => this.#change(FORGET, [keys]);
+  readonly moveElsewhere: PictureRows['moveElsewhere'] = (keys) => this.#change(MOVE_ELSEWHERE, [keys]);
+
+  async #keys(reading: Statement<KeyRow>, values: unknown[]): Promise<ImageKey[]> {
+    return (await this.#database.read(reading, values)).map(({ key }) => key);
   }
 
-  forget(keys: readonly ImageKey[]): Promise<void> {
-    return this.#send(FORGET, keys);
-  }
-
-  moveElsewhere(keys: readonly ImageKey[]): Promise<void> {
-    return this.#send(MOVE_ELSEWHERE, keys);
-  }
-
-  async elsewhere(after: string, limit: number): Promise<readonly ImageKey[]> {
-    const rows = await this.#database.read(ELSEWHERE, [after, limit]);
-    return rows.map(({ key }) => key);
-  }
-
-  async countFreed(): Promise<number> {
-    const [row] = await this.#database.read(COUNT_FREED, []);
-    return row?.count ?? 0;
-  }
-
-  #send(changing: typeof FORGET, keys: readonly ImageKey[]): Promise<void> {
-    return this.#database.transaction(async (transaction) => {
-      transaction.send(changing, [keys]);
-    });
+  async #change(changing: Statement<never>, values: unknown[]): Promise<void> {
+    await this.#database.write(changing, values);
   }
 }
 

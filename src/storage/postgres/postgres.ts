@@ -1,45 +1,37 @@
 import { BatchedCalls } from '../../batcher.ts';
-import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
-import type { NoteType } from '../../feeds/note-types.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import { DatabaseStorage, type Post } from '../database-storage.ts';
-import { storedFile } from '../loaded-file.ts';
+import type { Post } from '../database-storage.ts';
 import type { PictureRows } from '../picture-rows.ts';
-import type {
-  AllowedFeed,
-  Feed,
-  FeedCreation,
-  FeedLimits,
-  FeedSettings,
-  Neighbours,
-  NewLicense,
-  Note,
-  NoteMeta,
-  Page,
-  PageQuery,
-  Position,
-  Replacement,
-  Storage,
-  StoredFile,
-} from '../storage.ts';
+import { limitsNow } from '../refused-writes.ts';
+import { isAllowed } from '../rows.ts';
+import type { AllowedFeed, Feed, Storage } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
-import { type Changed, Changes } from './changes.ts';
+import * as changes from './changes.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
 import { Database } from './database.ts';
-import { mayWorkAlone } from './failures.ts';
+import { asStartFailure, mayWorkAlone } from './failures.ts';
+import { lockFeeds } from './feed-rows.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { PostgresPictures } from './picture-rows.ts';
-import { type PostRules, Posts } from './posts.ts';
-import { Reads } from './reads.ts';
+import { type Answer, type PostRules, Posts } from './posts.ts';
+import { PostgresReads } from './reads.ts';
 import { migrate } from './schema.ts';
-import { asStartFailure } from './start-failure.ts';
-import type { Transaction } from './transaction.ts';
-import { useToken } from './used-tokens.ts';
+import { statement, type Transaction } from './transaction.ts';
+
+const USE_TOKEN = statement<{ turn: number }>('use_token')`
+  INSERT INTO token_series AS known (id, turn, until)
+  VALUES ($1, CASE WHEN $2::integer = 0 THEN 1 ELSE -1 END, $3)
+  ON CONFLICT (id) DO UPDATE SET turn = CASE WHEN known.turn = $2::integer THEN $2::integer + 1 ELSE -1 END
+  RETURNING turn`;
+/** Another container may be using a series: then it is not to be forgotten. */
+const FORGET_SERIES = statement('forget_series')`
+  DELETE FROM token_series
+  WHERE id IN (SELECT id FROM token_series WHERE until <= $1 FOR UPDATE SKIP LOCKED)`;
 
 export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
@@ -68,11 +60,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 /** A storage that several processes may use. */
-export class PostgresStorage extends DatabaseStorage implements Storage {
+export class PostgresStorage extends PostgresReads implements Storage {
   readonly pictureRows: PictureRows;
-  readonly #database: Database;
   readonly #rules: PostRules;
-  readonly #reads: Reads;
   readonly #posts: BatchedCalls<Post, Feed | undefined>;
   readonly #clearing: Clearing;
   /** Of each transaction that runs, the feeds that notices have told of already, by their keys. */
@@ -80,16 +70,14 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
   #changesElsewhere: ChangeListener | undefined;
 
   private constructor({ url, maxFeeds, isLicenseValid, commits }: PostgresOptions) {
-    super(commits);
-    this.#database = new Database(url, { onWriter: keepMovesOut });
+    super(new Database(url, { onWriter: keepMovesOut }), commits);
     this.#rules = { maxFeeds, isLicenseValid };
-    this.#reads = new Reads(this.#database);
     this.#posts = new BatchedCalls(
       (posts) => this.#storeAll(posts),
       ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     );
-    this.#clearing = new Clearing(this.#database);
-    this.pictureRows = new PostgresPictures(this.#database);
+    this.#clearing = new Clearing(this.database);
+    this.pictureRows = new PostgresPictures(this.database);
   }
 
   static async start(options: PostgresOptions): Promise<PostgresStorage> {
@@ -106,80 +94,40 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
     return storage;
   }
 
-  feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#reads.feed(name);
-  }
+  readonly replace: Storage['replace'] = (feed, id, replacement, limits) =>
+    this.#change(feed, undefined, (locked) => {
+      const now = limitsNow(limits, locked.feed.license, this.#rules.isLicenseValid);
+      return changes.replace(locked, id, replacement, now);
+    });
 
-  feedToPost(name: FeedName): Promise<Feed | undefined> {
-    return this.#reads.feed(name);
-  }
+  readonly setMeta: Storage['setMeta'] = (feed, id, change) =>
+    this.#change(feed, undefined, (locked) => changes.setMeta(locked, id, change));
 
-  feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    return this.#reads.feedByReadId(readId);
-  }
+  readonly remove: Storage['remove'] = (feed, id, type) =>
+    this.#change(feed, false, (locked) => changes.remove(locked, id, type));
 
-  page(name: FeedName, query: PageQuery): Promise<Page> {
-    return this.#reads.page(name, query);
-  }
+  readonly configure: Storage['configure'] = (feed, change) =>
+    this.#change(feed, undefined, (locked) => changes.configure(locked, change));
 
-  note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    return this.#reads.note(name, id);
-  }
+  readonly setPassword: Storage['setPassword'] = (feed, passwordHash) =>
+    this.#change(feed, false, (locked) => changes.setPassword(locked, passwordHash));
 
-  neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    return this.#reads.neighbours(name, position);
-  }
-
-  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const loaded = await this.#reads.bytes(name, file);
-    return loaded && storedFile(loaded);
-  }
-
-  protected store(post: Post): Promise<Feed | undefined> {
-    return this.write(() => this.#posts.call(post));
-  }
-
-  replace(
-    feed: AllowedFeed,
-    id: NoteId,
-    replacement: Replacement,
-    limits: FeedLimits,
-  ): Promise<Note | undefined> {
-    return this.#change((changes) => changes.replace(feed, id, replacement, limits));
-  }
-
-  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#change((changes) => changes.setMeta(feed, id, change));
-  }
-
-  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
-    return this.#change((changes) => changes.remove(feed, id, type));
-  }
-
-  configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
-    return this.#change((changes) => changes.configure(feed, change));
-  }
-
-  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
-    return this.#change((changes) => changes.setPassword(feed, passwordHash));
-  }
-
-  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
-    return this.#change((changes) => changes.setLicense(feed, license));
-  }
-
-  create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined> {
-    return this.store({ name, notes: [], target: { kind: 'new', ...creation } });
-  }
+  readonly setLicense: Storage['setLicense'] = (feed, license) =>
+    this.#change(feed, undefined, (locked) => changes.setLicense(locked, license));
 
   async deleteFeed(feed: AllowedFeed): Promise<boolean> {
-    const isDeleted = await this.#change((changes) => changes.deleteFeed(feed));
+    const isDeleted = await this.#change(feed, false, changes.deleteFeed);
     if (isDeleted) this.#clearing.wake();
     return isDeleted;
   }
 
+  /** A series is a row that containers share, and that is locked when a token is used. */
   useToken(series: string, place: number, until: number): Promise<boolean> {
-    return useToken(this.#database, { series, place, until });
+    return this.database.transaction(async (transaction) => {
+      transaction.send(FORGET_SERIES, [Date.now()]);
+      const [row] = await transaction.run(USE_TOKEN, [series, place, until]);
+      return row!.turn > 0;
+    });
   }
 
   override onFreshness(listener: (isFresh: boolean) => void): void {
@@ -190,43 +138,45 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
   /** Counts of clients that the processes share. */
   clientCounts(options: Pick<ClientCountsOptions, 'secret' | 'perMinute'>): ClientCounts {
     const containers = () => this.#changesElsewhere?.listeners ?? 1;
-    return new ClientCounts({ ...options, database: this.#database, containers });
+    return new ClientCounts({ ...options, database: this.database, containers });
   }
 
-  check(): Promise<void> {
-    return this.#reads.check();
+  protected store(post: Post): Promise<Feed | undefined> {
+    return this.write(() => this.#posts.call(post));
   }
 
   protected async release(): Promise<void> {
     await this.#clearing.stop();
     await this.#changesElsewhere?.close();
-    await this.#database.close();
+    await this.database.close();
   }
 
   /** If posts fail together, each is stored by itself, so that a bad one fails alone. */
-  async #storeAll(posts: readonly Post[]): Promise<readonly (Feed | Error | undefined)[]> {
+  async #storeAll(posts: readonly Post[]): Promise<readonly Answer[]> {
     try {
-      const { answers } = await this.#transaction((transaction) =>
-        Posts.store(transaction, posts, this.#rules),
+      const answers = await this.#transaction((transaction) =>
+        new Posts(transaction, this.#rules).store(posts),
       );
       this.tellCommit(answers.filter((answer) => !(answer instanceof Error)).length);
       return answers;
     } catch (error) {
       if (posts.length === 1 || !mayWorkAlone(error)) throw error;
     }
-    const answers: (Feed | Error | undefined)[] = [];
+    const answers: Answer[] = [];
     for (const post of posts)
       answers.push(...(await this.#storeAll([post]).catch((error: Error) => [error])));
     return answers;
   }
 
-  #change<T>(work: (changes: Changes) => Promise<Changed<T>>): Promise<T> {
+  /** Changes a feed if it is still the one that this was allowed for; else returns `none`. */
+  #change<T>(allowed: AllowedFeed, none: T, work: (locked: changes.Locked) => Promise<T>): Promise<T> {
     return this.write(async () => {
-      const { value } = await this.#transaction((transaction) =>
-        work(new Changes(transaction, this.#rules.isLicenseValid)),
-      );
+      const done = await this.#transaction(async (transaction) => {
+        const [feed] = await lockFeeds(transaction, [allowed.name]);
+        return feed && isAllowed(feed, allowed) ? work({ transaction, feed }) : none;
+      });
       this.tellCommit(1);
-      return value;
+      return done;
     });
   }
 
@@ -234,34 +184,32 @@ export class PostgresStorage extends DatabaseStorage implements Storage {
    * Tells of the changes also if nobody knows whether they were committed. Each is told once: it is one change, and
    * `Last-Modified` depends on how many there were.
    */
-  async #transaction<T extends { readonly changes?: readonly ChangedFeed[] }>(
-    work: (transaction: Transaction) => Promise<T>,
-  ): Promise<T> {
+  async #transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let origin = '';
-    let changes: readonly ChangedFeed[] = [];
+    let done: readonly ChangedFeed[] = [];
     try {
-      return await this.#database.transaction(async (transaction) => {
+      return await this.database.transaction(async (transaction) => {
         origin = transaction.origin;
         this.#heard.set(origin, new Set());
-        const done = await work(transaction);
-        changes = done.changes ?? [];
-        return done;
+        const result = await work(transaction);
+        done = transaction.changes;
+        return result;
       });
     } finally {
       const heard = this.#heard.get(origin);
       this.#heard.delete(origin);
-      for (const change of changes) if (!heard?.has(change.key)) this.tellChange({ readIds: change.readIds });
+      for (const { key, readIds } of done) if (!heard?.has(key)) this.tellChange({ readIds });
     }
   }
 
   /** Our own NOTIFY usually arrives after the reply to COMMIT. It counts too, because the reply may be lost. */
   #hear(payload: string): void {
-    const { origin, changes } = decodeChanges(payload);
-    const heard = this.#heard.get(origin);
-    if (this.#database.isOwn(origin) && !heard) return;
-    for (const change of changes) {
-      heard?.add(change.key);
-      this.tellChange({ readIds: change.readIds });
+    const notice = decodeChanges(payload);
+    const heard = this.#heard.get(notice.origin);
+    if (this.database.isOwn(notice.origin) && !heard) return;
+    for (const { key, readIds } of notice.changes) {
+      heard?.add(key);
+      this.tellChange({ readIds });
     }
   }
 }

@@ -15,18 +15,12 @@ import {
 } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type InsertedNote, insertedNote } from '../rows.ts';
 import type { Feed, FeedCreation } from '../storage.ts';
-import type { ChangedFeed } from './change-notice.ts';
-import { countFeeds, lockFeedCount, lockFeeds, notifyChanges, setCounters, withCounts } from './feed-rows.ts';
+import { countFeeds, lockFeeds, recordChanges, withCounts } from './feed-rows.ts';
 import { insertNotes } from './note-rows.ts';
-import { statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { columnsOf, statement, type Transaction } from './transaction.ts';
 
-/** The results of posts. */
-export interface PostsDone {
-  /** For each post its feed, undefined where the feed is not what the target says, or why it is refused. */
-  readonly answers: readonly (Feed | Refusal | undefined)[];
-  readonly changes: readonly ChangedFeed[];
-}
+/** The feed of a post, undefined where the feed is not what the target says, or why the post is refused. */
+export type Answer = Feed | Error | undefined;
 
 /** Rules for posts of this instance. */
 export interface PostRules {
@@ -36,23 +30,16 @@ export interface PostRules {
   readonly isLicenseValid: LicenseCheck | undefined;
 }
 
-interface NewFeed extends FeedCreation {
-  readonly name: FeedName;
-  readonly readId: ReadId;
-}
-
-const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>(
-  'holders',
-  `SELECT name, read_id FROM feeds WHERE name = ANY ($1)
-   UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`,
-);
-const MAKE = statement<FeedRow>(
-  'make_feeds',
-  `INSERT INTO feeds (name, read_id, password_hash, changed_at)
-   SELECT name, read_id, password_hash, 0
-   FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
-   ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`,
-);
+/** How many feeds there are. No other transaction makes or deletes one until this one ends. */
+const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
+const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
+  SELECT name, read_id FROM feeds WHERE name = ANY ($1)
+  UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
+const MAKE = statement<FeedRow>('make_feeds')`
+  INSERT INTO feeds (name, read_id, password_hash, changed_at)
+  SELECT name, read_id, password_hash, 0
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
+  ON CONFLICT DO NOTHING RETURNING ${FEED_COLUMNS}`;
 
 /** Stores many posts in one transaction, deciding on each in their order. */
 export class Posts {
@@ -67,16 +54,12 @@ export class Posts {
   readonly #refusals = new Map<Post, Refusal>();
   readonly #stored = new Set<Post>();
 
-  private constructor(transaction: Transaction, rules: PostRules) {
+  constructor(transaction: Transaction, rules: PostRules) {
     this.#transaction = transaction;
     this.#rules = rules;
   }
 
-  static store(transaction: Transaction, posts: readonly Post[], rules: PostRules): Promise<PostsDone> {
-    return new Posts(transaction, rules).#store(posts);
-  }
-
-  async #store(posts: readonly Post[]): Promise<PostsDone> {
+  async store(posts: readonly Post[]): Promise<readonly Answer[]> {
     const names = new Set(posts.map(({ name }) => name));
     for (const feed of await lockFeeds(this.#transaction, [...names])) this.#feeds.set(feed.name, feed);
     await this.#makeFeeds(posts);
@@ -84,13 +67,11 @@ export class Posts {
     const changed = [...this.#counts].map(([name, counts]) =>
       withCounts(this.#feeds.get(name)!, counts, this.#now),
     );
-    const changes = changed.map(({ id, read_id }) => ({ key: String(id), readIds: [read_id] }));
-    setCounters(this.#transaction, changed);
-    notifyChanges(this.#transaction, changes);
+    recordChanges(this.#transaction, changed);
     await insertNotes(this.#transaction, this.#notes);
     const feeds = new Map(changed.map((feed) => [feed.name, feedOf(feed)]));
     const feedOfStored = (post: Post) => (this.#stored.has(post) ? feeds.get(post.name) : undefined);
-    return { answers: posts.map((post) => this.#refusals.get(post) ?? feedOfStored(post)), changes };
+    return posts.map((post) => this.#refusals.get(post) ?? feedOfStored(post));
   }
 
   /** Makes the feeds that are still to be made, each with the first post that wants it. */
@@ -100,13 +81,16 @@ export class Posts {
       if (post.target.kind === 'new' && !this.#feeds.has(post.name) && !makers.has(post.name))
         makers.set(post.name, post);
     if (makers.size === 0) return;
-    const wanted = [...makers.values()].map(newFeedOf);
-    const count = await lockFeedCount(this.#transaction);
+    const wanted = [...makers].map(([name, { target }]) => {
+      const { readId = randomReadId(), passwordHash } = target as FeedCreation;
+      return { name, readId, passwordHash };
+    });
+    const [count] = await this.#transaction.run(LOCK_COUNT, []);
     const readIds = wanted.map(({ readId }) => readId);
     const holders = await this.#transaction.run(HOLDERS, [[...makers.keys()], readIds]);
     const names = new Set(holders.map(({ name }) => name));
     const taken = new Set(holders.map(({ read_id }) => read_id));
-    const feeds: NewFeed[] = [];
+    const feeds: typeof wanted = [];
     for (const feed of wanted) {
       // Another process was faster.
       if (names.has(feed.name)) continue;
@@ -114,28 +98,20 @@ export class Posts {
       const isAllowed = this.#allows(post, () => {
         if (taken.has(feed.readId)) throw readIdTaken();
         const { maxFeeds } = this.#rules;
-        if (maxFeeds > 0 && count + feeds.length >= maxFeeds) throw tooManyFeeds();
+        if (maxFeeds > 0 && count!.feeds + feeds.length >= maxFeeds) throw tooManyFeeds();
         this.#refuseBeyond(post, undefined, NO_NOTES);
       });
       if (!isAllowed) continue;
       taken.add(feed.readId);
       feeds.push(feed);
     }
-    const made = await this.#insertFeeds(feeds);
+    // If a concurrent insert took the read id, `ON CONFLICT DO NOTHING` skips the row, and the post is retried.
+    const made = await this.#transaction.run(MAKE, columnsOf(feeds, 'name', 'readId', 'passwordHash'));
     for (const feed of made) {
       this.#feeds.set(feed.name, feed);
       this.#add(makers.get(feed.name)!);
     }
     countFeeds(this.#transaction, made.length);
-  }
-
-  /** If a concurrent insert took the read id, `ON CONFLICT DO NOTHING` skips the row, and the post is retried. */
-  #insertFeeds(feeds: readonly NewFeed[]): Promise<FeedRow[]> {
-    return this.#transaction.run(MAKE, [
-      feeds.map(({ name }) => name),
-      feeds.map(({ readId }) => readId),
-      feeds.map(({ passwordHash }) => passwordHash),
-    ]);
   }
 
   /** Whether a post is for a feed that is there, which has a place for it. */
@@ -149,10 +125,10 @@ export class Posts {
     return this.#allows(post, () => this.#refuseBeyond(post, feed, taken));
   }
 
-  #refuseBeyond({ room }: Post, feed: FeedRow | undefined, taken: Readonly<Counts>): void {
-    if (room === undefined) return;
-    const limits = limitsNow(room.limits, feed?.license, this.#rules.isLicenseValid);
-    refuseBeyond({ notes: room.notes, limits }, taken);
+  #refuseBeyond(post: Post, feed: FeedRow | undefined, taken: Readonly<Counts>): void {
+    if (post.limits === undefined) return;
+    const limits = limitsNow(post.limits, feed?.license, this.#rules.isLicenseValid);
+    refuseBeyond({ notes: post.following ?? post.notes, limits }, taken);
   }
 
   /** Runs checks that throw a refusal. */
@@ -175,9 +151,4 @@ export class Posts {
     this.#notes.push(...post.notes.map((note) => insertedNote(id, note, this.#now)));
     this.#stored.add(post);
   }
-}
-
-function newFeedOf({ name, target }: Post): NewFeed {
-  const { readId = randomReadId(), passwordHash } = target as FeedCreation;
-  return { name, readId, passwordHash };
 }

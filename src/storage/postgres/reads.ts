@@ -1,16 +1,19 @@
 import { BatchedCalls } from '../../batcher.ts';
-import {
-  type FeedName,
-  type NoteFile,
-  type NoteId,
-  noteFile,
-  parseNoteFile,
-  type ReadId,
-} from '../../feeds/names.ts';
-import { sortKeyOf } from '../../feeds/order.ts';
-import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
+import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { CommitObserver } from '../commit-observer.ts';
+import { DatabaseStorage } from '../database-storage.ts';
+import { type BytesRow, storedFile } from '../loaded-file.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
+import {
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  type NoteRow,
+  noteOf,
+  pageOf,
+  placeOf,
+  typeNumber,
+} from '../rows.ts';
 import {
   type Feed,
   type Neighbours,
@@ -19,78 +22,66 @@ import {
   type Page,
   type PageQuery,
   type Position,
+  type StoredFile,
 } from '../storage.ts';
 import type { Database } from './database.ts';
 import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
-import { statement } from './statement.ts';
+import { statement } from './transaction.ts';
 
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
 /** How often a note may be replaced while it is read. */
 const MAX_ATTEMPTS = 5;
-/** Sorts before every note, for the first page. */
-const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
 
 const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
 const OF_FEED = '= (SELECT id FROM feeds WHERE name = $1)';
 
-const READ_ONLY = statement<{ is_read_only: boolean }>(
-  'read_only',
-  `SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`,
-);
-const FEEDS = statement<FeedRow>('feeds', `SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`);
-const FEED_BY_READ_ID = statement<FeedRow>(
-  'feed_by_read_id',
-  `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`,
-);
+const READ_ONLY = statement<{ is_read_only: boolean }>('read_only')`
+  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`;
+const FEEDS = statement<FeedRow>('feeds')`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`;
+const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`;
 /** Columns of a page's notes, with those texts that the ones before them leave a place for. */
 const PAGE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
     ORDER BY ${NEWEST_FIRST} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
   THEN content END AS content`;
-const PAGE = statement<NoteRow>(
-  'page',
-  `SELECT ${PAGE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
-   ORDER BY ${NEWEST_FIRST} LIMIT $5`,
-);
+const PAGE = statement<NoteRow>('page')`
+  SELECT ${PAGE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+  ORDER BY ${NEWEST_FIRST} LIMIT $5`;
 // The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
-const TAGGED_PAGE = statement<NoteRow>(
-  'tagged_page',
-  `SELECT ${PAGE_COLUMNS} FROM (
-     SELECT feed, created_at, id, type FROM tags
-     WHERE feed ${OF_FEED} AND tag = $6 AND (created_at, id, type) < ($2, $3, $4)
-     ORDER BY ${NEWEST_FIRST} LIMIT $5
-   ) AS tagged JOIN notes USING (feed, created_at, id, type) ORDER BY ${NEWEST_FIRST}`,
-);
-const NOTE = statement<NoteRow>(
-  'note',
-  `SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`,
-);
-const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>(
-  'neighbours',
-  `SELECT (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
-           ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
-          (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
-           ORDER BY created_at, id, type LIMIT 1) AS newer`,
-);
-const BYTES = statement<Omit<BytesRow, 'content'> & { feed: number; piece: Buffer }>(
-  'bytes',
-  `SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS piece
-   FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`,
-);
-const MORE_BYTES = statement<{ piece: Buffer }>(
-  'more_bytes',
-  `SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece
-   FROM notes WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`,
-);
+const TAGGED_PAGE = statement<NoteRow>('tagged_page')`
+  SELECT ${PAGE_COLUMNS} FROM (
+    SELECT feed, created_at, id, type FROM tags
+    WHERE feed ${OF_FEED} AND tag = $6 AND (created_at, id, type) < ($2, $3, $4)
+    ORDER BY ${NEWEST_FIRST} LIMIT $5
+  ) AS tagged JOIN notes USING (feed, created_at, id, type) ORDER BY ${NEWEST_FIRST}`;
+const NOTE = statement<NoteRow>('note')`
+  SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`;
+const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('neighbours')`
+  SELECT
+    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+     ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
+    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
+     ORDER BY created_at, id, type LIMIT 1) AS newer`;
+const BYTES = statement<BytesRow & { feed: number }>('bytes')`
+  SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS content
+  FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`;
+const MORE_BYTES = statement<{ piece: Buffer }>('more_bytes')`
+  SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece FROM notes
+  WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;
 
-/** What is read of the database. Each call sees one state of it, with all that was committed before the call. */
-export class Reads {
-  readonly #database: Database;
+/**
+ * The part of the storage that reads. Each call sees one state of the database, with all that was committed before the
+ * call.
+ */
+export abstract class PostgresReads extends DatabaseStorage {
+  protected readonly database: Database;
   readonly #feeds: BatchedCalls<FeedName, Feed | undefined>;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(database: Database, commits: CommitObserver | undefined) {
+    super(commits);
+    this.database = database;
     this.#feeds = new BatchedCalls(async (names) => {
       const rows = await database.read(FEEDS, [[...new Set(names)]]);
       const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
@@ -98,9 +89,8 @@ export class Reads {
     });
   }
 
-  /** Throws `store_unavailable` when nothing can be read, or written. */
   async check(): Promise<void> {
-    const [row] = await this.#database.read(READ_ONLY, []);
+    const [row] = await this.database.read(READ_ONLY, []);
     if (row?.is_read_only) throw storeUnavailable(new Error('the database can only be read'));
   }
 
@@ -109,58 +99,57 @@ export class Reads {
     return this.#feeds.call(name);
   }
 
+  feedToPost(name: FeedName): Promise<Feed | undefined> {
+    return this.#feeds.call(name);
+  }
+
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    const [row] = await this.#database.read(FEED_BY_READ_ID, [readId]);
+    const [row] = await this.database.read(FEED_BY_READ_ID, [readId]);
     return row && feedOf(row);
   }
 
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const place = before && sortKeyOf(before);
-    const start = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
-    const values = [name, ...start, limit + 1];
+    const values = [name, ...placeOf(before), limit + 1];
     const rows =
       tag === undefined
-        ? await this.#database.read(PAGE, values)
-        : await this.#database.read(TAGGED_PAGE, [...values, tag]);
+        ? await this.database.read(PAGE, values)
+        : await this.database.read(TAGGED_PAGE, [...values, tag]);
     const unwanted = rows.findIndex(({ type, content }) => type === TEXT && content === null);
     const count = Math.min(limit, unwanted < 0 ? rows.length : unwanted);
-    const notes = rows.slice(0, count).map(noteOf);
-    const last = rows.length > count ? notes.at(-1) : undefined;
-    return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+    return pageOf(rows.slice(0, count).map(noteOf), count === rows.length);
   }
 
   async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    const [row] = await this.#database.read(NOTE, [name, id]);
+    const [row] = await this.database.read(NOTE, [name, id]);
     return row && noteOf(row);
   }
 
   async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const { createdAt, id, type } = sortKeyOf(position);
-    const [row] = await this.#database.read(NEIGHBOURS, [name, createdAt, id, typeNumber(type)]);
+    const [row] = await this.database.read(NEIGHBOURS, [name, ...placeOf(position)]);
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }
 
   /** A note that is replaced meanwhile is read again. */
-  async bytes(name: FeedName, file: NoteFile): Promise<NoteBytes | undefined> {
+  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
+    const type = typeNumber(named.type);
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const type = typeNumber(named.type);
-      const [row] = await this.#database.read(BYTES, [name, named.id, type]);
+      const [row] = await this.database.read(BYTES, [name, named.id, type]);
       if (!row) return undefined;
-      if (row.image_key !== null) return bytesOf(row, row.piece);
+      if (row.image_key !== null) return storedFile(row);
       const version = [row.feed, named.id, type, row.modified_at];
-      const content = await this.#rest(row.piece, row.size, version);
-      if (content) return bytesOf(row, content);
+      const content = await this.#rest(row.content, row.size, version);
+      if (content) return storedFile({ ...row, content });
     }
     throw storeUnavailable(new Error('a note was replaced again and again while it was read'));
   }
 
   /** All bytes of a version, given the first; undefined when the note is another by now. */
-  async #rest(first: Buffer, size: number, version: readonly unknown[]): Promise<Buffer | undefined> {
+  async #rest(first: Uint8Array, size: number, version: readonly unknown[]): Promise<Uint8Array | undefined> {
     const pieces = [first];
     for (let at = first.length; at < size; at += PIECE_BYTES) {
-      const [row] = await this.#database.read(MORE_BYTES, [...version, at + 1]);
+      const [row] = await this.database.read(MORE_BYTES, [...version, at + 1]);
       if (!row) return undefined;
       pieces.push(row.piece);
     }

@@ -1,5 +1,6 @@
-import { Client } from 'pg';
-import { connectionOptions } from './connection-options.ts';
+import type { Client } from 'pg';
+import { connect } from './connection-options.ts';
+import { WrongDatabase } from './failures.ts';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
@@ -100,30 +101,15 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
 const MIGRATION_MS = 30 * 60_000;
-const VERSION_TABLE = 'note_feed_schema';
-const OUR_TABLES = [
-  'feeds',
-  'feed_count',
-  'notes',
-  'tags',
-  'client_counts',
-  'freed_keys',
-  'sweeper',
-  'token_series',
-];
-
-/** The database is not one that this program can use. Its message is a sentence for the operator. */
-export class WrongDatabase extends Error {}
+export const VERSION_TABLE = 'note_feed_schema';
+const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
 
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
  * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
  */
 export async function migrate(url: string): Promise<void> {
-  const client = new Client(connectionOptions(url, { statementMs: MIGRATION_MS }));
-  // A waiting query fails with it.
-  client.on('error', () => {});
-  await client.connect();
+  const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
@@ -152,7 +138,7 @@ async function versionOf(client: Client): Promise<number> {
         `${SCHEMA_VERSION}): start that version.`,
     );
   }
-  for (const table of OUR_TABLES)
+  for (const [, table = ''] of MIGRATIONS.join().matchAll(CREATED_TABLES))
     if (await isThere(client, table))
       throw new WrongDatabase(
         `The database named by SERVICE_DATABASE_URL is used by something else: it has a table "${table}".`,
@@ -162,7 +148,8 @@ async function versionOf(client: Client): Promise<number> {
   return 0;
 }
 
-async function isThere(client: Client, table: string): Promise<boolean> {
+/** Whether the database has that table. */
+export async function isThere(client: Client, table: string): Promise<boolean> {
   const { rows } = await client.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [table]);
   return rows.length > 0;
 }

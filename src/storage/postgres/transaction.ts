@@ -1,12 +1,32 @@
 import type { Writable } from 'node:stream';
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import type { ChangedFeed } from './change-notice.ts';
 import { asFailure, endsConnection } from './failures.ts';
-import type { Statement } from './statement.ts';
 
-interface Sent {
-  readonly name?: string;
+/** A statement that each connection prepares when it first needs it. `R` is a row of its result. */
+export interface Statement<R extends QueryResultRow> {
+  readonly name: string;
   readonly text: string;
-  readonly values?: unknown[];
+  /** Only for the compiler. */
+  readonly row?: R;
+}
+
+/** The texts of all statements by their names: each has a plan that uses an index, which a test makes sure of. */
+export const STATEMENTS = new Map<string, string>();
+
+/** Defines a statement under a name of its own. What is put into its text are constants, never values. */
+export function statement<R extends QueryResultRow = never>(name: string) {
+  return (parts: TemplateStringsArray, ...constants: (string | number)[]): Statement<R> => {
+    if (STATEMENTS.has(name)) throw new TypeError(`There is a statement "${name}" already`);
+    const text = String.raw({ raw: parts }, ...constants);
+    STATEMENTS.set(name, text);
+    return { name, text };
+  };
+}
+
+/** The columns of rows, as `unnest` takes them. */
+export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[]): unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]));
 }
 
 /**
@@ -17,21 +37,19 @@ interface Sent {
 export class Transaction {
   /** Identifies it among the transactions of all processes; without spaces. */
   readonly origin: string;
+  /** The connection is of no more use. */
+  isLost = false;
+  /** What every process is told of at the commit. */
+  readonly changes: ChangedFeed[] = [];
   readonly #client: PoolClient;
   readonly #stream: Writable;
   #isCorked = false;
   #failure: Error | undefined;
-  #isLost = false;
 
   constructor(client: PoolClient, origin: string) {
     this.origin = origin;
     this.#client = client;
-    this.#stream = streamOf(client);
-  }
-
-  /** The connection is of no more use. */
-  get isLost(): boolean {
-    return this.#isLost;
+    this.#stream = (client as PoolClient & { connection: { stream: Writable } }).connection.stream;
   }
 
   /** Each statement sees what others have committed before it, whatever the server's default is. */
@@ -58,25 +76,25 @@ export class Transaction {
   /** @param reason fails what the task still sends */
   async rollBack(reason: unknown): Promise<void> {
     this.#failure ??= reason as Error;
-    if (!this.#isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
+    if (!this.isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
   }
 
-  #sendUnheard(sent: Sent): void {
+  #sendUnheard(sent: QueryConfig): void {
     this.#send(sent).catch(() => {});
   }
 
-  async #send<R extends QueryResultRow>(sent: Sent): Promise<QueryResult<R>> {
+  async #send<R extends QueryResultRow>(sent: QueryConfig): Promise<QueryResult<R>> {
     if (this.#failure) throw this.#failure;
     return this.#query(sent);
   }
 
   /** Catches the error in the same tick, so nothing is sent after it; client-side errors too, which never reach the server. */
-  #query<R extends QueryResultRow>(sent: Sent): Promise<QueryResult<R>> {
+  #query<R extends QueryResultRow>(sent: QueryConfig): Promise<QueryResult<R>> {
     this.#cork();
     return new Promise((resolve, reject) => {
       this.#client.query<R>(sent, (error: Error | undefined, result) => {
         if (!error) return resolve(result);
-        this.#isLost ||= endsConnection(error);
+        this.isLost ||= endsConnection(error);
         this.#failure ??= asFailure(error);
         reject(this.#failure);
       });
@@ -93,8 +111,4 @@ export class Transaction {
       this.#stream.uncork();
     });
   }
-}
-
-function streamOf(client: PoolClient): Writable {
-  return (client as PoolClient & { readonly connection: { readonly stream: Writable } }).connection.stream;
 }

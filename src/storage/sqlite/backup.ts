@@ -12,6 +12,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { errorCode } from '../../system-errors.ts';
 import { Connection } from './connection.ts';
 
 /** Pages copied in one step, 8 MiB: between two, the caller may stop it. */
@@ -61,7 +62,8 @@ async function copyDatabase(database: string, copy: string, mayGoOn: () => boole
     await db.backup(copy, {
       progress: () => {
         if (!mayGoOn()) throw new BackupError('The backup was given up.');
-        if (freeBytes(dirname(realpathSync(database))) < LEAST_FREE_BYTES)
+        const { bavail, bsize } = statfsSync(dirname(realpathSync(database)));
+        if (bavail * bsize < LEAST_FREE_BYTES)
           throw new BackupError('The disk of the database is nearly full, so the backup was given up.');
         return STEP_PAGES;
       },
@@ -77,11 +79,6 @@ function opened(database: string): Connection {
   } catch (error) {
     throw new BackupError(`The database cannot be opened (${codeOf(error)}).`);
   }
-}
-
-function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
 }
 
 function sync(path: string): void {
@@ -117,6 +114,5 @@ function thereAlready(): BackupError {
 
 /** What SQLite or the system call it. */
 function codeOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code ?? message;
+  return errorCode(error) ?? (error as Error).message;
 }

@@ -24,7 +24,7 @@ import {
   refusePicture,
   tooManyFeeds,
 } from '../refused-writes.ts';
-import { feedOf, insertedNote, isAllowed, metadataOf, typeNumber, wholeMetaOf } from '../rows.ts';
+import { feedOf, insertedNote, isAllowed, metadataOf, metaOf, typeNumber } from '../rows.ts';
 import type {
   AllowedFeed,
   Feed,
@@ -40,7 +40,7 @@ import type {
 } from '../storage.ts';
 import { type ChangeStatements, changeStatements, type OpenFeed } from './change-statements.ts';
 import { NoteRows, type StoredNote } from './note-rows.ts';
-import type { PictureChanges } from './picture-changes.ts';
+import type { Pictures } from './pictures.ts';
 
 /** The result of a write, and the read ids whose views are out of date if anything changed. */
 export interface Changed<T> {
@@ -62,7 +62,7 @@ export class Changes {
   readonly #isLicenseValid: LicenseCheck | undefined;
   readonly #sql: ChangeStatements;
   readonly #notes: NoteRows;
-  readonly #pictures: PictureChanges;
+  readonly #pictures: Pictures;
   #feeds = 0;
   /** Feeds as the transaction has left them so far; each is read once. */
   readonly #open = new Map<FeedName, OpenFeed>();
@@ -73,7 +73,7 @@ export class Changes {
   readonly #changedFeeds = new Map<OpenFeed, Changed<Feed>>();
 
   /** @param maxFeeds 0 is no limit */
-  constructor(db: Database, pictures: PictureChanges, maxFeeds: number, isLicenseValid?: LicenseCheck) {
+  constructor(db: Database, pictures: Pictures, maxFeeds: number, isLicenseValid?: LicenseCheck) {
     this.#maxFeeds = maxFeeds;
     this.#isLicenseValid = isLicenseValid;
     this.#sql = changeStatements(db);
@@ -101,24 +101,23 @@ export class Changes {
     this.#feeds = this.#sql.countFeeds.get()!.count;
   }
 
+  /**
+   * As `Storage.post`; no notes make a feed.
+   * @param following what the feed must have room for if that is not `notes`
+   */
   post(
     name: FeedName,
     notes: readonly NewNote[],
     target: Target,
-    limits: FeedLimits,
+    limits?: FeedLimits,
+    following: Room['notes'] = notes,
   ): Changed<Feed | undefined> {
     const found = this.#byName(name);
-    const room = { notes, limits };
+    const room = limits && { notes: following, limits };
     if (target.kind === 'new') return found ? NOTHING : this.#add(this.#make(name, target, room), notes);
     if (!found || found.password_hash !== (target.passwordHash ?? null)) return NOTHING;
-    refuseBeyond({ notes, limits: this.#limitsOf(found, limits) }, countedIn(found));
+    this.#refuseBeyond(room, found);
     return this.#add(found, notes);
-  }
-
-  /** @param room of notes that are to come */
-  create(name: FeedName, creation: FeedCreation, room?: Room): Changed<Feed | undefined> {
-    if (this.#byName(name)) return NOTHING;
-    return this.#count(this.#make(name, creation, room), NO_NOTES);
   }
 
   replace(
@@ -129,7 +128,7 @@ export class Changes {
   ): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || note?.type !== typeNumber(type)) return NOTHING;
-    const limitsOfFeed = this.#limitsOf(feed, limits);
+    const limitsOfFeed = limitsNow(limits, feed.license, this.#isLicenseValid);
     refusePicture(type, limitsOfFeed);
     refuseBeyond({ notes: added, limits: limitsOfFeed }, countedIn(feed));
     this.#notes.replace(note.row, {
@@ -145,7 +144,7 @@ export class Changes {
   setMeta(allowed: AllowedFeed, id: NoteId, meta: NoteMeta): Changed<Note | undefined> {
     const { feed, note } = this.#find(allowed, id);
     if (!feed || !note) return NOTHING;
-    this.#notes.setMetadata(note, metadataOf(meta, wholeMetaOf(note.metadata).others));
+    this.#notes.setMetadata(note, metadataOf(meta, metaOf(note.metadata).others));
     return { ...this.#add(feed, []), value: this.#notes.at(note.row) };
   }
 
@@ -234,15 +233,17 @@ export class Changes {
   ): OpenFeed {
     if (this.#sql.readIdHolder.get(readId)) throw readIdTaken();
     if (this.#maxFeeds > 0 && this.#feeds >= this.#maxFeeds) throw tooManyFeeds();
-    if (room) refuseBeyond({ ...room, limits: this.#limitsOf(undefined, room.limits) }, NO_NOTES);
+    this.#refuseBeyond(room);
     this.#feeds += 1;
     const made = this.#sql.makeFeed.get({ name, readId, passwordHash: passwordHash ?? null })!;
     this.#open.set(name, made);
     return made;
   }
 
-  #limitsOf(feed: OpenFeed | undefined, limits: FeedLimits): FeedLimits {
-    return limitsNow(limits, feed?.license, this.#isLicenseValid);
+  #refuseBeyond(room: Room | undefined, feed?: OpenFeed): void {
+    if (!room) return;
+    const limits = limitsNow(room.limits, feed?.license, this.#isLicenseValid);
+    refuseBeyond({ notes: room.notes, limits }, feed ? countedIn(feed) : NO_NOTES);
   }
 
   #byName(name: FeedName): OpenFeed | undefined {

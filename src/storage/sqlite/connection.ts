@@ -15,15 +15,16 @@ export class Connection {
   readonly #path: string;
   readonly #opened: Stats;
 
-  private constructor(path: string, db: Database.Database) {
+  private constructor(path: string, options: Database.Options) {
     this.#path = path;
-    this.db = db;
+    this.db = new Database(path, { timeout: LOCK_WAIT_MS, ...options });
     this.#opened = statSync(path);
   }
 
   /** For the one thread that writes; the file must be there, and may be empty. */
   static forWriting(path: string): Connection {
-    const db = new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS });
+    const connection = new Connection(path, { fileMustExist: true });
+    const { db } = connection;
     // Only an empty file takes it, and only before anything else.
     db.pragma(`page_size = ${PAGE_BYTES}`);
     db.pragma('journal_mode = WAL');
@@ -31,16 +32,16 @@ export class Connection {
     // Another thread checkpoints, so that no commit waits for it.
     db.pragma('wal_autocheckpoint = 0');
     db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
-    return new Connection(path, db);
+    return connection;
   }
 
   static forReading(path: string): Connection {
-    return new Connection(path, new Database(path, { readonly: true, timeout: LOCK_WAIT_MS }));
+    return new Connection(path, { readonly: true });
   }
 
   /** For the thread that copies the log into the database file. */
   static forCheckpoints(path: string): Connection {
-    return new Connection(path, new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS }));
+    return new Connection(path, { fileMustExist: true });
   }
 
   /**
@@ -61,6 +62,8 @@ export class Connection {
 
 /** Prepares statements; `P` are their parameters, or one object of them, and `R` is a row of their result. */
 export function preparer(db: Database.Database) {
-  return <P extends unknown[] | object, R = unknown>(sql: string) =>
-    db.prepare(sql) as unknown as Statement<P extends unknown[] ? P : [P], R>;
+  return <P extends unknown[] | object, R = unknown>(parts: TemplateStringsArray, ...constants: string[]) => {
+    const statement: unknown = db.prepare(String.raw({ raw: parts }, ...constants));
+    return statement as Statement<P extends unknown[] ? P : [P], R>;
+  };
 }

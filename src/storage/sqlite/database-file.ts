@@ -62,10 +62,10 @@ export class DatabaseFile {
   }
 }
 
-/** Two names of one file must mean one lock. */
-function realPath(file: string): string {
-  if (statSync(file, { throwIfNoEntry: false })) return realpathSync(file);
-  return join(realpathSync(dirname(file)), basename(file));
+/** A path with all links resolved, because two names of one file must mean one lock; its end may not exist. */
+export function realPath(path: string): string {
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere ? realpathSync(path) : join(realPath(dirname(path)), basename(path));
 }
 
 /** Opens a file, or makes one that only its owner can read, because it holds the names of feeds. */

@@ -1,7 +1,8 @@
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
-import { withoutPath } from '../failures.ts';
+import { toFailure, withoutPath } from '../failures.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
+import type { Call, Reply } from '../thread-calls.ts';
 
 /** What went wrong with the medium. `BUSY`: another program has locked the database for too long. */
 const UNAVAILABLE = /^SQLITE_(IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB|BUSY|PROTOCOL|PERM|AUTH|NOLFS)/;
@@ -13,4 +14,16 @@ export function asRefusal(error: unknown): unknown {
   const cause = withoutPath(error);
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return storageFull(cause);
   return UNAVAILABLE.test(code) || /^E[A-Z]+$/.test(code) ? storeUnavailable(cause) : error;
+}
+
+/** A refusal changed nothing. Any other failure may have, so it is thrown. */
+export function onlyRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  throw error;
+}
+
+/** The replies to calls none of which was done. */
+export function allFailed(calls: readonly Call[], error: unknown): Reply[] {
+  const failure = toFailure(asRefusal(error));
+  return calls.map(({ id }) => ({ id, failure }));
 }

@@ -2,16 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/image-keys.ts';
 import type { NoteId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
-import { type InsertedNote, type NoteRow, noteOf, tagsOf, typeRange } from '../rows.ts';
+import { type InsertedNote, metaOf, type NoteRow, noteOf, type TaggedNote, typeRange } from '../rows.ts';
 import type { Note } from '../storage.ts';
 import { preparer } from './connection.ts';
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS =
   'notes.id, notes.type, notes.size, notes.created_at, notes.metadata, iif(notes.type = 0, notes.content, NULL) AS content';
-
-/** What the tags of a note are stored by. */
-type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 /** A note as it is looked up to be changed. */
 export interface StoredNote extends TaggedNote {
@@ -44,8 +41,7 @@ export class NoteRows {
   }
 
   replace(row: number, bytes: Pick<InsertedNote, 'content' | 'size' | 'sha256' | 'image_key'>): void {
-    const { content, size, sha256, image_key } = bytes;
-    this.#sql.replace.run({ row, content, size, sha256, image_key, now: Date.now() });
+    this.#sql.replace.run({ row, ...bytes, now: Date.now() });
   }
 
   setMetadata(note: StoredNote, metadata: string | null): void {
@@ -60,22 +56,21 @@ export class NoteRows {
   }
 
   #addTags({ feed, id, type, created_at, metadata }: TaggedNote, row: number | bigint): void {
-    for (const tag of tagsOf(metadata)) this.#sql.addTag.run(feed, tag, created_at, id, type, row);
+    for (const tag of metaOf(metadata).meta.tags) this.#sql.addTag.run(feed, tag, created_at, id, type, row);
   }
 
   #removeTags({ feed, id, type, created_at, metadata }: TaggedNote): void {
-    for (const tag of tagsOf(metadata)) this.#sql.removeTag.run(feed, tag, created_at, id, type);
+    for (const tag of metaOf(metadata).meta.tags) this.#sql.removeTag.run(feed, tag, created_at, id, type);
   }
 }
 
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
   return {
-    find: prepare<[number, NoteId, number, number], StoredNote>(
-      `SELECT row, feed, id, type, created_at, metadata, image_key FROM notes
-       WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1`,
-    ),
-    at: prepare<[number], NoteRow>(`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`),
+    find: prepare<[number, NoteId, number, number], StoredNote>`
+      SELECT row, feed, id, type, created_at, metadata, image_key FROM notes
+      WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1`,
+    at: prepare<[number], NoteRow>`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`,
     // Named parameters would cost more than the rest of it.
     insert: prepare<
       [
@@ -83,22 +78,18 @@ function prepareStatements(db: Database) {
         ...[metadata: string | null, sha256: string | null, size: number],
         ...[content: Uint8Array, key: ImageKey | null],
       ]
-    >(
-      `INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
+    >`
+      INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     // Two versions of a file never have the same time, because it identifies the version that is read.
-    replace: prepare<object>(
-      `UPDATE notes SET content = $content, image_key = $image_key, size = $size, sha256 = $sha256,
-         modified_at = max(modified_at + 1, $now) WHERE row = $row`,
-    ),
-    setMetadata: prepare<[string | null, number]>('UPDATE notes SET metadata = ? WHERE row = ?'),
-    remove: prepare<[number]>('DELETE FROM notes WHERE row = ?'),
-    addTag: prepare<[number, string, number, string, number, number | bigint]>(
-      'INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
-    removeTag: prepare<[number, string, number, string, number]>(
-      'DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?',
-    ),
+    replace: prepare<object>`
+      UPDATE notes SET content = $content, image_key = $image_key, size = $size, sha256 = $sha256,
+        modified_at = max(modified_at + 1, $now) WHERE row = $row`,
+    setMetadata: prepare<[string | null, number]>`UPDATE notes SET metadata = ? WHERE row = ?`,
+    remove: prepare<[number]>`DELETE FROM notes WHERE row = ?`,
+    addTag: prepare<[number, string, number, string, number, number | bigint]>`
+      INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)`,
+    removeTag: prepare<[number, string, number, string, number]>`
+      DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?`,
   };
 }

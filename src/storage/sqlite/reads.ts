@@ -1,15 +1,16 @@
 import type { Database } from 'better-sqlite3';
+import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { BytesRow } from '../loaded-file.ts';
 import {
-  type FeedName,
-  type NoteFile,
-  type NoteId,
-  noteFile,
-  parseNoteFile,
-  type ReadId,
-} from '../../feeds/names.ts';
-import { sortKeyOf } from '../../feeds/order.ts';
-import { type BytesRow, bytesOf, type NoteBytes } from '../loaded-file.ts';
-import { FEED_COLUMNS, type FeedRow, feedOf, type NoteRow, noteOf, typeNumber } from '../rows.ts';
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  type NoteRow,
+  noteOf,
+  pageOf,
+  placeOf,
+  typeNumber,
+} from '../rows.ts';
 import {
   type Feed,
   type Neighbours,
@@ -21,9 +22,6 @@ import {
 } from '../storage.ts';
 import { type Connection, preparer } from './connection.ts';
 import { NOTE_COLUMNS } from './note-rows.ts';
-
-/** A place that is before every note, for the first page. */
-const NEWEST = [Number.MAX_SAFE_INTEGER, '', 0] as const;
 
 const TEXT = typeNumber('md');
 
@@ -44,25 +42,21 @@ export class Reads {
   }
 
   feed(name: FeedName): Feed | undefined {
-    this.#connection.mustBeThere();
     const row = this.#sql.feed.get(name);
     return row && feedOf(row);
   }
 
   feedByReadId(readId: ReadId): Feed | undefined {
-    this.#connection.mustBeThere();
     const row = this.#sql.feedByReadId.get(readId);
     return row && feedOf(row);
   }
 
   page(name: FeedName, { limit, before, tag }: PageQuery): Page {
-    this.#connection.mustBeThere();
-    const place = before && sortKeyOf(before);
-    const [createdAt, id, type] = place ? [place.createdAt, place.id, typeNumber(place.type)] : NEWEST;
+    const place = placeOf(before);
     const rows =
       tag === undefined
-        ? this.#sql.page.iterate(name, createdAt, id, type, limit + 1)
-        : this.#sql.tagged.iterate(name, tag, createdAt, id, type, limit + 1);
+        ? this.#sql.page.iterate(name, ...place, limit + 1)
+        : this.#sql.tagged.iterate(name, tag, ...place, limit + 1);
     const notes: Note[] = [];
     let textBytes = 0;
     let isCut = false;
@@ -72,63 +66,51 @@ export class Reads {
       notes.push(noteOf(row));
       if (row.type === TEXT) textBytes += row.size;
     }
-    const last = isCut ? notes.at(-1) : undefined;
-    return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };
+    return pageOf(notes, !isCut);
   }
 
   note(name: FeedName, id: NoteId): Note | undefined {
-    this.#connection.mustBeThere();
     const row = this.#sql.note.get(name, id);
     return row && noteOf(row);
   }
 
   neighbours(name: FeedName, position: Position): Neighbours {
-    this.#connection.mustBeThere();
-    const { createdAt, id, type } = sortKeyOf(position);
-    const place = [name, createdAt, id, typeNumber(type)] as const;
-    return { older: this.#sql.older.get(...place)?.id, newer: this.#sql.newer.get(...place)?.id };
+    const place = placeOf(position);
+    return { older: this.#sql.older.get(name, ...place)?.id, newer: this.#sql.newer.get(name, ...place)?.id };
   }
 
-  bytes(name: FeedName, file: NoteFile): NoteBytes | undefined {
-    this.#connection.mustBeThere();
+  bytes(name: FeedName, file: NoteFile): BytesRow | undefined {
     const named = parseNoteFile(file);
-    const row = named && this.#sql.bytes.get(name, named.id, typeNumber(named.type));
-    if (!row) return undefined;
-    return bytesOf(row, row.content);
+    return named && this.#sql.bytes.get(name, named.id, typeNumber(named.type));
   }
 }
+
+type Place = ReturnType<typeof placeOf>;
 
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
   const ofFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
   const place = '(notes.created_at, notes.id, notes.type)';
   const newestFirst = 'notes.created_at DESC, notes.id DESC, notes.type DESC';
-  type Place = [createdAt: number, id: string, type: number];
   return {
-    feed: prepare<[string], FeedRow<number>>(`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`),
-    feedByReadId: prepare<[string], FeedRow<number>>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
-    ),
-    note: prepare<[string, string], NoteRow>(
-      `SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
-    ),
-    page: prepare<[string, ...Place, number], NoteRow>(
-      `SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
-    ),
-    tagged: prepare<[string, string, ...Place, number], NoteRow>(
-      `SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
-       WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
-       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
-    ),
-    older: prepare<[string, ...Place], { id: NoteId }>(
-      `SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,
-    ),
-    newer: prepare<[string, ...Place], { id: NoteId }>(
-      `SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?) ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
-    ),
-    bytes: prepare<[string, string, number], BytesRow>(
-      `SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${ofFeed}
-         AND notes.id = ? AND notes.type = ?`,
-    ),
+    feed: prepare<[string], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
+    feedByReadId: prepare<[string], FeedRow<number>>`
+      SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
+    note: prepare<[string, string], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
+    page: prepare<[string, ...Place, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
+    tagged: prepare<[string, string, ...Place, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
+      WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
+      ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
+    older: prepare<[string, ...Place], { id: NoteId }>`
+      SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,
+    newer: prepare<[string, ...Place], { id: NoteId }>`
+      SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?)
+      ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
+    bytes: prepare<[string, string, number], BytesRow>`
+      SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${ofFeed}
+      AND notes.id = ? AND notes.type = ?`,
   };
 }

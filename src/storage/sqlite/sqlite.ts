@@ -1,8 +1,8 @@
-import type { Checkpoints, SqliteCheckpointData } from '../../../workers/checkpoint-sqlite.ts';
+import { LRUCache } from 'lru-cache';
+import type { Checkpoints } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
-import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
-import type { NoteType } from '../../feeds/note-types.ts';
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import type { PublicKeyText } from '../../licenses/public-keys.ts';
 import type { Owner } from '../../privileges.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
@@ -13,30 +13,11 @@ import { KeyedLock } from '../keyed-lock.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import type {
-  AllowedFeed,
-  Feed,
-  FeedCreation,
-  FeedLimits,
-  FeedSettings,
-  Neighbours,
-  NewLicense,
-  Note,
-  NoteMeta,
-  Page,
-  PageQuery,
-  Position,
-  Replacement,
-  Storage,
-  StoredFile,
-} from '../storage.ts';
+import type { AllowedFeed, Feed, Storage, StoredFile } from '../storage.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
-import { KnownFeeds } from './known-feeds.ts';
-import type { PictureChanges } from './picture-changes.ts';
-import type { PictureReads } from './picture-reads.ts';
-import { pictureRows } from './picture-rows.ts';
+import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
 
 export interface SqliteOptions {
@@ -53,22 +34,22 @@ export interface SqliteOptions {
   readonly commits?: CommitObserver | undefined;
 }
 
+/** A few hundred bytes each. */
+const MAX_KNOWN_FEEDS = 1_000;
+
 /** A method of `Changes` that writes to one feed. */
 type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome' | 'useToken'>;
 type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
-/** What the thread that writes serves. */
-export type WriterCalls = Pick<Changes, Write | 'useToken'> & PictureChanges;
-
-const RETURN_FEED: ReadonlySet<Write> = new Set(['post', 'create', 'configure', 'setLicense']);
+const RETURN_FEED: ReadonlySet<Write> = new Set(['post', 'configure', 'setLicense']);
 
 interface Threads {
-  readonly writer: ThreadCalls<WriterCalls>;
+  readonly writer: ThreadCalls<Pick<Changes, Write | 'useToken'> & Pictures>;
   /** Every request asks who may write, which must not wait behind long texts. */
   readonly feeds: ThreadCalls<Reads>;
   readonly notes: ThreadCalls<Reads>;
   readonly checkpoints: ThreadCalls<Checkpoints>;
   /** Looking at all pictures takes long; started when it is first asked. */
-  readonly pictures: ThreadCalls<PictureReads>;
+  readonly pictures: ThreadCalls<Pictures>;
 }
 
 /**
@@ -76,20 +57,46 @@ interface Threads {
  * for the operator when another process uses the file, or when it cannot be used.
  */
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStorage> {
-  const file = lockDatabaseFile(options);
+  let file: DatabaseFile | undefined;
   try {
+    file = DatabaseFile.take(options.file, options.owner);
     return await SqliteStorage.start(options, file);
   } catch (error) {
-    file.release();
-    throw error;
+    file?.release();
+    throw cannotBeUsed(`The database file ${options.file} (SERVICE_DATABASE_URL)`, error);
   }
 }
 
-function lockDatabaseFile({ file, owner }: SqliteOptions): DatabaseFile {
-  try {
-    return DatabaseFile.take(file, owner);
-  } catch (error) {
-    throw cannotBeUsed(`The database file ${file} (SERVICE_DATABASE_URL)`, error);
+/**
+ * Feeds as the last settled write left them, because a round trip to a thread only to learn who may post costs more than
+ * most of a short post. Every write must be reported here before its caller learns of it.
+ */
+class KnownFeeds {
+  readonly #feeds = new LRUCache<FeedName, Feed>({ max: MAX_KNOWN_FEEDS });
+  #writes = 0;
+
+  /** The feed, from `read` if it is not known. */
+  async get(name: FeedName, read: () => Promise<Feed | undefined>): Promise<Feed | undefined> {
+    const known = this.#feeds.get(name);
+    if (known !== undefined) return known;
+    const writes = this.#writes;
+    const feed = await read();
+    // A write may have settled since it was read.
+    if (feed !== undefined && writes === this.#writes) this.#feeds.set(name, feed);
+    return feed;
+  }
+
+  /** A write settled; `feed` is its result, if known. */
+  written(name: FeedName, feed: Feed | undefined): void {
+    this.#writes += 1;
+    if (feed === undefined) this.#feeds.delete(name);
+    else this.#feeds.set(name, feed);
+  }
+
+  /** What was written is unknown. */
+  forget(): void {
+    this.#writes += 1;
+    this.#feeds.clear();
   }
 }
 
@@ -104,12 +111,13 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
     super(commits);
     const { path } = file;
-    const reader: SqliteReaderData & SqliteCheckpointData = { path, serves: 'notes' };
+    const reader: SqliteReaderData = { path, serves: 'notes' };
     const checkpoints = new ThreadCalls<Checkpoints>('checkpoint-sqlite', reader);
     let isCopying = false;
     const onStats = ({ commits, wantsCheckpoint }: WriterStats) => {
       for (const writes of commits) this.tellCommit(writes);
-      if (!wantsCheckpoint || isCopying) return;
+      // Once the storage closes, its last connection copies the log.
+      if (!wantsCheckpoint || isCopying || this.isClosed) return;
       isCopying = true;
       checkpoints
         .call('checkpoint')
@@ -131,7 +139,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
       checkpoints,
       pictures: new ThreadCalls('read-sqlite', pictures),
     };
-    this.pictureRows = pictureRows({ reader: this.#threads.pictures, writer: this.#threads.writer as never });
+    this.pictureRows = pictureRows(this.#threads);
   }
 
   static async start(options: SqliteOptions, file: DatabaseFile): Promise<SqliteStorage> {
@@ -143,95 +151,61 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     return storage;
   }
 
-  feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#threads.feeds.call('feed', name);
-  }
-
-  feedToPost(name: FeedName): Promise<Feed | undefined> {
-    return this.#known.get(name, () => this.#threads.feeds.call('feed', name));
-  }
-
-  feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    return this.#threads.feeds.call('feedByReadId', readId);
-  }
-
-  page(name: FeedName, query: PageQuery): Promise<Page> {
-    return this.#threads.notes.call('page', name, query);
-  }
-
-  note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    return this.#threads.notes.call('note', name, id);
-  }
-
-  neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    return this.#threads.notes.call('neighbours', name, position);
-  }
+  readonly feed: Storage['feed'] = (name) => this.#threads.feeds.call('feed', name);
+  readonly feedToPost: Storage['feedToPost'] = (name) => this.#known.get(name, () => this.feed(name));
+  readonly feedByReadId: Storage['feedByReadId'] = (readId) =>
+    this.#threads.feeds.call('feedByReadId', readId);
+  readonly page: Storage['page'] = (name, query) => this.#threads.notes.call('page', name, query);
+  readonly note: Storage['note'] = (name, id) => this.#threads.notes.call('note', name, id);
+  readonly neighbours: Storage['neighbours'] = (name, position) =>
+    this.#threads.notes.call('neighbours', name, position);
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const loaded = await this.#threads.notes.call('bytes', name, file);
-    return loaded && storedFile(loaded);
+    const row = await this.#threads.notes.call('bytes', name, file);
+    return row && storedFile(row);
   }
 
-  protected store({ name, notes, room, target }: Post): Promise<Feed | undefined> {
-    if (target.kind === 'new' && notes.length === 0) return this.create(name, target, room);
-    return this.#write(name, 'post', name, notes.map(sendable), target, room!.limits);
-  }
-
-  replace(
-    feed: AllowedFeed,
-    id: NoteId,
-    replacement: Replacement,
-    limits: FeedLimits,
-  ): Promise<Note | undefined> {
+  readonly replace: Storage['replace'] = (feed, id, replacement, limits) => {
     const { added = [] } = replacement;
     const sent = { ...sendable(replacement), added: added.map(sendable) };
     return this.#write(feed.name, 'replace', keyOf(feed), id, sent, limits);
-  }
+  };
 
-  setMeta(feed: AllowedFeed, id: NoteId, change: (meta: NoteMeta) => NoteMeta): Promise<Note | undefined> {
-    return this.#locks.exclusive(feed.name, async () => {
+  readonly setMeta: Storage['setMeta'] = (feed, id, change) =>
+    this.#locks.exclusive(feed.name, async () => {
       const note = await this.note(feed.name, id);
       return note && this.#write(feed.name, 'setMeta', keyOf(feed), id, change(note.meta));
     });
-  }
 
-  remove(feed: AllowedFeed, id: NoteId, type?: NoteType): Promise<boolean> {
-    return this.#write(feed.name, 'remove', keyOf(feed), id, type);
-  }
+  readonly remove: Storage['remove'] = (feed, id, type) =>
+    this.#write(feed.name, 'remove', keyOf(feed), id, type);
 
-  configure(feed: AllowedFeed, change: (feed: Feed) => FeedSettings): Promise<Feed | undefined> {
-    return this.#locks.exclusive(feed.name, async () => {
+  readonly configure: Storage['configure'] = (feed, change) =>
+    this.#locks.exclusive(feed.name, async () => {
       const now = await this.feed(feed.name);
       const isAllowed = now?.key === feed.key && now.passwordHash === feed.passwordHash;
       return isAllowed ? this.#write(feed.name, 'configure', keyOf(feed), change(now)) : undefined;
     });
-  }
 
-  setPassword(feed: AllowedFeed, passwordHash: string | undefined): Promise<boolean> {
-    return this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
-  }
+  readonly setPassword: Storage['setPassword'] = (feed, passwordHash) =>
+    this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
 
-  setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined> {
-    return this.#write(feed.name, 'setLicense', keyOf(feed), license);
-  }
+  readonly setLicense: Storage['setLicense'] = (feed, license) =>
+    this.#write(feed.name, 'setLicense', keyOf(feed), license);
 
-  create(name: FeedName, creation: FeedCreation, room?: Post['room']): Promise<Feed | undefined> {
-    const sent = room && { notes: room.notes.map(({ type }) => ({ type })), limits: room.limits };
-    return this.#write(name, 'create', name, creation, sent);
-  }
+  readonly deleteFeed: Storage['deleteFeed'] = (feed) => this.#write(feed.name, 'deleteFeed', keyOf(feed));
 
-  deleteFeed(feed: AllowedFeed): Promise<boolean> {
-    return this.#write(feed.name, 'deleteFeed', keyOf(feed));
-  }
-
-  useToken(series: string, place: number, until: number): Promise<boolean> {
-    return this.#threads.writer.call('useToken', series, place, until, Date.now());
-  }
+  readonly useToken: Storage['useToken'] = (series, place, until) =>
+    this.#threads.writer.call('useToken', series, place, until, Date.now());
 
   async check(): Promise<void> {
     await this.#threads.feeds.call('check');
     if (!this.#file.isLocked)
       throw storeUnavailable(new Error('the lock file is not the one that was locked'));
+  }
+
+  protected store({ name, notes, target, limits, following }: Post): Promise<Feed | undefined> {
+    return this.#write(name, 'post', name, notes.map(sendable), target, limits, following);
   }
 
   protected async release(): Promise<void> {
@@ -269,4 +243,25 @@ class SqliteStorage extends DatabaseStorage implements Storage {
 /** What says which feed it is; the rest would cost something on its way to the thread. */
 function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
   return { name, key, passwordHash };
+}
+
+/** The pictures of an SQLite database, on two of its threads. */
+function pictureRows({ pictures, writer }: Threads): PictureRows {
+  return {
+    pictures: (after, limit) => pictures.call('pictures', after, limit),
+    referenced: (keys) => pictures.call('referenced', keys),
+    keysBetween: (after, upTo, limit) => pictures.call('keysBetween', after, upTo, limit),
+    bytes: (picture) => pictures.call('bytes', picture),
+    elsewhere: (after, limit) => pictures.call('elsewhere', after, limit),
+    countFreed: () => pictures.call('countFreed'),
+    point: (picture, key) => writer.call('point', picture, key),
+    fill: (picture, bytes) => writer.call('fill', picture, bytes),
+    beginCopy: (key) => writer.call('beginCopy', key),
+    endCopy: (key) => writer.call('endCopy', key),
+    free: (keys, inMs) => writer.call('free', keys, inMs),
+    // No other process uses the file, so this one is always the one that claims.
+    claim: (limit) => writer.call('claim', limit),
+    forget: (keys) => writer.call('forget', keys),
+    moveElsewhere: (keys) => writer.call('moveElsewhere', keys),
+  };
 }
