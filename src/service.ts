@@ -38,11 +38,9 @@ import { isAllowed } from './sign-in/people.ts';
 import { SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
 import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
 import type { FeedLimits, Storage } from './storage/storage.ts';
-import { eventLog, type RecordEvent } from './telemetry/events.ts';
+import { eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
-import { requestLog } from './telemetry/request-log.ts';
-import { toolLog } from './telemetry/tool-outcome.ts';
 import { Assets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
 import { siteOf } from './web/site.ts';
@@ -118,7 +116,7 @@ async function openStores(
   const store = bare && metrics ? withMetrics(bare, metrics.images.asked) : bare;
   const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
   if (!store || !rows) return { ...opened, images };
-  metrics?.images.watch({ store, rows });
+  metrics?.images.watch(store, rows);
   return {
     ...opened,
     images,

@@ -2,7 +2,7 @@ import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/s
 import { z } from 'zod';
 import { Refusal, type RefusalCode } from '../refusals.ts';
 import { kindOf } from '../requests/json-body.ts';
-import type { ToolOutcome } from '../telemetry/tool-outcome.ts';
+import type { ToolOutcome } from '../telemetry/events.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
 import { NOTE_TOOLS } from './note-tools.ts';
 import { POST_TOOLS } from './post-tools.ts';

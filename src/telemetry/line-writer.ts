@@ -7,16 +7,9 @@ const FULL_MS = 20;
 const BROKEN_MS = 1000;
 
 /** Where log lines go. */
-export interface LineDestination {
-  /** Takes a line with its line break. Never throws or waits. */
-  write(line: string): void;
-  /** Lines dropped since the start. */
-  readonly lost: number;
-  /** Settles when every line is written, or after about `maxMs` milliseconds. */
-  close(maxMs: number): Promise<void>;
-}
+export type LineDestination = Pick<LineWriter, 'write' | 'lost' | 'close'>;
 
-export interface LineWriterOptions {
+interface LineWriterOptions {
   /** The most characters held, including those being written; lines beyond it are dropped. */
   readonly maxHeld: number;
   /** Called with the number of dropped lines once the reader goes on. May write lines. */
@@ -28,7 +21,7 @@ export interface LineWriterOptions {
  * pool, and with it the exit of the process.) Writes to a full pipe are retried every 20 ms, to a full disk or without a
  * reader every second, from the byte where they stopped.
  */
-export class LineWriter implements LineDestination {
+export class LineWriter {
   readonly #fd: number;
   readonly #options: LineWriterOptions;
   #waiting: string[] = [];
@@ -44,10 +37,12 @@ export class LineWriter implements LineDestination {
     this.#options = options;
   }
 
+  /** Lines dropped since the start. */
   get lost(): number {
     return this.#lost;
   }
 
+  /** Takes a line with its line break. Never throws or waits. */
   write(line: string): void {
     if (this.#held + line.length > this.#options.maxHeld) {
       this.#dropped++;
@@ -59,6 +54,7 @@ export class LineWriter implements LineDestination {
     if (!this.#writing) this.#writeWaiting();
   }
 
+  /** Settles when every line is written, or after about `maxMs` milliseconds. */
   async close(maxMs: number): Promise<void> {
     if (!this.#writing) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -97,11 +93,9 @@ export class LineWriter implements LineDestination {
       this.#options.onLost(lost);
     }
     if (this.#waiting.length > 0) setTimeout(() => this.#writeWaiting(), BATCH_MS);
-    else this.#settle();
-  }
-
-  #settle(): void {
-    this.#writing = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
+    else {
+      this.#writing = false;
+      for (const resolve of this.#idle.splice(0)) resolve();
+    }
   }
 }

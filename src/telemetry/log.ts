@@ -28,7 +28,7 @@ export interface Log {
   close(): Promise<void>;
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** Lines below this level are not written. */
   readonly level: LogLevel;
   /** Default: standard output. */
