@@ -211,7 +211,7 @@ function createAccess(
     counts,
     sessions,
     unlocks: new Unlocks(secret),
-    accessTokens: oauth && (async (token, base) => (await oauth()).grants.verifyAccessToken(token, base)),
+    accessTokens: oauth && (async (token, base) => (await oauth()).verifyAccessToken(token, base)),
   });
   return { access, signIn, oauth };
 }

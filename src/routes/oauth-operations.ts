@@ -80,8 +80,8 @@ function serverMetadata(base: string): object {
   };
 }
 
-async function register(exchange: Exchange, { clients }: OAuth): Promise<Answer> {
-  const { id, name, redirectUris } = await clients.register(parseMessage(await exchange.body(MAX_BYTES)));
+async function register(exchange: Exchange, oauth: OAuth): Promise<Answer> {
+  const { id, name, redirectUris } = await oauth.register(parseMessage(await exchange.body(MAX_BYTES)));
   return json(201, {
     client_id: id,
     client_id_issued_at: Math.floor(Date.now() / 1000),
@@ -100,11 +100,11 @@ async function giveTokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
 /** Shows the consent page, or redirects a wrong request back to its client. */
 async function authorize(
   exchange: Exchange,
-  { clients }: OAuth,
+  oauth: OAuth,
   { site, access }: OperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
-  const asking = await parseAuthorizationRequest(parameters, clients);
+  const asking = await parseAuthorizationRequest(parameters, oauth);
   const issuer = issuerOf(exchange);
   return answerOrRedirect(asking, issuer, async () => {
     parseChallenge(parameters, issuer.base);
@@ -122,14 +122,10 @@ async function authorize(
 }
 
 /** Takes the form of the consent page. */
-async function consent(
-  exchange: Exchange,
-  { clients, grants }: OAuth,
-  { access }: OperationParts,
-): Promise<Answer> {
+async function consent(exchange: Exchange, oauth: OAuth, { access }: OperationParts): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange);
-  const asking = await parseAuthorizationRequest(form, clients);
+  const asking = await parseAuthorizationRequest(form, oauth);
   const issuer = issuerOf(exchange);
   return answerOrRedirect(asking, issuer, async () => {
     const challenge = parseChallenge(form, issuer.base);
@@ -146,7 +142,7 @@ async function consent(
       }
     }
     const { client, redirectUri } = asking;
-    const code = await grants.createCode(
+    const code = await oauth.createCode(
       { client, redirectUri, challenge, person: personOf(session) },
       issuer,
     );
