@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { FEED, text, tool, withPassword } from './tool.ts';
+import { FEED, text, tool } from './tool.ts';
 
 /** The tools for feeds. */
 export const FEED_TOOLS = [
@@ -13,9 +13,9 @@ export const FEED_TOOLS = [
     input: z.object(FEED),
     result: 'Feed',
     effect: 'reads',
-    async run({ access, licensing }, input, call) {
-      const { feed } = await access.requireReader(withPassword(call, input), input.feed);
-      return feedJson(existing(feed, 'feed'), call.base, licensing?.tierOf(feed));
+    async run({ access, licensing }, input, { caller, base }) {
+      const { feed } = await access.requireReader(caller, input.feed);
+      return feedJson(existing(feed, 'feed'), base, licensing?.tierOf(feed));
     },
   }),
   tool({
@@ -38,12 +38,12 @@ export const FEED_TOOLS = [
     }),
     result: 'Feed',
     effect: 'changes',
-    async run({ access, settings, licensing }, { feed: name, password, ...changes }, call) {
-      const feed = await access.requireWriter(withPassword(call, { password }), name);
+    async run({ access, settings, licensing }, { feed: name, password: _, ...changes }, { caller, base }) {
+      const feed = await access.requireWriter(caller, name);
       if (Object.values(changes).every((value) => value === undefined))
         throw new Refusal('invalid_request', 'There is nothing to change: give a setting.');
       const changed = await settings.change(feed, changes);
-      return feedJson(changed, call.base, licensing?.tierOf(changed));
+      return feedJson(changed, base, licensing?.tierOf(changed));
     },
   }),
   tool({
@@ -55,8 +55,7 @@ export const FEED_TOOLS = [
     input: z.object(FEED),
     result: 'Deleted',
     effect: 'replaces',
-    async run({ access, settings }, input, call) {
-      const caller = withPassword(call, input);
+    async run({ access, settings }, input, { caller }) {
       await settings.remove(await access.requireWriter(caller, input.feed), caller);
       return { deleted: true };
     },

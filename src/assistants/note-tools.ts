@@ -6,7 +6,7 @@ import type { NamedRequest } from '../read/reader.ts';
 import { namedNote } from '../read/views/note-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import type { Feed } from '../storage/storage.ts';
-import { FEED, type ToolCaller, type ToolParts, text, tool, withPassword } from './tool.ts';
+import { FEED, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 /** Fewer than in the API, because a model pays for what it reads. */
 const DEFAULT_LIMIT = 20;
@@ -46,10 +46,10 @@ export const NOTE_TOOLS = [
     }),
     result: 'NoteList',
     effect: 'reads',
-    async run({ access, reader }, input, call) {
-      const named = await access.requireReader(withPassword(call, input), input.feed);
+    async run({ access, reader }, input, { caller, base }) {
+      const named = await access.requireReader(caller, input.feed);
       const query = { limit: String(input.limit ?? DEFAULT_LIMIT), before: input.before, tag: input.tag };
-      return jsonOf(await reader.namedList(request(call.base, query), named));
+      return jsonOf(await reader.namedList(request(base, query), named));
     },
   }),
   tool({
@@ -59,9 +59,9 @@ export const NOTE_TOOLS = [
     input: z.object(OF_NOTE),
     result: 'Note',
     effect: 'reads',
-    async run({ access, reader }, input, call) {
-      const { feed } = await access.requireReader(withPassword(call, input), input.feed);
-      return jsonOf(await reader.namedNote(request(call.base), existing(feed, 'feed'), input.id));
+    async run({ access, reader }, input, { caller, base }) {
+      const { feed } = await access.requireReader(caller, input.feed);
+      return jsonOf(await reader.namedNote(request(base), existing(feed, 'feed'), input.id));
     },
   }),
   tool({
@@ -84,8 +84,7 @@ export const NOTE_TOOLS = [
     input: z.object(OF_NOTE),
     result: 'Deleted',
     effect: 'replaces',
-    async run({ access, editing }, input, call) {
-      const caller = withPassword(call, input);
+    async run({ access, editing }, input, { caller }) {
       await editing.remove(await access.requireWriter(caller, input.feed), input.id, caller);
       return { deleted: true };
     },
@@ -95,20 +94,19 @@ export const NOTE_TOOLS = [
 /** Two operations of the API, but one write: validates the second before running the first. */
 async function editNote(
   { access, editing, limits }: ToolParts,
-  { feed: name, id, markdown, title, alt, password }: z.infer<typeof EDIT_NOTE>,
-  call: ToolCaller,
+  { feed: name, id, markdown, title, alt }: z.infer<typeof EDIT_NOTE>,
+  { caller, base }: ToolCaller,
 ): Promise<object> {
-  const caller = withPassword(call, { password });
   const feed = await access.requireWriter(caller, name);
   if (markdown === undefined)
-    return noteJson(await editing.change(feed, id, { title, alt }, caller), feed, call.base);
+    return noteJson(await editing.change(feed, id, { title, alt }, caller), feed, base);
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
   if (alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
   const content = { type: 'md' as const, meta: { tags: [] }, bytes: new TextEncoder().encode(markdown) };
   const submission = { text: content, pictures: [], isForm: false };
   const { note } = await editing.replace(feed, id, { submission, limits }, caller);
   const changed = title === undefined ? note : await editing.change(feed, id, { title }, caller);
-  return noteJson(changed, feed, call.base);
+  return noteJson(changed, feed, base);
 }
 
 function noteJson(note: Parameters<typeof namedNote>[0], { readId, name }: Feed, base: string): object {

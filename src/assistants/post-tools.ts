@@ -12,7 +12,7 @@ import type { PartHeader } from '../requests/part-header.ts';
 import { submissionOf } from '../requests/submission.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
-import { FEED, type ToolCaller, type ToolParts, text, tool, withPassword } from './tool.ts';
+import { FEED, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 const LABELS = {
   title: text(
@@ -94,15 +94,14 @@ export const POST_TOOLS = [
 async function post(
   { access, posting, limits }: ToolParts,
   input: PostFile | PostNote,
-  call: ToolCaller,
+  { caller, base }: ToolCaller,
   submit: () => Submission,
 ): Promise<object> {
-  const caller = withPassword(call, input);
   const { name, feed } = await access.requirePoster(caller, input.feed);
   const readId = ('read_id' in input && input.read_id) || '';
   if (feed === undefined) posting.admitReadId(name, readId);
   const stored = await posting.post({ name, feed }, { submission: submit(), limits, readId }, caller);
-  const place = { base: call.base, readId: stored.feed.readId, name };
+  const place = { base, readId: stored.feed.readId, name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
   return { ...createdNote(stored.note, place), ...(attachments && { attachments }) };
 }

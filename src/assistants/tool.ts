@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Access, admittedCaller, type Caller } from '../access/access.ts';
+import type { Access, Caller } from '../access/access.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Licensing } from '../ingest/licensing.ts';
@@ -21,19 +21,11 @@ export interface ToolParts {
   readonly maxImageBytes: number;
 }
 
-/** The caller of a tool, whom the instance has admitted. */
+/** The caller of a tool, whom the instance has admitted, with the feed password from the arguments. */
 export interface ToolCaller {
   readonly caller: Caller;
   /** Absolute base of links, without a trailing slash. */
   readonly base: string;
-}
-
-/** The caller with the feed password from the arguments. */
-export function withPassword(
-  { caller }: ToolCaller,
-  { password }: { readonly password?: string | undefined },
-): Caller {
-  return admittedCaller(caller, { sender: caller.sender, feedPassword: password });
 }
 
 /** A tool of an assistant. */
@@ -78,3 +70,5 @@ export const FEED = {
     'The password of the feed, if it has one. With the first note of a new feed it becomes its password.',
   ).optional(),
 };
+
+export type FeedArguments = z.infer<z.ZodObject<typeof FEED>>;
