@@ -1,4 +1,4 @@
-import { commandNamed, listOfCommands, WrongArguments } from './commands/commands.ts';
+import { listOfCommands, runCommand, WrongArguments } from './commands/commands.ts';
 import { ConfigError } from './config.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 
@@ -16,9 +16,7 @@ if (name === undefined) {
 
 async function exitCodeOf(name: string): Promise<number> {
   try {
-    const command = await commandNamed(name);
-    if (!command) throw new WrongArguments();
-    return await command(args, process.env);
+    return await runCommand(name, args, process.env);
   } catch (error) {
     for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
     return 1;

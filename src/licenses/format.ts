@@ -23,18 +23,11 @@ export interface License {
   readonly feeds: number;
 }
 
-/** A license split into its parts, before its signature is verified. */
-interface LicenseParts {
-  readonly signed: Uint8Array;
-  readonly signature: Uint8Array;
-  readonly payload: Uint8Array;
-}
-
 /**
- * Splits a license. No two texts have the same parts, so a license cannot be written in two ways.
+ * Splits a license, before its signature is verified. No two texts have the same parts, so a license cannot be written in two ways.
  * @throws Refusal `invalid_license`
  */
-export function splitLicense(text: string): LicenseParts {
+export function splitLicense(text: string): Record<'payload' | 'signature' | 'signed', Uint8Array> {
   if (text.length > MAX_LENGTH) throw invalidLicense('it is too long');
   const [prefix, payload, signature, ...more] = text.split('.');
   if (prefix !== PREFIX) throw invalidLicense(`it does not begin with "${PREFIX}."`);
