@@ -42,7 +42,7 @@ import { eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/eve
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Assets } from './web/assets.ts';
-import { errorPage } from './web/error-page.ts';
+import { errorPage } from './web/page.ts';
 import { siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 

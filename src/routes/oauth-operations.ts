@@ -16,7 +16,7 @@ import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/form-body.ts';
 import { parseMessage } from '../requests/json-body.ts';
-import { authorizePage, authorizePageFields } from '../web/authorize-page.ts';
+import { authorizePage, authorizePageFields } from '../web/access-pages.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';

@@ -1,10 +1,9 @@
 import type { ReadId } from '../feeds/names.ts';
 import { readPageUrl, rssUrl } from '../feeds/urls.ts';
-import { composeBox } from './compose-box.ts';
 import { type Child, type Html, html } from './html.ts';
-import { type ArticleNote, noteArticle } from './note-article.ts';
-import { pageText, script } from './page.ts';
-import { publicHead } from './public-head.ts';
+import { composeBox } from './note-forms.ts';
+import { type ArticleNote, noteArticle } from './note-page.ts';
+import { pageText, publicHead, script } from './page.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
 import { formatTime, timeElement } from './times.ts';

@@ -1,4 +1,4 @@
-import { field } from './field.ts';
+import { field } from './forms.ts';
 import { type Child, html } from './html.ts';
 import { page } from './page.ts';
 import type { Hosted, Site } from './site.ts';

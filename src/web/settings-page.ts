@@ -1,12 +1,10 @@
 import type { FeedName } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Feed } from '../storage/storage.ts';
-import { draftKey } from './compose-box.ts';
-import { copyable, copyableCurl } from './copyable.ts';
-import { type Field, field, passwordField } from './field.ts';
+import { copyable, copyableCurl, type Field, field, passwordField } from './forms.ts';
 import { type Child, type Html, html } from './html.ts';
 import { licenseSection } from './license-page.ts';
-import { ANY_PICTURE, pictureLimits, SENDING } from './note-fields.ts';
+import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
 import { noPictures } from './tier.ts';
