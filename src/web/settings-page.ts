@@ -3,11 +3,10 @@ import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Feed } from '../storage/storage.ts';
 import { copyable, copyableCurl, type Field, field, passwordField } from './forms.ts';
 import { type Child, type Html, html } from './html.ts';
-import { licenseSection } from './license-page.ts';
 import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
-import { noPictures } from './tier.ts';
+import { amount, buyLink, noPictures, type Tier } from './tier.ts';
 
 interface SettingsPage {
   readonly feed: Feed;
@@ -39,11 +38,7 @@ ${profile(site, settings)}
 ${titleImage(site, settings)}
 ${sharing(site, settings)}
 ${feed.passwordHash !== undefined && privacy(site, settings)}
-${licenseSection(site, {
-  action: `${site.root}/${feed.name}/license`,
-  isAttached: feed.license !== undefined,
-  problem: problemOf(refused, 'license'),
-})}
+${license(site, settings)}
 ${dangerZone(site, settings)}
 </div>
 ${script(site, 'settings')}`,
@@ -163,6 +158,44 @@ ${form(html`<h3>Remove the password</h3>
 ${password('remove', 'current', { label: 'Current password' })}
 <p class="actions"><button class="danger" name="action" value="remove">Remove password</button></p>`)}
 </section>`;
+}
+
+/** Nothing on an instance without licenses. The attached license is never shown. */
+function license({ tier, hosted, root }: Site, { feed, refused }: SettingsPage): Child {
+  if (tier === undefined || hosted === undefined) return undefined;
+  const action = `${root}/${feed.name}/license`;
+  return html`<section aria-labelledby="license">
+<h2 id="license">License</h2>
+${tierSentence(tier, hosted.freeNotes)}
+<form method="post" action="${action}">
+${field({
+  id: 'license-text',
+  name: 'license',
+  label: tier.until === undefined ? 'License' : 'Another license',
+  isRequired: true,
+  isExact: true,
+  hint: 'Paste the whole license. It is not shown again.',
+  problem: problemOf(refused, 'license'),
+})}
+<p class="actions"><button name="action" value="attach">Attach</button>
+${hosted.licenseUrl !== undefined && buyLink(hosted.licenseUrl)}
+<a href="${root}/license">What a license is for</a></p>
+</form>
+${
+  feed.license !== undefined &&
+  html`<form method="post" action="${action}">
+<p class="hint">A license that is detached can be attached to another feed. What this feed has stays.</p>
+<p class="actions"><button class="danger" name="action" value="detach">Detach the license</button></p>
+</form>`
+}
+</section>`;
+}
+
+function tierSentence({ until, endsSoon, endedOn, notes }: Tier, freeNotes: number): Child {
+  if (until !== undefined)
+    return html`<p${endsSoon && html` class="warning"`}>This feed has a license until the end of ${until} (UTC).</p>`;
+  return html`${endedOn !== undefined && html`<p class="warning">The license of this feed ended on ${endedOn}.</p>`}
+<p>This feed is in the free tier: it takes no pictures and at most ${amount(freeNotes)} notes. It has ${amount(notes)}.</p>`;
 }
 
 function dangerZone(site: Site, { feed, refused }: SettingsPage): Child {
