@@ -83,7 +83,7 @@ export function logOutPage(site: Site): Buffer {
 <p>What this browser keeps of notes that you have not posted is removed.</p>
 <p class="actions"><button class="primary">Log out</button> <a class="button" href="${site.root}/">Stay</a></p>
 </form>
-${script(site, 'leave')}`,
+${script(site, 'draft')}`,
   });
 }
 

@@ -28,7 +28,7 @@ const PICTURES = {
 } as const;
 
 /** The scripts that pages start, each a module of `browser/`. */
-const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'leave'] as const;
+const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'draft'] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
 export type AssetName = 'style' | keyof typeof PICTURES | ScriptName;

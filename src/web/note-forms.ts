@@ -49,7 +49,7 @@ export function titleAndTags(title = '', tags: readonly string[] = []): Child {
 }
 
 /** Progress bar and messages of a form that sends something; driven by `browser/upload-status.ts`. */
-export const SENDING = html`<div class="sending" hidden>
+export const SENDING = html`<div class="actions sending" hidden>
 <progress max="1" aria-label="Upload"></progress>
 <button type="button" data-action="cancel">Cancel</button>
 </div>

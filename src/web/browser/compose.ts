@@ -1,5 +1,5 @@
 import './copy.ts';
-import { Draft } from './draft.ts';
+import { readDraft, writeDraft } from './draft.ts';
 import { find } from './elements.ts';
 import { liveNotes } from './live.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
@@ -12,24 +12,24 @@ const { feed = '', draft: draftKey = '' } = form.dataset;
 const title = find<HTMLInputElement>(form, '[name=title]');
 const tags = find<HTMLInputElement>(form, '[name=tags]');
 const status = new UploadStatus(form);
-const draft = new Draft(draftKey);
+const draft = readDraft(draftKey);
 const note = new NoteForm(form, feed, status);
 
 /** Fields that a draft keeps; not the password. */
 const DRAFT_FIELDS = [note.text, title, tags];
 
-for (const field of DRAFT_FIELDS) field.value = draft.read()[field.name] ?? field.value;
+for (const field of DRAFT_FIELDS) field.value = draft[field.name] ?? field.value;
 note.updatePreview();
 form.addEventListener('input', () => {
-  draft.write(Object.fromEntries(DRAFT_FIELDS.map(({ name, value }) => [name, value])));
+  writeDraft(draftKey, Object.fromEntries(DRAFT_FIELDS.map(({ name, value }) => [name, value])));
 });
 
 submitOnEnter(form);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const { body, hasPictures } = await note.content({ hasText: !note.isBlank });
+  const { body, hasPictures } = await note.content(!note.isBlank);
   if (note.isBlank && !hasPictures) {
-    status.fail(note.takesPictures ? 'Write something, or add a picture.' : 'Write something.');
+    status.fail(note.pictures ? 'Write something, or add a picture.' : 'Write something.');
     note.text.focus();
     return;
   }
@@ -43,8 +43,9 @@ form.addEventListener('submit', async (event) => {
     return 'Posted.';
   });
   if (!isPosted) return;
-  draft.delete();
-  note.reset();
+  writeDraft(draftKey, {});
+  form.reset();
+  note.updatePreview();
   // The page of a feed with notes has other parts than the page of an empty feed.
   if (document.querySelector('[data-empty-feed]') !== null) location.reload();
   else if (new URLSearchParams(location.search).size > 0) location.assign(location.pathname);

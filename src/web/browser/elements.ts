@@ -12,8 +12,3 @@ export function onActions(root: HTMLElement, handlers: Readonly<Record<string, (
     if (action) handlers[action]?.();
   });
 }
-
-/** A number of bytes for people: `1.4 MB`. */
-export function bytesText(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
-}

@@ -1,57 +1,37 @@
 import { find } from './elements.ts';
 import { PictureList } from './picture-list.ts';
-import { Preview } from './preview.ts';
+import { showPreview } from './preview.ts';
 import type { UploadStatus } from './upload-status.ts';
 
 /** The fields of a note in markdown: text, pictures and preview. */
 export class NoteForm {
   readonly text: HTMLTextAreaElement;
-  readonly #form: HTMLFormElement;
+  readonly updatePreview: () => void;
   /** Undefined if the feed takes no pictures. */
-  readonly #pictures: PictureList | undefined;
-  readonly #preview: Preview;
+  readonly pictures: PictureList | undefined;
 
   constructor(form: HTMLFormElement, feed: string, status: UploadStatus) {
-    this.#form = form;
     this.text = find(form, 'textarea');
     if (form.querySelector('.pictures') !== null)
-      this.#pictures = new PictureList(
+      this.pictures = new PictureList(
         form,
-        () => this.#preview.update(),
+        () => this.updatePreview(),
         (sentence) => status.fail(sentence),
       );
-    this.#preview = new Preview(form, feed, (name) => this.#pictures?.urlOf(name));
-    form.addEventListener('reset', () => this.#pictures?.clear());
+    this.updatePreview = showPreview(form, feed, (name) => this.pictures?.urlOf(name));
+    form.addEventListener('reset', () => this.pictures?.clear());
   }
 
   get isBlank(): boolean {
     return this.text.value.trim() === '';
   }
 
-  get takesPictures(): boolean {
-    return this.#pictures !== undefined;
-  }
-
   /** The multipart body, once the pictures are prepared. */
-  async content({
-    hasText,
-  }: {
-    readonly hasText: boolean;
-  }): Promise<{ body: FormData; hasPictures: boolean }> {
+  async content(hasText: boolean): Promise<{ body: FormData; hasPictures: boolean }> {
     const body = new FormData();
     // A file part, because browsers normalize the line breaks of a field.
     if (hasText) body.append('text', new Blob([this.text.value], { type: 'text/markdown' }), 'note.md');
-    const hasPictures = (await this.#pictures?.appendTo(body)) ?? false;
-    return { body, hasPictures };
-  }
-
-  updatePreview(): void {
-    this.#preview.update();
-  }
-
-  reset(): void {
-    this.#form.reset();
-    this.updatePreview();
+    return { body, hasPictures: (await this.pictures?.appendTo(body)) ?? false };
   }
 }
 

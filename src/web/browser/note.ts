@@ -1,9 +1,10 @@
 import './copy.ts';
-import { bytesText, find, onActions } from './elements.ts';
+import { find, onActions } from './elements.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
-import { type ApiRequest, RequestFailed, send, sendJson } from './send.ts';
+import { type ApiRequest, RequestFailed, send } from './send.ts';
 import { POSITION_WARNING, preparePicture } from './shrink.ts';
+import { bytesText } from './text.ts';
 import { UploadStatus } from './upload-status.ts';
 
 const root = find<HTMLElement>(document, '#note-editor');
@@ -38,7 +39,7 @@ form.addEventListener('submit', async (event) => {
     const content = await newContent();
     if (content !== undefined) await send({ method: 'PUT', path, ...content, signal, onProgress });
     const changes = changedFields();
-    if (Object.keys(changes).length > 0) await sendJson('PATCH', path, changes, signal);
+    if (Object.keys(changes).length > 0) await send({ method: 'PATCH', path, json: changes, signal });
     return 'Saved.';
   });
   if (isSaved) location.reload();
@@ -73,9 +74,9 @@ function editText(): NewContent {
   const note = new NoteForm(form, feed, status);
   const tags = find<HTMLInputElement>(form, '[name=tags]');
   const before = note.text.value;
-  edit.addEventListener('click', () => note.updatePreview(), { once: true });
+  edit.addEventListener('click', note.updatePreview, { once: true });
   return async () => {
-    const { body, hasPictures } = await note.content({ hasText: true });
+    const { body, hasPictures } = await note.content(true);
     if (note.text.value === before && !hasPictures) return undefined;
     // The tags are for the new pictures.
     return { headers: hasPictures ? noteHeaders('', tags.value) : {}, body };

@@ -1,6 +1,7 @@
-import { bytesText, find, onActions } from './elements.ts';
+import { find, onActions } from './elements.ts';
 import { pictureReference, sendableName } from './file-name.ts';
 import { POSITION_WARNING, type PreparedPicture, preparePicture, withoutMetadata } from './shrink.ts';
+import { bytesText } from './text.ts';
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/png': 'png',

@@ -1,65 +1,63 @@
 import { find } from './elements.ts';
 import { ROOT } from './root.ts';
-import { RequestFailed, sendJson } from './send.ts';
+import { RequestFailed, send } from './send.ts';
 
 const DELAY_MS = 250;
 
-/** The text of a form as the service renders it, shown while it is written. */
-export class Preview {
-  readonly #box: HTMLDetailsElement;
-  readonly #body: HTMLElement;
-  readonly #text: HTMLTextAreaElement;
-  readonly #path: string;
-  readonly #localUrl: (name: string) => string | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #running: AbortController | undefined;
+/**
+ * Shows the text of a form as the service renders it, while it is written.
+ * @param localUrl object URL of a picture that is not uploaded yet
+ * @returns updates the preview after a pause in typing, and aborts the request that is under way
+ */
+export function showPreview(
+  form: HTMLFormElement,
+  feed: string,
+  localUrl: (name: string) => string | undefined,
+): () => void {
+  const box = find<HTMLDetailsElement>(form, '.preview');
+  const body = find(box, '.body');
+  const text = find<HTMLTextAreaElement>(form, 'textarea');
+  const path = `${ROOT}/api/v1/feeds/${feed}/preview`;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let running = new AbortController();
 
-  /** @param localUrl object URL of a picture that is not uploaded yet */
-  constructor(form: HTMLFormElement, feed: string, localUrl: (name: string) => string | undefined) {
-    this.#box = find(form, '.preview');
-    this.#body = find(this.#box, '.body');
-    this.#text = find(form, 'textarea');
-    this.#path = `${ROOT}/api/v1/feeds/${feed}/preview`;
-    this.#localUrl = localUrl;
-    this.#text.addEventListener('input', () => this.update());
-    this.#box.addEventListener('toggle', () => this.update());
+  function update(): void {
+    clearTimeout(timer);
+    running.abort();
+    box.hidden = text.value.trim() === '';
+    if (box.hidden) body.replaceChildren();
+    else if (box.open) timer = setTimeout(render, DELAY_MS);
   }
 
-  /** Renders the text after a pause in typing; aborts the request that is under way. */
-  update(): void {
-    clearTimeout(this.#timer);
-    this.#running?.abort();
-    const isBlank = this.#text.value.trim() === '';
-    this.#box.hidden = isBlank;
-    if (isBlank) this.#body.replaceChildren();
-    else if (this.#box.open) this.#timer = setTimeout(() => this.#render(), DELAY_MS);
-  }
-
-  async #render(): Promise<void> {
-    this.#running = new AbortController();
-    const { signal } = this.#running;
+  async function render(): Promise<void> {
+    running = new AbortController();
+    const { signal } = running;
     try {
-      const text = this.#text.value;
-      const { html } = await sendJson<{ html: string }>('POST', this.#path, { text }, signal);
-      if (!signal.aborted) this.#show(html);
+      const json = { text: text.value };
+      const { html } = await send<{ html: string }>({ method: 'POST', path, json, signal });
+      if (!signal.aborted) body.replaceChildren(rendered(html, localUrl));
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error;
-      if (!signal.aborted) this.#body.textContent = error.message;
+      if (!signal.aborted) body.textContent = error.message;
     }
   }
 
-  /** Parses into a `<template>`, because its images do not load, and inserts the local URLs there. */
-  #show(html: string): void {
-    const template = document.createElement('template');
-    // The service escapes what it renders, and the page's policy runs no scripts in it.
-    template.innerHTML = html;
-    for (const image of template.content.querySelectorAll('img')) {
-      const name = image.getAttribute('src')?.split('/').at(-1) ?? '';
-      const url = this.#localUrl(name) ?? this.#localUrl(decode(name));
-      if (url !== undefined) image.src = url;
-    }
-    this.#body.replaceChildren(template.content);
+  text.addEventListener('input', update);
+  box.addEventListener('toggle', update);
+  return update;
+}
+
+/** Parses into a `<template>`, because its images do not load, and inserts the local URLs there. */
+function rendered(html: string, localUrl: (name: string) => string | undefined): DocumentFragment {
+  const template = document.createElement('template');
+  // The service escapes what it renders, and the page's policy runs no scripts in it.
+  template.innerHTML = html;
+  for (const image of template.content.querySelectorAll('img')) {
+    const name = image.getAttribute('src')?.split('/').at(-1) ?? '';
+    const url = localUrl(name) ?? localUrl(decode(name));
+    if (url !== undefined) image.src = url;
   }
+  return template.content;
 }
 
 function decode(name: string): string {

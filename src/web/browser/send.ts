@@ -1,4 +1,4 @@
-import { headerBytes } from './header-bytes.ts';
+import { headerBytes } from './text.ts';
 
 /** A request to the public API. */
 export interface ApiRequest {
@@ -7,6 +7,8 @@ export interface ApiRequest {
   /** Values may be any text; they are sent as UTF-8. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: FormData | Blob | undefined;
+  /** Sent as JSON, in place of a body. */
+  readonly json?: object;
   readonly signal?: AbortSignal | undefined;
   /** Called with the part of the body that was sent, from 0 to 1. */
   readonly onProgress?: ((part: number) => void) | undefined;
@@ -20,7 +22,8 @@ export class RequestFailed extends Error {}
  * upload progress.
  * @throws RequestFailed
  */
-export function send<T>({ method, path, headers = {}, body, signal, onProgress }: ApiRequest): Promise<T> {
+export function send<T>({ method, path, headers = {}, signal, onProgress, ...sent }: ApiRequest): Promise<T> {
+  const body = sent.json ? new Blob([JSON.stringify(sent.json)], { type: 'application/json' }) : sent.body;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, path);
@@ -36,17 +39,6 @@ export function send<T>({ method, path, headers = {}, body, signal, onProgress }
     signal?.addEventListener('abort', () => request.abort());
     request.send(body ?? null);
   });
-}
-
-/** Like `send`, with a JSON body. */
-export function sendJson<T>(
-  method: ApiRequest['method'],
-  path: string,
-  value: unknown,
-  signal?: AbortSignal,
-): Promise<T> {
-  const body = new Blob([JSON.stringify(value)], { type: 'application/json' });
-  return send<T>({ method, path, body, signal });
 }
 
 function sentenceOf(request: XMLHttpRequest): string {

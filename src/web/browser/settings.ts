@@ -1,9 +1,10 @@
 import './copy.ts';
-import { Draft, markDraft } from './draft.ts';
-import { bytesText, find, onActions } from './elements.ts';
+import { markDraft, writeDraft } from './draft.ts';
+import { find, onActions } from './elements.ts';
 import { ROOT } from './root.ts';
-import { RequestFailed, send, sendJson } from './send.ts';
+import { RequestFailed, send } from './send.ts';
 import { preparePicture } from './shrink.ts';
+import { bytesText } from './text.ts';
 import { type Upload, UploadStatus } from './upload-status.ts';
 
 const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
@@ -11,7 +12,7 @@ const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
 document.addEventListener('submit', ({ target, submitter }) => {
   if (!(target instanceof HTMLFormElement)) return;
   // Locking never fails. A deletion may, so the draft goes when it has succeeded.
-  if (submitter instanceof HTMLButtonElement && submitter.value === 'lock') new Draft(draftKey).delete();
+  if (submitter instanceof HTMLButtonElement && submitter.value === 'lock') writeDraft(draftKey, {});
   if (target.getAttribute('action')?.endsWith('/delete')) markDraft(draftKey);
 });
 
@@ -70,7 +71,7 @@ async function postImage(body: Blob, ...[signal, onProgress]: Parameters<Upload>
 }
 
 async function setImage(image: string, signal: AbortSignal): Promise<string> {
-  await sendJson('PUT', api, { title, description, image }, signal);
+  await send({ method: 'PUT', path: api, json: { title, description, image }, signal });
   return 'Saved.';
 }
 

@@ -7,22 +7,12 @@ export type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress'])
 /** Progress, result and cancel button of a form, or of another part of a page, that sends something. */
 export class UploadStatus {
   readonly #form: HTMLElement;
-  readonly #bar: HTMLElement;
-  readonly #progress: HTMLProgressElement;
-  readonly #status: HTMLElement;
-  readonly #error: HTMLElement;
-  readonly #submit: HTMLButtonElement | null;
   #running: AbortController | undefined;
 
   constructor(form: HTMLElement) {
     this.#form = form;
-    this.#bar = find(form, '.sending');
-    this.#progress = find(form, 'progress');
-    this.#status = find(form, '.status');
-    this.#error = find(form, '.error');
-    this.#submit = form.querySelector('button.primary');
     this.#setBusy(false);
-    find(this.#bar, 'button').addEventListener('click', () => this.#running?.abort());
+    find(form, '.sending button').addEventListener('click', () => this.#running?.abort());
   }
 
   /** Runs one upload at a time and shows how it ends. Returns whether it succeeded. */
@@ -30,18 +20,20 @@ export class UploadStatus {
     if (this.#running !== undefined) return false;
     this.#running = new AbortController();
     const { signal } = this.#running;
-    this.#status.textContent = '';
+    const progress = find<HTMLProgressElement>(this.#form, 'progress');
+    const status = find(this.#form, '.status');
+    status.textContent = '';
     this.fail('');
-    this.#progress.removeAttribute('value');
+    progress.removeAttribute('value');
     this.#setBusy(true);
     try {
-      this.#status.textContent = await upload(signal, (part) => {
-        this.#progress.value = part;
+      status.textContent = await upload(signal, (part) => {
+        progress.value = part;
       });
       return true;
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error;
-      if (signal.aborted) this.#status.textContent = error.message;
+      if (signal.aborted) status.textContent = error.message;
       else this.fail(error.message);
       return false;
     } finally {
@@ -51,12 +43,13 @@ export class UploadStatus {
   }
 
   fail(sentence: string): void {
-    this.#error.textContent = sentence;
+    find(this.#form, '.error').textContent = sentence;
   }
 
   #setBusy(isBusy: boolean): void {
-    this.#bar.hidden = !isBusy;
+    find<HTMLElement>(this.#form, '.sending').hidden = !isBusy;
     this.#form.ariaBusy = isBusy ? 'true' : null;
-    if (this.#submit !== null) this.#submit.disabled = isBusy;
+    const submit = this.#form.querySelector<HTMLButtonElement>('button.primary');
+    if (submit !== null) submit.disabled = isBusy;
   }
 }
