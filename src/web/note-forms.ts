@@ -14,7 +14,7 @@ export function pictureLimits({ shrinkImageBytes, maxImageBytes }: Site): Child 
 export const ANY_PICTURE = 'image/png,image/jpeg,image/gif,image/webp';
 
 /** Where pictures are added to a text by choosing, pasting or dropping them; driven by `browser/picture-list.ts`. */
-export function pictureField(site: Site): Child {
+function pictureField(site: Site): Child {
   if (!site.takesPictures) return noPictures(site);
   return html`<div class="pictures" ${pictureLimits(site)}>
 <ul class="attachments" aria-label="Pictures of this note"></ul>
@@ -39,7 +39,7 @@ export function pictureField(site: Site): Child {
 </div>`;
 }
 
-export function titleAndTags(title = '', tags: readonly string[] = []): Child {
+function titleAndTags(title = '', tags: readonly string[] = []): Child {
   return html`<div class="pair">
 <div><label for="note-title">Title <span class="optional">optional</span></label>
 <input id="note-title" name="title" maxlength="100" autocomplete="off" value="${title}"></div>
@@ -57,7 +57,7 @@ export const SENDING = html`<div class="actions sending" hidden>
 <p class="error" aria-live="assertive"></p>`;
 
 /** A live preview of the text; filled by `browser/preview.ts`. */
-export const PREVIEW = html`<details class="preview" open hidden>
+const PREVIEW = html`<details class="preview" open hidden>
 <summary>Preview</summary>
 <div class="body text" dir="auto"></div>
 </details>`;
@@ -140,7 +140,7 @@ export function noteEditor(site: Site, note: EditedNote): Html {
 <p hidden id="read-link">${note.readUrl}</p>
 <noscript><p class="hint">Editing and deleting in the browser need JavaScript.</p></noscript>
 <form id="edit-note" class="compose" method="post" hidden aria-label="Edit this note">
-${isText ? textFields(site, note.text ?? '') : pictureFields(site, note)}
+${isText ? textFields(site, note) : pictureFields(site, note)}
 ${titleAndTags(note.title, note.tags)}
 <p class="actions"><button class="primary">Save</button> <button type="button" data-action="close">Cancel</button></p>
 ${SENDING}
@@ -158,7 +158,7 @@ ${isText && PREVIEW}
 ${script(site, 'note')}`;
 }
 
-function textFields(site: Site, text: string): Child {
+function textFields(site: Site, { text }: EditedNote): Child {
   // A parser drops the first line break of a textarea.
   return html`<label for="note-text">Note <span class="optional">markdown</span></label>
 <textarea id="note-text" name="text" rows="8">

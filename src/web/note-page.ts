@@ -17,14 +17,12 @@ interface NotePage {
   readonly neighbours: { readonly older: NoteId | undefined; readonly newer: NoteId | undefined };
 }
 
-/** A note as everybody with the read link sees it. */
 interface PublicNotePage extends NotePage {
   readonly readId: ReadId;
   readonly excerpt: string;
   readonly imageUrl: string | undefined;
 }
 
-/** A note as the feed's writers see it. */
 interface NamedNotePage extends NotePage {
   readonly name: Parameters<typeof feedUrl>[1];
   readonly edited: Omit<EditedNote, 'feed'>;
@@ -43,7 +41,7 @@ ${between(shown, (id) => noteUrl(base, readId, id))}`,
   });
 }
 
-/** The page at `/<feed>/<id>`. */
+/** The page at `/<feed>/<id>`, for writers. */
 export function namedNotePage(site: Site, shown: NamedNotePage): string {
   const { base, name, feedTitle, title, edited } = shown;
   return pageText(site, {
@@ -58,7 +56,7 @@ ${between(shown, (id) => noteUrlByName(base, name, id))}`,
 function article(site: Site, { note, title, feedTitle }: NotePage, feed: string): Html {
   return html`${note.title === undefined && html`<h1 class="unseen"><bdi>${title}</bdi></h1>`}
 <p class="back"><a href="${feed}"><bdi>${feedTitle}</bdi></a></p>
-${noteArticle(site, note, { feedUrl: feed, isAlone: true })}`;
+${noteArticle(site, note, feed)}`;
 }
 
 function between({ neighbours: { older, newer } }: NotePage, url: (id: NoteId) => string): Child {
@@ -89,14 +87,10 @@ export interface ArticleNote {
 
 /**
  * A note, the same on all pages.
- * @param feedUrl the page to which tags link, without a query; empty for the page that the article is on
- * @param isAlone the page shows this article only
+ * @param ofFeed the page of the feed, to which tags link, if the page shows this article only
  */
-export function noteArticle(
-  site: Site,
-  note: ArticleNote,
-  { feedUrl, isAlone }: { readonly feedUrl: string; readonly isAlone: boolean },
-): Html {
+export function noteArticle(site: Site, note: ArticleNote, ofFeed = ''): Html {
+  const isAlone = ofFeed !== '';
   const { id, type, title, createdAt, url, readUrl, sender, tags } = note;
   const heading = title !== undefined && html`<bdi>${title}</bdi>`;
   const edit = !isAlone && html`<a class="edit" href="${url}">Edit</a>`;
@@ -105,7 +99,7 @@ ${heading && (isAlone ? html`<h1>${heading}</h1>` : html`<h3>${heading}</h3>`)}
 <div class="text" dir="auto">${trustedHtml(note.body)}</div>
 <footer><a class="time" href="${url}">${timeElement(createdAt, isAlone ? 'full' : 'clock', site.timeZone)}</a>
 ${sender !== undefined && html`<span class="sender">by <bdi>${sender}</bdi></span>`}
-${tags.map((tag) => html`<a class="tag" href="${feedUrl}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
+${tags.map((tag) => html`<a class="tag" href="${ofFeed}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
 ${readUrl !== undefined && html`${edit} <a class="read-link" href="${readUrl}">Read link</a>`}
 ${site.reportUrl !== undefined && html`<a class="report" rel="nofollow noreferrer" href="${reportUrl(site.reportUrl, note)}">Report</a>`}
 </footer>

@@ -26,7 +26,7 @@ const VARY = headers({ Vary: 'Accept' });
 const PRIVATE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
 
 /** One page, inside the frame that all pages share. */
-export interface Page {
+interface Page {
   readonly title: string;
   /** What `<head>` holds beside title, style and icons. */
   readonly head?: Child;
@@ -45,6 +45,7 @@ export function page(site: Site, content: Page): Buffer {
 /** The whole document of a page. */
 export function pageText(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
   const { assets, root } = site;
+  const legalLink = (name: LegalPage) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`;
   return String(html`<!doctype html>
 <html lang="en">
 <head>
@@ -68,18 +69,13 @@ ${navigation}
 <main id="main" tabindex="-1">
 ${main}
 </main>
-${footer(site)}
+${
+  site.legalPages.length > 0 &&
+  html`<footer class="site"><nav aria-label="About this instance">${site.legalPages.map(legalLink)}</nav></footer>`
+}
 </body>
 </html>
 `);
-}
-
-function footer({ legalPages, root }: Site): Child {
-  const links = legalPages.map((name) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`);
-  return (
-    links.length > 0 &&
-    html`<footer class="site"><nav aria-label="About this instance">${links}</nav></footer>`
-  );
 }
 
 /** Starts a script once the page is parsed. */

@@ -13,14 +13,13 @@ interface SettingsPage {
   readonly base: string;
   readonly isSaved?: boolean;
   /** The form that was refused, and why. */
-  readonly refused?: { readonly form: URLSearchParams; readonly problem: FieldProblem } | undefined;
+  readonly refused?: Refused;
 }
 
-/** What is wrong with a form, one sentence. */
-interface FieldProblem {
-  readonly message: string;
-  /** The field to blame; the message stands on top if the page does not show that field. */
-  readonly field: string | undefined;
+interface Refused {
+  readonly form: URLSearchParams;
+  /** One sentence; it stands on top if the page does not show the field to blame. */
+  readonly problem: { readonly message: string; readonly field: string | undefined };
 }
 
 /** The settings of a feed. Passwords and licenses that were typed are never shown again. */
@@ -58,13 +57,12 @@ function profile(site: Site, { feed, refused }: SettingsPage): Child {
   return html`<section aria-labelledby="profile">
 <h2 id="profile">Profile</h2>
 <form method="post" action="${site.root}/${feed.name}/details">
-${field({ name: 'title', label: 'Title', maxLength: 100, ...fieldState(refused, 'title', feed.title) })}
-${field({
+${settingField(refused, feed.title, { name: 'title', label: 'Title', maxLength: 100 })}
+${settingField(refused, feed.description, {
   name: 'description',
   label: 'Description',
   maxLength: 500,
   hint: 'Title and description are public: they head the read-only page and the RSS feed.',
-  ...fieldState(refused, 'description', feed.description),
 })}
 ${site.signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>
@@ -73,7 +71,7 @@ ${site.signInLabel !== undefined && showSender(feed, refused)}
 }
 
 /** An unchecked box is not sent; then the hidden field before it is the last value. */
-function showSender(feed: Feed, refused: SettingsPage['refused']): Child {
+function showSender(feed: Feed, refused: Refused | undefined): Child {
   const isChecked = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
   return html`<input type="hidden" name="show_sender" value="0">
 <label><input type="checkbox" name="show_sender" value="1"${isChecked && html` checked`} aria-describedby="show-sender-hint">
@@ -126,7 +124,7 @@ ${curl}`
 <form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds
-    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...fieldState(refused, 'read_id', readId) })}
+    ? html`${settingField(refused, readId, { name: 'read_id', label: 'Read id', isExact: true, hint })}
 <p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
@@ -203,28 +201,24 @@ function dangerZone(site: Site, { feed, refused }: SettingsPage): Child {
 <h2 id="danger">Danger zone</h2>
 <p>Deleting the feed removes all its notes and pictures for good, and its read link stays empty for ever.</p>
 <form method="post" action="${site.root}/${feed.name}/delete">
-${field({
+${settingField(refused, '', {
   name: 'name',
   label: 'Type the name of the feed to delete it',
   isRequired: true,
   isExact: true,
-  ...fieldState(refused, 'name', ''),
 })}
 <p class="actions"><button class="danger">Delete this feed</button></p>
 </form>
 </section>`;
 }
 
-/** A field's value from the refused form, otherwise the stored one. */
-function fieldState(
-  refused: SettingsPage['refused'],
-  name: string,
-  stored: string,
-): Pick<Field, 'value' | 'problem'> {
-  return { value: refused?.form.get(name) ?? stored, problem: problemOf(refused, name) };
+/** A field with its value from the refused form, otherwise the stored one. */
+function settingField(refused: Refused | undefined, stored: string, of: Field): Child {
+  const { name } = of;
+  return field({ ...of, value: refused?.form.get(name) ?? stored, problem: problemOf(refused, name) });
 }
 
-function problemOf(refused: SettingsPage['refused'], name: string): string | undefined {
+function problemOf(refused: Refused | undefined, name: string): string | undefined {
   return refused?.problem.field === name ? refused.problem.message : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { type Child, type Html, html } from './html.ts';
 import { page } from './page.ts';
-import type { Hosted, Site } from './site.ts';
+import type { Site } from './site.ts';
 
 /** The license status of a feed on a hosted instance. */
 export interface Tier {
@@ -50,7 +50,7 @@ export function amount(count: number): string {
 }
 
 /** The page at `/license` of a hosted instance. */
-export function licensePage(site: Site, { freeNotes, licenseUrl }: Hosted): Buffer {
+export function licensePage(site: Site, { freeNotes, licenseUrl }: NonNullable<Site['hosted']>): Buffer {
   return page(site, {
     title: 'Licenses',
     isListed: true,
