@@ -1,7 +1,7 @@
 import { type KeyObject, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { endOf, invalidLicense, type License, parsePayload, splitLicense } from './format.ts';
-import { keyObject, type PublicKeyText } from './public-keys.ts';
+import { keyObject, type PublicKeyText } from './keys.ts';
 
 /** Signature checks to cache; one takes 60 µs. */
 const MAX_CACHED = 10_000;

@@ -1,7 +1,7 @@
 import './copy.ts';
 import { readDraft, writeDraft } from './draft.ts';
 import { find } from './elements.ts';
-import { liveNotes } from './live.ts';
+import { refresh } from './live.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
 import { send } from './send.ts';
@@ -49,5 +49,5 @@ form.addEventListener('submit', async (event) => {
   // The page of a feed with notes has other parts than the page of an empty feed.
   if (document.querySelector('[data-empty-feed]') !== null) location.reload();
   else if (new URLSearchParams(location.search).size > 0) location.assign(location.pathname);
-  else await liveNotes?.refresh();
+  else await refresh();
 });

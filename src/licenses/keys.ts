@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
 /** An Ed25519 public key as base64url, which can be sent to a thread. */
 export type PublicKeyText = string & { readonly _publicKey: never };
@@ -35,4 +35,27 @@ function fromPem(text: string): PublicKeyText | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Creates a pair of keys; the private one as PEM. */
+export function newKeyPair(): { readonly privateKey: string; readonly publicKey: PublicKeyText } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return {
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    publicKey: textOfKey(publicKey)!,
+  };
+}
+
+/** An Ed25519 private key from PEM; undefined for anything else. */
+export function privateKeyIn(pem: string): KeyObject | undefined {
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === 'ed25519' ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function publicKeyOf(privateKey: KeyObject): PublicKeyText {
+  return textOfKey(createPublicKey(privateKey))!;
 }
