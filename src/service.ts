@@ -198,7 +198,7 @@ function createAccess(
   // Sessions end when one of these changes. An open instance has none.
   const locks = config.password === undefined ? [] : [config.password];
   if (provider) locks.push(...signInLocks(provider));
-  const admits = (email: string) => isAllowed(provider?.allow ?? [], email);
+  const admits = (email: string) => isAllowed(provider?.oidcAllow ?? [], email);
   const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
   const oauth =
     sessions &&

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { FEED, text, tool } from './tool.ts';
+import { FEED, option, tool } from './tool.ts';
 
 /** The tools for feeds. */
 export const FEED_TOOLS = [
@@ -26,14 +26,12 @@ export const FEED_TOOLS = [
       'ends the old read link, and all who read the feed by it must be told the new one.',
     input: z.object({
       ...FEED,
-      title: text('At most 100 characters in one line; empty clears it.').optional(),
-      description: text('At most 500 characters in one line; empty clears it.').optional(),
-      image: text(
-        'The `file` of a picture note of this feed, to be its title image; empty for none.',
-      ).optional(),
-      read_id: text(
+      title: option('At most 100 characters in one line; empty clears it.'),
+      description: option('At most 500 characters in one line; empty clears it.'),
+      image: option('The `file` of a picture note of this feed, to be its title image; empty for none.'),
+      read_id: option(
         'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one. The old read link ends.',
-      ).optional(),
+      ),
       show_sender: z.boolean().describe('Whether readers see who posted a note.').optional(),
     }),
     result: 'Feed',

@@ -6,7 +6,7 @@ import type { NamedRequest } from '../read/reader.ts';
 import { namedNote } from '../read/views/note-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import type { Feed } from '../storage/storage.ts';
-import { FEED, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
+import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 /** Fewer than in the API, because a model pays for what it reads. */
 const DEFAULT_LIMIT = 20;
@@ -18,11 +18,9 @@ const OF_NOTE = { ...FEED, id: text('The id of the note, as in the answers of po
 
 const EDIT_NOTE = z.object({
   ...OF_NOTE,
-  markdown: text(
-    'The new text in place of the old one, at most 100 KB. Only for a note in markdown.',
-  ).optional(),
-  title: text('The new title; empty removes it.').optional(),
-  alt: text('The new alternative text of a picture; empty removes it.').optional(),
+  markdown: option('The new text in place of the old one, at most 100 KB. Only for a note in markdown.'),
+  title: option('The new title; empty removes it.'),
+  alt: option('The new alternative text of a picture; empty removes it.'),
 });
 
 /** The tools for existing notes. */
@@ -39,10 +37,8 @@ export const NOTE_TOOLS = [
         .number()
         .describe('How many notes at most: a whole number from 1 to 100, 20 if left out.')
         .optional(),
-      before: text(
-        'The `next` of the list before this, or the id of a note: older notes than that.',
-      ).optional(),
-      tag: text('Only notes with this tag.').optional(),
+      before: option('The `next` of the list before this, or the id of a note: older notes than that.'),
+      tag: option('Only notes with this tag.'),
     }),
     result: 'NoteList',
     effect: 'reads',

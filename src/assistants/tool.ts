@@ -59,6 +59,7 @@ export function tool<Input extends z.ZodObject>(definition: Tool<Input>): Tool {
 }
 
 export const text = (description: string) => z.string().describe(description);
+export const option = (description: string) => text(description).optional();
 
 /** The arguments of every tool. */
 export const FEED = {
@@ -66,9 +67,9 @@ export const FEED = {
     'The name of the feed: 1 to 64 characters of a-z, 0-9, "-" and "_". It is a secret key: whoever knows it can ' +
       'write to the feed. Use the one that the user gave you, and never put it into a note.',
   ),
-  password: text(
+  password: option(
     'The password of the feed, if it has one. With the first note of a new feed it becomes its password.',
-  ).optional(),
+  ),
 };
 
 export type FeedArguments = z.infer<z.ZodObject<typeof FEED>>;

@@ -13,13 +13,9 @@ const EMAIL_LENGTH = 320;
  */
 export function isAllowed(allow: readonly string[], email: string): boolean {
   if (allow.includes('*')) return true;
-  const own = asciiLowerCase(email);
+  // Only ASCII, because other letters (such as the Kelvin sign) become letters of another person's address.
+  const own = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
   return own !== '' && (allow.includes(own) || allow.includes(own.slice(own.lastIndexOf('@'))));
-}
-
-/** Only ASCII, because other letters (such as the Kelvin sign) become letters of another person's address. */
-function asciiLowerCase(email: string): string {
-  return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /** The address in the first source that has one, if the provider verified it; else empty. */

@@ -6,23 +6,12 @@ import { type PendingSignIn, PendingSignIns } from './pending-sign-ins.ts';
 import { type Claims, isAllowed, senderOf, verifiedEmail } from './people.ts';
 import { Provider, ProviderUnavailable } from './provider.ts';
 
-export interface SignInSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Who may sign in: addresses, `@domain` and `*`, in lower case. */
-  readonly allow: readonly string[];
-  /** Claims for the sender's name, in order of preference. */
-  readonly senderClaims: readonly string[];
-  readonly publicUrl: string;
-}
+type SettingName = `oidc${'Issuer' | 'ClientId' | 'ClientSecret' | 'Allow' | 'SenderClaims'}` | 'publicUrl';
+type SignInSettings = { readonly [Name in SettingName]: NonNullable<Config[Name]> };
 
 /** The settings of sign-in; undefined if it is off. They are set all together or not at all. */
 export function signInSettings(config: Config): SignInSettings | undefined {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
-  const { oidcAllow: allow, oidcSenderClaims: senderClaims, publicUrl } = config;
-  if (!issuer || !clientId || !clientSecret || !allow || !publicUrl) return undefined;
-  return { issuer, clientId, clientSecret, allow, senderClaims, publicUrl };
+  return config.oidcIssuer === undefined ? undefined : (config as Config & SignInSettings);
 }
 
 interface SignInParts extends SignInSettings {
@@ -42,7 +31,12 @@ export class SignIn {
   constructor(parts: SignInParts) {
     this.#parts = parts;
     this.pending = new PendingSignIns(parts.secret, signInLocks(parts));
-    this.#provider = new Provider({ ...parts, redirectUri: `${parts.publicUrl}/api/oidc/callback` });
+    this.#provider = new Provider({
+      issuer: parts.oidcIssuer,
+      clientId: parts.oidcClientId,
+      clientSecret: parts.oidcClientSecret,
+      redirectUri: `${parts.publicUrl}/api/oidc/callback`,
+    });
   }
 
   /** The provider's URL for the browser, and the cookie of the pending sign-in. */
@@ -61,7 +55,7 @@ export class SignIn {
 
   /** The person who comes back from the provider with this query. */
   async finish(query: string, pending: PendingSignIn, requestId: string): Promise<Person | SignInError> {
-    const { allow, senderClaims, log } = this.#parts;
+    const { oidcAllow: allow, oidcSenderClaims: senderClaims, log } = this.#parts;
     const hasNeededClaims = (claims: Claims) =>
       (allow.includes('*') || 'email_verified' in claims) &&
       senderOf([claims], senderClaims.slice(0, 1)) !== undefined;
@@ -84,8 +78,8 @@ export class SignIn {
 }
 
 /** A change of any of these ends the sessions of all people. */
-export function signInLocks({ issuer, clientId, clientSecret }: SignInSettings): string[] {
-  return [issuer, clientId, clientSecret];
+export function signInLocks(settings: SignInSettings): string[] {
+  return [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret];
 }
 
 /** The error for the log. Leaves out `cause`, in which the library puts what the provider said about a person. */

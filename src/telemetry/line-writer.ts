@@ -1,4 +1,8 @@
 import { write } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const writeSome = promisify(write);
 
 /** Batch interval of writes, because each takes a trip to the thread pool, ms. */
 const BATCH_MS = 10;
@@ -29,8 +33,8 @@ export class LineWriter {
   #lost = 0;
   /** Lost lines that `onLost` has not been called for. */
   #dropped = 0;
-  #writing = false;
-  #idle: (() => void)[] = [];
+  /** Settles when no line is waiting. */
+  #writing: Promise<void> | undefined;
 
   constructor(fd: number, options: LineWriterOptions) {
     this.#fd = fd;
@@ -51,51 +55,40 @@ export class LineWriter {
     }
     this.#waiting.push(line);
     this.#held += line.length;
-    if (!this.#writing) this.#writeWaiting();
+    this.#writing ??= this.#writeWaiting();
   }
 
   /** Settles when every line is written, or after about `maxMs` milliseconds. */
   async close(maxMs: number): Promise<void> {
-    if (!this.#writing) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, maxMs);
-    this.#idle.push(resolve);
-    await promise;
-    clearTimeout(timer);
+    const timer = new AbortController();
+    await Promise.race([this.#writing, setTimeout(maxMs, undefined, { signal: timer.signal })]);
+    timer.abort();
   }
 
-  #writeWaiting(): void {
-    const held = this.#held;
-    const bytes = Buffer.from(this.#waiting.join(''));
-    this.#waiting = [];
-    this.#writing = true;
-    this.#writeRest(bytes, () => this.#wrote(held));
-  }
-
-  #writeRest(bytes: Buffer, done: () => void): void {
-    write(this.#fd, bytes, (error, written) => {
-      if (error) {
-        const ms = error.code === 'EAGAIN' ? FULL_MS : BROKEN_MS;
-        setTimeout(() => this.#writeRest(bytes, done), ms).unref();
-      } else if (written < bytes.length) {
-        this.#writeRest(bytes.subarray(written), done);
-      } else {
-        done();
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const held = this.#held;
+      await this.#writeAll(Buffer.from(this.#waiting.splice(0).join('')));
+      this.#held -= held;
+      if (this.#dropped > 0) {
+        const lost = this.#dropped;
+        this.#dropped = 0;
+        this.#options.onLost(lost);
       }
-    });
+      if (this.#waiting.length > 0) await setTimeout(BATCH_MS);
+    }
+    this.#writing = undefined;
   }
 
-  #wrote(characters: number): void {
-    this.#held -= characters;
-    if (this.#dropped > 0) {
-      const lost = this.#dropped;
-      this.#dropped = 0;
-      this.#options.onLost(lost);
-    }
-    if (this.#waiting.length > 0) setTimeout(() => this.#writeWaiting(), BATCH_MS);
-    else {
-      this.#writing = false;
-      for (const resolve of this.#idle.splice(0)) resolve();
+  async #writeAll(bytes: Buffer): Promise<void> {
+    for (let rest = bytes; rest.length > 0; ) {
+      try {
+        const { bytesWritten } = await writeSome(this.#fd, rest);
+        rest = rest.subarray(bytesWritten);
+      } catch (error) {
+        const ms = (error as NodeJS.ErrnoException).code === 'EAGAIN' ? FULL_MS : BROKEN_MS;
+        await setTimeout(ms, undefined, { ref: false });
+      }
     }
   }
 }

@@ -17,11 +17,7 @@ type Write = (message: string, fields?: Record<string, unknown>) => void;
  * `err` takes a thrown value, written with its causes. No line may hold a feed name, a password, a token or a client's
  * address.
  */
-export interface Log {
-  readonly debug: Write;
-  readonly info: Write;
-  readonly warn: Write;
-  readonly error: Write;
+export interface Log extends Readonly<Record<LogLevel, Write>> {
   /** Lines dropped since the start because nothing read them. */
   readonly linesLost: () => number;
   /** Writes what is still held; gives up after 1 s if nothing reads it. */

@@ -43,9 +43,10 @@ form.addEventListener('submit', async (event) => {
     return 'Posted.';
   });
   if (!isPosted) return;
-  writeDraft(draftKey, {});
   form.reset();
   note.updatePreview();
+  // Last, because a reset that removes pictures writes the draft.
+  writeDraft(draftKey, {});
   // The page of a feed with notes has other parts than the page of an empty feed.
   if (document.querySelector('[data-empty-feed]') !== null) location.reload();
   else if (new URLSearchParams(location.search).size > 0) location.assign(location.pathname);

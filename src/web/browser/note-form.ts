@@ -12,14 +12,8 @@ export class NoteForm {
 
   constructor(form: HTMLFormElement, feed: string, status: UploadStatus) {
     this.text = find(form, 'textarea');
-    if (form.querySelector('.pictures') !== null)
-      this.pictures = new PictureList(
-        form,
-        () => this.updatePreview(),
-        (sentence) => status.fail(sentence),
-      );
+    if (form.querySelector('.pictures') !== null) this.pictures = new PictureList(form, status);
     this.updatePreview = showPreview(form, feed, (name) => this.pictures?.urlOf(name));
-    form.addEventListener('reset', () => this.pictures?.clear());
   }
 
   get isBlank(): boolean {

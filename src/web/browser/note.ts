@@ -95,7 +95,7 @@ function replacePicture(): NewContent {
   });
 
   async function prepare(file: File): Promise<Blob> {
-    const picture = await preparePicture(file, Number(input!.dataset.shrink), { keepsType: true });
+    const picture = await preparePicture(file, Number(input!.dataset.shrink), true);
     const shrunk = `Shrunk from ${bytesText(file.size)} to ${bytesText(picture.file.size)}.`;
     const sentences = [picture.isShrunk && shrunk, picture.holdsPosition && POSITION_WARNING];
     notice.textContent = sentences.filter(Boolean).join(' ');

@@ -50,7 +50,7 @@ input.addEventListener('change', async () => {
   const chosen = input.files?.[0];
   input.value = '';
   if (chosen === undefined) return;
-  const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), { keepsType: false });
+  const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), false);
   const question = 'This picture says where it was taken, and it will be public. Use it?';
   if (holdsPosition && !confirm(question)) return;
   await changeImage((signal, onProgress) => postImage(file, signal, onProgress));

@@ -25,7 +25,7 @@ const SMALLEST_SIDE = 64;
 export async function preparePicture(
   file: Blob,
   limit: number,
-  { keepsType }: { readonly keepsType: boolean },
+  keepsType: boolean,
 ): Promise<PreparedPicture> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (file.size > limit && file.type !== 'image/gif' && !isAnimated(bytes)) {
