@@ -23,54 +23,30 @@ export interface Command {
 /** A command was given arguments that it does not take. The list of all commands is shown for it. */
 export class WrongArguments extends Error {}
 
-interface CommandInfo {
-  /** What stands after its name. */
-  readonly usage: string;
-  readonly summary: string;
-  /** On demand, because no command should wait for what another one needs. */
-  readonly load: () => Promise<{ readonly command: Command }>;
-}
-
-const COMMANDS: Readonly<Record<string, CommandInfo>> = {
-  '--check': {
-    usage: '',
-    summary: 'looks at the settings, says whether they can be used and what they mean, and ends',
-    load: () => import('./check.ts'),
-  },
-  backup: {
-    usage: '<file>',
-    summary: 'copies the SQLite database into a new file, while the service runs',
-    load: () => import('./backup.ts'),
-  },
-  health: {
-    usage: '',
-    summary: 'asks the running service whether it is ready, and exits with 0 when it is',
-    load: () => import('./health.ts'),
-  },
-  operator: {
-    usage: 'unreferenced|clean|move …',
-    summary:
-      'looks at the image store of the running service, removes what no note refers to, or moves pictures into it',
-    load: () => import('./operator.ts'),
-  },
-  license: {
-    usage: 'keygen | issue --until <last day> | check <license>',
-    summary: 'makes keys and licenses of a hosted instance, for whoever sells them, and checks one',
-    load: () => import('./license.ts'),
-  },
-  move: {
-    usage: '--from <place> --to <place>',
-    summary:
-      'moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…',
-    load: () => import('./move.ts'),
-  },
+/** Loaded on demand, because no command should wait for what another one needs. */
+const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  '--check': () => import('./check.ts'),
+  backup: () => import('./backup.ts'),
+  health: () => import('./health.ts'),
+  operator: () => import('./operator.ts'),
+  license: () => import('./license.ts'),
+  move: () => import('./move.ts'),
 };
+
+/** A line for each. */
+export const LIST_OF_COMMANDS = `  --check  looks at the settings, says whether they can be used and what they mean, and ends
+  backup <file>  copies the SQLite database into a new file, while the service runs
+  health  asks the running service whether it is ready, and exits with 0 when it is
+  operator unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it
+  license keygen | issue --until <last day> | check <license>  makes keys and licenses of a hosted instance, for whoever sells them, and checks one
+  move --from <place> --to <place>  moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…
+`;
 
 /** @throws WrongArguments; what the command throws */
 export async function runCommand(name: string, args: string[], env: Environment): Promise<number> {
-  const info = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (info === undefined) throw new WrongArguments();
-  const { command } = await info.load();
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (load === undefined) throw new WrongArguments();
+  const { command } = await load();
   if (args[0] === '--help' && command.help !== undefined) {
     process.stdout.write(command.help);
     return 0;
@@ -88,11 +64,4 @@ function parse(args: string[], names: readonly string[]) {
   } catch {
     throw new WrongArguments();
   }
-}
-
-/** A line for each command. */
-export function listOfCommands(): string {
-  return Object.entries(COMMANDS)
-    .map(([name, { usage, summary }]) => `  ${`${name} ${usage}`.trimEnd()}  ${summary}\n`)
-    .join('');
 }

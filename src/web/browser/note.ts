@@ -97,7 +97,7 @@ function replacePicture(): NewContent {
   async function prepare(file: File): Promise<Blob> {
     const picture = await preparePicture(file, Number(input!.dataset.shrink), true);
     const shrunk = `Shrunk from ${bytesText(file.size)} to ${bytesText(picture.file.size)}.`;
-    const sentences = [picture.isShrunk && shrunk, picture.holdsPosition && POSITION_WARNING];
+    const sentences = [picture.file !== file && shrunk, picture.holdsPosition && POSITION_WARNING];
     notice.textContent = sentences.filter(Boolean).join(' ');
     return picture.file;
   }

@@ -4,13 +4,6 @@ import { POSITION_WARNING, type PreparedPicture, preparePicture, withoutMetadata
 import { bytesText } from './text.ts';
 import type { UploadStatus } from './upload-status.ts';
 
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/gif': 'gif',
-  'image/webp': 'webp',
-};
-
 interface Attachment {
   readonly item: HTMLLIElement;
   readonly name: string;
@@ -25,6 +18,7 @@ export class PictureList {
   readonly #root: HTMLElement;
   readonly #text: HTMLTextAreaElement;
   readonly #addButton: HTMLButtonElement;
+  readonly #input: HTMLInputElement;
   readonly #status: UploadStatus;
   #attachments: Attachment[] = [];
   /** Settles when all pictures that were added are prepared, one after the other. */
@@ -36,6 +30,7 @@ export class PictureList {
     this.#root = find(form, '.pictures');
     this.#text = find(form, 'textarea');
     this.#addButton = find(this.#root, '[data-action=add]');
+    this.#input = find(this.#root, 'input[type=file]');
     this.#status = status;
     this.#takeChosen();
     this.#takePasted();
@@ -61,7 +56,7 @@ export class PictureList {
   }
 
   #takeChosen(): void {
-    const input = find<HTMLInputElement>(this.#root, 'input[type=file]');
+    const input = this.#input;
     this.#addButton.disabled = false;
     this.#addButton.addEventListener('click', () => input.click());
     input.addEventListener('change', () => {
@@ -106,7 +101,7 @@ export class PictureList {
   }
 
   async #addOne(file: File): Promise<void> {
-    if (EXTENSIONS[file.type] === undefined)
+    if (!this.#input.accept.split(',').includes(file.type))
       return this.#status.fail(`${file.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
     const { shrink, largest } = this.#root.dataset;
     const picture = await preparePicture(file, Number(shrink), false);
@@ -116,19 +111,20 @@ export class PictureList {
         `${file.name} has ${bytesText(size)}; a picture may have at most ${bytesText(Number(largest))}.`,
       );
     const usedNames = this.#attachments.map(({ name }) => name);
-    const extension = type === file.type ? undefined : EXTENSIONS[type];
-    this.#append(sendableName(file.name, usedNames, extension), picture, file.size);
+    // Only a picture that was drawn again may have another type: PNG or WebP.
+    const extension = type === file.type ? undefined : type.split('/')[1];
+    this.#append(sendableName(file.name, usedNames, extension), picture, file);
     this.#changed();
   }
 
-  #append(name: string, picture: PreparedPicture, originalSize: number): void {
+  #append(name: string, picture: PreparedPicture, chosen: File): void {
     const template = find<HTMLTemplateElement>(this.#root, 'template');
     const item = find<HTMLLIElement>(template.content, 'li').cloneNode(true) as HTMLLIElement;
     const attachment: Attachment = { item, name, alt: find(item, 'input'), picture, url: '' };
     for (const button of item.querySelectorAll('button'))
       button.setAttribute('aria-label', `${button.textContent}: ${name}`);
     const size = bytesText(picture.file.size);
-    const shrunk = picture.isShrunk ? `shrunk from ${bytesText(originalSize)} to ` : '';
+    const shrunk = picture.file === chosen ? '' : `shrunk from ${bytesText(chosen.size)} to `;
     find(item, '.file').textContent = `${name} · ${shrunk}${size}`;
     onActions(item, {
       insert: () => this.#insert(attachment),
