@@ -9,17 +9,17 @@ import {
 import { z } from 'zod';
 import { admittedCaller } from '../access/access.ts';
 import { type Answer, NOSNIFF } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
 import { kindOf } from '../requests/json-body.ts';
 import type { ToolOutcome } from '../telemetry/events.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
-import { NOTE_TOOLS } from './note-tools.ts';
 import { POST_TOOLS } from './post-tools.ts';
 import { type FeedArguments, HINTS, type Tool, type ToolCaller, type ToolParts } from './tool.ts';
 
 const TOOLS: ReadonlyMap<string, Tool> = new Map(
-  [...POST_TOOLS, ...NOTE_TOOLS, ...FEED_TOOLS].map((tool) => [tool.name, tool]),
+  [...POST_TOOLS, ...FEED_TOOLS].map((tool) => [tool.name, tool]),
 );
 
 const DELETED = z.object({ deleted: z.literal(true) });
@@ -31,13 +31,6 @@ interface McpOptions {
   readonly schemaOf: (name: Exclude<Tool['result'], 'Deleted'>) => object;
   /** Called after every call of a tool. Must not throw. */
   readonly observe: (outcome: ToolOutcome) => void;
-}
-
-/** The parts of a request that the protocol uses. */
-interface McpRequest {
-  header(name: string): string | undefined;
-  /** The parsed body. */
-  readonly message: unknown;
 }
 
 const INSTRUCTIONS =
@@ -79,11 +72,11 @@ export class Mcp {
     }));
   }
 
-  /** Answers a request or a batch. */
-  async answer({ header, message }: McpRequest, caller: ToolCaller): Promise<Answer> {
+  /** Answers a request or a batch: its parsed body. */
+  async answer(exchange: Pick<Exchange, 'header'>, message: unknown, caller: ToolCaller): Promise<Answer> {
     const fields = new Headers();
     for (const name of FORWARDED) {
-      const value = header(name);
+      const value = exchange.header(name);
       if (value === undefined) continue;
       if (!BYTES.test(value)) throw new Refusal('invalid_request', `The header ${name} is not ASCII.`);
       fields.set(name, value);

@@ -73,20 +73,17 @@ function check(text: string, env: Environment): number {
 }
 
 function privateKeyFrom(file: string) {
-  const mode = modeOf(file);
+  let mode: number;
+  try {
+    mode = statSync(file).mode;
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
   if ((mode & 0o777) !== 0o600)
     throw new Error(`${file} must be readable by its owner only: chmod 600 ${file}`);
   const key = privateKeyIn(readFileSync(file, 'utf8'));
   if (key === undefined) throw new Error(`${file} holds no Ed25519 private key in PEM form.`);
   return key;
-}
-
-function modeOf(file: string): number {
-  try {
-    return statSync(file).mode;
-  } catch (error) {
-    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
 }
 
 function wholeNumber(option: string, text = '1', max: number): number {

@@ -50,7 +50,10 @@ async function move(from: Place, to: Place, env: Environment): Promise<number> {
       await copyAll(both, mark);
       await compare(both);
     } catch (error) {
-      throw error instanceof Refusal ? stopped(error) : error;
+      if (!(error instanceof Refusal)) throw error;
+      // The cause says to an operator what the message does not say to a client.
+      const why = error.cause instanceof Error ? error.cause.message : error.message;
+      throw new Error(`The move was stopped (${why}). Run it again to go on.`);
     } finally {
       await target.release();
     }
@@ -141,13 +144,10 @@ async function begin(target: Archive, mark: string): Promise<void> {
   const found = await target.mark();
   if (found === mark) return;
   if (found !== undefined) throw new Error('The target is already being moved into from another place.');
-  for await (const _ of target.feeds()) throw notEmpty();
-  for await (const _ of target.retiredReadIds()) throw notEmpty();
+  const notEmpty = 'The target is not empty: it holds feeds, or read ids that feeds had.';
+  for await (const _ of target.feeds()) throw new Error(notEmpty);
+  for await (const _ of target.retiredReadIds()) throw new Error(notEmpty);
   await target.begin(mark);
-}
-
-function notEmpty(): Error {
-  return new Error('The target is not empty: it holds feeds, or read ids that feeds had.');
 }
 
 async function countNotes(archive: Archive): Promise<number> {
@@ -190,12 +190,6 @@ function describe({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): str
     `${plural(feeds, 'feed')}, ${plural(notes, 'note')} (${amount(bytes)} bytes) and ` +
     `${plural(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
   );
-}
-
-/** What refuses something to a client of the service says to an operator why. */
-function stopped({ message, cause }: Refusal): Error {
-  const why = cause instanceof Error ? cause.message : message;
-  return new Error(`The move was stopped (${why}). Run it again to go on.`);
 }
 
 function plural(count: number, what: string): string {

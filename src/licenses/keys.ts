@@ -15,26 +15,15 @@ export function keyObject(key: PublicKeyText): KeyObject {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key }, format: 'jwk' });
 }
 
-/** Undefined if the key is not for Ed25519. */
-export function textOfKey(key: KeyObject): PublicKeyText | undefined {
-  if (key.asymmetricKeyType !== 'ed25519') return undefined;
-  return key.export({ format: 'jwk' }).x as PublicKeyText;
-}
-
 function parsePublicKey(text: string): PublicKeyText | undefined {
   // Without the header check, `createPublicKey` would accept a private key too.
-  if (text.startsWith('-----BEGIN PUBLIC KEY-----')) return fromPem(text);
+  if (text.startsWith('-----BEGIN PUBLIC KEY-----')) {
+    const key = ed25519(() => createPublicKey(text));
+    return key && publicKeyOf(key);
+  }
   const bytes = Buffer.from(text, 'base64');
   const isExact = /^[\w+/-]{43}=?$/.test(text) && bytes.length === KEY_BYTES;
   return isExact ? (bytes.toString('base64url') as PublicKeyText) : undefined;
-}
-
-function fromPem(text: string): PublicKeyText | undefined {
-  try {
-    return textOfKey(createPublicKey(text));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Creates a pair of keys; the private one as PEM. */
@@ -42,20 +31,26 @@ export function newKeyPair(): { readonly privateKey: string; readonly publicKey:
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {
     privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-    publicKey: textOfKey(publicKey)!,
+    publicKey: publicKeyOf(publicKey),
   };
 }
 
 /** An Ed25519 private key from PEM; undefined for anything else. */
 export function privateKeyIn(pem: string): KeyObject | undefined {
+  return ed25519(() => createPrivateKey(pem));
+}
+
+/** The public half of a private key, or the key itself. */
+export function publicKeyOf(key: KeyObject): PublicKeyText {
+  return key.export({ format: 'jwk' }).x as PublicKeyText;
+}
+
+/** The key that is read, if it can be and is for Ed25519. */
+function ed25519(read: () => KeyObject): KeyObject | undefined {
   try {
-    const key = createPrivateKey(pem);
+    const key = read();
     return key.asymmetricKeyType === 'ed25519' ? key : undefined;
   } catch {
     return undefined;
   }
-}
-
-export function publicKeyOf(privateKey: KeyObject): PublicKeyText {
-  return textOfKey(createPublicKey(privateKey))!;
 }

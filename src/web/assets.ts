@@ -7,6 +7,7 @@ import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
+const compress = (bytes: Uint8Array, coding: keyof typeof COMPRESS) => COMPRESS[coding](bytes);
 
 const TYPES = {
   css: 'text/css; charset=utf-8',
@@ -64,7 +65,6 @@ export class Assets {
       'Cache-Control': 'public, max-age=31536000, immutable',
       ...NOSNIFF,
     };
-    const compress = (bytes: Uint8Array, coding: 'gzip' | 'br') => COMPRESS[coding](bytes);
     this.#byFile.set(hashed, new Representation({ body, etag, fields, compress }));
     return `/static/${hashed}`;
   }

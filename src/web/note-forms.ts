@@ -48,7 +48,7 @@ function titleAndTags(title = '', tags: readonly string[] = []): Child {
 </div>`;
 }
 
-/** Progress bar and messages of a form that sends something; driven by `browser/upload-status.ts`. */
+/** Progress bar and messages of a form that sends something; driven by `browser/send.ts`. */
 export const SENDING = html`<div class="actions sending" hidden>
 <progress max="1" aria-label="Upload"></progress>
 <button type="button" data-action="cancel">Cancel</button>
@@ -56,7 +56,7 @@ export const SENDING = html`<div class="actions sending" hidden>
 <p class="status" role="status"></p>
 <p class="error" aria-live="assertive"></p>`;
 
-/** A live preview of the text; filled by `browser/preview.ts`. */
+/** A live preview of the text; filled by `browser/note-form.ts`. */
 const PREVIEW = html`<details class="preview" open hidden>
 <summary>Preview</summary>
 <div class="body text" dir="auto"></div>

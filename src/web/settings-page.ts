@@ -25,7 +25,13 @@ interface Refused {
 /** The settings of a feed. Passwords and licenses that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): Buffer {
   const { feed, isSaved = false, refused } = settings;
-  const isUnblamed = refused !== undefined && !hasField(site, feed, refused.problem.field);
+  const sections = html`${profile(site, settings)}
+${titleImage(site, settings)}
+${sharing(site, settings)}
+${feed.passwordHash !== undefined && privacy(site, settings)}
+${license(site, settings)}
+${dangerZone(site, settings)}`;
+  const isUnblamed = refused !== undefined && !String(sections).includes('role="alert"');
   return page(site, {
     title: 'Settings',
     navigation: html`<nav aria-label="This feed"><a href="${site.root}/${feed.name}">Back to the feed</a></nav>`,
@@ -33,24 +39,10 @@ export function settingsPage(site: Site, settings: SettingsPage): Buffer {
 ${isSaved && html`<p class="done" role="status">Saved.</p>`}
 ${isUnblamed && html`<p class="error" role="alert">${refused.problem.message}</p>`}
 <div class="settings" data-draft="${draftKey(feed.name)}">
-${profile(site, settings)}
-${titleImage(site, settings)}
-${sharing(site, settings)}
-${feed.passwordHash !== undefined && privacy(site, settings)}
-${license(site, settings)}
-${dangerZone(site, settings)}
+${sections}
 </div>
 ${script(site, 'settings')}`,
   });
-}
-
-function hasField(site: Site, { passwordHash }: Feed, name = ''): boolean {
-  return (
-    ['title', 'description', 'name'].includes(name) ||
-    (name === 'license' && site.tier !== undefined) ||
-    (name === 'read_id' && site.allowsCustomIds) ||
-    (['current', 'next'].includes(name) && passwordHash !== undefined)
-  );
 }
 
 function profile(site: Site, { feed, refused }: SettingsPage): Child {
@@ -98,6 +90,7 @@ ${!site.takesPictures && noPictures(site)}
 <noscript><p class="hint">Choosing or removing a title image needs JavaScript.</p></noscript>
 <input type="file" hidden accept="${ANY_PICTURE}">
 <ul id="picks" class="picks" hidden></ul>
+<template><li><button type="button"><img alt="" width="96" height="96" loading="lazy"></button></li></template>
 ${SENDING}
 </section>`;
 }

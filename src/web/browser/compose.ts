@@ -4,8 +4,7 @@ import { find } from './elements.ts';
 import { refresh } from './live.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
-import { send } from './send.ts';
-import { UploadStatus } from './upload-status.ts';
+import { send, UploadStatus } from './send.ts';
 
 const form = find<HTMLFormElement>(document, '#compose');
 const { feed = '', draft: draftKey = '' } = form.dataset;

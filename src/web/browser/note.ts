@@ -2,10 +2,9 @@ import './copy.ts';
 import { find, onActions } from './elements.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
-import { type ApiRequest, RequestFailed, send } from './send.ts';
+import { type ApiRequest, RequestFailed, send, UploadStatus } from './send.ts';
 import { POSITION_WARNING, preparePicture } from './shrink.ts';
 import { bytesText } from './text.ts';
-import { UploadStatus } from './upload-status.ts';
 
 const root = find<HTMLElement>(document, '#note-editor');
 const { feed = '', id = '', type = '' } = root.dataset;

@@ -1,8 +1,8 @@
 import { find, onActions } from './elements.ts';
 import { pictureReference, sendableName } from './file-name.ts';
+import type { UploadStatus } from './send.ts';
 import { POSITION_WARNING, type PreparedPicture, preparePicture, withoutMetadata } from './shrink.ts';
 import { bytesText } from './text.ts';
-import type { UploadStatus } from './upload-status.ts';
 
 interface Attachment {
   readonly item: HTMLLIElement;

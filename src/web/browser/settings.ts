@@ -2,10 +2,9 @@ import './copy.ts';
 import { markDraft, writeDraft } from './draft.ts';
 import { find, onActions } from './elements.ts';
 import { ROOT } from './root.ts';
-import { RequestFailed, send } from './send.ts';
+import { RequestFailed, send, type Upload, UploadStatus } from './send.ts';
 import { preparePicture } from './shrink.ts';
 import { bytesText } from './text.ts';
-import { type Upload, UploadStatus } from './upload-status.ts';
 
 const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
 
@@ -88,17 +87,11 @@ async function listPictures(signal: AbortSignal): Promise<string> {
   return '';
 }
 
-function pickOf({ file, title, alt, file_url }: ListedNote): HTMLLIElement {
-  const item = document.createElement('li');
-  const button = document.createElement('button');
-  const image = document.createElement('img');
-  button.type = 'button';
-  button.dataset.file = file;
-  button.append(image);
+function pickOf({ file, title, alt, file_url }: ListedNote): Node {
+  const item = find<HTMLTemplateElement>(root, 'template').content.cloneNode(true) as DocumentFragment;
+  find<HTMLElement>(item, 'button').dataset.file = file;
+  const image = find<HTMLImageElement>(item, 'img');
   image.src = file_url ?? '';
   image.alt = alt || title || file;
-  image.width = image.height = 96;
-  image.loading = 'lazy';
-  item.append(button);
   return item;
 }
