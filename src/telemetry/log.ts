@@ -68,8 +68,7 @@ export function createLog({ level, destination }: LogOptions): Log {
  * file has no reader and is used as it is.
  */
 function unblockedStdout(): number {
-  const stdout = fstatSync(1);
-  if (stdout.isFile()) return 1;
+  if (fstatSync(1).isFile()) return 1;
   try {
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
