@@ -1,6 +1,6 @@
 import type { Configuration, JWKS, ServerMetadata } from 'openid-client';
 import type { PendingSignIn } from './pending-sign-ins.ts';
-import type { Claims } from './people.ts';
+import type { Claims } from './sign-in.ts';
 
 type Client = typeof import('openid-client');
 

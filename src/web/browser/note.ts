@@ -19,8 +19,6 @@ type NewContent = () => Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined
 
 const newContent = type === 'text/markdown' ? editText() : replacePicture();
 
-for (const button of root.querySelectorAll<HTMLButtonElement>(':scope > .actions button'))
-  button.disabled = false;
 onActions(root, {
   edit: () => toggle(form.hidden !== false),
   close() {

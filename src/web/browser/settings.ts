@@ -31,7 +31,6 @@ interface ListedNote {
   readonly file_url?: string | null;
 }
 
-for (const button of root.querySelectorAll<HTMLButtonElement>('.actions button')) button.disabled = false;
 onActions(root, {
   choose: () => input.click(),
   remove: () => void changeImage((signal) => setImage('', signal)),
