@@ -1,4 +1,4 @@
-import { commandNamed, listOfCommands, WrongArguments } from './commands/commands.ts';
+import { LIST_OF_COMMANDS, runCommand, WrongArguments } from './commands/commands.ts';
 import { ConfigError } from './config.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 
@@ -8,7 +8,7 @@ if (name === undefined) {
   await run(startService);
 } else if (name === '--help' && args.length === 0) {
   process.stdout.write(
-    `Without arguments, Note Feed serves. With one of these it does that and ends:\n${listOfCommands()}`,
+    `Without arguments, Note Feed serves. With one of these it does that and ends:\n${LIST_OF_COMMANDS}`,
   );
 } else {
   process.exitCode = await exitCodeOf(name);
@@ -16,9 +16,7 @@ if (name === undefined) {
 
 async function exitCodeOf(name: string): Promise<number> {
   try {
-    const command = await commandNamed(name);
-    if (!command) throw new WrongArguments();
-    return await command(args, process.env);
+    return await runCommand(name, args, process.env);
   } catch (error) {
     for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
     return 1;
@@ -27,6 +25,6 @@ async function exitCodeOf(name: string): Promise<number> {
 
 function linesOf(error: unknown): readonly string[] {
   if (error instanceof WrongArguments)
-    return [`Note Feed takes no arguments but --check or a command:\n${listOfCommands().trimEnd()}`];
+    return [`Note Feed takes no arguments but --check or a command:\n${LIST_OF_COMMANDS.trimEnd()}`];
   return error instanceof ConfigError ? error.problems : [errorFields(error).message];
 }

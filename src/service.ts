@@ -33,17 +33,14 @@ import { ViewMaker } from './read/view-maker.ts';
 import { withAdmission } from './routes/admission.ts';
 import { type OperationParts, operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
-import { isAllowed } from './sign-in/people.ts';
-import { SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
+import { isAllowed, SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
 import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
 import type { FeedLimits, Storage } from './storage/storage.ts';
-import { eventLog, type RecordEvent } from './telemetry/events.ts';
+import { eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
-import { requestLog } from './telemetry/request-log.ts';
-import { toolLog } from './telemetry/tool-outcome.ts';
 import { Assets } from './web/assets.ts';
-import { errorPage } from './web/error-page.ts';
+import { errorPage } from './web/page.ts';
 import { siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -117,7 +114,7 @@ async function openStores(
   const store = bare && metrics ? withMetrics(bare, metrics.images.asked) : bare;
   const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
   if (!store || !rows) return { ...opened, images };
-  metrics?.images.watch({ store, rows });
+  metrics?.images.watch(store, rows);
   return { ...opened, images, storage: withImageStore(opened.storage, rows, store) };
 }
 
@@ -195,7 +192,7 @@ function createAccess(
   // Sessions end when one of these changes. An open instance has none.
   const locks = config.password === undefined ? [] : [config.password];
   if (provider) locks.push(...signInLocks(provider));
-  const admits = (email: string) => isAllowed(provider?.allow ?? [], email);
+  const admits = (email: string) => isAllowed(provider?.oidcAllow ?? [], email);
   const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
   const oauth =
     sessions &&
@@ -208,7 +205,7 @@ function createAccess(
     counts,
     sessions,
     unlocks: new Unlocks(secret),
-    accessTokens: oauth && (async (token, base) => (await oauth()).grants.verifyAccessToken(token, base)),
+    accessTokens: oauth && (async (token, base) => (await oauth()).verifyAccessToken(token, base)),
   });
   return { access, signIn, oauth };
 }

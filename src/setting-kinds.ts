@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type FeedName, isFeedName } from './feeds/names.ts';
 import { oneLine } from './feeds/text.ts';
-import { type PublicKeyText, parsePublicKeys } from './licenses/public-keys.ts';
+import { type PublicKeyText, parsePublicKeys } from './licenses/keys.ts';
 import type { Kind } from './setting.ts';
 
 /** Text that is kept unchanged. */

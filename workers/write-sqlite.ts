@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { batchLength } from '../src/batcher.ts';
-import type { PublicKeyText } from '../src/licenses/public-keys.ts';
+import type { PublicKeyText } from '../src/licenses/keys.ts';
 import { unfinishedMove } from '../src/storage/failures.ts';
 import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';

@@ -1,19 +1,36 @@
-import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  createMcpHandler,
+  type Tool as ListedTool,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { admittedCaller } from '../access/access.ts';
 import { type Answer, NOSNIFF } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
-import { Refusal } from '../refusals.ts';
-import type { ToolCaller } from './tool.ts';
-import { Toolbox, type ToolboxOptions } from './toolbox.ts';
+import { Refusal, type RefusalCode } from '../refusals.ts';
+import { kindOf } from '../requests/bodies.ts';
+import type { ToolOutcome } from '../telemetry/events.ts';
+import { FEED_TOOLS } from './feed-tools.ts';
+import { POST_TOOLS } from './post-tools.ts';
+import { type FeedArguments, HINTS, type Tool, type ToolCaller, type ToolParts } from './tool.ts';
 
-interface McpOptions extends ToolboxOptions {
+const TOOLS: ReadonlyMap<string, Tool> = new Map(
+  [...POST_TOOLS, ...FEED_TOOLS].map((tool) => [tool.name, tool]),
+);
+
+const DELETED = z.object({ deleted: z.literal(true) });
+
+interface McpOptions {
   readonly title: string;
-}
-
-/** The parts of a request that the protocol uses. */
-interface McpRequest {
-  header(name: string): string | undefined;
-  /** The parsed body. */
-  readonly message: unknown;
+  readonly parts: ToolParts;
+  /** The JSON Schema of a body of the API. */
+  readonly schemaOf: (name: Exclude<Tool['result'], 'Deleted'>) => object;
+  /** Called after every call of a tool. Must not throw. */
+  readonly observe: (outcome: ToolOutcome) => void;
 }
 
 const INSTRUCTIONS =
@@ -34,25 +51,32 @@ const BYTES = /^[\t\x20-\xff]*$/;
  * request, and refuses arguments without a code.
  */
 export class Mcp {
-  readonly #toolbox: Toolbox;
-  readonly #title: string;
+  readonly #options: McpOptions;
+  readonly #tools: ListedTool[];
   readonly #handler = createMcpHandler(
     ({ authInfo }) => this.#server(authInfo!.extra as unknown as ToolCaller),
-    {
-      keepAliveMs: 0,
-    },
+    { keepAliveMs: 0 },
   );
 
   constructor(options: McpOptions) {
-    this.#toolbox = new Toolbox(options);
-    this.#title = options.title;
+    this.#options = options;
+    this.#tools = [...TOOLS.values()].map(({ name, title, description, input, result, effect }) => ({
+      name,
+      title,
+      description,
+      inputSchema: withoutDialect(z.toJSONSchema(input, { io: 'input' })),
+      outputSchema: withoutDialect(
+        result === 'Deleted' ? z.toJSONSchema(DELETED, { io: 'input' }) : options.schemaOf(result),
+      ),
+      annotations: { title, ...HINTS[effect], openWorldHint: false },
+    }));
   }
 
-  /** Answers a request or a batch. */
-  async answer({ header, message }: McpRequest, caller: ToolCaller): Promise<Answer> {
+  /** Answers a request or a batch: its parsed body. */
+  async answer(exchange: Pick<Exchange, 'header'>, message: unknown, caller: ToolCaller): Promise<Answer> {
     const fields = new Headers();
     for (const name of FORWARDED) {
-      const value = header(name);
+      const value = exchange.header(name);
       if (value === undefined) continue;
       if (!BYTES.test(value)) throw new Refusal('invalid_request', `The header ${name} is not ASCII.`);
       fields.set(name, value);
@@ -75,15 +99,55 @@ export class Mcp {
 
   #server(caller: ToolCaller): Server {
     const server = new Server(
-      { name: 'note-feed-service', title: this.#title, version: '1' },
+      { name: 'note-feed-service', title: this.#options.title, version: '1' },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
-    server.setRequestHandler('tools/list', () => ({ tools: this.#toolbox.list }));
+    server.setRequestHandler('tools/list', () => ({ tools: this.#tools }));
     server.setRequestHandler('tools/call', ({ params }) => {
-      if (!this.#toolbox.has(params.name))
+      const tool = TOOLS.get(params.name);
+      if (tool === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
-      return this.#toolbox.call(params.name, params.arguments ?? {}, caller);
+      return this.#call(tool, params.arguments ?? {}, caller);
     });
     return server;
   }
+
+  /** A refusal is a result, so that the model can read it. */
+  async #call(tool: Tool, sent: unknown, { caller, base }: ToolCaller): Promise<CallToolResult> {
+    const { parts, observe } = this.#options;
+    const { requestId, sender } = caller;
+    const startedAt = performance.now();
+    const outcome = (code?: RefusalCode, error?: unknown) =>
+      observe({ tool: tool.name, requestId, code, error, ms: performance.now() - startedAt });
+    try {
+      const input = parse(tool, sent);
+      const withPassword = admittedCaller(caller, { sender, feedPassword: input.password });
+      const value = await tool.run(parts, input, { caller: withPassword, base });
+      outcome();
+      return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: { ...value } };
+    } catch (cause) {
+      const refusal =
+        cause instanceof Refusal
+          ? cause
+          : new Refusal('internal', 'Something went wrong on our side.', { cause });
+      outcome(refusal.code, refusal.status >= 500 ? refusal.cause : undefined);
+      const { message: error, code } = refusal;
+      // Not as structured content, which clients check against the output schema.
+      return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error, code }) }] };
+    }
+  }
+}
+
+/** @throws Refusal `invalid_body` for an argument of another type */
+function parse({ input: schema }: Tool, input: unknown): FeedArguments {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data as FeedArguments;
+  const [issue] = result.error.issues;
+  const path = issue!.path.join('.');
+  const what = path === '' ? 'The arguments' : `The argument "${path}"`;
+  throw new Refusal('invalid_body', `${what} must be ${kindOf(issue!)}.`);
+}
+
+function withoutDialect({ $schema, ...rest }: { readonly $schema?: string }): ListedTool['inputSchema'] {
+  return rest as ListedTool['inputSchema'];
 }

@@ -12,12 +12,10 @@ import type { PartHeader } from '../requests/part-header.ts';
 import { submissionOf } from '../requests/submission.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
-import { FEED, type ToolCaller, type ToolParts, text, tool, withPassword } from './tool.ts';
+import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 const LABELS = {
-  title: text(
-    'One line of at most 100 characters; without it, the first heading or line is shown.',
-  ).optional(),
+  title: option('One line of at most 100 characters; without it, the first heading or line is shown.'),
   tags: z
     .array(z.string())
     .describe('At most 10, each 1 to 32 characters of a-z, 0-9, "-", "_", "." and ":".')
@@ -26,19 +24,17 @@ const LABELS = {
 const PICTURE = {
   type: text('image/png, image/jpeg, image/gif or image/webp.'),
   data: text('The bytes of the picture in base64.'),
-  alt: text(
-    'What the picture shows, for those who cannot see it: one line of at most 500 characters.',
-  ).optional(),
+  alt: option('What the picture shows, for those who cannot see it: one line of at most 500 characters.'),
 };
 
 const POST_NOTE = z.object({
   ...FEED,
   markdown: text('The text of the note in markdown, at most 100 KB. It must not be blank.'),
   ...LABELS,
-  read_id: text(
+  read_id: option(
     'A read id for a feed that this note makes: 3 to 64 characters of a-z, 0-9, "-" and "_", other than the name of ' +
       'the feed. It is part of the public read link. Ignored where the feed exists; leave it out for a random one.',
-  ).optional(),
+  ),
   attachments: z
     .array(
       z.object({ name: text('A file name such as chart.png, another one for each picture.'), ...PICTURE }),
@@ -54,7 +50,7 @@ const POST_FILE = z.object({
   ...FEED,
   ...PICTURE,
   ...LABELS,
-  name: text('The file name that the picture had, at most 200 characters.').optional(),
+  name: option('The file name that the picture had, at most 200 characters.'),
 });
 
 type PostNote = z.infer<typeof POST_NOTE>;
@@ -94,15 +90,14 @@ export const POST_TOOLS = [
 async function post(
   { access, posting, limits }: ToolParts,
   input: PostFile | PostNote,
-  call: ToolCaller,
+  { caller, base }: ToolCaller,
   submit: () => Submission,
 ): Promise<object> {
-  const caller = withPassword(call, input);
   const { name, feed } = await access.requirePoster(caller, input.feed);
   const readId = ('read_id' in input && input.read_id) || '';
   if (feed === undefined) posting.admitReadId(name, readId);
   const stored = await posting.post({ name, feed }, { submission: submit(), limits, readId }, caller);
-  const place = { base: call.base, readId: stored.feed.readId, name };
+  const place = { base, readId: stored.feed.readId, name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
   return { ...createdNote(stored.note, place), ...(attachments && { attachments }) };
 }

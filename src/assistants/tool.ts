@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Access, admittedCaller, type Caller } from '../access/access.ts';
+import type { Access, Caller } from '../access/access.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Licensing } from '../ingest/licensing.ts';
@@ -21,19 +21,11 @@ export interface ToolParts {
   readonly maxImageBytes: number;
 }
 
-/** The caller of a tool, whom the instance has admitted. */
+/** The caller of a tool, whom the instance has admitted, with the feed password from the arguments. */
 export interface ToolCaller {
   readonly caller: Caller;
   /** Absolute base of links, without a trailing slash. */
   readonly base: string;
-}
-
-/** The caller with the feed password from the arguments. */
-export function withPassword(
-  { caller }: ToolCaller,
-  { password }: { readonly password?: string | undefined },
-): Caller {
-  return admittedCaller(caller, { sender: caller.sender, feedPassword: password });
 }
 
 /** A tool of an assistant. */
@@ -67,6 +59,7 @@ export function tool<Input extends z.ZodObject>(definition: Tool<Input>): Tool {
 }
 
 export const text = (description: string) => z.string().describe(description);
+export const option = (description: string) => text(description).optional();
 
 /** The arguments of every tool. */
 export const FEED = {
@@ -74,7 +67,9 @@ export const FEED = {
     'The name of the feed: 1 to 64 characters of a-z, 0-9, "-" and "_". It is a secret key: whoever knows it can ' +
       'write to the feed. Use the one that the user gave you, and never put it into a note.',
   ),
-  password: text(
+  password: option(
     'The password of the feed, if it has one. With the first note of a new feed it becomes its password.',
-  ).optional(),
+  ),
 };
+
+export type FeedArguments = z.infer<z.ZodObject<typeof FEED>>;

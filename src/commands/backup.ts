@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readPlace, readSome } from '../config.ts';
-import type { Environment } from '../setting.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
-import { WrongArguments } from './commands.ts';
+import { type Command, WrongArguments } from './commands.ts';
 
 const HELP = `npm run backup -- <file>
 
@@ -21,30 +20,29 @@ const ALTERNATIVES = {
     'Notes are in PostgreSQL here (SERVICE_STORAGE is postgres): back them up with its own "pg_dump".',
 };
 
-/** `backup <file>`: copies the database while the service runs. */
-export async function backup(args: readonly string[], env: Environment): Promise<number> {
-  const [target, ...more] = args;
-  if (target === '--help') {
-    process.stdout.write(HELP);
+/** Copies the database while the service runs. */
+export const command: Command = {
+  help: HELP,
+  words: [1, 1],
+  async run([target], _options, env) {
+    if (!target || target.startsWith('-')) throw new WrongArguments();
+    const place = readPlace(env);
+    if (place.storage !== 'sqlite') {
+      process.stderr.write(`${ALTERNATIVES[place.storage]}\n`);
+      return 1;
+    }
+    let isAsked = true;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        isAsked = false;
+      });
+    }
+    await backUp(databasePath(place), target, () => isAsked);
+    if (readSome(env, ['images']).images !== 'db')
+      process.stdout.write(
+        'Pictures are in the image store (SERVICE_IMAGES), which is not in it: copy that by itself, after this.\n',
+      );
+    process.stdout.write(`The backup is in ${resolve(target)} (${statSync(target).size} bytes).\n`);
     return 0;
-  }
-  if (!target || target.startsWith('-') || more.length > 0) throw new WrongArguments();
-  const place = readPlace(env);
-  if (place.storage !== 'sqlite') {
-    process.stderr.write(`${ALTERNATIVES[place.storage]}\n`);
-    return 1;
-  }
-  let isAsked = true;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      isAsked = false;
-    });
-  }
-  await backUp(databasePath(place), target, () => isAsked);
-  if (readSome(env, ['images']).images !== 'db')
-    process.stdout.write(
-      'Pictures are in the image store (SERVICE_IMAGES), which is not in it: copy that by itself, after this.\n',
-    );
-  process.stdout.write(`The backup is in ${resolve(target)} (${statSync(target).size} bytes).\n`);
-  return 0;
-}
+  },
+};

@@ -1,18 +1,16 @@
 import { type Config, readConfig } from '../config.ts';
-import type { Environment } from '../setting.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
-import { WrongArguments } from './commands.ts';
+import type { Command } from './commands.ts';
 
-/**
- * Says that the settings can be used, and what the main ones mean. Nothing is opened or made, and no secret is shown.
- * Throws `ConfigError` when they cannot be used.
- */
-export async function check(args: readonly string[], env: Environment): Promise<number> {
-  if (args.length > 0) throw new WrongArguments();
-  process.stdout.write(summary(readConfig(env)));
-  return 0;
-}
+/** Says that the settings can be used, and what the main ones mean. Nothing is opened or made, and no secret is shown. */
+export const command: Command = {
+  words: [0, 0],
+  run(_words, _options, env) {
+    process.stdout.write(summary(readConfig(env)));
+    return 0;
+  },
+};
 
 function summary(config: Config): string {
   const { host, port, publicUrl, trustProxy, rateLimit, metrics, metricsToken } = config;
@@ -30,15 +28,12 @@ function summary(config: Config): string {
 }
 
 function access({ password, oidcIssuer, oidcAllow }: Config): string {
+  const who = oidcAllow?.includes('*') ? ', whoever has an account there' : '';
   const ways = [
-    ...(password === undefined ? [] : ['with SERVICE_PASSWORD']),
-    ...(oidcIssuer === undefined
-      ? []
-      : [
-          `by signing in at ${new URL(oidcIssuer).host}${oidcAllow?.includes('*') ? ', whoever has an account there' : ''}`,
-        ]),
+    password !== undefined && 'with SERVICE_PASSWORD',
+    oidcIssuer !== undefined && `by signing in at ${new URL(oidcIssuer).host}${who}`,
   ];
-  return ways.join(', or ') || 'open to all, without SERVICE_PASSWORD';
+  return ways.filter(Boolean).join(', or ') || 'open to all, without SERVICE_PASSWORD';
 }
 
 function notes(config: Config): string {
@@ -49,10 +44,8 @@ function notes(config: Config): string {
 }
 
 function caps({ maxFeeds, maxNotesPerFeed, maxImagesPerFeed }: Config): string {
-  return [
-    limit(maxFeeds, 'feeds'),
-    `in each ${limit(maxNotesPerFeed, 'texts')} and ${limit(maxImagesPerFeed, 'pictures')}`,
-  ].join(', ');
+  const inEach = `${limit(maxNotesPerFeed, 'texts')} and ${limit(maxImagesPerFeed, 'pictures')}`;
+  return `${limit(maxFeeds, 'feeds')}, in each ${inEach}`;
 }
 
 function licenses({ licenseKeys, licenseUrl }: Config): string {

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { readSome } from '../config.ts';
-import type { Environment } from '../setting.ts';
-import { WrongArguments } from './commands.ts';
+import type { Command } from './commands.ts';
 
 /** How long the service may take to answer, ms. */
 const TIMEOUT_MS = 2_000;
@@ -11,19 +10,18 @@ const TIMEOUT_MS = 2_000;
 /** Where to reach a service that listens on all addresses. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/**
- * Asks the service of these settings, running on this machine, whether requests should come to it, and says so in one
- * line. The exit code is 0 only when they should. Throws `ConfigError` for settings that cannot be used.
- */
-export async function health(args: readonly string[], env: Environment): Promise<number> {
-  if (args.length > 0) throw new WrongArguments();
-  const { host, port } = readSome(env, ['host', 'port']);
-  const address = LOOPBACK[host] ?? host;
-  const problem = await ask(`http://${address.includes(':') ? `[${address}]` : address}:${port}`);
-  if (problem === undefined) process.stdout.write('The service is ready.\n');
-  else process.stderr.write(`The service is not ready: ${problem}.\n`);
-  return problem === undefined ? 0 : 1;
-}
+/** Asks the service of these settings, running on this machine, whether requests should come to it: then it gives 0. */
+export const command: Command = {
+  words: [0, 0],
+  async run(_words, _options, env) {
+    const { host, port } = readSome(env, ['host', 'port']);
+    const address = LOOPBACK[host] ?? host;
+    const problem = await ask(`http://${address.includes(':') ? `[${address}]` : address}:${port}`);
+    if (problem === undefined) process.stdout.write('The service is ready.\n');
+    else process.stderr.write(`The service is not ready: ${problem}.\n`);
+    return problem === undefined ? 0 : 1;
+  },
+};
 
 /** Why requests should not come to the service at that address. `fetch` would refuse some ports. */
 async function ask(url: string): Promise<string | undefined> {

@@ -1,10 +1,10 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { readSome } from '../config.ts';
-import { issueLicense, newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/issuing.ts';
+import { issueLicense } from '../licenses/format.ts';
+import { newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/keys.ts';
 import { Licenses } from '../licenses/licenses.ts';
 import type { Environment } from '../setting.ts';
-import { WrongArguments } from './commands.ts';
+import { type Command, type Options, WrongArguments } from './commands.ts';
 
 const HELP = `npm run license -- keygen [--key <file>]
 npm run license -- issue --until <last day> [--feeds <n>] [--count <n>] [--key <file>]
@@ -22,40 +22,18 @@ no list of processes.
 const KEY_FILE = 'license-key.pem';
 const MAX_COUNT = 10_000;
 
-type Options = { readonly [name in 'key' | 'until' | 'feeds' | 'count']?: string | undefined };
-
-/** `license keygen|issue|check`: for whoever sells licenses of a hosted instance. */
-export async function license(args: readonly string[], env: Environment): Promise<number> {
-  const { action, text, options } = parseArguments(args);
-  switch (action) {
-    case 'help':
-      process.stdout.write(HELP);
-      return 0;
-    case 'keygen':
-      return keygen(options);
-    case 'issue':
-      return issue(options);
-    case 'check':
-      return check(text, env);
-    default:
-      throw new WrongArguments();
-  }
-}
-
-function parseArguments(args: readonly string[]): { action: string; text: string; options: Options } {
-  if (args[0] === '--help') return { action: 'help', text: '', options: {} };
-  try {
-    const option = { type: 'string' } as const;
-    const options = { key: option, until: option, feeds: option, count: option };
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const [action = '', text = '', ...more] = positionals;
-    const takesText = action === 'check';
-    if (more.length > 0 || takesText !== (text !== '')) throw new WrongArguments();
-    return { action, text, options: values };
-  } catch {
+/** For whoever sells licenses of a hosted instance. */
+export const command: Command = {
+  help: HELP,
+  options: ['key', 'until', 'feeds', 'count'],
+  words: [1, 2],
+  run([action, text], options, env) {
+    if (action === 'check' && text) return check(text, env);
+    if (text === undefined && action === 'keygen') return keygen(options);
+    if (text === undefined && action === 'issue') return issue(options);
     throw new WrongArguments();
-  }
-}
+  },
+};
 
 function keygen({ key: file = KEY_FILE }: Options): number {
   const { privateKey, publicKey } = newKeyPair();
@@ -75,10 +53,8 @@ function issue({ key: file = KEY_FILE, until, feeds, count }: Options): number {
   if (until === undefined) throw new WrongArguments();
   const key = privateKeyFrom(file);
   const said = { until, feeds: wholeNumber('--feeds', feeds, 1_000) };
-  const licenses = Array.from({ length: wholeNumber('--count', count, MAX_COUNT) }, () =>
-    issueLicense(key, said),
-  );
-  process.stdout.write(licenses.map((one) => `${one}\n`).join(''));
+  const length = wholeNumber('--count', count, MAX_COUNT);
+  process.stdout.write(Array.from({ length }, () => `${issueLicense(key, said)}\n`).join(''));
   process.stderr.write(`They count by the public key ${publicKeyOf(key)}.\n`);
   return 0;
 }
@@ -97,20 +73,17 @@ function check(text: string, env: Environment): number {
 }
 
 function privateKeyFrom(file: string) {
-  const mode = modeOf(file);
+  let mode: number;
+  try {
+    mode = statSync(file).mode;
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
   if ((mode & 0o777) !== 0o600)
     throw new Error(`${file} must be readable by its owner only: chmod 600 ${file}`);
   const key = privateKeyIn(readFileSync(file, 'utf8'));
   if (key === undefined) throw new Error(`${file} holds no Ed25519 private key in PEM form.`);
   return key;
-}
-
-function modeOf(file: string): number {
-  try {
-    return statSync(file).mode;
-  } catch (error) {
-    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
 }
 
 function wholeNumber(option: string, text = '1', max: number): number {

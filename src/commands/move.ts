@@ -1,15 +1,17 @@
+import { resolve } from 'node:path';
 import { readImages, readSome } from '../config.ts';
 import { configuredPlace, openSource } from '../images/open-images.ts';
 import type { Archive, LockedPlace } from '../moving/archive.ts';
 import { copy } from '../moving/copy.ts';
-import { areNested, digestOf, lockSource, lockTarget } from '../moving/places.ts';
+import { areNested, digestOf, lockSource, lockTarget, type Place } from '../moving/places.ts';
 import { type Summary, summarize } from '../moving/summary.ts';
 import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
+import { databaseUrl } from '../setting-kinds.ts';
 import { cannotBeUsed } from '../system-errors.ts';
-import { placesIn } from './move/arguments.ts';
-import { Progress } from './move/progress.ts';
+import { type Command, WrongArguments } from './commands.ts';
+import { Progress } from './progress.ts';
 
 interface Both {
   readonly source: LockedPlace;
@@ -17,12 +19,20 @@ interface Both {
   readonly progress: Progress;
 }
 
+export const command: Command = {
+  options: ['from', 'to'],
+  words: [0, 0],
+  async run(_words, { from, to }, env) {
+    if (from === undefined || to === undefined) throw new WrongArguments();
+    return move(placeNamed(from, env), placeNamed(to, env), env);
+  },
+};
+
 /**
  * Moves a whole instance: copies it into an empty place, or goes on where an earlier run was stopped, and then reads
  * both anew to see that they hold the same. Until then the target is marked, so that no service starts on it.
  */
-export async function move(args: readonly string[], env: Environment): Promise<number> {
-  const { from, to } = placesIn(args, env);
+async function move(from: Place, to: Place, env: Environment): Promise<number> {
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
   const { puid, pgid, secret } = readSome(env, ['puid', 'pgid', 'secret']);
   const imagePlace = configuredPlace(readImages(env));
@@ -40,7 +50,10 @@ export async function move(args: readonly string[], env: Environment): Promise<n
       await copyAll(both, mark);
       await compare(both);
     } catch (error) {
-      throw error instanceof Refusal ? stopped(error) : error;
+      if (!(error instanceof Refusal)) throw error;
+      // The cause says to an operator what the message does not say to a client.
+      const why = error.cause instanceof Error ? error.cause.message : error.message;
+      throw new Error(`The move was stopped (${why}). Run it again to go on.`);
     } finally {
       await target.release();
     }
@@ -51,52 +64,70 @@ export async function move(args: readonly string[], env: Environment): Promise<n
   return 0;
 }
 
-async function copyAll({ source, target, progress }: Both, mark: string): Promise<void> {
-  await withArchive('source', source, (from) =>
-    withArchive('target', target, async (to) => {
-      if ((await from.mark()) !== undefined)
-        throw new Error('The source is the target of a move that has not been finished.');
-      await begin(to, mark);
-      const strays = await from.countStrays();
-      if (strays > 0)
-        progress.say(`Files, folders and links that are no notes, and stay behind: ${amount(strays)}.`);
-      const total = await countNotes(from);
-      let done = await countNotes(to);
-      let bytes = 0;
-      if (done > 0) progress.say(`Going on: ${amount(done)} of ${amount(total)} notes are there.`);
-      await copy(from, to, (notes, size) => {
-        done += notes;
-        bytes += size;
-        progress.step(() => `Copied ${amount(done)} of ${amount(total)} notes (${amount(bytes)} bytes).`);
-      });
-    }),
+/**
+ * The place in an argument. `postgres` alone is the database that SERVICE_DATABASE_URL names, whose password is then not in
+ * the list of processes. A wrong argument may hold a password, so it is not shown.
+ */
+function placeNamed(text: string, env: Environment): Place {
+  const [, kind, path] = /^(fs|sqlite):(.+)$/s.exec(text) ?? [];
+  if (path?.startsWith('~')) {
+    throw new Error('A path in --from and --to must not begin with ~, which shells do not replace there.');
+  }
+  if (kind === 'fs') return { kind, dir: resolve(path!) };
+  if (kind === 'sqlite') return { kind, file: resolve(path!) };
+  const database = text === 'postgres' ? readSome(env, ['database']).database : databaseUrl.parse(text);
+  if (database?.kind === 'server') return { kind: 'postgres', url: database.url };
+  if (text === 'postgres') throw new Error('SERVICE_DATABASE_URL must be a postgres: URL.');
+  throw new Error(
+    '--from and --to must each be fs: and a folder, sqlite: and a file, or postgres (the database that ' +
+      'SERVICE_DATABASE_URL names) or a postgres: URL.',
   );
 }
 
+async function copyAll(both: Both, mark: string): Promise<void> {
+  const { progress } = both;
+  await withArchives(both, async (from, to) => {
+    if ((await from.mark()) !== undefined)
+      throw new Error('The source is the target of a move that has not been finished.');
+    await begin(to, mark);
+    const strays = await from.countStrays();
+    if (strays > 0)
+      progress.say(`Files, folders and links that are no notes, and stay behind: ${amount(strays)}.`);
+    const total = await countNotes(from);
+    let done = await countNotes(to);
+    let bytes = 0;
+    if (done > 0) progress.say(`Going on: ${amount(done)} of ${amount(total)} notes are there.`);
+    await copy(from, to, (notes, size) => {
+      done += notes;
+      bytes += size;
+      progress.step(() => `Copied ${amount(done)} of ${amount(total)} notes (${amount(bytes)} bytes).`);
+    });
+  });
+}
+
 /** Opens both again, so that what is compared is what is stored. */
-async function compare({ source, target, progress }: Both): Promise<void> {
-  await withArchive('source', source, (from) =>
-    withArchive('target', target, async (to) => {
-      const total = 2 * (await countNotes(from));
-      let read = 0;
-      const onRead = () => {
-        read += 1;
-        progress.step(() => `Read ${amount(read)} of ${amount(total)} notes again to compare them.`);
-      };
-      const wanted = describe(await summarize(from, onRead));
-      const found = describe(await summarize(to, onRead));
-      if (found !== wanted) {
-        throw new Error(
-          `The target is not the same as the source: it holds ${found}, and the source ${wanted}. ` +
-            'Remove what is in the target and move again.',
-        );
-      }
-      await mustBeLocked('source', source);
-      await mustBeLocked('target', target);
-      await to.end();
-      progress.say(`Moved and compared: ${found}.`);
-    }),
-  );
+async function compare(both: Both): Promise<void> {
+  const { source, target, progress } = both;
+  await withArchives(both, async (from, to) => {
+    const total = 2 * (await countNotes(from));
+    let read = 0;
+    const onRead = () => {
+      read += 1;
+      progress.step(() => `Read ${amount(read)} of ${amount(total)} notes again to compare them.`);
+    };
+    const wanted = describe(await summarize(from, onRead));
+    const found = describe(await summarize(to, onRead));
+    if (found !== wanted) {
+      throw new Error(
+        `The target is not the same as the source: it holds ${found}, and the source ${wanted}. ` +
+          'Remove what is in the target and move again.',
+      );
+    }
+    await mustBeLocked('source', source);
+    await mustBeLocked('target', target);
+    await to.end();
+    progress.say(`Moved and compared: ${found}.`);
+  });
 }
 
 /** A lock may be lost without an error: with the connection that holds it, or with the file. */
@@ -113,13 +144,10 @@ async function begin(target: Archive, mark: string): Promise<void> {
   const found = await target.mark();
   if (found === mark) return;
   if (found !== undefined) throw new Error('The target is already being moved into from another place.');
-  for await (const _ of target.feeds()) throw notEmpty();
-  for await (const _ of target.retiredReadIds()) throw notEmpty();
+  const notEmpty = 'The target is not empty: it holds feeds, or read ids that feeds had.';
+  for await (const _ of target.feeds()) throw new Error(notEmpty);
+  for await (const _ of target.retiredReadIds()) throw new Error(notEmpty);
   await target.begin(mark);
-}
-
-function notEmpty(): Error {
-  return new Error('The target is not empty: it holds feeds, or read ids that feeds had.');
 }
 
 async function countNotes(archive: Archive): Promise<number> {
@@ -128,16 +156,20 @@ async function countNotes(archive: Archive): Promise<number> {
   return count;
 }
 
-async function withArchive(
-  role: string,
-  place: LockedPlace,
-  work: (archive: Archive) => Promise<void>,
+async function withArchives(
+  { source, target }: Both,
+  work: (from: Archive, to: Archive) => Promise<void>,
 ): Promise<void> {
-  const archive = await within(role, () => place.open());
+  const from = await within('source', () => source.open());
   try {
-    await work(archive);
+    const to = await within('target', () => target.open());
+    try {
+      await work(from, to);
+    } finally {
+      await to.close();
+    }
   } finally {
-    await archive.close();
+    await from.close();
   }
 }
 
@@ -158,12 +190,6 @@ function describe({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): str
     `${plural(feeds, 'feed')}, ${plural(notes, 'note')} (${amount(bytes)} bytes) and ` +
     `${plural(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
   );
-}
-
-/** What refuses something to a client of the service says to an operator why. */
-function stopped({ message, cause }: Refusal): Error {
-  const why = cause instanceof Error ? cause.message : message;
-  return new Error(`The move was stopped (${why}). Run it again to go on.`);
 }
 
 function plural(count: number, what: string): string {

@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util';
 import { readSome } from '../config.ts';
 import { type Environment, readSetting, type Setting, setting } from '../setting.ts';
 import { baseUrl, secretText } from '../setting-kinds.ts';
-import { WrongArguments } from './commands.ts';
-import { Progress } from './move/progress.ts';
+import { type Command, type Options, WrongArguments } from './commands.ts';
+import { Progress } from './progress.ts';
 
 const HELP = `npm run operator -- unreferenced
 npm run operator -- clean
@@ -17,15 +16,6 @@ OPERATOR_URL, else at PUBLIC_URL, else at this machine's PORT, with SERVICE_OPER
 files named by them with _FILE at the end, never from arguments: SERVICE_OPERATOR_TOKEN, and of the store that is moved
 from, MOVE_S3_ACCESS_KEY and MOVE_S3_SECRET_KEY.
 `;
-
-const OPTIONS = {
-  from: { type: 'string' },
-  dir: { type: 'string' },
-  endpoint: { type: 'string' },
-  bucket: { type: 'string' },
-  region: { type: 'string' },
-  limit: { type: 'string' },
-} as const;
 
 const UNREFERENCED = '/api/operator/images/unreferenced';
 /** Attempts for a request that fails on the way, and the pause between, ms. */
@@ -51,29 +41,20 @@ interface Service {
 }
 
 /** Calls the operator endpoints from a terminal. The exit code is 0 where nothing failed and nothing is missing. */
-export async function operator(args: readonly string[], env: Environment): Promise<number> {
-  const [what, ...more] = args;
-  if (what === '--help') {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  const { values } = parseArguments(more);
-  const service = serviceIn(env);
-  if (what === 'move') return move(service, values, env);
-  if (Object.keys(values).length > 0 || (what !== 'unreferenced' && what !== 'clean'))
-    throw new WrongArguments();
-  const result = await ask(service, what === 'clean' ? 'DELETE' : 'GET', UNREFERENCED);
-  process.stdout.write(shown(result));
-  return (result.failed ?? 0) + result.missing > 0 ? 1 : 0;
-}
-
-function parseArguments(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS });
-  } catch {
-    throw new WrongArguments();
-  }
-}
+export const command: Command = {
+  help: HELP,
+  options: ['from', 'dir', 'endpoint', 'bucket', 'region', 'limit'],
+  words: [1, 1],
+  async run([what], options, env) {
+    const service = serviceIn(env);
+    if (what === 'move') return move(service, options, env);
+    if (Object.keys(options).length > 0 || (what !== 'unreferenced' && what !== 'clean'))
+      throw new WrongArguments();
+    const result = await ask(service, what === 'clean' ? 'DELETE' : 'GET', UNREFERENCED);
+    process.stdout.write(shown(result));
+    return (result.failed ?? 0) + result.missing > 0 ? 1 : 0;
+  },
+};
 
 function serviceIn(env: Environment): Service {
   const { port, publicUrl, operatorToken } = readSome(env, ['port', 'publicUrl', 'operatorToken']);
@@ -82,11 +63,7 @@ function serviceIn(env: Environment): Service {
   return { url, token: operatorToken };
 }
 
-async function move(
-  service: Service,
-  { limit, ...from }: ReturnType<typeof parseArguments>['values'],
-  env: Environment,
-): Promise<number> {
+async function move(service: Service, { limit, ...from }: Options, env: Environment): Promise<number> {
   if (from.from === undefined || (limit !== undefined && !/^\d{1,5}$/.test(limit)))
     throw new WrongArguments();
   const keys =

@@ -1,3 +1,4 @@
+import { type KeyObject, randomBytes, sign } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 
 /**
@@ -23,18 +24,11 @@ export interface License {
   readonly feeds: number;
 }
 
-/** A license split into its parts, before its signature is verified. */
-interface LicenseParts {
-  readonly signed: Uint8Array;
-  readonly signature: Uint8Array;
-  readonly payload: Uint8Array;
-}
-
 /**
- * Splits a license. No two texts have the same parts, so a license cannot be written in two ways.
+ * Splits a license, before its signature is verified. No two texts have the same parts, so a license cannot be written in two ways.
  * @throws Refusal `invalid_license`
  */
-export function splitLicense(text: string): LicenseParts {
+export function splitLicense(text: string): Record<'payload' | 'signature' | 'signed', Uint8Array> {
   if (text.length > MAX_LENGTH) throw invalidLicense('it is too long');
   const [prefix, payload, signature, ...more] = text.split('.');
   if (prefix !== PREFIX) throw invalidLicense(`it does not begin with "${PREFIX}."`);
@@ -49,12 +43,6 @@ export function splitLicense(text: string): LicenseParts {
   return parts;
 }
 
-/** The text before the second dot, which is signed. */
-export function signedText({ id, until, feeds }: License): string {
-  const payload = JSON.stringify({ id, until, ...(feeds > 1 && { feeds }) });
-  return `${PREFIX}.${Buffer.from(payload).toString('base64url')}`;
-}
-
 /** @throws Refusal `invalid_license` */
 export function parsePayload(payload: Uint8Array): License {
   const { id, until, feeds = 1 } = parseObject(payload);
@@ -65,6 +53,20 @@ export function parsePayload(payload: Uint8Array): License {
   if (typeof feeds !== 'number' || !Number.isInteger(feeds) || feeds < 1 || feeds > MAX_FEEDS)
     throw invalidLicense(`the number of its feeds must be 1 to ${MAX_FEEDS}`);
   return { id, until, feeds };
+}
+
+/**
+ * Creates a license, with a random id unless one is given.
+ * @throws Refusal `invalid_license`
+ */
+export function issueLicense(
+  privateKey: KeyObject,
+  { id = randomBytes(16).toString('base64url'), until, feeds = 1 }: Partial<License> & Pick<License, 'until'>,
+): string {
+  parsePayload(Buffer.from(JSON.stringify({ id, until, feeds })));
+  const payload = JSON.stringify({ id, until, ...(feeds > 1 && { feeds }) });
+  const signed = `${PREFIX}.${Buffer.from(payload).toString('base64url')}`;
+  return `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`;
 }
 
 /** The id of a license, without verifying it; undefined if the text is none. */

@@ -1,7 +1,7 @@
 import { type KeyObject, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { endOf, invalidLicense, type License, parsePayload, splitLicense } from './format.ts';
-import { keyObject, type PublicKeyText } from './public-keys.ts';
+import { keyObject, type PublicKeyText } from './keys.ts';
 
 /** Signature checks to cache; one takes 60 µs. */
 const MAX_CACHED = 10_000;
@@ -14,7 +14,10 @@ export class Licenses {
   readonly #keys: readonly KeyObject[];
   readonly #now: () => number;
   /** Cache of signature checks. */
-  readonly #verified = new LRUCache<string, { readonly license: License | undefined }>({ max: MAX_CACHED });
+  readonly #verified = new LRUCache<string, { readonly license: License | undefined }>({
+    max: MAX_CACHED,
+    memoMethod: (text) => ({ license: this.#verifyOrUndefined(text) }),
+  });
 
   /** @param now ms since the epoch */
   constructor(keys: readonly PublicKeyText[], now = () => Date.now()) {
@@ -39,12 +42,7 @@ export class Licenses {
 
   /** The content of a license, also of one that has ended; undefined if it was never issued. */
   find(text: string): License | undefined {
-    let verified = this.#verified.get(text);
-    if (verified === undefined) {
-      verified = { license: this.#verifyOrUndefined(text) };
-      this.#verified.set(text, verified);
-    }
-    return verified.license;
+    return this.#verified.memo(text).license;
   }
 
   /** How long a license is still valid, ms. */

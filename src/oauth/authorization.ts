@@ -1,5 +1,6 @@
 import { Refusal } from '../refusals.ts';
-import { type Client, type Clients, isRegistered } from './clients.ts';
+import { type Client, isRegistered } from './clients.ts';
+import type { OAuth } from './oauth.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** This instance as an OAuth server. */
@@ -39,10 +40,10 @@ const CHALLENGE = /^[\w-]{43}$/;
 /** @throws Refusal `invalid_request` for an unknown client or redirect URI */
 export async function parseAuthorizationRequest(
   parameters: URLSearchParams,
-  clients: Clients,
+  oauth: OAuth,
 ): Promise<AuthorizationRequest> {
   const single = (name: string) => (parameters.getAll(name).length === 1 ? parameters.get(name)! : undefined);
-  const client = await clients.find(single('client_id') ?? '');
+  const client = await oauth.client(single('client_id') ?? '');
   const redirectUri = single('redirect_uri');
   if (client === undefined)
     throw new Refusal('invalid_request', 'This program is not registered here. Add the service to it anew.');

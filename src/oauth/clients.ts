@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { oneLine } from '../feeds/text.ts';
 import { Refusal } from '../refusals.ts';
 import { OAuthError } from './oauth-error.ts';
-import type { SignedTokens } from './signed-tokens.ts';
 
 const MAX_URI_LENGTH = 512;
 /** The client's own machine, where http is safe (RFC 8252 §7.3). */
@@ -18,43 +16,21 @@ export interface Client {
   readonly redirectUris: readonly string[];
 }
 
-export class Clients {
-  readonly #tokens: SignedTokens;
-
-  constructor(tokens: SignedTokens) {
-    this.#tokens = tokens;
-  }
-
-  /**
-   * Registers a client by its metadata (RFC 7591 §2).
-   * @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata`
-   */
-  async register(metadata: unknown): Promise<Client> {
-    if (typeof metadata !== 'object' || metadata === null)
-      throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object.');
-    const { redirect_uris: redirectUris, client_name: name = '' }: Record<string, unknown> = { ...metadata };
-    if (!areRedirectUris(redirectUris))
-      throw new OAuthError(
-        'invalid_redirect_uri',
-        `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} addresses of at most 512 characters with https, or with http ` +
-          'on localhost, 127.0.0.1 or [::1], without a user and a fragment.',
-      );
-    const client = { name: nameOf(name), redirectUris };
-    return { id: await this.#tokens.sign('client', client), ...client };
-  }
-
-  /** The client with that id. */
-  async find(id: string): Promise<Client | undefined> {
-    const claims = await this.#tokens.verify('client', id);
-    if (claims === undefined || claims === 'expired') return undefined;
-    const { name, redirectUris } = claims as unknown as Client;
-    return { id, name, redirectUris };
-  }
-}
-
-/** A short digest that stands for the long client id in tokens. */
-export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+/**
+ * The name and the redirect URIs in the metadata of a client (RFC 7591 §2).
+ * @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata`
+ */
+export function parseMetadata(metadata: unknown): Omit<Client, 'id'> {
+  if (typeof metadata !== 'object' || metadata === null)
+    throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object.');
+  const { redirect_uris: redirectUris, client_name: name = '' }: Record<string, unknown> = { ...metadata };
+  if (!areRedirectUris(redirectUris))
+    throw new OAuthError(
+      'invalid_redirect_uri',
+      `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} addresses of at most 512 characters with https, or with http ` +
+        'on localhost, 127.0.0.1 or [::1], without a user and a fragment.',
+    );
+  return { name: nameOf(name), redirectUris };
 }
 
 function areRedirectUris(value: unknown): value is string[] {
@@ -79,7 +55,7 @@ function isRedirectUri(text: string): boolean {
   if (text.length > MAX_URI_LENGTH || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text))
     return false;
   if (!URL.canParse(text) || /^[^/?]*@/.test(text.slice(text.indexOf('//') + 2))) return false;
-  return text.startsWith('https:') || isLoopback(new URL(text));
+  return text.startsWith('https:') || LOOPBACK.has(new URL(text).hostname);
 }
 
 /** Whether a URI is registered; on the client's own machine its port may differ. */
@@ -89,11 +65,7 @@ export function isRegistered(text: string, registered: readonly string[]): boole
 
 function isSameButPort(one: string, other: string): boolean {
   const [first, second] = [new URL(one), new URL(other)];
-  if (first.protocol !== 'http:' || !isLoopback(first)) return false;
+  if (first.protocol !== 'http:' || !LOOPBACK.has(first.hostname)) return false;
   first.port = second.port = '';
   return first.href === second.href;
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return LOOPBACK.has(hostname);
 }

@@ -7,8 +7,7 @@ import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
 import { loginPage, logOutPage, unlockPage } from '../web/access-pages.ts';
-import { errorPage } from '../web/error-page.ts';
-import { pageAnswer } from '../web/page.ts';
+import { errorPage, pageAnswer } from '../web/page.ts';
 import { callerOf, cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type AdmittedForm,

@@ -4,7 +4,7 @@ import type { Exchange, Operation } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/bodies.ts';
 import { unlockPage } from '../web/access-pages.ts';
-import { errorPage } from '../web/error-page.ts';
+import { errorPage } from '../web/page.ts';
 import type { Site } from '../web/site.ts';
 import { callerOf, isFromOwnPage, refuseAllButOwnPages } from './caller.ts';
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';

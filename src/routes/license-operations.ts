@@ -3,8 +3,8 @@ import type { Licensing } from '../ingest/licensing.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
-import { licensePage } from '../web/license-page.ts';
 import { pageAnswer } from '../web/page.ts';
+import { licensePage } from '../web/tier.ts';
 import { type DescribedOperation, isFeedPath, operation } from './operation.ts';
 import {
   JSON_ERRORS,

@@ -32,7 +32,7 @@ export function mcpOperation(parts: OperationParts): DescribedOperation {
       if (Array.isArray(message) && message.length > MAX_MESSAGES)
         return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
       loaded ??= load(parts);
-      return (await loaded).answer({ header: (name) => exchange.header(name), message }, caller);
+      return (await loaded).answer(exchange, message, caller);
     };
     return body.length > LARGE_BYTES ? large(answer) : answer();
   });

@@ -15,7 +15,7 @@ import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody, parseMessage } from '../requests/bodies.ts';
-import { authorizePage, authorizePageFields } from '../web/authorize-page.ts';
+import { authorizePage, authorizePageFields } from '../web/access-pages.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
@@ -79,8 +79,8 @@ function serverMetadata(base: string): object {
   };
 }
 
-async function register(exchange: Exchange, { clients }: OAuth): Promise<Answer> {
-  const { id, name, redirectUris } = await clients.register(parseMessage(await exchange.body(MAX_BYTES)));
+async function register(exchange: Exchange, oauth: OAuth): Promise<Answer> {
+  const { id, name, redirectUris } = await oauth.register(parseMessage(await exchange.body(MAX_BYTES)));
   return json(201, {
     client_id: id,
     client_id_issued_at: Math.floor(Date.now() / 1000),
@@ -99,11 +99,11 @@ async function giveTokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
 /** Shows the consent page, or redirects a wrong request back to its client. */
 async function authorize(
   exchange: Exchange,
-  { clients }: OAuth,
+  oauth: OAuth,
   { site, access }: OperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
-  const asking = await parseAuthorizationRequest(parameters, clients);
+  const asking = await parseAuthorizationRequest(parameters, oauth);
   const issuer = issuerOf(exchange);
   return answerOrRedirect(asking, issuer, async () => {
     parseChallenge(parameters, issuer.base);
@@ -121,14 +121,10 @@ async function authorize(
 }
 
 /** Takes the form of the consent page. */
-async function consent(
-  exchange: Exchange,
-  { clients, grants }: OAuth,
-  { access }: OperationParts,
-): Promise<Answer> {
+async function consent(exchange: Exchange, oauth: OAuth, { access }: OperationParts): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange);
-  const asking = await parseAuthorizationRequest(form, clients);
+  const asking = await parseAuthorizationRequest(form, oauth);
   const issuer = issuerOf(exchange);
   return answerOrRedirect(asking, issuer, async () => {
     const challenge = parseChallenge(form, issuer.base);
@@ -148,7 +144,7 @@ async function consent(
     const { sender, email } = session ?? {};
     // Undefined if the password was given.
     const person = email === undefined ? undefined : { sender, email };
-    const code = await grants.createCode({ client, redirectUri, challenge, person }, issuer);
+    const code = await oauth.createCode({ client, redirectUri, challenge, person }, issuer);
     return redirect(redirectWith(asking, issuer, { code }));
   });
 }

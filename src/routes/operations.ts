@@ -11,7 +11,7 @@ import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { FeedLimits } from '../storage/storage.ts';
-import type { ToolOutcome } from '../telemetry/tool-outcome.ts';
+import type { ToolOutcome } from '../telemetry/events.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
 import { accessOperations } from './access-operations.ts';

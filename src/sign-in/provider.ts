@@ -1,6 +1,6 @@
 import type { Configuration, JWKS, ServerMetadata } from 'openid-client';
 import type { PendingSignIn } from './pending-sign-ins.ts';
-import type { Claims } from './people.ts';
+import type { Claims } from './sign-in.ts';
 
 type Client = typeof import('openid-client');
 
@@ -103,19 +103,11 @@ export class Provider {
 
   /** The provider's metadata, cached; sign-ins at the same time share one request. */
   #discover(client: Client): Promise<Discovered> {
-    if (this.#discovered !== undefined && this.#now() < this.#until) return this.#discovered;
-    const discovered = this.#fetch(client);
-    this.#discovered = discovered;
-    this.#until = Number.POSITIVE_INFINITY;
-    discovered.then(
-      () => {
-        this.#until = this.#now() + METADATA_MS;
-      },
-      () => {
-        this.#discovered = undefined;
-      },
-    );
-    return discovered;
+    if (this.#discovered === undefined || this.#now() >= this.#until) {
+      this.#until = Number.POSITIVE_INFINITY;
+      this.#discovered = this.#fetch(client);
+    }
+    return this.#discovered;
   }
 
   async #fetch(client: Client): Promise<Discovered> {
@@ -130,8 +122,10 @@ export class Provider {
       const metadata = found.serverMetadata();
       if (withoutSlash(metadata.issuer) !== withoutSlash(issuer))
         throw new Error('its documents are those of another issuer');
+      this.#until = this.#now() + METADATA_MS;
       return { metadata, keys: undefined };
     } catch (cause) {
+      this.#until = 0;
       throw new ProviderUnavailable(cause);
     }
   }

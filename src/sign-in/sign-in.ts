@@ -1,28 +1,24 @@
 import type { CookiePlace } from '../access/cookies.ts';
 import type { Person } from '../access/sessions.ts';
 import type { Config } from '../config.ts';
+import { cutAt, shownOneLine } from '../feeds/text.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type PendingSignIn, PendingSignIns } from './pending-sign-ins.ts';
-import { type Claims, isAllowed, senderOf, verifiedEmail } from './people.ts';
 import { Provider, ProviderUnavailable } from './provider.ts';
 
-export interface SignInSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Who may sign in: addresses, `@domain` and `*`, in lower case. */
-  readonly allow: readonly string[];
-  /** Claims for the sender's name, in order of preference. */
-  readonly senderClaims: readonly string[];
-  readonly publicUrl: string;
-}
+/** A provider's claims about a person (OpenID Connect Core §5.1). */
+export type Claims = Readonly<Record<string, unknown>>;
+
+const SENDER_LENGTH = 100;
+/** Longest e-mail address (RFC 5321 §4.5.3.1). */
+const EMAIL_LENGTH = 320;
+
+type SettingName = `oidc${'Issuer' | 'ClientId' | 'ClientSecret' | 'Allow' | 'SenderClaims'}` | 'publicUrl';
+type SignInSettings = { readonly [Name in SettingName]: NonNullable<Config[Name]> };
 
 /** The settings of sign-in; undefined if it is off. They are set all together or not at all. */
 export function signInSettings(config: Config): SignInSettings | undefined {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
-  const { oidcAllow: allow, oidcSenderClaims: senderClaims, publicUrl } = config;
-  if (!issuer || !clientId || !clientSecret || !allow || !publicUrl) return undefined;
-  return { issuer, clientId, clientSecret, allow, senderClaims, publicUrl };
+  return config.oidcIssuer === undefined ? undefined : (config as Config & SignInSettings);
 }
 
 interface SignInParts extends SignInSettings {
@@ -42,7 +38,12 @@ export class SignIn {
   constructor(parts: SignInParts) {
     this.#parts = parts;
     this.pending = new PendingSignIns(parts.secret, signInLocks(parts));
-    this.#provider = new Provider({ ...parts, redirectUri: `${parts.publicUrl}/api/oidc/callback` });
+    this.#provider = new Provider({
+      issuer: parts.oidcIssuer,
+      clientId: parts.oidcClientId,
+      clientSecret: parts.oidcClientSecret,
+      redirectUri: `${parts.publicUrl}/api/oidc/callback`,
+    });
   }
 
   /** The provider's URL for the browser, and the cookie of the pending sign-in. */
@@ -61,7 +62,7 @@ export class SignIn {
 
   /** The person who comes back from the provider with this query. */
   async finish(query: string, pending: PendingSignIn, requestId: string): Promise<Person | SignInError> {
-    const { allow, senderClaims, log } = this.#parts;
+    const { oidcAllow: allow, oidcSenderClaims: senderClaims, log } = this.#parts;
     const hasNeededClaims = (claims: Claims) =>
       (allow.includes('*') || 'email_verified' in claims) &&
       senderOf([claims], senderClaims.slice(0, 1)) !== undefined;
@@ -84,8 +85,8 @@ export class SignIn {
 }
 
 /** A change of any of these ends the sessions of all people. */
-export function signInLocks({ issuer, clientId, clientSecret }: SignInSettings): string[] {
-  return [issuer, clientId, clientSecret];
+export function signInLocks(settings: SignInSettings): string[] {
+  return [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret];
 }
 
 /** The error for the log. Leaves out `cause`, in which the library puts what the provider said about a person. */
@@ -96,4 +97,37 @@ function reasonOf(error: unknown): string {
     .filter((part) => typeof part === 'string')
     .join(', ')
     .slice(0, 300);
+}
+
+/**
+ * Whether a person with this verified address may use the instance. Only `*` allows an empty one.
+ * @param allow addresses, `@domain` and `*`, in lower case
+ */
+export function isAllowed(allow: readonly string[], email: string): boolean {
+  if (allow.includes('*')) return true;
+  // Only ASCII, because other letters (such as the Kelvin sign) become letters of another person's address.
+  const own = email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return own !== '' && (allow.includes(own) || allow.includes(own.slice(own.lastIndexOf('@'))));
+}
+
+/** The address in the first source that has one, if the provider verified it; else empty. */
+export function verifiedEmail(sources: readonly Claims[]): string {
+  const { email, email_verified } = sources.find((claims) => typeof claims.email === 'string') ?? {};
+  const isUsable = email_verified === true && typeof email === 'string' && email.length <= EMAIL_LENGTH;
+  return isUsable && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
+}
+
+/** A person's name as sender: the first of these claims that is a text, as one line of at most 100 characters. */
+export function senderOf(sources: readonly Claims[], names: readonly string[]): string | undefined {
+  for (const name of names)
+    for (const { [name]: value } of sources) {
+      const line = typeof value === 'string' ? oneLine(value) : '';
+      if (line !== '') return line;
+    }
+  return undefined;
+}
+
+function oneLine(text: string): string {
+  const line = shownOneLine(text.toWellFormed()).replace(/\s+/g, ' ').trim();
+  return cutAt(line, SENDER_LENGTH).trimEnd();
 }

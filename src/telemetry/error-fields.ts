@@ -16,18 +16,15 @@ export interface ErrorFields {
 export function errorFields(thrown: unknown, depth = 0): ErrorFields {
   if (!(thrown instanceof Error)) return { type: typeof thrown, message: String(thrown) };
   const { code, path, dest } = thrown as NodeJS.ErrnoException & { dest?: string };
+  let { message } = thrown;
+  for (const name of [path, dest])
+    if (typeof name === 'string' && name !== '') message = message.replaceAll(name, '<path>');
   const frames = (thrown.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
   return {
     type: thrown.name,
-    message: withoutPaths(thrown.message, [path, dest]),
+    message,
     ...(typeof code === 'string' && { code }),
     ...(frames.length > 0 && { stack: frames.join('\n') }),
     ...(thrown.cause !== undefined && depth < MAX_CAUSES && { cause: errorFields(thrown.cause, depth + 1) }),
   };
-}
-
-function withoutPaths(message: string, paths: readonly unknown[]): string {
-  return paths
-    .filter((path): path is string => typeof path === 'string' && path !== '')
-    .reduce((text, path) => text.replaceAll(path, '<path>'), message);
 }

@@ -1,4 +1,5 @@
 import type { NoteType } from '../feeds/note-types.ts';
+import type { Outcome } from '../http/transaction.ts';
 import type { Log } from './log.ts';
 
 export interface Identified {
@@ -6,17 +7,14 @@ export interface Identified {
   readonly requestId: string;
 }
 
-/** What the log may say of a note. */
-export interface NoteFacts {
-  readonly kind: NoteType;
-  /** Bytes of the stored or deleted note. */
-  readonly size: number;
-}
-
-/** A durable change by a request. */
-export type Event =
+/** A durable change by a request, with what the log may say of a note: its type and the bytes stored or deleted. */
+type Event =
   | { readonly name: 'feed created' | 'feed deleted' | 'license attached' | 'license detached' }
-  | ({ readonly name: 'note posted' | 'note edited' | 'note deleted' } & NoteFacts);
+  | {
+      readonly name: `note ${'posted' | 'edited' | 'deleted'}`;
+      readonly kind: NoteType;
+      readonly size: number;
+    };
 
 export type RecordEvent = (event: Event, request: Identified) => void;
 
@@ -25,4 +23,55 @@ export function eventLog(log: Pick<Log, 'info'>): RecordEvent {
     const note = 'kind' in event ? { kind: event.kind, size: event.size } : {};
     log.info(event.name, { request: requestId, ...note });
   };
+}
+
+type OutcomeLog = Pick<Log, 'info' | 'error'>;
+const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/**
+ * Logs one line per request, with the id of its other lines. It has the pattern of the route, not the path, because that
+ * holds a feed's name or read id, and not the client's address.
+ */
+export function requestLog(log: OutcomeLog): (outcome: Outcome) => void {
+  return ({ request, operation, method, status, ms, bytes, code, error }) =>
+    logOutcome(log, 'request', error, {
+      request: request.requestId,
+      method: KNOWN_METHODS.has(method) ? method : 'other',
+      route: operation?.path ?? 'none',
+      status,
+      ms: rounded(ms),
+      bytes,
+      code,
+    });
+}
+
+/** The end of a call of an assistant's tool. Its arguments are not logged, because the name of a feed is among them. */
+export interface ToolOutcome extends Identified {
+  readonly tool: string;
+  readonly ms: number;
+  /** Of the refusal. */
+  readonly code: string | undefined;
+  /** Cause of an internal error. */
+  readonly error: unknown;
+}
+
+/**
+ * Logs one line per call, besides that of its request.
+ * @param isEach false to log internal errors only
+ */
+export function toolLog(log: OutcomeLog, isEach: boolean): (outcome: ToolOutcome) => void {
+  return ({ tool, requestId, ms, code, error }) => {
+    if (error !== undefined || isEach)
+      logOutcome(log, 'tool', error, { request: requestId, tool, ms: rounded(ms), code });
+  };
+}
+
+function logOutcome(log: OutcomeLog, what: string, err: unknown, fields: Record<string, unknown>): void {
+  if (err === undefined) log.info(what, fields);
+  else log.error(what, { ...fields, err });
+}
+
+/** To microseconds. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }

@@ -1,4 +1,8 @@
 import { write } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const writeSome = promisify(write);
 
 /** Batch interval of writes, because each takes a trip to the thread pool, ms. */
 const BATCH_MS = 10;
@@ -7,16 +11,9 @@ const FULL_MS = 20;
 const BROKEN_MS = 1000;
 
 /** Where log lines go. */
-export interface LineDestination {
-  /** Takes a line with its line break. Never throws or waits. */
-  write(line: string): void;
-  /** Lines dropped since the start. */
-  readonly lost: number;
-  /** Settles when every line is written, or after about `maxMs` milliseconds. */
-  close(maxMs: number): Promise<void>;
-}
+export type LineDestination = Pick<LineWriter, 'write' | 'lost' | 'close'>;
 
-export interface LineWriterOptions {
+interface LineWriterOptions {
   /** The most characters held, including those being written; lines beyond it are dropped. */
   readonly maxHeld: number;
   /** Called with the number of dropped lines once the reader goes on. May write lines. */
@@ -28,7 +25,7 @@ export interface LineWriterOptions {
  * pool, and with it the exit of the process.) Writes to a full pipe are retried every 20 ms, to a full disk or without a
  * reader every second, from the byte where they stopped.
  */
-export class LineWriter implements LineDestination {
+export class LineWriter {
   readonly #fd: number;
   readonly #options: LineWriterOptions;
   #waiting: string[] = [];
@@ -36,18 +33,20 @@ export class LineWriter implements LineDestination {
   #lost = 0;
   /** Lost lines that `onLost` has not been called for. */
   #dropped = 0;
-  #writing = false;
-  #idle: (() => void)[] = [];
+  /** Settles when no line is waiting. */
+  #writing: Promise<void> | undefined;
 
   constructor(fd: number, options: LineWriterOptions) {
     this.#fd = fd;
     this.#options = options;
   }
 
+  /** Lines dropped since the start. */
   get lost(): number {
     return this.#lost;
   }
 
+  /** Takes a line with its line break. Never throws or waits. */
   write(line: string): void {
     if (this.#held + line.length > this.#options.maxHeld) {
       this.#dropped++;
@@ -56,52 +55,40 @@ export class LineWriter implements LineDestination {
     }
     this.#waiting.push(line);
     this.#held += line.length;
-    if (!this.#writing) this.#writeWaiting();
+    this.#writing ??= this.#writeWaiting();
   }
 
+  /** Settles when every line is written, or after about `maxMs` milliseconds. */
   async close(maxMs: number): Promise<void> {
-    if (!this.#writing) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, maxMs);
-    this.#idle.push(resolve);
-    await promise;
-    clearTimeout(timer);
+    const timer = new AbortController();
+    await Promise.race([this.#writing, setTimeout(maxMs, undefined, { signal: timer.signal })]);
+    timer.abort();
   }
 
-  #writeWaiting(): void {
-    const held = this.#held;
-    const bytes = Buffer.from(this.#waiting.join(''));
-    this.#waiting = [];
-    this.#writing = true;
-    this.#writeRest(bytes, () => this.#wrote(held));
-  }
-
-  #writeRest(bytes: Buffer, done: () => void): void {
-    write(this.#fd, bytes, (error, written) => {
-      if (error) {
-        const ms = error.code === 'EAGAIN' ? FULL_MS : BROKEN_MS;
-        setTimeout(() => this.#writeRest(bytes, done), ms).unref();
-      } else if (written < bytes.length) {
-        this.#writeRest(bytes.subarray(written), done);
-      } else {
-        done();
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const held = this.#held;
+      await this.#writeAll(Buffer.from(this.#waiting.splice(0).join('')));
+      this.#held -= held;
+      if (this.#dropped > 0) {
+        const lost = this.#dropped;
+        this.#dropped = 0;
+        this.#options.onLost(lost);
       }
-    });
-  }
-
-  #wrote(characters: number): void {
-    this.#held -= characters;
-    if (this.#dropped > 0) {
-      const lost = this.#dropped;
-      this.#dropped = 0;
-      this.#options.onLost(lost);
+      if (this.#waiting.length > 0) await setTimeout(BATCH_MS);
     }
-    if (this.#waiting.length > 0) setTimeout(() => this.#writeWaiting(), BATCH_MS);
-    else this.#settle();
+    this.#writing = undefined;
   }
 
-  #settle(): void {
-    this.#writing = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
+  async #writeAll(bytes: Buffer): Promise<void> {
+    for (let rest = bytes; rest.length > 0; ) {
+      try {
+        const { bytesWritten } = await writeSome(this.#fd, rest);
+        rest = rest.subarray(bytesWritten);
+      } catch (error) {
+        const ms = (error as NodeJS.ErrnoException).code === 'EAGAIN' ? FULL_MS : BROKEN_MS;
+        await setTimeout(ms, undefined, { ref: false });
+      }
+    }
   }
 }

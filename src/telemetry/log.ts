@@ -17,18 +17,14 @@ type Write = (message: string, fields?: Record<string, unknown>) => void;
  * `err` takes a thrown value, written with its causes. No line may hold a feed name, a password, a token or a client's
  * address.
  */
-export interface Log {
-  readonly debug: Write;
-  readonly info: Write;
-  readonly warn: Write;
-  readonly error: Write;
+export interface Log extends Readonly<Record<LogLevel, Write>> {
   /** Lines dropped since the start because nothing read them. */
   readonly linesLost: () => number;
   /** Writes what is still held; gives up after 1 s if nothing reads it. */
   close(): Promise<void>;
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** Lines below this level are not written. */
   readonly level: LogLevel;
   /** Default: standard output. */
@@ -72,8 +68,7 @@ export function createLog({ level, destination }: LogOptions): Log {
  * file has no reader and is used as it is.
  */
 function unblockedStdout(): number {
-  const stdout = fstatSync(1);
-  if (stdout.isFile()) return 1;
+  if (fstatSync(1).isFile()) return 1;
   try {
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {

@@ -1,87 +1,129 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/transaction.ts';
-import type { CommitObserver } from '../storage/commit-observer.ts';
-import { type ImageMetrics, imageMetrics } from './image-metrics.ts';
-import type { ToolOutcome } from './tool-outcome.ts';
-import { type WatchedParts, watchParts } from './watched-metrics.ts';
+import type { ImageStore } from '../images/image-store.ts';
+import type { OrphanReport } from '../images/unreferenced.ts';
+import type { CacheCounts } from '../read/cache.ts';
+import type { PictureRows } from '../storage/picture-rows.ts';
+import type { ToolOutcome } from './events.ts';
 
-/** The metrics for Prometheus. */
-export interface Metrics {
-  /** Call it at the end of a request. */
-  readonly request: (outcome: Outcome) => void;
-  /** Call it at the end of a worker's task. */
-  readonly task: (work: string, ms: number) => void;
-  readonly commits: CommitObserver;
-  readonly images: ImageMetrics;
-  /** Call it at the end of a call of an assistant's tool. */
-  readonly tool: (outcome: ToolOutcome) => void;
-  /** Reads these parts at every scrape. Call it once. */
-  watch(parts: WatchedParts): void;
-  /** Media type of `metricsAnswer`. */
-  readonly contentType: string;
-  /** All metrics in Prometheus' text format. */
-  metricsAnswer(): Promise<string>;
+/** Every metric of our own, and what it says. */
+const HELP = {
+  service_http_request_duration_seconds:
+    'From the request to the last byte of its answer handed to the system',
+  service_http_request_bytes_total: 'Bytes of request bodies that arrived',
+  service_http_response_bytes_total: 'Response body bytes; aborted and chunked responses are not counted',
+  service_refusals_total: 'Requests answered with an error, by its code',
+  service_task_duration_seconds: 'How long tasks ran on worker threads, without waiting, by what was done',
+  service_tool_duration_seconds:
+    "How long calls of assistants' tools took, by the tool and what became of it: ok, or the code of a refusal",
+  service_storage_commit_duration_seconds: 'How long writes took to become durable or fail, with waiting',
+  service_storage_commit_writes: 'How many writes one commit (of files: one sync of a folder) made durable',
+  service_cache_hits_total: 'Answers from the read cache',
+  service_cache_misses_total: 'Answers the read cache did not have',
+  service_cache_evictions_total: 'Answers the read cache forgot to make room',
+  service_cache_entries: 'Answers in the read cache',
+  service_cache_bytes: 'Bytes in the read cache',
+  service_request_body_bytes: 'Bytes of request bodies in memory',
+  service_event_streams: 'Event streams that are open',
+  service_log_lines_lost_total: 'Log lines dropped because nobody read them',
+  service_pool_waiting: 'Tasks that wait for a thread',
+  service_pool_running: 'Tasks that have a thread',
+  service_image_store_duration_seconds:
+    'How long the image store took, or failed, with further attempts; of a read until its first bytes',
+  service_image_store_failures_total: 'Failed image store operations, by refusal code',
+  service_image_store_down: '1 while the image store is known to be down, else 0',
+  service_images_freed:
+    'Objects of the image store that no note refers to any more and that are still to be removed',
+  service_images_unreferenced: 'Objects that no note refers to, as the last look at all of them left it',
+  service_images_unreferenced_bytes: 'Their bytes',
+  service_images_missing: 'Pictures whose object is not there, as of the last look at all of them',
+  service_images_checked_timestamp_seconds: 'When the last look at all objects ended',
+};
+
+type Name = keyof typeof HELP;
+
+/** Buckets, in seconds. From a cached answer to one that waited for every limit. */
+const REQUEST_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** From a short task to the longest limit. */
+const TASK_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** From a disk with a write cache to an overloaded one. */
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+/** From a folder on a fast disk to the timeout of an image store. */
+const IMAGE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const COMMIT_WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/** Parts of the service that are read at every scrape, and cost nothing between scrapes. */
+interface WatchedParts {
+  readonly cache: { readonly counts: CacheCounts };
+  /** By a name that becomes a label. */
+  readonly pools: Readonly<Record<string, { readonly waiting: number; readonly running: number }>>;
+  /** Bytes of request bodies in memory now. */
+  readonly bodyBytes: () => number;
+  /** Event streams that are open. */
+  readonly streams: () => number;
+  readonly linesLost: () => number;
 }
 
-/** From a cached answer to one that waited for every limit, in seconds. */
-const REQUEST_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-/** From a short task to the longest limit, in seconds. */
-const TASK_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** From a disk with a write cache to an overloaded one, in seconds. */
-const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
-const COMMIT_WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/** The metrics for Prometheus. */
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Starts to count, also in the process and its event loop, in a registry of its own. An instance without metrics does not
- * load this file.
+ * load this file. What is given an outcome or a duration is called at the end of that request, task, commit or call.
  */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { tasks, commits, batches, tools } = histograms([registry]);
+  const make = makerIn(registry);
+  const tasks = make.histogram('service_task_duration_seconds', TASK_SECONDS, 'task');
+  const commits = make.histogram('service_storage_commit_duration_seconds', COMMIT_SECONDS);
+  const batches = make.histogram('service_storage_commit_writes', COMMIT_WRITES);
+  const tools = make.histogram('service_tool_duration_seconds', TASK_SECONDS, 'tool', 'outcome');
   return {
-    request: requestMetrics(registry),
-    task: (task, ms) => tasks.observe({ task }, ms / 1000),
+    request: requestMetrics(make),
+    task: (task: string, ms: number) => tasks.observe({ task }, ms / 1000),
     commits: {
-      wrote: (ms) => commits.observe(ms / 1000),
-      committed: (writes) => batches.observe(writes),
+      wrote: (ms: number) => commits.observe(ms / 1000),
+      committed: (writes: number) => batches.observe(writes),
     },
-    images: imageMetrics(registry),
-    tool: ({ tool, code = 'ok', ms }) => tools.observe({ tool, outcome: code }, ms / 1000),
-    watch: (parts) => watchParts(registry, parts),
-    contentType: registry.contentType,
+    tool: ({ tool, code = 'ok', ms }: ToolOutcome) => tools.observe({ tool, outcome: code }, ms / 1000),
+    images: imageMetrics(make),
+    /** Reads these parts at every scrape. Call it once. */
+    watch: (parts: WatchedParts) => watchParts(make, parts),
+    /** Media type of `metricsAnswer`. */
+    contentType: registry.contentType as string,
+    /** All metrics in Prometheus' text format. */
     metricsAnswer: () => registry.metrics(),
   };
 }
 
-function histograms(registers: Registry[]) {
+type Maker = ReturnType<typeof makerIn>;
+
+/** Makes metrics in a registry. */
+function makerIn(registry: Registry) {
+  const common = (name: Name) => ({ name, help: HELP[name], registers: [registry] });
   return {
-    tasks: new Histogram({
-      name: 'service_task_duration_seconds',
-      help: 'How long tasks ran on worker threads, without waiting, by what was done',
-      labelNames: ['task'],
-      buckets: TASK_SECONDS,
-      registers,
-    }),
-    commits: new Histogram({
-      name: 'service_storage_commit_duration_seconds',
-      help: 'How long writes took to become durable or fail, with waiting',
-      buckets: COMMIT_SECONDS,
-      registers,
-    }),
-    batches: new Histogram({
-      name: 'service_storage_commit_writes',
-      help: 'How many writes one commit (of files: one sync of a folder) made durable',
-      buckets: COMMIT_WRITES,
-      registers,
-    }),
-    tools: new Histogram({
-      name: 'service_tool_duration_seconds',
-      help: "How long calls of assistants' tools took, by the tool and what became of it: ok, or the code of a refusal",
-      labelNames: ['tool', 'outcome'],
-      buckets: TASK_SECONDS,
-      registers,
-    }),
+    histogram: (name: Name, buckets: number[], ...labelNames: string[]) =>
+      new Histogram({ ...common(name), buckets, labelNames }),
+    counter: (name: Name, ...labelNames: string[]) => new Counter({ ...common(name), labelNames }),
+    /** @param collect called at every scrape, to set it */
+    gauge: (name: Name, collect?: (gauge: Gauge) => void | Promise<void>, ...labelNames: string[]) =>
+      new Gauge({
+        ...common(name),
+        labelNames,
+        collect() {
+          return collect?.(this);
+        },
+      }),
+    /** A counter whose count is read at every scrape. */
+    total: (name: Name, read: () => number) =>
+      new Counter({
+        ...common(name),
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
   };
 }
 
@@ -89,33 +131,12 @@ function histograms(registers: Registry[]) {
  * Counts requests. Clients cannot make up labels: they are operation ids of the route table, status classes and codes of
  * refusals. A live answer, which takes hours, is counted by the gauge of open streams.
  */
-function requestMetrics(registry: Registry): (outcome: Outcome) => void {
-  const registers = [registry];
-  const durations = new Histogram({
-    name: 'service_http_request_duration_seconds',
-    help: 'From the request to the last byte of its answer handed to the system',
-    labelNames: ['operation', 'status'],
-    buckets: REQUEST_SECONDS,
-    registers,
-  });
-  const received = new Counter({
-    name: 'service_http_request_bytes_total',
-    help: 'Bytes of request bodies that arrived',
-    labelNames: ['operation'],
-    registers,
-  });
-  const sent = new Counter({
-    name: 'service_http_response_bytes_total',
-    help: 'Response body bytes; aborted and chunked responses are not counted',
-    labelNames: ['operation'],
-    registers,
-  });
-  const refusals = new Counter({
-    name: 'service_refusals_total',
-    help: 'Requests answered with an error, by its code',
-    labelNames: ['code'],
-    registers,
-  });
+function requestMetrics(make: Maker): (outcome: Outcome) => void {
+  const labels = ['operation', 'status'];
+  const durations = make.histogram('service_http_request_duration_seconds', REQUEST_SECONDS, ...labels);
+  const received = make.counter('service_http_request_bytes_total', 'operation');
+  const sent = make.counter('service_http_response_bytes_total', 'operation');
+  const refusals = make.counter('service_refusals_total', 'code');
   // Alerts need a zero to start from.
   for (const code of ['rate_limited', 'too_many_attempts', 'busy', 'internal']) refusals.inc({ code }, 0);
   return (outcome) => {
@@ -126,5 +147,65 @@ function requestMetrics(registry: Registry): (outcome: Outcome) => void {
     if (outcome.received > 0) received.inc({ operation }, outcome.received);
     if (outcome.bytes > 0) sent.inc({ operation }, outcome.bytes);
     if (outcome.code !== undefined) refusals.inc({ code: outcome.code });
+  };
+}
+
+function watchParts(make: Maker, { cache, pools, bodyBytes, streams, linesLost }: WatchedParts): void {
+  make.total('service_cache_hits_total', () => cache.counts.hits);
+  make.total('service_cache_misses_total', () => cache.counts.misses);
+  make.total('service_cache_evictions_total', () => cache.counts.evictions);
+  make.total('service_log_lines_lost_total', linesLost);
+  make.gauge('service_cache_entries', (gauge) => gauge.set(cache.counts.entries));
+  make.gauge('service_cache_bytes', (gauge) => gauge.set(cache.counts.bytes));
+  make.gauge('service_request_body_bytes', (gauge) => gauge.set(bodyBytes()));
+  make.gauge('service_event_streams', (gauge) => gauge.set(streams()));
+  for (const member of ['waiting', 'running'] as const)
+    make.gauge(
+      `service_pool_${member}`,
+      (gauge) => {
+        for (const [pool, counts] of Object.entries(pools)) gauge.set({ pool }, counts[member]);
+      },
+      'pool',
+    );
+}
+
+/** The metrics of the image store, each there from its first value. */
+function imageMetrics(make: Maker) {
+  let operations: { seconds: Histogram; failures: Counter } | undefined;
+  let scan: Record<'count' | 'bytes' | 'missing' | 'at', Gauge> | undefined;
+  return {
+    /** Call it at the end of every operation of the store. */
+    asked(operation: string, ms: number, failure: string | undefined): void {
+      operations ??= {
+        seconds: make.histogram('service_image_store_duration_seconds', IMAGE_SECONDS, 'operation'),
+        failures: make.counter('service_image_store_failures_total', 'operation', 'code'),
+      };
+      operations.seconds.observe({ operation }, ms / 1000);
+      if (failure !== undefined) operations.failures.inc({ operation, code: failure });
+    },
+    /** Call it after every scan of all objects. */
+    examined({ unreferenced, deleted, missing }: OrphanReport): void {
+      scan ??= {
+        count: make.gauge('service_images_unreferenced'),
+        bytes: make.gauge('service_images_unreferenced_bytes'),
+        missing: make.gauge('service_images_missing'),
+        at: make.gauge('service_images_checked_timestamp_seconds'),
+      };
+      scan.count.set(unreferenced.count - (deleted?.count ?? 0));
+      scan.bytes.set(unreferenced.bytes - (deleted?.bytes ?? 0));
+      scan.missing.set(missing);
+      scan.at.set(Date.now() / 1000);
+    },
+    /** Reads these at every scrape. Call it once, if there is a store. */
+    watch(store: Pick<ImageStore, 'isDown'>, rows: Pick<PictureRows, 'countFreed'>): void {
+      make.gauge('service_image_store_down', (gauge) => gauge.set(store.isDown ? 1 : 0));
+      // If the database fails, the last number stays.
+      make.gauge('service_images_freed', (gauge) =>
+        rows.countFreed().then(
+          (count) => gauge.set(count),
+          () => {},
+        ),
+      );
+    },
   };
 }

@@ -7,6 +7,7 @@ import { Representation } from '../http/representation.ts';
 import { bundle } from './bundle.ts';
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
+const compress = (bytes: Uint8Array, coding: keyof typeof COMPRESS) => COMPRESS[coding](bytes);
 
 const TYPES = {
   css: 'text/css; charset=utf-8',
@@ -28,7 +29,7 @@ const PICTURES = {
 } as const;
 
 /** The scripts that pages start, each a module of `browser/`. */
-const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'leave'] as const;
+const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'draft'] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
 export type AssetName = 'style' | keyof typeof PICTURES | ScriptName;
@@ -64,7 +65,6 @@ export class Assets {
       'Cache-Control': 'public, max-age=31536000, immutable',
       ...NOSNIFF,
     };
-    const compress = (bytes: Uint8Array, coding: 'gzip' | 'br') => COMPRESS[coding](bytes);
     this.#byFile.set(hashed, new Representation({ body, etag, fields, compress }));
     return `/static/${hashed}`;
   }

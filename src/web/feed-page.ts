@@ -1,10 +1,9 @@
 import type { ReadId } from '../feeds/names.ts';
 import { readPageUrl, rssUrl } from '../feeds/urls.ts';
-import { composeBox } from './compose-box.ts';
 import { type Child, type Html, html } from './html.ts';
-import { type ArticleNote, noteArticle } from './note-article.ts';
-import { pageText, script } from './page.ts';
-import { publicHead } from './public-head.ts';
+import { type ComposedFeed, composeBox } from './note-forms.ts';
+import { type ArticleNote, noteArticle } from './note-page.ts';
+import { pageText, publicHead, script } from './page.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
 import { formatTime, timeElement } from './times.ts';
@@ -30,22 +29,8 @@ interface FeedPage extends ShownNotes {
   readonly imageUrl: string | undefined;
 }
 
-/** A feed as everybody with the read link sees it. */
-interface PublicFeedPage extends FeedPage {
-  readonly readId: ReadId;
-}
-
-/** A feed as its writers see it. */
-interface NamedFeedPage extends FeedPage {
-  readonly name: string;
-  /** Undefined while there is nothing to read. */
-  readonly readId: ReadId | undefined;
-  readonly isProtected: boolean;
-  readonly exists: boolean;
-}
-
 /** The page at `/r/<read_id>`. It reveals neither the feed's name nor its readers. */
-export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
+export function publicFeedPage(site: Site, feed: FeedPage & { readonly readId: ReadId }): string {
   const { base, readId, title, description, tag } = feed;
   const url = readPageUrl(base, readId);
   return pageText(site, {
@@ -63,7 +48,12 @@ ${script(site, 'live')}`,
   });
 }
 
-/** The page at `/<feed>`. */
+interface NamedFeedPage extends FeedPage, Omit<ComposedFeed, 'hasNotes'> {
+  /** Undefined while there is nothing to read. */
+  readonly readId: ReadId | undefined;
+}
+
+/** The page at `/<feed>`, for its writers. */
 export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
   const { base, name, readId, tag, isOlder } = feed;
   const hasNotes = readId !== undefined;
@@ -111,7 +101,7 @@ function days(site: Site, notes: readonly ArticleNote[]): Child {
   return [...byDay.values()].map(
     (ofDay) => html`<section class="day">
 <h2>${timeElement(ofDay[0]!.createdAt, 'day', site.timeZone)}</h2>
-${ofDay.map((note) => noteArticle(site, note, { feedUrl: '', isAlone: false }))}</section>
+${ofDay.map((note) => noteArticle(site, note))}</section>
 `,
   );
 }

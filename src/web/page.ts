@@ -1,8 +1,12 @@
-import { type Answer, NOSNIFF } from '../http/answer.ts';
+import type { ReadId } from '../feeds/names.ts';
+import { jsonFeedUrl, rssUrl } from '../feeds/urls.ts';
+import { type Answer, NOSNIFF, refusalAnswer } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
+import type { Refusal } from '../refusals.ts';
 import type { ScriptName } from './assets.ts';
 import { type Child, type Html, html } from './html.ts';
-import { LEGAL_TITLES, type Site } from './site.ts';
+import { LEGAL_TITLES, type LegalPage, type Site } from './site.ts';
 
 /**
  * Header fields of every page. The policy allows the own origin only, except for images. Other sites get no Referer,
@@ -18,10 +22,11 @@ export const PAGE_FIELDS = {
   ...NOSNIFF,
 };
 
+const VARY = headers({ Vary: 'Accept' });
 const PRIVATE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
 
 /** One page, inside the frame that all pages share. */
-export interface Page {
+interface Page {
   readonly title: string;
   /** What `<head>` holds beside title, style and icons. */
   readonly head?: Child;
@@ -40,6 +45,7 @@ export function page(site: Site, content: Page): Buffer {
 /** The whole document of a page. */
 export function pageText(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
   const { assets, root } = site;
+  const legalLink = (name: LegalPage) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`;
   return String(html`<!doctype html>
 <html lang="en">
 <head>
@@ -63,18 +69,13 @@ ${navigation}
 <main id="main" tabindex="-1">
 ${main}
 </main>
-${footer(site)}
+${
+  site.legalPages.length > 0 &&
+  html`<footer class="site"><nav aria-label="About this instance">${site.legalPages.map(legalLink)}</nav></footer>`
+}
 </body>
 </html>
 `);
-}
-
-function footer({ legalPages, root }: Site): Child {
-  const links = legalPages.map((name) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`);
-  return (
-    links.length > 0 &&
-    html`<footer class="site"><nav aria-label="About this instance">${links}</nav></footer>`
-  );
 }
 
 /** Starts a script once the page is parsed. */
@@ -85,4 +86,67 @@ export function script(site: Site, name: ScriptName): Html {
 /** The answer with a page that no cache may keep. */
 export function pageAnswer(body: Uint8Array): Answer {
   return { status: 200, headers: PRIVATE, body };
+}
+
+/**
+ * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
+ * @param body a page for this refusal, if there is a better one than the plain message
+ */
+export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body?: Uint8Array): Answer {
+  const { status, code } = refusal;
+  if (!/\btext\/html\b/i.test(exchange.header('accept', true) ?? '')) {
+    const answer = refusalAnswer(refusal);
+    return { ...answer, headers: answer.headers.concat(VARY) };
+  }
+  const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...challenge, ...refusal.headers };
+  return { status, code, headers: headers(fields).concat(VARY), body: body ?? plainPage(site, refusal) };
+}
+
+function plainPage(site: Site, { status, message }: Refusal): Uint8Array {
+  const title = status === 404 ? 'Not here' : 'This did not work';
+  return page(site, {
+    title,
+    main: html`<h1>${title}</h1>
+<p>${message}</p>
+<p><a href="${site.root}/">To the start page</a></p>`,
+  });
+}
+
+export function legalPage(site: Site, name: LegalPage, text: Html): Buffer {
+  const title = LEGAL_TITLES[name];
+  return page(site, {
+    title,
+    isListed: true,
+    main: html`${!/<h1>/.test(String(text)) && html`<h1>${title}</h1>`}
+<div class="text" dir="auto">${text}</div>`,
+  });
+}
+
+/** What other sites show of a public page (https://ogp.me/), and the feed that it belongs to. */
+interface PublicHead {
+  readonly type: 'website' | 'article';
+  readonly title: string;
+  readonly description: string;
+  /** The canonical URL. */
+  readonly url: string;
+  readonly imageUrl: string | undefined;
+  readonly base: string;
+  readonly readId: ReadId;
+  readonly tag?: string | undefined;
+}
+
+/** The part of `<head>` for search engines, feed readers and link previews. */
+export function publicHead(site: Site, of: PublicHead): Html {
+  const { type, title, description, url, imageUrl, base, readId, tag } = of;
+  return html`<link rel="canonical" href="${url}">
+<meta name="description" content="${description}">
+<meta property="og:type" content="${type}">
+<meta property="og:site_name" content="${site.title}">
+<meta property="og:title" content="${title}">
+<meta property="og:description" content="${description}">
+<meta property="og:url" content="${url}">
+${imageUrl !== undefined && html`<meta property="og:image" content="${imageUrl}">`}
+<link rel="alternate" type="application/rss+xml" title="RSS" href="${rssUrl(base, readId, tag)}">
+<link rel="alternate" type="application/feed+json" title="JSON Feed" href="${jsonFeedUrl(base, readId, tag)}">`;
 }

@@ -1,35 +1,37 @@
 import type { FeedName } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Feed } from '../storage/storage.ts';
-import { draftKey } from './compose-box.ts';
-import { copyable, copyableCurl } from './copyable.ts';
-import { type Field, field, passwordField } from './field.ts';
+import { copyable, copyableCurl, type Field, field, passwordField } from './forms.ts';
 import { type Child, type Html, html } from './html.ts';
-import { licenseSection } from './license-page.ts';
-import { ANY_PICTURE, pictureLimits, SENDING } from './note-fields.ts';
+import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
-import { noPictures } from './tier.ts';
+import { amount, buyLink, noPictures, type Tier } from './tier.ts';
 
 interface SettingsPage {
   readonly feed: Feed;
   readonly base: string;
   readonly isSaved?: boolean;
   /** The form that was refused, and why. */
-  readonly refused?: { readonly form: URLSearchParams; readonly problem: FieldProblem } | undefined;
+  readonly refused?: Refused;
 }
 
-/** What is wrong with a form, one sentence. */
-interface FieldProblem {
-  readonly message: string;
-  /** The field to blame; the message stands on top if the page does not show that field. */
-  readonly field: string | undefined;
+interface Refused {
+  readonly form: URLSearchParams;
+  /** One sentence; it stands on top if the page does not show the field to blame. */
+  readonly problem: { readonly message: string; readonly field: string | undefined };
 }
 
 /** The settings of a feed. Passwords and licenses that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): Buffer {
   const { feed, isSaved = false, refused } = settings;
-  const isUnblamed = refused !== undefined && !hasField(site, feed, refused.problem.field);
+  const sections = html`${profile(site, settings)}
+${titleImage(site, settings)}
+${sharing(site, settings)}
+${feed.passwordHash !== undefined && privacy(site, settings)}
+${license(site, settings)}
+${dangerZone(site, settings)}`;
+  const isUnblamed = refused !== undefined && !String(sections).includes('role="alert"');
   return page(site, {
     title: 'Settings',
     navigation: html`<nav aria-label="This feed"><a href="${site.root}/${feed.name}">Back to the feed</a></nav>`,
@@ -37,41 +39,22 @@ export function settingsPage(site: Site, settings: SettingsPage): Buffer {
 ${isSaved && html`<p class="done" role="status">Saved.</p>`}
 ${isUnblamed && html`<p class="error" role="alert">${refused.problem.message}</p>`}
 <div class="settings" data-draft="${draftKey(feed.name)}">
-${profile(site, settings)}
-${titleImage(site, settings)}
-${sharing(site, settings)}
-${feed.passwordHash !== undefined && privacy(site, settings)}
-${licenseSection(site, {
-  action: `${site.root}/${feed.name}/license`,
-  isAttached: feed.license !== undefined,
-  problem: problemOf(refused, 'license'),
-})}
-${dangerZone(site, settings)}
+${sections}
 </div>
 ${script(site, 'settings')}`,
   });
-}
-
-function hasField(site: Site, { passwordHash }: Feed, name = ''): boolean {
-  return (
-    ['title', 'description', 'name'].includes(name) ||
-    (name === 'license' && site.tier !== undefined) ||
-    (name === 'read_id' && site.allowsCustomIds) ||
-    (['current', 'next'].includes(name) && passwordHash !== undefined)
-  );
 }
 
 function profile(site: Site, { feed, refused }: SettingsPage): Child {
   return html`<section aria-labelledby="profile">
 <h2 id="profile">Profile</h2>
 <form method="post" action="${site.root}/${feed.name}/details">
-${field({ name: 'title', label: 'Title', maxLength: 100, ...fieldState(refused, 'title', feed.title) })}
-${field({
+${settingField(refused, feed.title, { name: 'title', label: 'Title', maxLength: 100 })}
+${settingField(refused, feed.description, {
   name: 'description',
   label: 'Description',
   maxLength: 500,
   hint: 'Title and description are public: they head the read-only page and the RSS feed.',
-  ...fieldState(refused, 'description', feed.description),
 })}
 ${site.signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>
@@ -80,7 +63,7 @@ ${site.signInLabel !== undefined && showSender(feed, refused)}
 }
 
 /** An unchecked box is not sent; then the hidden field before it is the last value. */
-function showSender(feed: Feed, refused: SettingsPage['refused']): Child {
+function showSender(feed: Feed, refused: Refused | undefined): Child {
   const isChecked = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
   return html`<input type="hidden" name="show_sender" value="0">
 <label><input type="checkbox" name="show_sender" value="1"${isChecked && html` checked`} aria-describedby="show-sender-hint">
@@ -107,6 +90,7 @@ ${!site.takesPictures && noPictures(site)}
 <noscript><p class="hint">Choosing or removing a title image needs JavaScript.</p></noscript>
 <input type="file" hidden accept="${ANY_PICTURE}">
 <ul id="picks" class="picks" hidden></ul>
+<template><li><button type="button"><img alt="" width="96" height="96" loading="lazy"></button></li></template>
 ${SENDING}
 </section>`;
 }
@@ -133,7 +117,7 @@ ${curl}`
 <form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds
-    ? html`${field({ name: 'read_id', label: 'Read id', isExact: true, hint, ...fieldState(refused, 'read_id', readId) })}
+    ? html`${settingField(refused, readId, { name: 'read_id', label: 'Read id', isExact: true, hint })}
 <p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
@@ -167,33 +151,67 @@ ${password('remove', 'current', { label: 'Current password' })}
 </section>`;
 }
 
+/** Nothing on an instance without licenses. The attached license is never shown. */
+function license({ tier, hosted, root }: Site, { feed, refused }: SettingsPage): Child {
+  if (tier === undefined || hosted === undefined) return undefined;
+  const action = `${root}/${feed.name}/license`;
+  return html`<section aria-labelledby="license">
+<h2 id="license">License</h2>
+${tierSentence(tier, hosted.freeNotes)}
+<form method="post" action="${action}">
+${field({
+  id: 'license-text',
+  name: 'license',
+  label: tier.until === undefined ? 'License' : 'Another license',
+  isRequired: true,
+  isExact: true,
+  hint: 'Paste the whole license. It is not shown again.',
+  problem: problemOf(refused, 'license'),
+})}
+<p class="actions"><button name="action" value="attach">Attach</button>
+${hosted.licenseUrl !== undefined && buyLink(hosted.licenseUrl)}
+<a href="${root}/license">What a license is for</a></p>
+</form>
+${
+  feed.license !== undefined &&
+  html`<form method="post" action="${action}">
+<p class="hint">A license that is detached can be attached to another feed. What this feed has stays.</p>
+<p class="actions"><button class="danger" name="action" value="detach">Detach the license</button></p>
+</form>`
+}
+</section>`;
+}
+
+function tierSentence({ until, endsSoon, endedOn, notes }: Tier, freeNotes: number): Child {
+  if (until !== undefined)
+    return html`<p${endsSoon && html` class="warning"`}>This feed has a license until the end of ${until} (UTC).</p>`;
+  return html`${endedOn !== undefined && html`<p class="warning">The license of this feed ended on ${endedOn}.</p>`}
+<p>This feed is in the free tier: it takes no pictures and at most ${amount(freeNotes)} notes. It has ${amount(notes)}.</p>`;
+}
+
 function dangerZone(site: Site, { feed, refused }: SettingsPage): Child {
   return html`<section class="danger-zone" aria-labelledby="danger">
 <h2 id="danger">Danger zone</h2>
 <p>Deleting the feed removes all its notes and pictures for good, and its read link stays empty for ever.</p>
 <form method="post" action="${site.root}/${feed.name}/delete">
-${field({
+${settingField(refused, '', {
   name: 'name',
   label: 'Type the name of the feed to delete it',
   isRequired: true,
   isExact: true,
-  ...fieldState(refused, 'name', ''),
 })}
 <p class="actions"><button class="danger">Delete this feed</button></p>
 </form>
 </section>`;
 }
 
-/** A field's value from the refused form, otherwise the stored one. */
-function fieldState(
-  refused: SettingsPage['refused'],
-  name: string,
-  stored: string,
-): Pick<Field, 'value' | 'problem'> {
-  return { value: refused?.form.get(name) ?? stored, problem: problemOf(refused, name) };
+/** A field with its value from the refused form, otherwise the stored one. */
+function settingField(refused: Refused | undefined, stored: string, of: Field): Child {
+  const { name } = of;
+  return field({ ...of, value: refused?.form.get(name) ?? stored, problem: problemOf(refused, name) });
 }
 
-function problemOf(refused: SettingsPage['refused'], name: string): string | undefined {
+function problemOf(refused: Refused | undefined, name: string): string | undefined {
   return refused?.problem.field === name ? refused.problem.message : undefined;
 }
 

@@ -4,39 +4,24 @@ import type { AssetName } from './assets.ts';
 import type { Tier } from './tier.ts';
 
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
-export interface Site {
-  readonly title: string;
+export interface Site
+  extends Pick<Config, 'title' | 'timeZone' | 'reportUrl' | 'maxImageBytes' | 'shrinkImageBytes'> {
   /** Path of the instance without a trailing slash; usually empty. Links begin with it. */
   readonly root: string;
-  /** IANA name of the zone of the times shown. */
-  readonly timeZone: string;
   readonly legalPages: readonly LegalPage[];
-  /** Where readers report a note: a URL with `{read_id}`, `{note_id}`, `{file}`. */
-  readonly reportUrl: string | undefined;
   readonly isLocked: boolean;
   /** There is an instance password, so programs can post. */
   readonly hasPassword: boolean;
   /** Name of the OpenID Connect provider, for people; undefined without sign-in. */
   readonly signInLabel: string | undefined;
   readonly takesPictures: boolean;
-  /** Largest picture, bytes. */
-  readonly maxImageBytes: number;
-  /** The browser shrinks a picture larger than this, bytes. */
-  readonly shrinkImageBytes: number;
   readonly allowsCustomIds: boolean;
-  /** Set if feeds need a license beyond the free tier. */
-  readonly hosted: Hosted | undefined;
+  /** Set if feeds need a license for more texts than these, and where it is sold. */
+  readonly hosted: { readonly freeNotes: number; readonly licenseUrl: string | undefined } | undefined;
   /** Tier of the feed that the page is about, if feeds need licenses. */
   readonly tier?: Tier | undefined;
   /** URL path of each asset. */
   readonly assets: Readonly<Record<AssetName, string>>;
-}
-
-/** What pages say about licenses. */
-export interface Hosted {
-  /** Texts that a feed may have without a license. */
-  readonly freeNotes: number;
-  readonly licenseUrl: string | undefined;
 }
 
 /** Titles of the legal pages. */
@@ -51,16 +36,37 @@ export function siteOf(config: Config, assets: Site['assets'], limits?: FeedLimi
     title: config.title,
     root,
     timeZone: config.timeZone,
-    legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
     reportUrl: config.reportUrl,
+    maxImageBytes: config.maxImageBytes,
+    shrinkImageBytes: config.shrinkImageBytes,
+    legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
     isLocked: config.password !== undefined || config.oidcIssuer !== undefined,
     hasPassword: config.password !== undefined,
     signInLabel: config.oidcLabel ?? (config.oidcIssuer && new URL(config.oidcIssuer).host),
     takesPictures: config.imageUploads,
-    maxImageBytes: config.maxImageBytes,
-    shrinkImageBytes: config.shrinkImageBytes,
     allowsCustomIds: config.allowCustomIds,
     hosted: limits?.free && { freeNotes: limits.free.notes, licenseUrl: config.licenseUrl },
     assets: Object.fromEntries(withRoot),
   };
+}
+
+/** What a browser needs to install the instance as an app (https://www.w3.org/TR/appmanifest/). */
+export function manifest({ title, assets }: Site): string {
+  const icons = [
+    { src: assets.icon, type: 'image/svg+xml', sizes: 'any' },
+    { src: assets.icon192, type: 'image/png', sizes: '192x192', purpose: 'any maskable' },
+    { src: assets.icon512, type: 'image/png', sizes: '512x512', purpose: 'any maskable' },
+  ];
+  return JSON.stringify({
+    name: title,
+    short_name: title,
+    // Relative to the manifest, so that it is right for an instance below a path.
+    id: './',
+    start_url: './',
+    scope: './',
+    display: 'standalone',
+    background_color: '#fbfbfc',
+    theme_color: '#2f5fd0',
+    icons,
+  });
 }

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { copyableCurl } from './copyable.ts';
-import { field } from './field.ts';
+import { copyableCurl, field } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';

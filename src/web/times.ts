@@ -10,39 +10,30 @@ const FORMATS = {
 
 type TimeFormat = keyof typeof FORMATS;
 
-/** Cached texts per format: formatting costs more than the rest of a note. */
-const MAX_CACHED = 5_000;
+/** Texts to cache: formatting costs more than the rest of a note. */
+const MAX_CACHED = 20_000;
 
-/** Kept, because creating an `Intl.DateTimeFormat` takes longer than a page. All pages of a process use one zone. */
-const formatters = new Map<string, (time: number) => string>();
+/** Kept, because creating an `Intl.DateTimeFormat` takes longer than a page. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+/** By format, zone and time. */
+const texts = new Map<string, string>();
 
 /** A time in ms as text in a zone; `date` is `2026-01-31`. */
 export function formatTime(time: number, format: TimeFormat, timeZone: string): string {
-  const key = `${format} ${timeZone}`;
-  let formatter = formatters.get(key);
-  if (formatter === undefined) {
-    const [locale, options] = FORMATS[format];
-    formatter = memoize(new Intl.DateTimeFormat(locale, { timeZone, ...options }));
-    formatters.set(key, formatter);
-  }
-  return formatter(time);
+  const kind = `${format} ${timeZone}`;
+  const known = texts.get(`${kind} ${time}`);
+  if (known !== undefined) return known;
+  const [locale, options] = FORMATS[format];
+  const formatter = formatters.get(kind) ?? new Intl.DateTimeFormat(locale, { timeZone, ...options });
+  formatters.set(kind, formatter);
+  if (texts.size >= MAX_CACHED) texts.clear();
+  const text = formatter.format(time);
+  texts.set(`${kind} ${time}`, text);
+  return text;
 }
 
 /** A time in ms for people; a day has no time of day. */
 export function timeElement(time: number, format: TimeFormat, timeZone: string): Html {
   const exact = format === 'day' ? formatTime(time, 'date', timeZone) : new Date(time).toISOString();
   return html`<time datetime="${exact}">${formatTime(time, format, timeZone)}</time>`;
-}
-
-function memoize(format: Intl.DateTimeFormat): (time: number) => string {
-  const texts = new Map<number, string>();
-  return (time) => {
-    let text = texts.get(time);
-    if (text === undefined) {
-      text = format.format(time);
-      if (texts.size >= MAX_CACHED) texts.clear();
-      texts.set(time, text);
-    }
-    return text;
-  };
 }

@@ -3,9 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { newKeyPair } from '../../src/licenses/issuing.ts';
+import { newKeyPair, parsePublicKeys } from '../../src/licenses/keys.ts';
 import { Licenses } from '../../src/licenses/licenses.ts';
-import { parsePublicKeys } from '../../src/licenses/public-keys.ts';
 import { tempDir } from '../support/service.ts';
 
 t.setTimeout(120_000);

@@ -2,10 +2,9 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { endOf, licenseId } from '../../src/licenses/format.ts';
-import { issueLicense, newKeyPair, privateKeyIn, publicKeyOf } from '../../src/licenses/issuing.ts';
+import { endOf, issueLicense, licenseId } from '../../src/licenses/format.ts';
+import { newKeyPair, parsePublicKeys, privateKeyIn, publicKeyOf } from '../../src/licenses/keys.ts';
 import { Licenses } from '../../src/licenses/licenses.ts';
-import { parsePublicKeys } from '../../src/licenses/public-keys.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { ISSUER, licenseFor, PUBLIC_KEY } from '../support/licenses.ts';
 

@@ -1,6 +1,6 @@
 /** The OAuth server of a locked instance: registration, consent, codes and tokens, and the attacks on them. */
 import t from 'tap';
-import { Grants } from '../../src/oauth/grants.ts';
+import { OAuth } from '../../src/oauth/oauth.ts';
 import { SignedTokens } from '../../src/oauth/signed-tokens.ts';
 import { answerIn, OAuthClient, opensTools, REDIRECT, registered } from '../support/oauth-client.ts';
 import { ask, start } from '../support/service.ts';
@@ -290,10 +290,11 @@ t.test('what has expired is refused, and not counted as a wrong password', async
     SERVICE_RATE_LIMIT: '2',
   });
   const { base, now } = { base: limited.url, now: Date.now() };
-  const tokens = new SignedTokens({ secret: Buffer.from(SECRET), locks: [PASSWORD] });
+  const parts = { secret: Buffer.from(SECRET), locks: [PASSWORD] };
+  const tokens = new SignedTokens(parts);
   const allowed = new Set(['ann@acme.example']);
   // A storage that lets every token be used, so that only the time is looked at.
-  const grants = new Grants(tokens, { useToken: async () => true }, (email) => allowed.has(email));
+  const grants = new OAuth(parts, { useToken: async () => true }, (email) => allowed.has(email));
   const asking = await OAuthClient.register(limited.url);
   const { redirectUri } = asking;
   const client = { id: asking.id, name: '', redirectUris: [redirectUri] };

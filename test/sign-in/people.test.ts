@@ -1,6 +1,6 @@
 /** Who may sign in, and under which name they post. */
 import t from 'tap';
-import { isAllowed, senderOf, verifiedEmail } from '../../src/sign-in/people.ts';
+import { isAllowed, senderOf, verifiedEmail } from '../../src/sign-in/sign-in.ts';
 
 t.test('the list has addresses, domains, and everybody', async (t) => {
   const list = ['anna@notes.example', '@friends.example'];

@@ -1,4 +1,5 @@
-import { issueLicense, newKeyPair, privateKeyIn } from '../../src/licenses/issuing.ts';
+import { issueLicense } from '../../src/licenses/format.ts';
+import { newKeyPair, privateKeyIn } from '../../src/licenses/keys.ts';
 
 const { privateKey, publicKey } = newKeyPair();
 

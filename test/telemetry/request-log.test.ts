@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Outcome } from '../../src/http/transaction.ts';
-import { requestLog } from '../../src/telemetry/request-log.ts';
+import { requestLog } from '../../src/telemetry/events.ts';
 import { collectedLog } from '../support/collected-log.ts';
 
 /** A read of a file, as the front end tells of it. */

@@ -3,7 +3,7 @@ import type { Checkpoints } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
-import type { PublicKeyText } from '../../licenses/public-keys.ts';
+import type { PublicKeyText } from '../../licenses/keys.ts';
 import type { Owner } from '../../privileges.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';

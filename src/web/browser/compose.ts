@@ -1,35 +1,34 @@
 import './copy.ts';
-import { Draft } from './draft.ts';
+import { readDraft, writeDraft } from './draft.ts';
 import { find } from './elements.ts';
-import { liveNotes } from './live.ts';
+import { refresh } from './live.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
-import { send } from './send.ts';
-import { UploadStatus } from './upload-status.ts';
+import { send, UploadStatus } from './send.ts';
 
 const form = find<HTMLFormElement>(document, '#compose');
 const { feed = '', draft: draftKey = '' } = form.dataset;
 const title = find<HTMLInputElement>(form, '[name=title]');
 const tags = find<HTMLInputElement>(form, '[name=tags]');
 const status = new UploadStatus(form);
-const draft = new Draft(draftKey);
+const draft = readDraft(draftKey);
 const note = new NoteForm(form, feed, status);
 
 /** Fields that a draft keeps; not the password. */
 const DRAFT_FIELDS = [note.text, title, tags];
 
-for (const field of DRAFT_FIELDS) field.value = draft.read()[field.name] ?? field.value;
+for (const field of DRAFT_FIELDS) field.value = draft[field.name] ?? field.value;
 note.updatePreview();
 form.addEventListener('input', () => {
-  draft.write(Object.fromEntries(DRAFT_FIELDS.map(({ name, value }) => [name, value])));
+  writeDraft(draftKey, Object.fromEntries(DRAFT_FIELDS.map(({ name, value }) => [name, value])));
 });
 
 submitOnEnter(form);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const { body, hasPictures } = await note.content({ hasText: !note.isBlank });
+  const { body, hasPictures } = await note.content(!note.isBlank);
   if (note.isBlank && !hasPictures) {
-    status.fail(note.takesPictures ? 'Write something, or add a picture.' : 'Write something.');
+    status.fail(note.pictures ? 'Write something, or add a picture.' : 'Write something.');
     note.text.focus();
     return;
   }
@@ -43,10 +42,12 @@ form.addEventListener('submit', async (event) => {
     return 'Posted.';
   });
   if (!isPosted) return;
-  draft.delete();
-  note.reset();
+  form.reset();
+  note.updatePreview();
+  // Last, because a reset that removes pictures writes the draft.
+  writeDraft(draftKey, {});
   // The page of a feed with notes has other parts than the page of an empty feed.
   if (document.querySelector('[data-empty-feed]') !== null) location.reload();
   else if (new URLSearchParams(location.search).size > 0) location.assign(location.pathname);
-  else await liveNotes?.refresh();
+  else await refresh();
 });

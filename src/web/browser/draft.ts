@@ -5,36 +5,28 @@ const LEAVING = 'leaving';
 /** Form values by field name. */
 type Fields = Readonly<Record<string, string>>;
 
-/** Draft in localStorage. If storage is blocked, drafts are silently not kept. */
-export class Draft {
-  readonly #key: string;
-
-  /** @param key begins with `draft-` and does not contain the feed's name */
-  constructor(key: string) {
-    this.#key = key;
-  }
-
-  read(): Fields {
-    return ignoreErrors(() => JSON.parse(localStorage.getItem(this.#key) ?? '{}')) ?? {};
-  }
-
-  /** Stores the fields that are not empty. */
-  write(fields: Fields): void {
-    const filled = Object.entries(fields).filter(([, value]) => value !== '');
-    ignoreErrors(() => {
-      if (filled.length === 0) localStorage.removeItem(this.#key);
-      else localStorage.setItem(this.#key, JSON.stringify(Object.fromEntries(filled)));
-    });
-  }
-
-  delete(): void {
-    this.write({});
-  }
-}
-
-export function deleteAllDrafts(): void {
+// Logging out deletes what was not posted.
+document.addEventListener('submit', ({ target }) => {
+  if (!(target instanceof HTMLFormElement) || !target.getAttribute('action')?.endsWith('/logout')) return;
   ignoreErrors(() => {
     for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  });
+});
+
+/**
+ * The draft in localStorage. If storage is blocked, drafts are silently not kept.
+ * @param key begins with `draft-` and does not contain the feed's name
+ */
+export function readDraft(key: string): Fields {
+  return ignoreErrors(() => JSON.parse(localStorage.getItem(key) ?? '{}')) ?? {};
+}
+
+/** Stores the fields that are not empty; deletes the draft if all are. */
+export function writeDraft(key: string, fields: Fields): void {
+  const filled = Object.entries(fields).filter(([, value]) => value !== '');
+  ignoreErrors(() => {
+    if (filled.length === 0) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(Object.fromEntries(filled)));
   });
 }
 

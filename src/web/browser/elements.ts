@@ -5,15 +5,11 @@ export function find<T extends Element>(root: ParentNode, selector: string): T {
   return element;
 }
 
-/** Calls the handler named by the `data-action` of the button that is pressed. */
+/** Calls the handler named by the `data-action` of the button that is pressed; until now they may be disabled. */
 export function onActions(root: HTMLElement, handlers: Readonly<Record<string, () => void>>): void {
+  for (const button of root.querySelectorAll<HTMLButtonElement>('[data-action]')) button.disabled = false;
   root.addEventListener('click', ({ target }) => {
     const action = target instanceof Element && target.closest<HTMLElement>('[data-action]')?.dataset.action;
     if (action) handlers[action]?.();
   });
-}
-
-/** A number of bytes for people: `1.4 MB`. */
-export function bytesText(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }

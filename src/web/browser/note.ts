@@ -1,10 +1,10 @@
 import './copy.ts';
-import { bytesText, find, onActions } from './elements.ts';
+import { find, onActions } from './elements.ts';
 import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
 import { ROOT } from './root.ts';
-import { type ApiRequest, RequestFailed, send, sendJson } from './send.ts';
+import { type ApiRequest, RequestFailed, send, UploadStatus } from './send.ts';
 import { POSITION_WARNING, preparePicture } from './shrink.ts';
-import { UploadStatus } from './upload-status.ts';
+import { bytesText } from './text.ts';
 
 const root = find<HTMLElement>(document, '#note-editor');
 const { feed = '', id = '', type = '' } = root.dataset;
@@ -19,8 +19,6 @@ type NewContent = () => Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined
 
 const newContent = type === 'text/markdown' ? editText() : replacePicture();
 
-for (const button of root.querySelectorAll<HTMLButtonElement>(':scope > .actions button'))
-  button.disabled = false;
 onActions(root, {
   edit: () => toggle(form.hidden !== false),
   close() {
@@ -38,7 +36,7 @@ form.addEventListener('submit', async (event) => {
     const content = await newContent();
     if (content !== undefined) await send({ method: 'PUT', path, ...content, signal, onProgress });
     const changes = changedFields();
-    if (Object.keys(changes).length > 0) await sendJson('PATCH', path, changes, signal);
+    if (Object.keys(changes).length > 0) await send({ method: 'PATCH', path, json: changes, signal });
     return 'Saved.';
   });
   if (isSaved) location.reload();
@@ -73,9 +71,9 @@ function editText(): NewContent {
   const note = new NoteForm(form, feed, status);
   const tags = find<HTMLInputElement>(form, '[name=tags]');
   const before = note.text.value;
-  edit.addEventListener('click', () => note.updatePreview(), { once: true });
+  edit.addEventListener('click', note.updatePreview, { once: true });
   return async () => {
-    const { body, hasPictures } = await note.content({ hasText: true });
+    const { body, hasPictures } = await note.content(true);
     if (note.text.value === before && !hasPictures) return undefined;
     // The tags are for the new pictures.
     return { headers: hasPictures ? noteHeaders('', tags.value) : {}, body };
@@ -94,9 +92,9 @@ function replacePicture(): NewContent {
   });
 
   async function prepare(file: File): Promise<Blob> {
-    const picture = await preparePicture(file, Number(input!.dataset.shrink), { keepsType: true });
+    const picture = await preparePicture(file, Number(input!.dataset.shrink), true);
     const shrunk = `Shrunk from ${bytesText(file.size)} to ${bytesText(picture.file.size)}.`;
-    const sentences = [picture.isShrunk && shrunk, picture.holdsPosition && POSITION_WARNING];
+    const sentences = [picture.file !== file && shrunk, picture.holdsPosition && POSITION_WARNING];
     notice.textContent = sentences.filter(Boolean).join(' ');
     return picture.file;
   }

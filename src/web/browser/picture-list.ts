@@ -1,13 +1,8 @@
-import { bytesText, find, onActions } from './elements.ts';
+import { find, onActions } from './elements.ts';
 import { pictureReference, sendableName } from './file-name.ts';
+import type { UploadStatus } from './send.ts';
 import { POSITION_WARNING, type PreparedPicture, preparePicture, withoutMetadata } from './shrink.ts';
-
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/gif': 'gif',
-  'image/webp': 'webp',
-};
+import { bytesText } from './text.ts';
 
 interface Attachment {
   readonly item: HTMLLIElement;
@@ -21,21 +16,28 @@ interface Attachment {
 export class PictureList {
   readonly #form: HTMLFormElement;
   readonly #root: HTMLElement;
-  readonly #onChange: () => void;
-  readonly #fail: (sentence: string) => void;
+  readonly #text: HTMLTextAreaElement;
+  readonly #addButton: HTMLButtonElement;
+  readonly #input: HTMLInputElement;
+  readonly #status: UploadStatus;
   #attachments: Attachment[] = [];
   /** Settles when all pictures that were added are prepared, one after the other. */
   #ready: Promise<void> = Promise.resolve();
 
-  /** @param fail shows why a picture is refused */
-  constructor(form: HTMLFormElement, onChange: () => void, fail: (sentence: string) => void) {
+  /** @param status shows why a picture is refused */
+  constructor(form: HTMLFormElement, status: UploadStatus) {
     this.#form = form;
     this.#root = find(form, '.pictures');
-    this.#onChange = onChange;
-    this.#fail = fail;
+    this.#text = find(form, 'textarea');
+    this.#addButton = find(this.#root, '[data-action=add]');
+    this.#input = find(this.#root, 'input[type=file]');
+    this.#status = status;
     this.#takeChosen();
     this.#takePasted();
     this.#takeDropped();
+    form.addEventListener('reset', () => {
+      for (const attachment of this.#attachments) this.#remove(attachment);
+    });
   }
 
   /** Appends the pictures, once they are prepared, to the body of a request. Returns whether there are any. */
@@ -48,21 +50,13 @@ export class PictureList {
     return this.#attachments.length > 0;
   }
 
-  clear(): void {
-    for (const attachment of this.#attachments) this.#remove(attachment);
-  }
-
   /** Object URL of the picture of that name. */
   urlOf(name: string): string | undefined {
     return this.#attachments.find((attachment) => attachment.name === name)?.url;
   }
 
-  get #addButton(): HTMLButtonElement {
-    return find(this.#root, '[data-action=add]');
-  }
-
   #takeChosen(): void {
-    const input = find<HTMLInputElement>(this.#root, 'input[type=file]');
+    const input = this.#input;
     this.#addButton.disabled = false;
     this.#addButton.addEventListener('click', () => input.click());
     input.addEventListener('change', () => {
@@ -98,38 +92,39 @@ export class PictureList {
   }
 
   #add(files: FileList | null): void {
-    this.#fail('');
+    this.#status.fail('');
     for (const file of files ?? []) {
       this.#ready = this.#ready
         .then(() => this.#addOne(file))
-        .catch(() => this.#fail(`${file.name} cannot be read.`));
+        .catch(() => this.#status.fail(`${file.name} cannot be read.`));
     }
   }
 
   async #addOne(file: File): Promise<void> {
-    if (EXTENSIONS[file.type] === undefined)
-      return this.#fail(`${file.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
+    if (!this.#input.accept.split(',').includes(file.type))
+      return this.#status.fail(`${file.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
     const { shrink, largest } = this.#root.dataset;
-    const picture = await preparePicture(file, Number(shrink), { keepsType: false });
+    const picture = await preparePicture(file, Number(shrink), false);
     const { size, type } = picture.file;
     if (size > Number(largest))
-      return this.#fail(
+      return this.#status.fail(
         `${file.name} has ${bytesText(size)}; a picture may have at most ${bytesText(Number(largest))}.`,
       );
     const usedNames = this.#attachments.map(({ name }) => name);
-    const extension = type === file.type ? undefined : EXTENSIONS[type];
-    this.#append(sendableName(file.name, usedNames, extension), picture, file.size);
-    this.#onChange();
+    // Only a picture that was drawn again may have another type: PNG or WebP.
+    const extension = type === file.type ? undefined : type.split('/')[1];
+    this.#append(sendableName(file.name, usedNames, extension), picture, file);
+    this.#changed();
   }
 
-  #append(name: string, picture: PreparedPicture, originalSize: number): void {
+  #append(name: string, picture: PreparedPicture, chosen: File): void {
     const template = find<HTMLTemplateElement>(this.#root, 'template');
     const item = find<HTMLLIElement>(template.content, 'li').cloneNode(true) as HTMLLIElement;
     const attachment: Attachment = { item, name, alt: find(item, 'input'), picture, url: '' };
     for (const button of item.querySelectorAll('button'))
       button.setAttribute('aria-label', `${button.textContent}: ${name}`);
     const size = bytesText(picture.file.size);
-    const shrunk = picture.isShrunk ? `shrunk from ${bytesText(originalSize)} to ` : '';
+    const shrunk = picture.file === chosen ? '' : `shrunk from ${bytesText(chosen.size)} to `;
     find(item, '.file').textContent = `${name} · ${shrunk}${size}`;
     onActions(item, {
       insert: () => this.#insert(attachment),
@@ -167,23 +162,27 @@ export class PictureList {
     }
     notice.textContent = 'The position is removed.';
     attachment.alt.focus();
-    this.#onChange();
+    this.#changed();
   }
 
   #insert({ name, alt }: Attachment): void {
-    const text = find<HTMLTextAreaElement>(this.#form, 'textarea');
-    const { selectionStart, selectionEnd } = text;
-    const before = text.value.slice(0, selectionStart);
+    const { selectionStart, selectionEnd } = this.#text;
+    const before = this.#text.value.slice(0, selectionStart);
     const space = before === '' || before.endsWith('\n') ? '' : '\n\n';
-    text.setRangeText(space + pictureReference(name, alt.value), selectionStart, selectionEnd, 'end');
-    text.focus();
-    text.dispatchEvent(new Event('input', { bubbles: true }));
+    this.#text.setRangeText(space + pictureReference(name, alt.value), selectionStart, selectionEnd, 'end');
+    this.#text.focus();
+    this.#changed();
   }
 
   #remove(attachment: Attachment): void {
     this.#attachments = this.#attachments.filter((other) => other !== attachment);
     attachment.item.remove();
     URL.revokeObjectURL(attachment.url);
-    this.#onChange();
+    this.#changed();
+  }
+
+  /** The preview shows the pictures that the text refers to. */
+  #changed(): void {
+    this.#text.dispatchEvent(new Event('input', { bubbles: true }));
   }
 }

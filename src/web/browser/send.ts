@@ -1,4 +1,5 @@
-import { headerBytes } from './header-bytes.ts';
+import { find } from './elements.ts';
+import { headerBytes } from './text.ts';
 
 /** A request to the public API. */
 export interface ApiRequest {
@@ -7,6 +8,8 @@ export interface ApiRequest {
   /** Values may be any text; they are sent as UTF-8. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: FormData | Blob | undefined;
+  /** Sent as JSON, in place of a body. */
+  readonly json?: object;
   readonly signal?: AbortSignal | undefined;
   /** Called with the part of the body that was sent, from 0 to 1. */
   readonly onProgress?: ((part: number) => void) | undefined;
@@ -20,7 +23,8 @@ export class RequestFailed extends Error {}
  * upload progress.
  * @throws RequestFailed
  */
-export function send<T>({ method, path, headers = {}, body, signal, onProgress }: ApiRequest): Promise<T> {
+export function send<T>({ method, path, headers = {}, signal, onProgress, ...sent }: ApiRequest): Promise<T> {
+  const body = sent.json ? new Blob([JSON.stringify(sent.json)], { type: 'application/json' }) : sent.body;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, path);
@@ -38,17 +42,6 @@ export function send<T>({ method, path, headers = {}, body, signal, onProgress }
   });
 }
 
-/** Like `send`, with a JSON body. */
-export function sendJson<T>(
-  method: ApiRequest['method'],
-  path: string,
-  value: unknown,
-  signal?: AbortSignal,
-): Promise<T> {
-  const body = new Blob([JSON.stringify(value)], { type: 'application/json' });
-  return send<T>({ method, path, body, signal });
-}
-
 function sentenceOf(request: XMLHttpRequest): string {
   const answer = parseJson(request.responseText) as { error?: string } | undefined;
   const sentence = answer?.error ?? `The service answered with status ${request.status}.`;
@@ -61,5 +54,58 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
+  }
+}
+
+/** Sends something; returns the sentence to show at the end. */
+export type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress']) => Promise<string>;
+
+/** Progress, result and cancel button of a form, or of another part of a page, that sends something. */
+export class UploadStatus {
+  readonly #form: HTMLElement;
+  #running: AbortController | undefined;
+
+  constructor(form: HTMLElement) {
+    this.#form = form;
+    this.#setBusy(false);
+    find(form, '.sending button').addEventListener('click', () => this.#running?.abort());
+  }
+
+  /** Runs one upload at a time and shows how it ends. Returns whether it succeeded. */
+  async run(upload: Upload): Promise<boolean> {
+    if (this.#running !== undefined) return false;
+    this.#running = new AbortController();
+    const { signal } = this.#running;
+    const progress = find<HTMLProgressElement>(this.#form, 'progress');
+    const status = find(this.#form, '.status');
+    status.textContent = '';
+    this.fail('');
+    progress.removeAttribute('value');
+    this.#setBusy(true);
+    try {
+      status.textContent = await upload(signal, (part) => {
+        progress.value = part;
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof RequestFailed)) throw error;
+      if (signal.aborted) status.textContent = error.message;
+      else this.fail(error.message);
+      return false;
+    } finally {
+      this.#running = undefined;
+      this.#setBusy(false);
+    }
+  }
+
+  fail(sentence: string): void {
+    find(this.#form, '.error').textContent = sentence;
+  }
+
+  #setBusy(isBusy: boolean): void {
+    find<HTMLElement>(this.#form, '.sending').hidden = !isBusy;
+    this.#form.ariaBusy = isBusy ? 'true' : null;
+    const submit = this.#form.querySelector<HTMLButtonElement>('button.primary');
+    if (submit !== null) submit.disabled = isBusy;
   }
 }

@@ -1,17 +1,17 @@
 import './copy.ts';
-import { Draft, markDraft } from './draft.ts';
-import { bytesText, find, onActions } from './elements.ts';
+import { markDraft, writeDraft } from './draft.ts';
+import { find, onActions } from './elements.ts';
 import { ROOT } from './root.ts';
-import { RequestFailed, send, sendJson } from './send.ts';
+import { RequestFailed, send, type Upload, UploadStatus } from './send.ts';
 import { preparePicture } from './shrink.ts';
-import { type Upload, UploadStatus } from './upload-status.ts';
+import { bytesText } from './text.ts';
 
 const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
 
 document.addEventListener('submit', ({ target, submitter }) => {
   if (!(target instanceof HTMLFormElement)) return;
   // Locking never fails. A deletion may, so the draft goes when it has succeeded.
-  if (submitter instanceof HTMLButtonElement && submitter.value === 'lock') new Draft(draftKey).delete();
+  if (submitter instanceof HTMLButtonElement && submitter.value === 'lock') writeDraft(draftKey, {});
   if (target.getAttribute('action')?.endsWith('/delete')) markDraft(draftKey);
 });
 
@@ -31,7 +31,6 @@ interface ListedNote {
   readonly file_url?: string | null;
 }
 
-for (const button of root.querySelectorAll<HTMLButtonElement>('.actions button')) button.disabled = false;
 onActions(root, {
   choose: () => input.click(),
   remove: () => void changeImage((signal) => setImage('', signal)),
@@ -49,7 +48,7 @@ input.addEventListener('change', async () => {
   const chosen = input.files?.[0];
   input.value = '';
   if (chosen === undefined) return;
-  const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), { keepsType: false });
+  const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), false);
   const question = 'This picture says where it was taken, and it will be public. Use it?';
   if (holdsPosition && !confirm(question)) return;
   await changeImage((signal, onProgress) => postImage(file, signal, onProgress));
@@ -70,7 +69,7 @@ async function postImage(body: Blob, ...[signal, onProgress]: Parameters<Upload>
 }
 
 async function setImage(image: string, signal: AbortSignal): Promise<string> {
-  await sendJson('PUT', api, { title, description, image }, signal);
+  await send({ method: 'PUT', path: api, json: { title, description, image }, signal });
   return 'Saved.';
 }
 
@@ -87,17 +86,11 @@ async function listPictures(signal: AbortSignal): Promise<string> {
   return '';
 }
 
-function pickOf({ file, title, alt, file_url }: ListedNote): HTMLLIElement {
-  const item = document.createElement('li');
-  const button = document.createElement('button');
-  const image = document.createElement('img');
-  button.type = 'button';
-  button.dataset.file = file;
-  button.append(image);
+function pickOf({ file, title, alt, file_url }: ListedNote): Node {
+  const item = find<HTMLTemplateElement>(root, 'template').content.cloneNode(true) as DocumentFragment;
+  find<HTMLElement>(item, 'button').dataset.file = file;
+  const image = find<HTMLImageElement>(item, 'img');
   image.src = file_url ?? '';
   image.alt = alt || title || file;
-  image.width = image.height = 96;
-  image.loading = 'lazy';
-  item.append(button);
   return item;
 }

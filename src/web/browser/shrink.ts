@@ -1,9 +1,8 @@
 import { holdsPosition, isAnimated } from './picture-metadata.ts';
 
-/** A picture ready to be sent. */
+/** A picture ready to be sent: the same file, or a smaller one. */
 export interface PreparedPicture {
   readonly file: Blob;
-  readonly isShrunk: boolean;
   /** It says where it was taken. */
   readonly holdsPosition: boolean;
 }
@@ -25,15 +24,14 @@ const SMALLEST_SIDE = 64;
 export async function preparePicture(
   file: Blob,
   limit: number,
-  { keepsType }: { readonly keepsType: boolean },
+  keepsType: boolean,
 ): Promise<PreparedPicture> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (file.size > limit && file.type !== 'image/gif' && !isAnimated(bytes)) {
     const shrunk = await reencode(file, limit, keepsType).catch(() => undefined);
-    if (shrunk !== undefined && shrunk.size < file.size)
-      return { file: shrunk, isShrunk: true, holdsPosition: false };
+    if (shrunk !== undefined && shrunk.size < file.size) return { file: shrunk, holdsPosition: false };
   }
-  return { file, isShrunk: false, holdsPosition: holdsPosition(bytes) };
+  return { file, holdsPosition: holdsPosition(bytes) };
 }
 
 /** The same picture without its metadata, of the same type. */

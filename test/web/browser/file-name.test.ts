@@ -2,7 +2,7 @@
 import t from 'tap';
 import { fileNameFault } from '../../../src/feeds/file-names.ts';
 import { pictureReference, sendableName } from '../../../src/web/browser/file-name.ts';
-import { headerBytes } from '../../../src/web/browser/header-bytes.ts';
+import { headerBytes } from '../../../src/web/browser/text.ts';
 
 t.test('a name is one that the service takes, whatever the file is called', async (t) => {
   const names = [

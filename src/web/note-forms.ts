@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { mediaType, type NoteType } from '../feeds/note-types.ts';
+import { copyableCurl, type PostedFeed } from './forms.ts';
+import { type Child, type Html, html } from './html.ts';
+import { script } from './page.ts';
+import type { Site } from './site.ts';
+import { noPictures } from './tier.ts';
+
+/** What a picture input must know for `browser/shrink.ts`. */
+export function pictureLimits({ shrinkImageBytes, maxImageBytes }: Site): Child {
+  return html`data-shrink="${shrinkImageBytes}" data-largest="${maxImageBytes}"`;
+}
+
+export const ANY_PICTURE = 'image/png,image/jpeg,image/gif,image/webp';
+
+/** Where pictures are added to a text by choosing, pasting or dropping them; driven by `browser/picture-list.ts`. */
+function pictureField(site: Site): Child {
+  if (!site.takesPictures) return noPictures(site);
+  return html`<div class="pictures" ${pictureLimits(site)}>
+<ul class="attachments" aria-label="Pictures of this note"></ul>
+<template>
+<li>
+<img alt="" width="96" height="96">
+<div>
+<p class="file"></p>
+<label>Alternative text <span class="optional">what the picture shows</span><input name="alt" maxlength="500" autocomplete="off"></label>
+<p class="notice" role="status"></p>
+<div class="actions">
+<button type="button" data-action="insert">Insert into text</button>
+<button type="button" data-action="clean" hidden>Remove the position</button>
+<button type="button" data-action="remove">Remove</button>
+</div>
+</div>
+</li>
+</template>
+<input type="file" multiple hidden accept="${ANY_PICTURE}">
+<p class="actions"><button type="button" data-action="add" disabled>Add pictures</button>
+<span class="hint by-hand">or paste them, or drop them here</span></p>
+</div>`;
+}
+
+function titleAndTags(title = '', tags: readonly string[] = []): Child {
+  return html`<div class="pair">
+<div><label for="note-title">Title <span class="optional">optional</span></label>
+<input id="note-title" name="title" maxlength="100" autocomplete="off" value="${title}"></div>
+<div><label for="note-tags">Tags <span class="optional">optional, separated by commas</span></label>
+<input id="note-tags" name="tags" autocomplete="off" autocapitalize="none" value="${tags.join(', ')}"></div>
+</div>`;
+}
+
+/** Progress bar and messages of a form that sends something; driven by `browser/send.ts`. */
+export const SENDING = html`<div class="actions sending" hidden>
+<progress max="1" aria-label="Upload"></progress>
+<button type="button" data-action="cancel">Cancel</button>
+</div>
+<p class="status" role="status"></p>
+<p class="error" aria-live="assertive"></p>`;
+
+/** A live preview of the text; filled by `browser/note-form.ts`. */
+const PREVIEW = html`<details class="preview" open hidden>
+<summary>Preview</summary>
+<div class="body text" dir="auto"></div>
+</details>`;
+
+/** A feed as the compose box needs it. */
+export interface ComposedFeed extends PostedFeed {
+  /** It exists, so it is too late for a password. */
+  readonly exists: boolean;
+  readonly hasNotes: boolean;
+}
+
+/** Where a note is written and posted, on the page of a feed; driven by `browser/compose.ts`. */
+export function composeBox(site: Site, feed: ComposedFeed): Html {
+  return html`<form id="compose" class="compose" method="post" data-feed="${feed.name}" data-draft="${draftKey(feed.name)}"
+ aria-label="New note">
+<label for="note-text">Note <span class="optional">markdown</span></label>
+<textarea id="note-text" name="text" rows="4"></textarea>
+${titleAndTags()}
+${pictureField(site)}
+${!feed.exists && PROTECTION}
+<p class="actions"><button class="primary" disabled>Post</button>
+<span class="hint by-hand">Ctrl or ⌘ with Enter</span></p>
+<noscript><p class="hint">Posting in the browser needs JavaScript; the command line does not.</p></noscript>
+${SENDING}
+${PREVIEW}
+</form>
+${!feed.hasNotes && firstNote(site, feed)}
+${script(site, 'compose')}`;
+}
+
+const PROTECTION = html`<div data-empty-feed>
+<label for="feed-password">Password for this feed <span class="optional">optional</span></label>
+<input id="feed-password" name="password" type="password" maxlength="256" autocomplete="new-password"
+ aria-describedby="feed-password-hint">
+<p class="hint" id="feed-password-hint">Protects the feed: without it nobody posts, edits or sees this page, even with the name. It can
+ be set only now, with the first note.</p>
+</div>`;
+
+function firstNote(site: Site, feed: ComposedFeed): Child {
+  const curl = copyableCurl(site, feed);
+  if (curl === undefined)
+    return html`<p data-empty-feed>There is no note yet: write the first one above.</p>`;
+  return html`<section data-empty-feed aria-label="Post from a terminal">
+<h2>There is no note yet</h2>
+<p>Write the first one above, or post it from a terminal:</p>
+${curl}
+</section>`;
+}
+
+/** Key of a draft in the browser's storage; does not reveal the feed's name. */
+export function draftKey(name: string): string {
+  return `draft-${createHash('sha256').update(`draft of ${name}`).digest('base64url').slice(0, 22)}`;
+}
+
+/** A note as its editor needs it. */
+export interface EditedNote {
+  readonly feed: string;
+  readonly id: string;
+  readonly type: NoteType;
+  /** The markdown as posted; undefined for a picture. */
+  readonly text: string | undefined;
+  /** The title that was set, not one taken from the text. */
+  readonly title: string | undefined;
+  readonly tags: readonly string[];
+  readonly alt: string | undefined;
+  /** The public page of the note, absolute. */
+  readonly readUrl: string;
+}
+
+/** Where a note is edited and deleted, on its own page; driven by `browser/note.ts`. */
+export function noteEditor(site: Site, note: EditedNote): Html {
+  const isText = note.type === 'md';
+  return html`<section id="note-editor" class="note-editor" aria-label="This note" data-feed="${note.feed}" data-id="${note.id}"
+ data-type="${mediaType(note.type)}">
+<p class="actions">
+<button type="button" data-action="edit" aria-expanded="false" aria-controls="edit-note" disabled>Edit</button>
+<button type="button" data-copy="read-link">Copy read link</button>
+<button type="button" class="danger" data-action="delete" disabled>Delete</button>
+</p>
+<p hidden id="read-link">${note.readUrl}</p>
+<noscript><p class="hint">Editing and deleting in the browser need JavaScript.</p></noscript>
+<form id="edit-note" class="compose" method="post" hidden aria-label="Edit this note">
+${isText ? textFields(site, note) : pictureFields(site, note)}
+${titleAndTags(note.title, note.tags)}
+<p class="actions"><button class="primary">Save</button> <button type="button" data-action="close">Cancel</button></p>
+${SENDING}
+${isText && PREVIEW}
+</form>
+<dialog id="delete-note" aria-labelledby="delete-heading">
+<form method="dialog">
+<h2 id="delete-heading">Delete this note?</h2>
+<p>It is gone for good${!isText && ', and so is the picture wherever it is shown'}.</p>
+<p class="error" aria-live="assertive"></p>
+<p class="actions"><button type="button" class="danger" data-action="confirm">Delete</button> <button autofocus>Keep it</button></p>
+</form>
+</dialog>
+</section>
+${script(site, 'note')}`;
+}
+
+function textFields(site: Site, { text }: EditedNote): Child {
+  // A parser drops the first line break of a textarea.
+  return html`<label for="note-text">Note <span class="optional">markdown</span></label>
+<textarea id="note-text" name="text" rows="8">
+${text}</textarea>
+${pictureField(site)}`;
+}
+
+function pictureFields(site: Site, { type, alt = '' }: EditedNote): Child {
+  return html`<label for="note-alt">Alternative text <span class="optional">what the picture shows</span></label>
+<input id="note-alt" name="alt" maxlength="500" autocomplete="off" value="${alt}">
+${
+  site.takesPictures
+    ? html`<label for="replacement">Another picture <span class="optional">of the same type</span></label>
+<input id="replacement" name="replacement" type="file" accept="${mediaType(type)}" ${pictureLimits(site)} aria-describedby="replacement-notice">
+<p class="notice" id="replacement-notice" role="status"></p>`
+    : noPictures(site)
+}`;
+}
