@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { newImageKey } from '../src/feeds/image-keys.ts';
+import { newImageKey } from '../src/feeds/ids.ts';
 import { FolderStore } from '../src/images/folder-store.ts';
 import type { ImageStore } from '../src/images/image-store.ts';
 import { S3Store } from '../src/images/s3-store.ts';

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { newImageKey } from '../src/feeds/image-keys.ts';
+import { newImageKey } from '../src/feeds/ids.ts';
 import type { S3Place } from '../src/images/s3-store.ts';
 import { imageSettings, ON_SQLITE } from '../test/support/image-settings.ts';
 import { picture } from '../test/support/pictures.ts';

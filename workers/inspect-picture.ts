@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PictureType } from '../src/feeds/note-types.ts';
-import { hasSignature } from '../src/feeds/picture-signature.ts';
-import { type PixelSize, pixelSize } from '../src/feeds/pixel-size.ts';
+import { hasSignature, type PixelSize, pixelSize } from '../src/feeds/picture-bytes.ts';
 
 export interface PictureBytes {
   readonly type: PictureType;

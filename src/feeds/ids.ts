@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import type { NoteId } from './names.ts';
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
+import type { FeedName, NoteId, ReadId } from './names.ts';
 
 const ID = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})$/;
 const VERSION_7 = /^.{14}7.{4}[89ab]/i;
@@ -107,4 +107,45 @@ function agreeingTime({ prefix, uuid }: IdParts): number | undefined {
 function compact(time: number): string {
   const iso = new Date(time).toISOString();
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}Z`;
+}
+
+/** The namespace of this service's name-based UUIDs; never change it, because readers would take every note for new. */
+const NAMESPACE = Buffer.from('1b0c1f7a-0a35-4a51-9d2c-7c3b5c8e6f42'.replaceAll('-', ''), 'hex');
+
+/** The guid of a note in feeds: `urn:uuid:` of its id's UUID, else of a name-based one of read id and id. */
+export function noteGuid(readId: ReadId, id: NoteId): string {
+  return `urn:uuid:${uuidOfId(id) ?? nameBasedUuid(`${readId}/${id}`)}`;
+}
+
+/** A version 5 UUID (RFC 9562, section 5.5). */
+function nameBasedUuid(name: string): string {
+  const bytes = createHash('sha1').update(NAMESPACE).update(name).digest();
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** A new read id: 128 random bits as 22 characters of base64url. */
+export function randomReadId(): ReadId {
+  return randomBytes(16).toString('base64url') as ReadId;
+}
+
+/** The read id of a feed without a stored one: 22 characters derived from its name and the server secret. */
+export function derivedReadId(secret: Uint8Array, name: FeedName): ReadId {
+  const digest = createHmac('sha256', secret).update(`read-id:${name}`).digest('base64url');
+  return digest.slice(0, 22) as ReadId;
+}
+
+declare const brand: unique symbol;
+
+/** The name of a picture's bytes in an image store: 32 lower-case hexadecimal characters. Never in a log or an answer. */
+export type ImageKey = string & { readonly [brand]: 'ImageKey' };
+
+export function isImageKey(text: string): text is ImageKey {
+  return /^[0-9a-f]{32}$/.test(text);
+}
+
+/** A new key: 128 random bits. */
+export function newImageKey(): ImageKey {
+  return randomBytes(16).toString('hex') as ImageKey;
 }

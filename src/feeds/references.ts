@@ -1,5 +1,4 @@
-import { pictureDestinations } from './destinations.ts';
-import { type MarkdownEvent, markdownEvents } from './markdown-events.ts';
+import { type MarkdownEvent, markdownEvents, pictureDestinations } from './destinations.ts';
 
 /** A picture that was posted with a text. */
 export interface StoredPicture {

@@ -13,7 +13,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
+import { type ImageKey, isImageKey } from '../feeds/ids.ts';
 import type { Owner } from '../privileges.ts';
 import { FolderSync } from '../storage/files/folder-sync.ts';
 import { storageFull } from '../storage/refused-writes.ts';

@@ -1,4 +1,4 @@
-import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
+import { type ImageKey, newImageKey } from '../feeds/ids.ts';
 import { Refusal } from '../refusals.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import { storeUnavailable } from '../storage/refused-writes.ts';

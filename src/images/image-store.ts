@@ -1,4 +1,4 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
+import type { ImageKey } from '../feeds/ids.ts';
 import { Refusal } from '../refusals.ts';
 
 /** Where pictures can be beside the database. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { type ImageKey, newImageKey } from '../feeds/image-keys.ts';
+import { type ImageKey, newImageKey } from '../feeds/ids.ts';
 import { onRefusal, Refusal } from '../refusals.ts';
 import {
   type PicturePlace,

@@ -1,7 +1,7 @@
 import { on } from 'node:events';
 import { Readable } from 'node:stream';
 import { PutObjectCommand, S3 } from '@aws-sdk/client-s3';
-import { type ImageKey, isImageKey } from '../feeds/image-keys.ts';
+import { type ImageKey, isImageKey } from '../feeds/ids.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import {
   type ImageBytes,

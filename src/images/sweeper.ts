@@ -1,4 +1,4 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
+import type { ImageKey } from '../feeds/ids.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore } from './image-store.ts';
 import { inParallel } from './in-parallel.ts';

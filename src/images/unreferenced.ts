@@ -1,4 +1,4 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
+import type { ImageKey } from '../feeds/ids.ts';
 import { onRefusal, Refusal } from '../refusals.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore, ListedImage, StoreKind } from './image-store.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
+import { randomReadId } from '../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
-import { randomReadId } from '../feeds/read-ids.ts';
 import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';

@@ -1,4 +1,4 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
+import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { Ordered } from '../feeds/order.ts';
 import type { OtherMembers } from '../storage/metadata.ts';

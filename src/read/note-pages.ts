@@ -1,5 +1,5 @@
-import { encodeCursor } from '../feeds/cursor.ts';
 import { isNoteId, noteFile } from '../feeds/names.ts';
+import { encodeCursor } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
 import {
   type Feed,

@@ -1,4 +1,4 @@
-import type { PixelSize } from '../feeds/pixel-size.ts';
+import type { PixelSize } from '../feeds/picture-bytes.ts';
 
 /** What changes in a note's HTML. Only tags contain `<`, and the order of attributes is fixed. */
 const CHANGED = /<(?:img(?: src="([^"]*)")?|a href="|pre>|(\/?)table>|(\/?)h([1-6])>|li>(?=(?:<p>)?[☐☑]))/g;

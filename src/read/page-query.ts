@@ -1,7 +1,7 @@
-import { decodeCursor, encodeCursor } from '../feeds/cursor.ts';
 import { dateOfId } from '../feeds/ids.ts';
 import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
+import { decodeCursor, encodeCursor } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
 import type { Position } from '../storage/storage.ts';
 

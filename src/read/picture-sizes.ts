@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
-import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/pixel-size.ts';
+import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/picture-bytes.ts';
 import { fileUrl } from '../feeds/urls.ts';
 import type { Feed, Note, Storage } from '../storage/storage.ts';
 import { escapeHtml } from './markup.ts';

@@ -1,4 +1,4 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
+import type { ImageKey } from '../feeds/ids.ts';
 import type { NoteId } from '../feeds/names.ts';
 import type { InsertedNote } from './rows.ts';
 

@@ -1,5 +1,5 @@
+import type { ImageKey } from '../feeds/ids.ts';
 import { dateOfId } from '../feeds/ids.ts';
-import type { ImageKey } from '../feeds/image-keys.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import { sortKeyOf } from '../feeds/order.ts';

@@ -1,7 +1,7 @@
-import type { ImageKey } from '../feeds/image-keys.ts';
+import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
-import type { PixelSize } from '../feeds/pixel-size.ts';
+import type { PixelSize } from '../feeds/picture-bytes.ts';
 
 /** A feed as storage knows it. Values are immutable: a change makes a new one. */
 export interface Feed {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { decodeCursor, encodeCursor } from '../../src/feeds/cursor.ts';
 import { isNoteId, type NoteFile, noteFile } from '../../src/feeds/names.ts';
 import { NOTE_TYPES } from '../../src/feeds/note-types.ts';
+import { decodeCursor, encodeCursor } from '../../src/feeds/order.ts';
 
 t.test('a cursor is the date in base 36 and the file', async (t) => {
   t.equal(encodeCursor({ createdAt: 36, file: 'a b.md' as NoteFile }), '10.a b.md');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { noteGuid } from '../../src/feeds/guid.ts';
+import { noteGuid } from '../../src/feeds/ids.ts';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 
 const guid = (readId: string, id: string) => noteGuid(readId as ReadId, id as NoteId);

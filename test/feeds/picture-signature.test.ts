@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { PictureType } from '../../src/feeds/note-types.ts';
-import { hasSignature } from '../../src/feeds/picture-signature.ts';
+import { hasSignature } from '../../src/feeds/picture-bytes.ts';
 
 const SIGNED: Readonly<Record<PictureType, readonly string[]>> = {
   png: ['\x89PNG\r\n\x1a\n'],

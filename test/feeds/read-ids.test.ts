@@ -1,6 +1,6 @@
 import t from 'tap';
+import { derivedReadId, randomReadId } from '../../src/feeds/ids.ts';
 import { type FeedName, isReadId } from '../../src/feeds/names.ts';
-import { derivedReadId, randomReadId } from '../../src/feeds/read-ids.ts';
 
 t.test('a random read id is new each time', async (t) => {
   const made = Array.from({ length: 1000 }, randomReadId);

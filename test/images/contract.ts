@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type ImageKey, newImageKey } from '../../src/feeds/image-keys.ts';
+import { type ImageKey, newImageKey } from '../../src/feeds/ids.ts';
 import { bytesInMemory, type ImageStore, type ListedImage } from '../../src/images/image-store.ts';
 
 export const PAGE = 25;

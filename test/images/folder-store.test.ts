@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { newImageKey } from '../../src/feeds/image-keys.ts';
+import { newImageKey } from '../../src/feeds/ids.ts';
 import { FolderStore } from '../../src/images/folder-store.ts';
 import { tempDir } from '../support/service.ts';
 import { hashed, PAGE, read, testStore } from './contract.ts';

@@ -2,7 +2,7 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { newImageKey } from '../../src/feeds/image-keys.ts';
+import { newImageKey } from '../../src/feeds/ids.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { picture } from '../support/pictures.ts';

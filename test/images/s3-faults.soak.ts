@@ -1,7 +1,7 @@
 /** What clients see of an S3 store with faults: the table in docs/backends.md, row by row. */
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { newImageKey } from '../../src/feeds/image-keys.ts';
+import { newImageKey } from '../../src/feeds/ids.ts';
 import { S3Store, type S3Tuning } from '../../src/images/s3-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultyS3 } from '../support/faulty-s3.ts';

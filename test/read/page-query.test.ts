@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { encodeCursor } from '../../src/feeds/cursor.ts';
 import type { NoteFile } from '../../src/feeds/names.ts';
+import { encodeCursor } from '../../src/feeds/order.ts';
 import { pageQuery, tagQuery } from '../../src/read/page-query.ts';
 
 const query = (text: string) => {

@@ -1,7 +1,7 @@
 /** Keys of pictures that are being copied to another store, on the databases. */
 import { join } from 'node:path';
 import t from 'tap';
-import { type ImageKey, newImageKey } from '../../src/feeds/image-keys.ts';
+import { type ImageKey, newImageKey } from '../../src/feeds/ids.ts';
 import type { PictureRows } from '../../src/storage/picture-rows.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';

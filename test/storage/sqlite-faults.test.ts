@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { newImageKey } from '../../src/feeds/image-keys.ts';
+import { newImageKey } from '../../src/feeds/ids.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { IN_SOAK } from '../support/effort.ts';

@@ -1,4 +1,4 @@
-import { noteGuid } from '../../feeds/guid.ts';
+import { noteGuid } from '../../feeds/ids.ts';
 import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../routes/schemas.ts';
 import type { FeedDocument, ViewNote } from './document.ts';

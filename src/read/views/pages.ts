@@ -1,5 +1,5 @@
 import { type FeedName, noteFile } from '../../feeds/names.ts';
-import type { PixelSize } from '../../feeds/pixel-size.ts';
+import type { PixelSize } from '../../feeds/picture-bytes.ts';
 import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
 import type { Neighbours } from '../../storage/storage.ts';
 import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-page.ts';

@@ -1,4 +1,4 @@
-import { noteGuid } from '../../feeds/guid.ts';
+import { noteGuid } from '../../feeds/ids.ts';
 import { fileUrl, noteUrl, readPageUrl, rssUrl } from '../../feeds/urls.ts';
 import { element, emptyElement, escapeHtml, group } from '../markup.ts';
 import type { FeedDocument, ViewNote } from './document.ts';

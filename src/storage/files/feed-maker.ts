@@ -1,5 +1,5 @@
+import { randomReadId } from '../../feeds/ids.ts';
 import type { FeedName, ReadId } from '../../feeds/names.ts';
-import { randomReadId } from '../../feeds/read-ids.ts';
 import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS } from '../metadata.ts';
 import {

@@ -1,5 +1,5 @@
+import { derivedReadId } from '../../feeds/ids.ts';
 import type { FeedName, ReadId } from '../../feeds/names.ts';
-import { derivedReadId } from '../../feeds/read-ids.ts';
 
 /**
  * Who has which read id. Two feeds never share one: while a feed holds the id that another one's `.readid` names

@@ -1,4 +1,4 @@
-import { FURTHEST_DATE } from '../../feeds/cursor.ts';
+import { FURTHEST_DATE } from '../../feeds/order.ts';
 
 /** What tells one state of a file's bytes from another without reading them. */
 export interface Stamp {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ImageKey } from '../../feeds/image-keys.ts';
+import type { ImageKey } from '../../feeds/ids.ts';
 import {
   CLAIM_MS,
   MAX_CLAIM_MS,

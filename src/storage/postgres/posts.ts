@@ -1,5 +1,5 @@
+import { randomReadId } from '../../feeds/ids.ts';
 import type { FeedName, ReadId } from '../../feeds/names.ts';
-import { randomReadId } from '../../feeds/read-ids.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { Refusal } from '../../refusals.ts';
 import type { Post } from '../database-storage.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { ImageKey } from '../../feeds/image-keys.ts';
+import type { ImageKey } from '../../feeds/ids.ts';
 import type { FeedName, NoteId, ReadId } from '../../feeds/names.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { preparer } from './connection.ts';

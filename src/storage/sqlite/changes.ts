@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { randomReadId } from '../../feeds/ids.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -8,7 +9,6 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
-import { randomReadId } from '../../feeds/read-ids.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { settingsAsStored } from '../metadata.ts';
 import {

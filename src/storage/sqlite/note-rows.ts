@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { ImageKey } from '../../feeds/image-keys.ts';
+import type { ImageKey } from '../../feeds/ids.ts';
 import type { NoteId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import { type InsertedNote, metaOf, type NoteRow, noteOf, type TaggedNote, typeRange } from '../rows.ts';

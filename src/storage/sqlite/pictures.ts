@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { ImageKey } from '../../feeds/image-keys.ts';
+import type { ImageKey } from '../../feeds/ids.ts';
 import {
   CLAIM_MS,
   MAX_CLAIM_MS,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { PICTURE_TYPES } from '../../src/feeds/note-types.ts';
-import { HEAD_BYTES, pixelSize } from '../../src/feeds/pixel-size.ts';
+import { HEAD_BYTES, pixelSize } from '../../src/feeds/picture-bytes.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 
 /** A JPEG with a frame of 300 by 200 pixels, behind an Exif header that says how it is turned. */
