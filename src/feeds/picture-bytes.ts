@@ -40,22 +40,15 @@ function isSide(pixels: number): boolean {
   return Number.isInteger(pixels) && pixels > 0 && pixels <= MAX_SIDE;
 }
 
-/** The bytes a format starts with, as latin1 text; a `?` stands for any byte. */
-const SIGNATURES: Readonly<Record<PictureType, readonly string[]>> = {
-  png: ['\x89PNG\r\n\x1a\n'],
-  jpg: ['\xff\xd8\xff'],
-  gif: ['GIF87a', 'GIF89a'],
-  webp: ['RIFF????WEBP'],
+/** The bytes that each format starts with, as latin1 text. */
+const SIGNATURES: Readonly<Record<PictureType, RegExp>> = {
+  png: /^\x89PNG\r\n\x1a\n/,
+  jpg: /^\xff\xd8\xff/,
+  gif: /^GIF8[79]a/,
+  webp: /^RIFF.{4}WEBP/s,
 };
 
 /** Whether bytes start like a picture of this type. */
 export function hasSignature(type: PictureType, bytes: Uint8Array): boolean {
-  return SIGNATURES[type].some((signature) => startsWith(bytes, signature));
-}
-
-function startsWith(bytes: Uint8Array, signature: string): boolean {
-  for (let i = 0; i < signature.length; i += 1) {
-    if (signature[i] !== '?' && signature.charCodeAt(i) !== bytes[i]) return false;
-  }
-  return true;
+  return SIGNATURES[type].test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'));
 }
