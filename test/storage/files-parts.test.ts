@@ -129,7 +129,7 @@ t.test('files are placed before their folder is synced, and go when that fails',
     },
   });
   const parts = ['.a.md.json', 'a.md'].map((name) => ({ name, bytes: Buffer.from(name) }));
-  await writer.place(dir, parts);
+  await writer.change(dir, [], parts);
   t.same(synced, [['.a.md.json', 'a.md']]);
   await writer.placeFolder(dir, 'feed', parts);
   t.same(synced.slice(1), [
@@ -137,7 +137,10 @@ t.test('files are placed before their folder is synced, and go when that fails',
     ['.a.md.json', 'a.md', 'feed'],
   ]);
   fails = true;
-  await t.rejects(writer.place(join(dir, 'feed'), [{ name: 'b.md', bytes: Buffer.from('b') }]), /broken/);
+  await t.rejects(
+    writer.change(join(dir, 'feed'), [], [{ name: 'b.md', bytes: Buffer.from('b') }]),
+    /broken/,
+  );
   await t.rejects(writer.placeFolder(dir, 'new', parts), /broken/);
   t.same((await readdir(dir, { recursive: true })).sort(), [
     '.a.md.json',

@@ -101,7 +101,7 @@ export class FilesArchive implements Archive {
   }
 
   async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
-    await this.#writer.place(join(this.#dir, feed.name), notes.flatMap(noteParts));
+    await this.#writer.change(join(this.#dir, feed.name), [], notes.flatMap(noteParts));
     this.#date(feed);
   }
 

@@ -44,7 +44,7 @@ export class NoteWriter {
     const { writer } = this.#parts;
     const parts = notes.flat();
     return notes.length === 1
-      ? writer.place(folder, parts)
+      ? writer.change(folder, [], parts)
       : writer.change(folder, parts.slice(-1), parts.slice(0, -1));
   }
 }
