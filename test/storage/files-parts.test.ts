@@ -8,14 +8,12 @@ import { type FeedName, type NoteId, noteFile, type ReadId } from '../../src/fee
 import { oldestFirst } from '../../src/feeds/order.ts';
 import { Gate } from '../../src/gate.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
-import { type Entry, NoteList, unasked } from '../../src/storage/files/entry.ts';
-import { FeedIndex } from '../../src/storage/files/feed-index.ts';
+import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
 import { FolderSync } from '../../src/storage/files/folder-sync.ts';
-import { IndexedFeed } from '../../src/storage/files/indexed-feed.ts';
 import { isTempName } from '../../src/storage/files/names.ts';
+import { type Entry, NoteList, TagIndex, unasked } from '../../src/storage/files/note-list.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { sameStamp, settled, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
-import { TagIndex } from '../../src/storage/files/tag-index.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import {
   NO_SETTINGS,

@@ -16,7 +16,7 @@ export interface Change {
   /** Only its owner may read it. */
   readonly private?: boolean;
   /** When it is said to have been changed last, whole ms since the epoch; now unless given. */
-  readonly modifiedAt?: number;
+  readonly modifiedAt?: number | undefined;
 }
 
 /** A file to be written. */

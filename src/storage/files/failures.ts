@@ -44,3 +44,8 @@ export function asRefusal(error: unknown): unknown {
   if (FULL.has(code)) return storageFull(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
 }
+
+/** Throws the refusal that a failure of the disk means, or the failure. */
+export function refuse(error: unknown): never {
+  throw asRefusal(error);
+}

@@ -1,23 +1,29 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FeedName, isReadId, noteFile, type ReadId } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../../moving/archive.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
+import { NO_META, serializeSettings } from '../metadata.ts';
 import { countStrays, mustBeReadable, notOurs } from './archive-checks.ts';
 import { DurableWriter, fileTime, type Part } from './durable.ts';
-import { type Entry, isDatedByFile } from './entry.ts';
+import type { IndexedFeed } from './feed-index.ts';
 import { FeedIndex } from './feed-index.ts';
-import { licensePart, line, passwordPart } from './feed-maker.ts';
-import type { IndexedFeed } from './indexed-feed.ts';
-import { readMoveMark, writeMoveMark } from './move-mark.ts';
-import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
-import { readWhole } from './read-file.ts';
+import { lineFile, noteParts, present, textFile } from './file-parts.ts';
+import { readText, retiredFile } from './line-files.ts';
+import {
+  LICENSE_FILE,
+  MOVE_FILE,
+  PASSWORD_FILE,
+  READ_ID_FILE,
+  RETIRED_FILE,
+  SETTINGS_FILE,
+} from './names.ts';
+import { type Entry, isDatedByFile } from './note-list.ts';
+import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import { readRetired } from './retired-read-ids.ts';
 import { feedNames, scanAll } from './scan.ts';
 import { dateOfFile } from './stamp.ts';
 
@@ -63,7 +69,7 @@ export class FilesArchive implements Archive {
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
     const index = new FeedIndex(haveOwnReadIds(feeds) ? new Uint8Array() : await secret());
     index.addAll(feeds);
-    const retired = (await readRetired(dir)).split('\n').filter(isReadId);
+    const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.byReadId(readId));
     return new FilesArchive(options, feeds.toSorted(byName), free);
   }
@@ -86,11 +92,11 @@ export class FilesArchive implements Archive {
   }
 
   mark(): Promise<string | undefined> {
-    return readMoveMark(this.#dir);
+    return readLine(join(this.#dir, MOVE_FILE));
   }
 
-  begin(mark: string): Promise<void> {
-    return writeMoveMark(this.#writer, this.#dir, mark);
+  async begin(mark: string | undefined): Promise<void> {
+    await this.#writer.change(this.#dir, [lineFile(MOVE_FILE, mark)]);
   }
 
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
@@ -101,18 +107,17 @@ export class FilesArchive implements Archive {
   }
 
   async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
-    await this.#writer.change(join(this.#dir, feed.name), [], notes.flatMap(noteParts));
+    await this.#writer.change(join(this.#dir, feed.name), [], notes.flatMap(partsOf));
     this.#date(feed);
   }
 
   async addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
     for (const readId of readIds) this.#retired.add(readId);
-    const bytes = Buffer.from([...this.#retired, ''].join('\n'));
-    await this.#writer.change(this.#dir, [{ name: RETIRED_FILE, bytes }]);
+    await this.#writer.change(this.#dir, [retiredFile(this.#retired)]);
   }
 
   end(): Promise<void> {
-    return writeMoveMark(this.#writer, this.#dir, undefined);
+    return this.begin(undefined);
   }
 
   async close(): Promise<void> {}
@@ -167,19 +172,16 @@ function inOrder(a: Ordered, b: Ordered): number {
 }
 
 function feedParts({ readId, passwordHash, license, ...settings }: ArchivedFeed): Part[] {
-  const parts: Part[] = [{ name: READ_ID_FILE, bytes: line(readId) }];
-  if (passwordHash !== undefined) parts.push(passwordPart(passwordHash));
-  if (license !== undefined) parts.push(licensePart(license));
-  const json = serializeSettings(settings);
-  if (json !== undefined) parts.push({ name: SETTINGS_FILE, bytes: Buffer.from(json) });
-  return parts;
+  return present([
+    lineFile(READ_ID_FILE, readId),
+    lineFile(PASSWORD_FILE, passwordHash),
+    lineFile(LICENSE_FILE, license),
+    textFile(SETTINGS_FILE, serializeSettings(settings)),
+  ]);
 }
 
-/** The files of a note, metadata first: a note never shows without its metadata. */
-function noteParts({ id, type, createdAt, modifiedAt, meta, others, bytes }: ArchivedNote): Part[] {
-  const file = noteFile(id, type);
+function partsOf(note: ArchivedNote): Part[] {
+  const { id, createdAt, modifiedAt, others } = note;
   const created = isDatedByFile(id) && createdAt !== modifiedAt ? createdAt : undefined;
-  const json = serializeMeta(meta, { created, others });
-  const content = { name: file, bytes, modifiedAt };
-  return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
+  return noteParts(note, { created, others });
 }

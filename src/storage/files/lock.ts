@@ -72,7 +72,8 @@ export class LockKeeper {
   readonly #onRenew: (renewing: Promise<void>) => void;
   #renewing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  #isHeld = true;
+  /** False if the last attempt failed: nothing may be written. */
+  isHeld = true;
   #isClosed = false;
 
   /** @param onRenew called with each attempt, which does not fail */
@@ -80,11 +81,6 @@ export class LockKeeper {
     this.#lock = lock;
     this.#log = log;
     this.#onRenew = onRenew;
-  }
-
-  /** False if the last attempt failed: nothing may be written. */
-  get isHeld(): boolean {
-    return this.#isHeld;
   }
 
   /** The lock file is still the one that was locked. */
@@ -111,11 +107,11 @@ export class LockKeeper {
     if (this.#isClosed) return;
     try {
       await this.#lock.renew();
-      this.#isHeld = true;
+      this.isHeld = true;
     } catch (error) {
-      if (this.#isHeld)
+      if (this.isHeld)
         this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
-      this.#isHeld = false;
+      this.isHeld = false;
       // The other process may let go of it, or the folder come to be ours, without another sign.
       this.#timer = setTimeout(() => this.renew(), RETRY_MS);
     }

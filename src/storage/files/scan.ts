@@ -6,11 +6,11 @@ import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../f
 import { Gate } from '../../gate.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { folderIdentity } from './durable.ts';
-import { type Entry, isDatedByFile, type Unasked, unasked } from './entry.ts';
 import { isAbsent, isGone } from './failures.ts';
-import { IndexedFeed } from './indexed-feed.ts';
+import { IndexedFeed } from './feed-index.ts';
 import { settleIntents } from './intents.ts';
 import { isTempName, LICENSE_FILE, metaFile, noteOfMetaFile } from './names.ts';
+import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
