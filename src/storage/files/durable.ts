@@ -185,9 +185,9 @@ function tempPart({ temp, bytes, ...change }: Planned): Part[] {
 
 /** Makes a change whose bytes are written. What the file was stays under a name in `kept` until the change is durable. */
 function make(folder: string, { name, temp, bytes, isNew }: Planned, undo: Undo, kept: string[]): void {
-  const [path, written, before] = [join(folder, name), join(folder, temp), join(folder, tempName())];
-  const was = isNew ? 'absent' : keep(path, before, bytes !== undefined);
-  if (was === 'kept') {
+  const [path, written] = [join(folder, name), join(folder, temp)];
+  const before = isNew ? undefined : keep(path, join(folder, tempName()), bytes !== undefined);
+  if (before) {
     kept.push(before);
     undo.push(() => {
       fs.renameSync(before, path);
@@ -197,19 +197,19 @@ function make(folder: string, { name, temp, bytes, isNew }: Planned, undo: Undo,
   }
   if (!bytes) return;
   fs.renameSync(written, path);
-  if (was === 'absent') undo.push(() => fs.renameSync(path, written));
+  if (before === undefined) undo.push(() => fs.renameSync(path, written));
 }
 
-/** Gives a file another name, or a second one. */
-function keep(path: string, before: string, isSecond: boolean): 'kept' | 'absent' | 'lost' {
+/** Gives a file another name, or a second one; returns it, '' where that cannot be, or undefined if there is no file. */
+function keep(path: string, before: string, isSecond: boolean): string | undefined {
   try {
     if (isSecond) fs.linkSync(path, before);
     else fs.renameSync(path, before);
-    return 'kept';
+    return before;
   } catch (error) {
     const code = errorCode(error) ?? '';
-    if (code === 'ENOENT') return 'absent';
-    if (isSecond && NO_LINKS.has(code)) return 'lost';
+    if (code === 'ENOENT') return undefined;
+    if (isSecond && NO_LINKS.has(code)) return '';
     throw error;
   }
 }

@@ -210,12 +210,13 @@ export class FeedIndex {
     this.#inherit(heir);
   }
 
-  /** Ends a step: makes its changes of a feed and tells of them. */
-  apply(feed: IndexedFeed, changes: Changes): void {
+  /** Ends a step: makes its changes of a feed and tells of them. Returns the feed as it is now. */
+  apply(feed: IndexedFeed, changes: Changes): Feed {
     const storedBefore = feed.files.storedReadId;
     feed.apply(changes);
     if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
     else this.#claimAnew(feed, storedBefore);
+    return feed.record();
   }
 
   /** Gives a feed that holds none its read id: the stored one if it is free. */

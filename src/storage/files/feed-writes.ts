@@ -5,6 +5,7 @@ import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS, serializeSettings, settingsAsStored } from '../metadata.ts';
 import {
   licenseTaken,
+  limitsNow,
   NO_NOTES,
   type Room,
   readIdTaken,
@@ -15,10 +16,11 @@ import type { AllowedFeed, Feed, FeedCreation, NewNote, Storage } from '../stora
 import type { Change } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { type FeedFiles, IndexedFeed } from './feed-index.ts';
-import { entriesOf, lineFile, noteParts, present, settingsFile } from './file-parts.ts';
+import { lineFile, present, settingsFile } from './file-parts.ts';
 import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
+import { entriesOf, noteParts } from './note-writes.ts';
 import { scanFeed } from './scan.ts';
-import { changeFeed, limitsOf, type WriteParts } from './steps.ts';
+import { changeFeed, type WriteParts } from './steps.ts';
 
 /**
  * See `Storage.create` and, with notes, `Storage.post` with a target that is new. The feed has the note in it if it
@@ -35,7 +37,11 @@ export function makeFeed(
     if (index.get(name)) return undefined;
     return withReadId(parts, name, readId, async () => {
       if (index.isFull(maxFeeds)) throw tooManyFeeds();
-      if (room) refuseBeyond({ notes: room.notes, limits: limitsOf(parts, room.limits) }, NO_NOTES);
+      if (room)
+        refuseBeyond(
+          { notes: room.notes, limits: limitsNow(room.limits, undefined, parts.isLicenseValid) },
+          NO_NOTES,
+        );
       index.making += 1;
       try {
         const files = { storedReadId: readId, settings: NO_SETTINGS, passwordHash };
@@ -144,8 +150,7 @@ async function write(
   files: FeedFiles,
 ): Promise<Feed> {
   await writer.change(join(dir, feed.name), changes);
-  index.apply(feed, { files });
-  return feed.record();
+  return index.apply(feed, { files });
 }
 
 /**

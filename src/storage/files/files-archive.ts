@@ -11,7 +11,7 @@ import { countStrays, mustBeReadable, notOurs } from './archive-checks.ts';
 import { DurableWriter, fileTime, type Part } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { FeedIndex } from './feed-index.ts';
-import { lineFile, noteParts, present, textFile } from './file-parts.ts';
+import { lineFile, present, textFile } from './file-parts.ts';
 import { readText, retiredFile } from './line-files.ts';
 import {
   LICENSE_FILE,
@@ -22,6 +22,7 @@ import {
   SETTINGS_FILE,
 } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
+import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';

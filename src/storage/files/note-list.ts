@@ -71,8 +71,9 @@ export class NoteList {
   get(file: NoteFile): Entry | undefined {
     const known = this.#entries.get(file);
     if (known) return known;
-    const at = this.#indexOf(file);
-    return at === undefined ? undefined : this.#entryAt(at);
+    const parsed = parseNoteFile(file);
+    const createdAt = parsed && dateOfId(parsed.id);
+    return createdAt === undefined ? undefined : this.#find(file, { ...parsed!, createdAt });
   }
 
   /** The entry of a file, if somebody has asked for the note. */
@@ -82,7 +83,8 @@ export class NoteList {
 
   /** Adds an entry in place of the one of the same file; returns that. */
   put(entry: Entry): Entry | undefined {
-    const replaced = this.remove(entry.file);
+    const replaced = this.#entries.get(entry.file) ?? this.#find(entry.file, entry);
+    if (replaced) this.remove(entry.file);
     this.#list.splice(this.#countBefore(entry), 0, entry);
     this.#entries.set(entry.file, entry);
     this.counts[kindOf(entry.type)] += 1;
@@ -113,13 +115,11 @@ export class NoteList {
     return next < this.#list.length ? this.#entryAt(next) : undefined;
   }
 
-  #indexOf(file: NoteFile): number | undefined {
-    const parsed = parseNoteFile(file);
-    const createdAt = parsed && dateOfId(parsed.id);
-    if (!parsed || createdAt === undefined) return undefined;
-    const at = this.#countBefore({ id: parsed.id, type: parsed.type, createdAt });
+  /** The entry of a file, which is at its place if it is in the list. */
+  #find(file: NoteFile, place: Ordered): Entry | undefined {
+    const at = this.#countBefore(place);
     const note = this.#list[at];
-    return note !== undefined && fileOf(note) === file ? at : undefined;
+    return note !== undefined && fileOf(note) === file ? this.#entryAt(at) : undefined;
   }
 
   #entryAt(at: number): Entry {

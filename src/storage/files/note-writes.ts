@@ -1,18 +1,19 @@
 import { join } from 'node:path';
+import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
-import { NO_META, serializeMeta } from '../metadata.ts';
-import { KINDS, refuseBeyond, refusePicture } from '../refused-writes.ts';
+import { type BesideMeta, NO_META, serializeMeta } from '../metadata.ts';
+import { KINDS, limitsNow, refuseBeyond, refusePicture } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedLimits, NewNote, Storage } from '../storage.ts';
-import type { Change } from './durable.ts';
+import type { Change, Part } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
-import { entriesOf, noteParts, settingsFile, textFile } from './file-parts.ts';
+import { settingsFile, textFile } from './file-parts.ts';
 import { metaFile } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import type { Stamp } from './stamp.ts';
-import { changeFeed, forgetIfGone, limitsOf, type WriteParts } from './steps.ts';
+import { dateOfFile, type Stamp, settled, UNSEEN } from './stamp.ts';
+import { changeFeed, forgetIfGone, type WriteParts } from './steps.ts';
 
 /** A note as it is after a change. */
 export interface ChangedNote {
@@ -31,14 +32,15 @@ export function postNotes(
   passwordHash: string | undefined,
   limits: FeedLimits,
 ): Promise<Feed | undefined> {
-  const { dir, index, locks, writer } = parts;
+  const { dir, index, isLicenseValid, locks, writer } = parts;
   return locks.shared(name, async () => {
     const feed = index.get(name);
     if (!feed || feed.files.passwordHash !== passwordHash) return undefined;
     const { posting, notes: stored } = feed;
     const taken = { ...stored.counts };
     for (const kind of KINDS) taken[kind] += posting[kind];
-    const kept = refuseBeyond({ notes, limits: limitsOf(parts, limits, feed) }, taken);
+    const limitsOfFeed = limitsNow(limits, feed.files.license?.text, isLicenseValid);
+    const kept = refuseBeyond({ notes, limits: limitsOfFeed }, taken);
     for (const kind of KINDS) posting[kind] += kept[kind];
     const files = notes.flatMap((note) => noteParts(note));
     // One note stands with its content alone, so it needs no intent.
@@ -52,8 +54,7 @@ export function postNotes(
       // In the turn in which the notes come into the index: else they would count twice meanwhile.
       for (const kind of KINDS) posting[kind] -= kept[kind];
     }
-    index.apply(feed, { put: entriesOf(notes, files, stamps) });
-    return feed.record();
+    return index.apply(feed, { put: entriesOf(notes, files, stamps) });
   });
 }
 
@@ -64,7 +65,7 @@ export function replaceNote(
 ): Promise<ChangedNote | undefined> {
   return editNote(parts, allowed, { id }, async (feed, entry, folder) => {
     if (entry.type !== type) return undefined;
-    const limitsOfFeed = limitsOf(parts, limits, feed);
+    const limitsOfFeed = limitsNow(limits, feed.files.license?.text, parts.isLicenseValid);
     refusePicture(type, limitsOfFeed);
     refuseBeyond({ notes: added, limits: limitsOfFeed }, feed.notes.counts);
     const dating = await datingOf(folder, entry);
@@ -121,7 +122,12 @@ function editNote<T>(
   return changeFeed(parts, allowed, async (feed) => {
     const folder = join(parts.dir, feed.name);
     const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
-    if (!entry || !(await statFile(join(folder, entry.file)))) return undefined;
+    const stats = entry && (await statFile(join(folder, entry.file)));
+    if (!stats) return undefined;
+    // The first read must not take what is not durable yet for the state that it finds first.
+    if (entry.stamp === UNSEEN) entry.stamp = settled(stats);
+    if (entry.meta === UNSEEN)
+      entry.meta = settled((await statFile(join(folder, metaFile(entry.file)))) ?? UNSEEN);
     return work(feed, entry, folder);
   });
 }
@@ -132,4 +138,30 @@ async function datingOf(folder: string, { id, file, createdAt }: Entry): Promise
   const { meta, created, others } = (await readMetaFile(folder, file)) ?? NO_META;
   if (created !== undefined) return [];
   return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
+}
+
+/** The files of a new note, metadata first: a note never shows without its metadata. */
+export function noteParts(
+  { id, type, meta, bytes, modifiedAt }: NewNote & Pick<Part, 'modifiedAt'>,
+  beside?: BesideMeta,
+): Part[] {
+  const file = noteFile(id, type);
+  const json = serializeMeta(meta, beside);
+  const content = { name: file, bytes, modifiedAt };
+  return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
+}
+
+/** The entries of new notes, from the states of written files. */
+export function entriesOf(
+  notes: readonly NewNote[],
+  parts: readonly Part[],
+  stamps: readonly (Stamp | undefined)[],
+): Entry[] {
+  const stampOf = new Map(parts.map(({ name }, i) => [name, stamps[i]]));
+  return notes.map(({ id, type, sha256 }) => {
+    const file = noteFile(id, type);
+    const stamp = stampOf.get(file)!;
+    const createdAt = dateOfId(id) ?? dateOfFile(stamp);
+    return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
+  });
 }

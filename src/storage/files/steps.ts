@@ -3,8 +3,7 @@ import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
-import { limitsNow } from '../refused-writes.ts';
-import type { AllowedFeed, FeedLimits } from '../storage.ts';
+import type { AllowedFeed } from '../storage.ts';
 import type { FileWriter } from './durable.ts';
 import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
 import type { FeedIndex, IndexedFeed } from './feed-index.ts';
@@ -61,9 +60,4 @@ export async function forgetIfGone(
   if (!isGone(error) || (await isThere(join(dir, feed.name)).catch(refuse))) throw asRefusal(error);
   if (!(await isThere(dir).catch(refuse))) throw unavailable(error);
   index.drop(feed);
-}
-
-/** The limits of a feed now; of one that is to be made unless given. */
-export function limitsOf(parts: WriteParts, limits: FeedLimits, feed?: IndexedFeed): FeedLimits {
-  return limitsNow(limits, feed?.files.license?.text, parts.isLicenseValid);
 }
