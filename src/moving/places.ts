@@ -93,12 +93,12 @@ async function lockFolder(
   secret: FilesArchiveOptions['secret'],
 ): Promise<LockedPlace> {
   const owner = settings.ownerIn(dir);
-  const lock = await FolderLock.take(dir, owner);
+  const lock = FolderLock.take(dir, owner);
   const { log } = settings;
   return {
     open: () => FilesArchive.open({ dir, owner, secret, log }),
-    isLocked: async () => lock.valid,
-    release: () => lock.release(),
+    isLocked: async () => lock.isValid,
+    release: async () => lock.release(),
   };
 }
 

@@ -6,7 +6,7 @@ import { errorCode } from './failures.ts';
 import { FolderSync } from './folder-sync.ts';
 import { serializeIntent } from './intents.ts';
 import { intentName, tempName } from './names.ts';
-import type { Stamp } from './stamp.ts';
+import { folderIdentity, type Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';
 
 /** A file to be written, in place of the one of that name if there is one, or, without bytes, to be removed. */
@@ -240,9 +240,4 @@ async function ignoreErrors(work: () => unknown): Promise<void> {
  */
 export function fileTime(ms: number): number | Date {
   return ms < 0 ? new Date(ms) : (ms + 0.001) / 1000;
-}
-
-/** What tells a folder from another one that has its name later. */
-export function folderIdentity({ dev, ino }: fs.Stats): string {
-  return `${dev}:${ino}`;
 }

@@ -31,7 +31,7 @@ import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import { dateOfFile } from './stamp.ts';
-import * as sys from './syscalls.ts';
+import { READ } from './syscalls.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;
@@ -216,7 +216,7 @@ function notOurs(): Error {
 
 function mustOpen(path: string): void {
   try {
-    closeSync(openSync(path, sys.READ));
+    closeSync(openSync(path, READ));
   } catch (error) {
     if (isForbidden(error)) throw error;
   }

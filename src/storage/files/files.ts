@@ -1,4 +1,5 @@
 import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { LookOrder, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
@@ -25,7 +26,7 @@ import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { configureFeed, deleteFeed, makeFeed, setLicense, setPassword } from './feed-writes.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
-import { FolderLock, LockKeeper } from './lock.ts';
+import { FolderLock } from './lock.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { type ChangedNote, postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
@@ -34,7 +35,6 @@ import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
 import type { WriteParts } from './steps.ts';
-import * as sys from './syscalls.ts';
 import { WriterThread } from './writer-thread.ts';
 
 export interface FilesOptions {
@@ -63,7 +63,7 @@ const NO_NOTES: Page = { notes: [], next: undefined };
  */
 export async function openFiles(options: FilesOptions): Promise<Storage> {
   const { dir, owner } = options;
-  const lock = await FolderLock.take(dir, owner);
+  const lock = FolderLock.take(dir, owner);
   try {
     if ((await readLine(join(dir, MOVE_FILE))) !== undefined)
       throw unfinishedMove('The data folder (DATA_DIR)');
@@ -71,14 +71,14 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
     await files.start(options.events ?? true);
     return files;
   } catch (error) {
-    await lock.release();
+    lock.release();
     throw error;
   }
 }
 
 class FilesStorage implements Storage {
   readonly #parts: WriteParts;
-  readonly #lock: LockKeeper;
+  readonly #lock: FolderLock;
   readonly #index: FeedIndex;
   readonly #reader: NoteReader;
   readonly #thread: WriterThread;
@@ -91,6 +91,7 @@ class FilesStorage implements Storage {
 
   constructor(options: FilesOptions, lock: FolderLock, retired: string) {
     const { dir, log } = options;
+    this.#lock = lock;
     this.#index = new FeedIndex(options.secret);
     this.#thread = new WriterThread(options.owner, options.commits);
     this.#removals = new Removals(log);
@@ -109,8 +110,6 @@ class FilesStorage implements Storage {
     };
     this.#reconciler = new Reconciler(this.#parts, (name) => this.#order([name], true));
     this.#reader = new NoteReader(dir, (feed, seen) => this.#reconciler.look(feed, seen));
-    // What is seen while the lock is taken anew is taken in after that.
-    this.#lock = new LockKeeper(lock, log, (renewing) => this.#reconciler.after(renewing));
   }
 
   /** The watch begins before the scan, so that no change falls between the two. */
@@ -206,7 +205,7 @@ class FilesStorage implements Storage {
   async check(): Promise<void> {
     this.#mustBeUsable();
     if (!this.#lock.isValid) throw unavailable(new Error('the data folder is not the one that was locked'));
-    await sys.access(this.#parts.dir, constants.R_OK | constants.W_OK).catch(refuse);
+    await access(this.#parts.dir, constants.R_OK | constants.W_OK).catch(refuse);
   }
 
   async close(): Promise<void> {
@@ -218,7 +217,7 @@ class FilesStorage implements Storage {
     this.#reconciler.stopTrying();
     await this.#reconciler.settled();
     await this.#thread.close();
-    await this.#lock.close();
+    this.#lock.release();
   }
 
   /** A write that the closing waits for. */
@@ -243,7 +242,7 @@ class FilesStorage implements Storage {
     if (notice.kind !== 'root') return;
     // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
     this.#order(this.#index.names());
-    this.#lock.renew();
+    this.#lock.renew(this.#parts.log);
   }
 
   /** Has the watch look at feeds: `anew` if what it saw of them could not be found, else because the service knows them. */
@@ -253,6 +252,6 @@ class FilesStorage implements Storage {
 
   #mustBeUsable(): void {
     if (this.#isClosed) throw unavailable(new Error('the storage is closed'));
-    if (!this.#lock.isHeld) throw unavailable(new Error('the storage is not locked'));
+    if (!this.#lock.held) throw unavailable(new Error('the storage is not locked'));
   }
 }

@@ -1,10 +1,9 @@
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Gate } from '../../gate.ts';
 import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorCode, isGone, withoutPath } from './failures.ts';
-import * as sys from './syscalls.ts';
 
 /** After this many ms what could not be removed is tried again. */
 const AGAIN_MS = 60_000;
@@ -68,18 +67,14 @@ export class Removals {
   }
 
   async #run(path: string): Promise<void> {
-    const work = this.#removeAll(path);
+    const work = this.#removeAll(path).finally(() => this.#running.delete(work));
     this.#running.add(work);
-    try {
-      await work;
-    } finally {
-      this.#running.delete(work);
-    }
+    await work;
   }
 
   async #removeAll(path: string): Promise<void> {
     try {
-      const stats = await this.#call(() => sys.lstat(path));
+      const stats = await this.#call(() => lstat(path));
       await this.#remove(path, stats.isDirectory());
     } catch (error) {
       if (!isGone(error)) throw error;
@@ -88,7 +83,7 @@ export class Removals {
 
   /** Removes all that can be removed before it fails. Never follows a link: a link itself is removed. */
   async #remove(path: string, isFolder: boolean): Promise<void> {
-    if (!isFolder) return this.#call(() => sys.unlink(path));
+    if (!isFolder) return this.#call(() => unlink(path));
     let failure: unknown;
     for (const entry of await this.#call(() => readdir(path, { withFileTypes: true }))) {
       try {
@@ -99,7 +94,7 @@ export class Removals {
       }
     }
     if (failure !== undefined) throw failure;
-    await this.#call(() => sys.rmdir(path));
+    await this.#call(() => rmdir(path));
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {
