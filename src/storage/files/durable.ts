@@ -5,7 +5,7 @@ import type { Owner } from '../../privileges.ts';
 import { errorCode } from './failures.ts';
 import { FolderSync } from './folder-sync.ts';
 import { serializeIntent } from './intents.ts';
-import { intentName, tempName } from './names.ts';
+import { intentName, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';
 
@@ -22,6 +22,22 @@ export interface Change {
 /** A file to be written. */
 export interface Part extends Change {
   readonly bytes: Uint8Array;
+}
+
+/** A dot file with a text, or, without one, none. */
+export function textFile(name: string, text: string | undefined): Change {
+  const isPrivate = name === PASSWORD_FILE || name === LICENSE_FILE;
+  return { name, bytes: text === undefined ? undefined : Buffer.from(text), private: isPrivate };
+}
+
+/** A dot file of one line, or, without one, none. */
+export function lineFile(name: string, line: string | undefined): Change {
+  return textFile(name, line === undefined ? undefined : `${line}\n`);
+}
+
+/** Those of the files that there are. */
+export function present(files: readonly Change[]): Part[] {
+  return files.filter((file): file is Part => file.bytes !== undefined);
 }
 
 /** Writes files so that they are whole and durable, or not there at all. */

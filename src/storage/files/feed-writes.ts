@@ -13,12 +13,11 @@ import {
   tooManyFeeds,
 } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedCreation, NewNote, Storage } from '../storage.ts';
-import type { Change } from './durable.ts';
+import { type Change, lineFile, type Part, present, textFile } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { type FeedFiles, IndexedFeed } from './feed-index.ts';
-import { lineFile, present, settingsFile } from './file-parts.ts';
-import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
-import { entriesOf, noteParts } from './note-writes.ts';
+import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
+import { entriesOf, noteParts, settingsFile } from './note-writes.ts';
 import { scanFeed } from './scan.ts';
 import { changeFeed, type WriteParts } from './steps.ts';
 
@@ -60,8 +59,7 @@ async function makeFolder(
   files: FeedFiles,
   notes: readonly NewNote[],
 ): Promise<Feed | undefined> {
-  const lines = [lineFile(READ_ID_FILE, files.storedReadId), lineFile(PASSWORD_FILE, files.passwordHash)];
-  const parts = [...present(lines), ...notes.flatMap((note) => noteParts(note))];
+  const parts = [...feedParts(files), ...notes.flatMap((note) => noteParts(note))];
   try {
     const { stamps, identity } = await writer.placeFolder(dir, name, parts);
     const feed = new IndexedFeed(name, identity, files, entriesOf(notes, parts, stamps), Date.now());
@@ -77,6 +75,16 @@ async function makeFolder(
     index.add(feed);
     return undefined;
   }
+}
+
+/** The dot files of a new feed. */
+export function feedParts({ storedReadId, settings, passwordHash, license }: FeedFiles): Part[] {
+  return present([
+    lineFile(READ_ID_FILE, storedReadId),
+    lineFile(PASSWORD_FILE, passwordHash),
+    lineFile(LICENSE_FILE, license?.text),
+    textFile(SETTINGS_FILE, serializeSettings(settings)),
+  ]);
 }
 
 /** See `Storage.configure`. A crash in the middle can leave the other settings changed and the read id not. */

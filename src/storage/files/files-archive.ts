@@ -7,24 +7,13 @@ import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../../moving/archive.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { NO_META, serializeSettings } from '../metadata.ts';
-import { DurableWriter, fileTime, type Part } from './durable.ts';
+import { NO_META } from '../metadata.ts';
+import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
 import { errorCode } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
-import { lineFile, present, textFile } from './file-parts.ts';
+import { feedParts } from './feed-writes.ts';
 import { readText, retiredFile } from './line-files.ts';
-import {
-  isFeedFile,
-  isIntentName,
-  isTempName,
-  LICENSE_FILE,
-  MOVE_FILE,
-  noteOfMetaFile,
-  PASSWORD_FILE,
-  READ_ID_FILE,
-  RETIRED_FILE,
-  SETTINGS_FILE,
-} from './names.ts';
+import { isFeedFile, isIntentName, isTempName, MOVE_FILE, noteOfMetaFile, RETIRED_FILE } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
@@ -108,7 +97,10 @@ export class FilesArchive implements Archive {
 
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
     const known = this.#index.get(feed.name);
-    if (!known) await this.#writer.placeFolder(this.#dir, feed.name, feedParts(feed));
+    const { name, readId, passwordHash, license, ...settings } = feed;
+    const attached = license === undefined ? undefined : { text: license, id: undefined };
+    const files = { storedReadId: readId, settings, passwordHash, license: attached };
+    if (!known) await this.#writer.placeFolder(this.#dir, name, feedParts(files));
     this.#date(feed);
     return inArchive(known).at(-1);
   }
@@ -172,15 +164,6 @@ function inOrder(a: Ordered, b: Ordered): number {
     Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)) ||
     NOTE_TYPES.indexOf(a.type) - NOTE_TYPES.indexOf(b.type)
   );
-}
-
-function feedParts({ readId, passwordHash, license, ...settings }: ArchivedFeed): Part[] {
-  return present([
-    lineFile(READ_ID_FILE, readId),
-    lineFile(PASSWORD_FILE, passwordHash),
-    lineFile(LICENSE_FILE, license),
-    textFile(SETTINGS_FILE, serializeSettings(settings)),
-  ]);
 }
 
 function partsOf(note: ArchivedNote): Part[] {

@@ -79,7 +79,6 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
 class FilesStorage implements Storage {
   readonly #parts: WriteParts;
   readonly #lock: FolderLock;
-  readonly #index: FeedIndex;
   readonly #reader: NoteReader;
   readonly #thread: WriterThread;
   readonly #removals: Removals;
@@ -92,13 +91,12 @@ class FilesStorage implements Storage {
   constructor(options: FilesOptions, lock: FolderLock, retired: string) {
     const { dir, log } = options;
     this.#lock = lock;
-    this.#index = new FeedIndex(options.secret);
     this.#thread = new WriterThread(options.owner, options.commits);
     this.#removals = new Removals(log);
     this.#tokens = new UsedTokens(dir, this.#thread);
     this.#parts = {
       dir,
-      index: this.#index,
+      index: new FeedIndex(options.secret),
       writer: this.#thread,
       locks: new KeyedLock(),
       retired: new RetiredReadIds(dir, this.#thread, retired),
@@ -128,13 +126,13 @@ class FilesStorage implements Storage {
       log.error('changes by hand are not seen until the next start', { err });
     });
     await watching.promise;
-    this.#index.addAll(await scanAll(dir, this.#removals, log));
+    this.#parts.index.addAll(await scanAll(dir, this.#removals, log));
     await collectGarbage();
     scanned.resolve();
   }
 
   async feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#index.get(name)?.record();
+    return this.#parts.index.get(name)?.record();
   }
 
   feedToPost(name: FeedName): Promise<Feed | undefined> {
@@ -142,29 +140,29 @@ class FilesStorage implements Storage {
   }
 
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    return this.#index.byReadId(readId)?.record();
+    return this.#parts.index.byReadId(readId)?.record();
   }
 
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const feed = this.#index.get(name);
+    const feed = this.#parts.index.get(name);
     if (!feed) return NO_NOTES;
     const asked = tag === undefined ? feed.notes : await this.#reader.tagged(feed, tag);
     return this.#reader.loadPage(feed, asked.older(before, limit + 1), limit);
   }
 
   async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    const feed = this.#index.get(name);
+    const feed = this.#parts.index.get(name);
     const entry = feed?.entryOfId(id);
     return feed && entry ? this.#reader.load(feed, entry) : undefined;
   }
 
   async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const all = this.#index.get(name)?.notes;
+    const all = this.#parts.index.get(name)?.notes;
     return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const feed = this.#index.get(name);
+    const feed = this.#parts.index.get(name);
     const entry = feed?.notes.get(file);
     if (!feed || !entry) return undefined;
     const opened = await openFile(join(this.#parts.dir, name, file));
@@ -199,7 +197,7 @@ class FilesStorage implements Storage {
     this.#write(() => this.#parts.locks.exclusive(TOKENS_FILE, () => this.#tokens.use(...args)));
 
   onChange(listener: (change: FeedChange) => void): void {
-    this.#index.onChange(listener);
+    this.#parts.index.onChange(listener);
   }
 
   async check(): Promise<void> {
@@ -241,7 +239,7 @@ class FilesStorage implements Storage {
       this.#parts.log.warn('file events fail; changes are looked for instead', { code: notice.code });
     if (notice.kind !== 'root') return;
     // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
-    this.#order(this.#index.names());
+    this.#order(this.#parts.index.names());
     this.#lock.renew(this.#parts.log);
   }
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { isReadId, type ReadId } from '../../feeds/names.ts';
-import type { FileWriter } from './durable.ts';
-import { textFile } from './file-parts.ts';
+import { type FileWriter, textFile } from './durable.ts';
 import { RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { readWhole } from './read-file.ts';
 

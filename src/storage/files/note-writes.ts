@@ -2,15 +2,21 @@ import { join } from 'node:path';
 import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
-import { type BesideMeta, NO_META, serializeMeta } from '../metadata.ts';
+import {
+  type BesideMeta,
+  NO_META,
+  otherSettings,
+  type StoredSettings,
+  serializeMeta,
+  serializeSettings,
+} from '../metadata.ts';
 import { KINDS, limitsNow, refuseBeyond, refusePicture } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedLimits, NewNote, Storage } from '../storage.ts';
-import type { Change, Part } from './durable.ts';
+import { type Change, type Part, textFile } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
-import { settingsFile, textFile } from './file-parts.ts';
-import { metaFile } from './names.ts';
+import { metaFile, SETTINGS_FILE } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
-import { statFile } from './read-file.ts';
+import { readDotFile, statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { dateOfFile, type Stamp, settled, UNSEEN } from './stamp.ts';
 import { changeFeed, forgetIfGone, type WriteParts } from './steps.ts';
@@ -164,4 +170,10 @@ export function entriesOf(
     const createdAt = dateOfId(id) ?? dateOfFile(stamp);
     return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
   });
+}
+
+/** The settings file for the feed in a folder to have these settings; what others keep in the file stays. */
+export async function settingsFile(folder: string, settings: StoredSettings): Promise<Change> {
+  const found = await readDotFile(join(folder, SETTINGS_FILE));
+  return textFile(SETTINGS_FILE, serializeSettings(settings, found && otherSettings(found.text)));
 }

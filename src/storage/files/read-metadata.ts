@@ -37,10 +37,10 @@ export async function readFeedFiles(
   // Looked at last: files missing from a folder that went away would open the feed to everybody.
   if (!(await isFolder(folder))) return undefined;
   if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
-  if (readId !== undefined && !isReadId(readId))
-    log.warn('the .readid of a feed is malformed and counts as unset');
+  const storedReadId = readId !== undefined && isReadId(readId) ? readId : undefined;
+  if (storedReadId !== readId) log.warn('the .readid of a feed is malformed and counts as unset');
   return {
-    storedReadId: readId !== undefined && isReadId(readId) ? readId : undefined,
+    storedReadId,
     settings: settings ?? NO_SETTINGS,
     passwordHash,
     ...(license && { license }),

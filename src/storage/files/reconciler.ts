@@ -45,11 +45,10 @@ export class Reconciler {
   }
 
   /** Looks again at files of a feed, if the index does not say of them what was seen. */
-  async look(feed: FeedName, seen: readonly FileSeen[]): Promise<void> {
-    const look = this.#try(seen, () => this.#look(feed, seen));
+  look(feed: FeedName, seen: readonly FileSeen[]): Promise<void> {
+    const look = this.#try(seen, () => this.#look(feed, seen)).finally(() => this.#looks.delete(look));
     this.#looks.add(look);
-    await look;
-    this.#looks.delete(look);
+    return look;
   }
 
   /** From now on a change that cannot be taken in is given up. */

@@ -17,7 +17,6 @@ export class Removals {
   readonly #againMs: number;
   readonly #calls = new Gate(1);
   readonly #running = new Set<Promise<void>>();
-  readonly #timers = new Set<NodeJS.Timeout>();
   #isClosed = false;
 
   constructor(log: Pick<Log, 'warn'>, againMs = AGAIN_MS) {
@@ -53,17 +52,12 @@ export class Removals {
   /** Stops in the middle of a folder too: the next start goes on. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
     await Promise.allSettled(this.#running);
   }
 
   #tryLater(path: string): void {
     if (this.#isClosed) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#run(path).catch(() => this.#tryLater(path));
-    }, this.#againMs);
-    this.#timers.add(timer);
+    setTimeout(() => this.#run(path).catch(() => this.#tryLater(path)), this.#againMs).unref();
   }
 
   async #run(path: string): Promise<void> {
