@@ -88,13 +88,7 @@ export class DurableWriter {
       const all = [...added.map((part) => ({ ...planned(part), isNew: true })), ...changes.map(planned)];
       const intent = added.length > 0 && changes.length > 0 ? plannedIntent(added, all.at(-1)!) : undefined;
       const temps = (intent ? [...all, intent] : all).flatMap(tempPart);
-      undo.push(
-        ...temps.map(
-          ({ name }) =>
-            () =>
-              fs.unlinkSync(join(folder, name)),
-        ),
-      );
+      for (const { name } of temps) undo.push(() => fs.unlinkSync(join(folder, name)));
       const stamps = await this.#writeAll(folder, temps);
       const kept: string[] = [];
       if (intent) {
@@ -131,10 +125,8 @@ export class DurableWriter {
     return orUndone(async (undo) => {
       let folder = join(parent, tempName());
       fs.mkdirSync(folder, 0o777);
-      undo.push(
-        () => fs.rmdirSync(folder),
-        ...parts.map((part) => () => fs.unlinkSync(join(folder, part.name))),
-      );
+      undo.push(() => fs.rmdirSync(folder));
+      for (const part of parts) undo.push(() => fs.unlinkSync(join(folder, part.name)));
       if (this.#owner) fs.chownSync(folder, this.#owner.uid, this.#owner.gid);
       const stamps = await this.#writeAll(folder, parts);
       await this.#folders.sync(folder);

@@ -8,7 +8,7 @@ import { type Stamp, UNSEEN } from './stamp.ts';
 
 /**
  * One state of a note. A note that changes gets a new entry, so what is kept of an entry is never out of date. Only the
- * stamps of an `UNSEEN` file are set later: by the first read.
+ * stamps of an `UNSEEN` file are set later: by the first read or edit.
  */
 export interface Entry extends Ordered {
   readonly file: NoteFile;

@@ -47,10 +47,10 @@ export function postNotes(
     for (const kind of KINDS) taken[kind] += posting[kind];
     const limitsOfFeed = limitsNow(limits, feed.files.license?.text, isLicenseValid);
     const kept = refuseBeyond({ notes, limits: limitsOfFeed }, taken);
-    for (const kind of KINDS) posting[kind] += kept[kind];
     const files = notes.flatMap((note) => noteParts(note));
     // One note stands with its content alone, so it needs no intent.
     const last = notes.length === 1 ? [] : files.slice(-1);
+    for (const kind of KINDS) posting[kind] += kept[kind];
     let stamps: readonly (Stamp | undefined)[];
     try {
       stamps = await writer.change(join(dir, name), last, files.slice(0, files.length - last.length));
