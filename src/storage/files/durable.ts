@@ -4,7 +4,7 @@ import { Gate } from '../../gate.ts';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from './failures.ts';
 import { FolderSync } from './folder-sync.ts';
-import { serializeIntent } from './intents.ts';
+import type { Intent } from './intents.ts';
 import { intentName, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import { APPEND, CREATE, fdatasync } from './syscalls.ts';
@@ -33,11 +33,6 @@ export function textFile(name: string, text: string | undefined): Change {
 /** A dot file of one line, or, without one, none. */
 export function lineFile(name: string, line: string | undefined): Change {
   return textFile(name, line === undefined ? undefined : `${line}\n`);
-}
-
-/** Those of the files that there are. */
-export function present(files: readonly Change[]): Part[] {
-  return files.filter((file): file is Part => file.bytes !== undefined);
 }
 
 /** Writes files so that they are whole and durable, or not there at all. */
@@ -182,8 +177,8 @@ function planned(change: Change): Planned {
 }
 
 function plannedIntent(added: readonly Part[], last: Planned): Planned {
-  const json = serializeIntent({ added: added.map(({ name }) => name), last: last.temp });
-  return planned({ name: intentName(), bytes: Buffer.from(json) });
+  const intent: Intent = { added: added.map(({ name }) => name), last: last.temp };
+  return planned({ name: intentName(), bytes: Buffer.from(JSON.stringify(intent)) });
 }
 
 /** The temp file of a change, if it has bytes. */

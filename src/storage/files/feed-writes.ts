@@ -13,7 +13,7 @@ import {
   tooManyFeeds,
 } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedCreation, NewNote, Storage } from '../storage.ts';
-import { type Change, lineFile, type Part, present, textFile } from './durable.ts';
+import { type Change, lineFile, type Part, textFile } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { type FeedFiles, IndexedFeed } from './feed-index.ts';
 import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
@@ -79,12 +79,13 @@ async function makeFolder(
 
 /** The dot files of a new feed. */
 export function feedParts({ storedReadId, settings, passwordHash, license }: FeedFiles): Part[] {
-  return present([
+  const files = [
     lineFile(READ_ID_FILE, storedReadId),
     lineFile(PASSWORD_FILE, passwordHash),
     lineFile(LICENSE_FILE, license?.text),
     textFile(SETTINGS_FILE, serializeSettings(settings)),
-  ]);
+  ];
+  return files.filter((file): file is Part => file.bytes !== undefined);
 }
 
 /** See `Storage.configure`. A crash in the middle can leave the other settings changed and the read id not. */

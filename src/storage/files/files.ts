@@ -135,9 +135,7 @@ class FilesStorage implements Storage {
     return this.#parts.index.get(name)?.record();
   }
 
-  feedToPost(name: FeedName): Promise<Feed | undefined> {
-    return this.feed(name);
-  }
+  readonly feedToPost: Storage['feedToPost'] = (name) => this.feed(name);
 
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
     return this.#parts.index.byReadId(readId)?.record();

@@ -20,10 +20,6 @@ export interface Intent {
   readonly last: string;
 }
 
-export function serializeIntent({ added, last }: Intent): string {
-  return JSON.stringify({ added, last });
-}
-
 /**
  * Removes what a crash left in a folder: temp files, and a metadata file that was placed while its note was not. People may
  * leave metadata files of their own, so only those with an id that the service makes are its leftovers. To be done only

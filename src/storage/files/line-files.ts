@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isReadId, type ReadId } from '../../feeds/names.ts';
-import { type FileWriter, textFile } from './durable.ts';
+import { type Change, type FileWriter, textFile } from './durable.ts';
 import { RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { readWhole } from './read-file.ts';
 
@@ -45,7 +45,7 @@ export class RetiredReadIds {
 }
 
 /** The file of read ids that nobody gets again. */
-export function retiredFile(readIds: Iterable<ReadId>) {
+export function retiredFile(readIds: Iterable<ReadId>): Change {
   return textFile(RETIRED_FILE, [...readIds, ''].join('\n'));
 }
 

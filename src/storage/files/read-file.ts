@@ -8,7 +8,7 @@ import * as sys from './syscalls.ts';
 const MAX_ATTEMPTS = 3;
 const PIECE_BYTES = 64 * 1024;
 
-export interface WholeFile {
+interface WholeFile {
   readonly bytes: Uint8Array;
   readonly stamp: Stamp;
 }

@@ -58,8 +58,9 @@ export async function scanFeed(
   try {
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
-    const all = await readdir(folder, { withFileTypes: true });
-    const files = new Set(all.filter((one) => one.isFile()).map((one) => one.name));
+    const files = new Set(
+      (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
+    );
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, log))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
