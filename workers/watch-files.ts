@@ -8,7 +8,7 @@ import { isFeedName } from '../src/feeds/names.ts';
 import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
 import { Round } from './round.ts';
-import { type FileSeen, folderStats, statsOf, WatchedFolder } from './watched-folder.ts';
+import { type FileSeen, folderStats, statsOf, valueOrUndefined, WatchedFolder } from './watched-folder.ts';
 
 /** What the thread is started with. */
 export interface WatchTask {
@@ -55,8 +55,8 @@ class DataFolderWatch {
   #events: boolean;
   readonly #folders = new Map<string, WatchedFolder>();
   readonly #watchers = new Map<string, FSWatcher>();
-  readonly #dirty = new Map<string, Set<string>>();
-  #flushing = false;
+  /** Paths in the data folder of what something happened to; those of its own entries begin with `/`. */
+  readonly #dirty = new Set<string>();
   #hasSeenAll = false;
   #root = '';
   #rootMtimeMs = Number.NaN;
@@ -72,7 +72,7 @@ class DataFolderWatch {
   }
 
   start(): void {
-    this.#watchRoot();
+    this.#watch('');
     this.#root = this.#rootIdentity();
     for (const name of this.#listRoot()) this.#addFolder(name);
     parentPort!.on('message', ({ feeds, anew }: LookOrder) => {
@@ -121,7 +121,7 @@ class DataFolderWatch {
     if (root !== this.#root) {
       this.#root = root;
       this.#rootMtimeMs = Number.NaN;
-      this.#watchRoot();
+      this.#watch('');
       say({ kind: 'root' });
     }
     const stats = folderStats(this.#dir);
@@ -149,7 +149,7 @@ class DataFolderWatch {
   /** False when there is no folder of that name. The watch begins before the listing, so nothing is missed. */
   #addFolder(name: string): boolean {
     if (!folderStats(join(this.#dir, name))) return false;
-    this.#watch(name, join(this.#dir, name), (file) => this.#mark(name, file));
+    this.#watch(name);
     const folder = valueOrUndefined(() => new WatchedFolder(this.#dir, name));
     if (folder) this.#folders.set(name, folder);
     else this.#unwatch(name);
@@ -161,17 +161,16 @@ class DataFolderWatch {
     this.#unwatch(name);
   }
 
-  #watchRoot(): void {
-    this.#watch('', this.#dir, (file) => this.#mark('', file));
-  }
-
-  #watch(key: string, path: string, onEvent: (file: string) => void): void {
-    this.#unwatch(key);
+  /** Watches the folder of a feed, or, with the name '', the data folder. */
+  #watch(name: string): void {
+    this.#unwatch(name);
     if (!this.#events) return;
     try {
-      const watcher = watch(path, (_event, file) => file !== null && !isTempName(file) && onEvent(file));
-      watcher.on('error', () => this.#unwatch(key));
-      this.#watchers.set(key, watcher);
+      const watcher = watch(join(this.#dir, name), (_event, file) => {
+        if (file !== null && !isTempName(file)) this.#mark(name, file);
+      });
+      watcher.on('error', () => this.#unwatch(name));
+      this.#watchers.set(name, watcher);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? '';
       if (code === 'ENOENT' || code === 'ENOTDIR') return;
@@ -180,32 +179,23 @@ class DataFolderWatch {
     }
   }
 
-  #unwatch(key: string): void {
-    this.#watchers.get(key)?.close();
-    this.#watchers.delete(key);
+  #unwatch(name: string): void {
+    this.#watchers.get(name)?.close();
+    this.#watchers.delete(name);
   }
 
-  /** Something happened to a file of a feed, or, with the key '', to an entry of the data folder. */
-  #mark(key: string, file: string): void {
-    const files = this.#dirty.get(key);
-    if (files) files.add(file);
-    else this.#dirty.set(key, new Set([file]));
-    if (this.#flushing) return;
-    this.#flushing = true;
-    setTimeout(() => this.#flush(), COALESCE_MS);
+  /** Something happened to a file of a feed, or, with the name '', to an entry of the data folder. */
+  #mark(name: string, file: string): void {
+    if (this.#dirty.size === 0) setTimeout(() => this.#flush(), COALESCE_MS);
+    this.#dirty.add(`${name}/${file}`);
   }
 
   #flush(): void {
-    this.#flushing = false;
-    for (const name of this.#dirty.get('') ?? []) {
-      if (isFeedName(name) && folderStats(this.#dir)) this.#lookAtFolder(name);
-    }
-    this.#dirty.delete('');
-    for (const [name, files] of this.#dirty) {
-      const folder = this.#folders.get(name);
-      for (const file of files) this.#push(folder?.see(file));
-    }
+    const dirty = [...this.#dirty].map((path) => path.split('/') as [string, string]);
     this.#dirty.clear();
+    for (const [name, file] of dirty)
+      if (name === '' && isFeedName(file) && folderStats(this.#dir)) this.#lookAtFolder(file);
+    for (const [name, file] of dirty) if (name !== '') this.#push(this.#folders.get(name)?.see(file));
     this.#send();
   }
 
@@ -231,15 +221,6 @@ class DataFolderWatch {
     const lock = statsOf(join(this.#dir, LOCK_FILE));
     const root = folderStats(this.#dir);
     return [root?.dev, root?.ino, lock?.ino].join(':');
-  }
-}
-
-/** A folder may go at any moment; then there is nothing to see in it. */
-function valueOrUndefined<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,7 +2,15 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parseNoteFile } from '../src/feeds/names.ts';
 import { isFeedFile, noteOfMetaFile } from '../src/storage/files/names.ts';
-import { isFresh, type Stamp, sameStamp, settled, UNSEEN, UNSURE } from '../src/storage/files/stamp.ts';
+import {
+  folderIdentity,
+  isFresh,
+  type Stamp,
+  sameStamp,
+  settled,
+  UNSEEN,
+  UNSURE,
+} from '../src/storage/files/stamp.ts';
 
 /** What was seen of one file of a feed. */
 export interface FileSeen {
@@ -30,8 +38,8 @@ const LISTING_SHARE = 20;
 export class WatchedFolder {
   readonly #dir: string;
   readonly #name: string;
-  readonly #dev: number;
-  readonly #ino: number;
+  readonly #path: string;
+  readonly #identity: string;
   #listing: Listing = { names: '', mtimesMs: [], sizes: [] };
   #listedMtimeMs = Number.NaN;
   #mayListAt = 0;
@@ -40,18 +48,17 @@ export class WatchedFolder {
   constructor(dir: string, name: string) {
     this.#dir = dir;
     this.#name = name;
-    const { dev, ino } = lstatSync(this.#path());
-    this.#dev = dev;
-    this.#ino = ino;
+    this.#path = join(dir, name);
+    this.#identity = folderIdentity(lstatSync(this.#path));
     // Of notes the service knows nothing but the names until it reads them: so these are looked at when it is their turn.
     this.#list((file) => (isFeedFile(file) ? settled(this.#stamp(file) ?? UNSEEN) : UNSEEN));
   }
 
   /** Whether the folder is still the same one; `undefined` when it is gone or no folder any more. */
   look(): 'same' | 'changed' | 'replaced' | undefined {
-    const stats = folderStats(this.#path());
+    const stats = folderStats(this.#path);
     if (!stats) return undefined;
-    if (stats.dev !== this.#dev || stats.ino !== this.#ino) return 'replaced';
+    if (folderIdentity(stats) !== this.#identity) return 'replaced';
     const changed = stats.mtimeMs !== this.#listedMtimeMs && performance.now() >= this.#mayListAt;
     return changed ? 'changed' : 'same';
   }
@@ -101,8 +108,8 @@ export class WatchedFolder {
 
   #list(seenOf: (file: string) => Stamp | undefined): void {
     const begun = performance.now();
-    const stats = lstatSync(this.#path());
-    const all = readdirSync(this.#path(), { withFileTypes: true });
+    const stats = lstatSync(this.#path);
+    const all = readdirSync(this.#path, { withFileTypes: true });
     const names = all.filter((one) => one.isFile() && isInteresting(one.name)).map((one) => one.name);
     const stamps = names.map((file) => seenOf(file) ?? UNSEEN);
     this.#listing = {
@@ -117,12 +124,8 @@ export class WatchedFolder {
   }
 
   #stamp(file: string): Stamp | undefined {
-    const stats = statsOf(join(this.#path(), file));
+    const stats = statsOf(join(this.#path, file));
     return stats?.isFile() ? { mtimeMs: stats.mtimeMs, size: stats.size } : undefined;
-  }
-
-  #path(): string {
-    return join(this.#dir, this.#name);
   }
 }
 
@@ -146,8 +149,13 @@ export function folderStats(path: string): Stats | undefined {
 
 /** `lstat`; undefined when it fails. */
 export function statsOf(path: string): Stats | undefined {
+  return valueOrUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
+}
+
+/** A folder may go at any moment; then there is nothing to see in it. */
+export function valueOrUndefined<T>(work: () => T): T | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return work();
   } catch {
     return undefined;
   }

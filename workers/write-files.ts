@@ -17,24 +17,18 @@ const { owner, tellsSyncs } = workerData as WriterData;
 
 serveCalls(() => {
   let commits: number[] = [];
-  const noteSync = (writes: number) => {
-    commits.push(writes);
+  const writer = new DurableWriter(
+    owner,
+    new FolderSync(tellsSyncs ? (writes) => commits.push(writes) : undefined),
+  );
+  const answer = async ({ id, method, args }: Call) => {
+    const called = writer[method as keyof FileWriter] as (...args: readonly unknown[]) => Promise<unknown>;
+    const reply: Reply = await called.apply(writer, [...args]).then(
+      (result) => ({ id, result }),
+      (error) => ({ id, failure: toFailure(error) }),
+    );
+    post({ replies: [reply], stats: tellsSyncs ? { commits } : undefined });
+    commits = [];
   };
-  const writer = new DurableWriter(owner, new FolderSync(tellsSyncs ? noteSync : undefined));
-  const write = async ({ id, method, args }: Call): Promise<Reply> => {
-    try {
-      const called = writer[method as keyof FileWriter] as (...args: readonly unknown[]) => Promise<unknown>;
-      return { id, result: await called.apply(writer, [...args]) };
-    } catch (error) {
-      return { id, failure: toFailure(error) };
-    }
-  };
-  const run = (calls: readonly Call[]) => {
-    for (const call of calls)
-      write(call).then((reply) => {
-        post({ replies: [reply], stats: tellsSyncs ? { commits } : undefined });
-        commits = [];
-      });
-  };
-  return { run, close: () => {} };
+  return { run: (calls) => calls.forEach(answer), close: () => {} };
 });

@@ -89,11 +89,11 @@ async function lockFolder(
   secret: FilesArchiveOptions['secret'],
 ): Promise<LockedPlace> {
   const owner = settings.ownerIn(dir);
-  const lock = await FolderLock.take(dir, owner);
+  const lock = FolderLock.take(dir, owner);
   return {
     open: () => FilesArchive.open({ dir, owner, secret, log: settings.log }),
-    isLocked: async () => lock.valid,
-    release: () => lock.release(),
+    isLocked: async () => lock.isValid,
+    release: async () => lock.release(),
   };
 }
 

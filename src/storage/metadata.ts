@@ -125,7 +125,8 @@ function hasMembers(members: OtherMembers): boolean {
   return Object.keys(members).length > 0;
 }
 
-function parseObject(json: string): Record<string, unknown> | undefined {
+/** The object that a JSON text is; undefined for any other text. */
+export function parseObject(json: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(json);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

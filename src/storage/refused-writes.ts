@@ -80,7 +80,8 @@ export function pictureRefusal({ picturesRefused }: FeedLimits, position?: numbe
   return new Refusal(picturesRefused, sentence, { position });
 }
 
-function kindOf(type: NoteType): keyof Counts {
+/** Which of the two kinds a note is. */
+export function kindOf(type: NoteType): keyof Counts {
   return type === 'md' ? 'notes' : 'images';
 }
 

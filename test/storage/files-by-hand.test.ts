@@ -277,12 +277,12 @@ byHand(
   async (t, { storage, dir, lines }) => {
     const other = await dataFolder(t);
     t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
-    const lock = await FolderLock.take(other, undefined);
+    const lock = FolderLock.take(other, undefined);
     await rename(dir, `${dir}.away`);
     await rename(other, dir);
     t.ok(await eventually(() => lines.some((line) => line.startsWith('the data folder is gone'))));
     await t.rejects(post(storage, name, newNote('1')), { code: 'store_unavailable' });
-    await lock.release();
+    lock.release();
     t.ok(await eventually(() => isUsable(storage)));
     await post(storage, name, newNote('1'));
     t.equal(lines.length, 1, 'it is told once');

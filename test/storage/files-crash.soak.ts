@@ -6,9 +6,8 @@ import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { syncFolder } from '../../src/storage/files/folder-sync.ts';
-import { NoteEditor } from '../../src/storage/files/note-editor.ts';
-import { NoteWriter } from '../../src/storage/files/note-writer.ts';
-import { RetiredReadIds } from '../../src/storage/files/retired-read-ids.ts';
+import { RetiredReadIds } from '../../src/storage/files/line-files.ts';
+import { postNotes, replaceNote } from '../../src/storage/files/note-writes.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
 import type { WriteParts } from '../../src/storage/files/steps.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
@@ -61,15 +60,18 @@ async function storing(dir: string, sync: Sync = syncFolder) {
     writer,
     locks: new KeyedLock(),
     retired: new RetiredReadIds(dir, writer, ''),
+    removals: { remove: async () => {} },
+    maxFeeds: 0,
     log,
+    onMade: () => {},
   };
   const feed = index.get(name)!;
   const bytes = Buffer.from('the text with its pictures');
   const replacement = { type: 'md', bytes, added: notes.slice(0, 2) } as const;
   return {
-    post: () => new NoteWriter(parts).post(name, notes, OPEN, NO_LIMITS),
+    post: () => postNotes(parts, name, notes, OPEN.passwordHash, NO_LIMITS),
     replace: (file: NoteFile) =>
-      new NoteEditor(parts).replace(feed.record(), feed.notes.get(file)!.id, replacement, NO_LIMITS),
+      replaceNote(parts, feed.record(), feed.notes.get(file)!.id, replacement, NO_LIMITS),
   };
 }
 

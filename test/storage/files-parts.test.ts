@@ -8,14 +8,12 @@ import { type FeedName, type NoteId, noteFile, type ReadId } from '../../src/fee
 import { oldestFirst } from '../../src/feeds/order.ts';
 import { Gate } from '../../src/gate.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
-import { type Entry, NoteList, unasked } from '../../src/storage/files/entry.ts';
-import { FeedIndex } from '../../src/storage/files/feed-index.ts';
+import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
 import { FolderSync } from '../../src/storage/files/folder-sync.ts';
-import { IndexedFeed } from '../../src/storage/files/indexed-feed.ts';
 import { isTempName } from '../../src/storage/files/names.ts';
+import { type Entry, NoteList, TagIndex, unasked } from '../../src/storage/files/note-list.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { sameStamp, settled, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
-import { TagIndex } from '../../src/storage/files/tag-index.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import {
   NO_SETTINGS,
@@ -129,7 +127,7 @@ t.test('files are placed before their folder is synced, and go when that fails',
     },
   });
   const parts = ['.a.md.json', 'a.md'].map((name) => ({ name, bytes: Buffer.from(name) }));
-  await writer.place(dir, parts);
+  await writer.change(dir, [], parts);
   t.same(synced, [['.a.md.json', 'a.md']]);
   await writer.placeFolder(dir, 'feed', parts);
   t.same(synced.slice(1), [
@@ -137,7 +135,10 @@ t.test('files are placed before their folder is synced, and go when that fails',
     ['.a.md.json', 'a.md', 'feed'],
   ]);
   fails = true;
-  await t.rejects(writer.place(join(dir, 'feed'), [{ name: 'b.md', bytes: Buffer.from('b') }]), /broken/);
+  await t.rejects(
+    writer.change(join(dir, 'feed'), [], [{ name: 'b.md', bytes: Buffer.from('b') }]),
+    /broken/,
+  );
   await t.rejects(writer.placeFolder(dir, 'new', parts), /broken/);
   t.same((await readdir(dir, { recursive: true })).sort(), [
     '.a.md.json',

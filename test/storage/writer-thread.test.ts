@@ -33,7 +33,7 @@ t.test('an observer learns of every write, and of every write in the sync that i
   const thread = startThread(t, observer);
   await mkdir(join(dir, 'feed'));
   const names = Array.from({ length: 50 }, (_, i) => `${i}.md`);
-  await Promise.all(names.map((name) => thread.place(join(dir, 'feed'), [part(name)])));
+  await Promise.all(names.map((name) => thread.change(join(dir, 'feed'), [], [part(name)])));
   t.equal(seen.wrote.length, names.length);
   t.ok(seen.wrote.every((ms) => ms > 0));
   t.equal(
@@ -47,14 +47,14 @@ t.test('a write that fails is told of, but committed nothing', async (t) => {
   const dir = await dataFolder(t);
   const { seen, observer } = kept();
   const thread = startThread(t, observer);
-  await t.rejects(thread.place(join(dir, 'missing'), [part('a.md')]), { code: 'ENOENT' });
+  await t.rejects(thread.change(join(dir, 'missing'), [], [part('a.md')]), { code: 'ENOENT' });
   t.match(seen, { wrote: [Number], committed: [] });
   t.equal(seen.committed.length, 0);
 });
 
 t.test('nobody needs to look', async (t) => {
   const dir = await dataFolder(t);
-  t.equal((await startThread(t).place(dir, [part('a.md')])).length, 1);
+  t.equal((await startThread(t).change(dir, [], [part('a.md')])).length, 1);
 });
 
 t.test('the storage tells its observer', async (t) => {

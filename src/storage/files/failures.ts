@@ -7,20 +7,9 @@ export { errorCode, withoutPath };
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-const UNAVAILABLE = new Set([
-  'EROFS',
-  'EACCES',
-  'EPERM',
-  'EIO',
-  'ENOENT',
-  'ENOTDIR',
-  'ENODEV',
-  'ENOTCONN',
-  'ESTALE',
-  'ETIMEDOUT',
-  'EMFILE',
-  'ENFILE',
-]);
+const UNAVAILABLE = new Set(
+  'EROFS EACCES EPERM EIO ENOENT ENOTDIR ENODEV ENOTCONN ESTALE ETIMEDOUT EMFILE ENFILE'.split(' '),
+);
 
 /** Nothing that may be read is there: no file, a link, a folder, or one that this process may not open. */
 export function isAbsent(error: unknown): boolean {
@@ -43,4 +32,9 @@ export function asRefusal(error: unknown): unknown {
   const code = errorCode(error) ?? '';
   if (FULL.has(code)) return storageFull(withoutPath(error));
   return UNAVAILABLE.has(code) ? unavailable(error) : withoutPath(error);
+}
+
+/** Throws the refusal that a failure of the disk means, or the failure. */
+export function refuse(error: unknown): never {
+  throw asRefusal(error);
 }

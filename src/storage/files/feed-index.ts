@@ -1,16 +1,142 @@
-import type { FeedName, ReadId } from '../../feeds/names.ts';
-import type { AllowedFeed, FeedChange } from '../storage.ts';
-import type { Changes, IndexedFeed } from './indexed-feed.ts';
-import { ReadIdClaims } from './read-id-claims.ts';
+import { derivedReadId } from '../../feeds/ids.ts';
+import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import type { StoredSettings } from '../metadata.ts';
+import { type Counts, NO_NOTES } from '../refused-writes.ts';
+import type { AllowedFeed, Feed, FeedChange } from '../storage.ts';
+import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 
-/** All feeds, by name and by read id. Every change of it is told to the listeners. */
+/** What the dot files of a feed say; undefined where it has no such file. */
+export interface FeedFiles {
+  /** The valid text of `.readid`. */
+  readonly storedReadId: ReadId | undefined;
+  readonly settings: StoredSettings;
+  /** The line of `.password`. */
+  readonly passwordHash: string | undefined;
+  /** The line of `.license` and the id it counts by. */
+  readonly license?: { readonly text: string; readonly id: string | undefined } | undefined;
+}
+
+/** What a step changes of a feed: entries that are new or replace those of the same file, files of notes that are gone. */
+export interface Changes {
+  readonly put?: readonly Entry[];
+  readonly gone?: readonly NoteFile[];
+  readonly files?: FeedFiles | undefined;
+}
+
+/** Part of every version of this process. */
+const STARTED_AT = Date.now().toString(36);
+/** All feeds and all changes of them: a feed whose folder comes back is not what it was. */
+let count = 0;
+
+/** A feed as the index holds it: what its folder says, without the bytes of its notes. Only `FeedIndex` changes it. */
+export class IndexedFeed {
+  readonly name: FeedName;
+  /** See `Feed.key`. Not the folder's identity: file systems use inodes again. */
+  readonly key = nextVersion();
+  /** Which folder it is; see `folderIdentity`. */
+  readonly identity: string;
+  readonly notes: NoteList;
+  /** Made when somebody first asks for a tag. */
+  tags: TagIndex | undefined;
+  /** How many new notes are being stored. */
+  readonly posting: Counts = { ...NO_NOTES };
+  files: FeedFiles;
+  /** The read id the feed goes by, which the index decides. */
+  readId!: ReadId;
+  #changedAt: number;
+  #version = nextVersion();
+  #record: Feed | undefined;
+
+  /** `changedAt` in ms since the epoch. */
+  constructor(
+    name: FeedName,
+    identity: string,
+    files: FeedFiles,
+    notes: readonly (Entry | Unasked)[],
+    changedAt: number,
+  ) {
+    this.name = name;
+    this.identity = identity;
+    this.files = files;
+    this.notes = new NoteList(notes);
+    this.#changedAt = Math.floor(changedAt);
+  }
+
+  /** The note of an id: of several files with one base name the first type of `NOTE_TYPES`. */
+  entryOfId(id: NoteId): Entry | undefined {
+    for (const type of NOTE_TYPES) {
+      const found = this.notes.get(noteFile(id, type));
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Makes changes at once. The time of the last change never goes back with the clock. */
+  apply({ put = [], gone = [], files = this.files }: Changes): void {
+    const replaced = [
+      ...gone.map((file) => this.notes.remove(file)),
+      ...put.map((one) => this.notes.put(one)),
+    ];
+    this.tags?.replace(replaced, put);
+    this.files = files;
+    this.#changedAt = Math.max(this.#changedAt, Date.now());
+    this.#version = nextVersion();
+    this.#record = undefined;
+  }
+
+  /** The feed for the world above; the same value until something changes. */
+  record(): Feed {
+    const { settings, passwordHash, license } = this.files;
+    const { notes, images } = this.notes.counts;
+    this.#record ??= {
+      key: this.key,
+      name: this.name,
+      readId: this.readId,
+      title: settings.title,
+      description: settings.description,
+      showSender: settings.showSender,
+      image: this.#titleImage(),
+      passwordHash,
+      license: license?.text,
+      changedAt: this.#changedAt,
+      version: this.#version,
+      noteCount: notes + images,
+      imageCount: images,
+    };
+    return this.#record;
+  }
+
+  #titleImage(): NoteFile | undefined {
+    const { image } = this.files.settings;
+    const entry = image === undefined ? undefined : this.notes.get(image);
+    return entry && entry.type !== 'md' ? entry.file : undefined;
+  }
+}
+
+function nextVersion(): string {
+  count += 1;
+  return `${STARTED_AT}.${count.toString(36)}`;
+}
+
+/**
+ * All feeds, by name and by read id. Every change of it is told to the listeners.
+ *
+ * Two feeds never share a read id: while a feed holds the id that another one's `.readid` names too, the other goes by
+ * the id derived from its name, and gets the stored one when it becomes free.
+ */
 export class FeedIndex {
+  /** Feeds being made: they count against the cap. */
+  making = 0;
+  readonly #secret: Uint8Array;
   readonly #feeds = new Map<FeedName, IndexedFeed>();
-  readonly #claims: ReadIdClaims;
+  readonly #holders = new Map<ReadId, FeedName>();
+  /** Feeds whose `.readid` names an id that another one has. */
+  readonly #waiting = new Map<ReadId, Set<FeedName>>();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
 
   constructor(secret: Uint8Array) {
-    this.#claims = new ReadIdClaims(secret);
+    this.#secret = secret;
   }
 
   /** Calls the listener after every change. */
@@ -18,14 +144,14 @@ export class FeedIndex {
     this.#listeners.push(listener);
   }
 
-  /** How many feeds there are. */
-  get size(): number {
-    return this.#feeds.size;
-  }
-
   /** The names of all feeds. */
   names(): FeedName[] {
     return [...this.#feeds.keys()];
+  }
+
+  /** Whether there are as many feeds, with those being made; 0 is no limit. */
+  isFull(maxFeeds: number): boolean {
+    return maxFeeds > 0 && this.#feeds.size + this.making >= maxFeeds;
   }
 
   get(name: FeedName): IndexedFeed | undefined {
@@ -46,19 +172,20 @@ export class FeedIndex {
   }
 
   byReadId(readId: ReadId): IndexedFeed | undefined {
-    const name = this.#claims.holder(readId);
-    const feed = name === undefined ? undefined : this.#feeds.get(name);
+    const feed = this.#feeds.get(this.#holders.get(readId)!);
     return feed?.readId === readId ? feed : undefined;
   }
 
-  /** Keeps a read id for a feed about to be made; false when another feed has it. */
+  /** Keeps a read id for a feed; false when another feed has it. */
   reserve(name: FeedName, readId: ReadId): boolean {
-    return this.#claims.reserve(name, readId);
+    const holder = this.#holders.get(readId);
+    if (holder === undefined) this.#holders.set(readId, name);
+    return holder === undefined || holder === name;
   }
 
   /** Lets go of a reserved read id unless the feed has come to hold it. */
   unreserve(name: FeedName, readId: ReadId): void {
-    if (this.#feeds.get(name)?.readId !== readId) this.#claims.unreserve(readId);
+    if (this.#feeds.get(name)?.readId !== readId) this.#holders.delete(readId);
   }
 
   /** Adds the feeds found at start: derived read ids first, then stored ones in the order of the names. */
@@ -69,7 +196,7 @@ export class FeedIndex {
   }
 
   add(feed: IndexedFeed): void {
-    feed.readId = this.#claims.claim(feed.name, feed.files.storedReadId);
+    this.#claim(feed);
     this.#feeds.set(feed.name, feed);
     this.#tell([feed.readId]);
   }
@@ -78,33 +205,58 @@ export class FeedIndex {
   drop(feed: IndexedFeed): void {
     if (this.#feeds.get(feed.name) !== feed) return;
     this.#feeds.delete(feed.name);
-    const heir = this.#claims.release(feed.name, feed.files.storedReadId, feed.readId);
+    const heir = this.#release(feed, feed.files.storedReadId);
     this.#tell([feed.readId]);
     this.#inherit(heir);
   }
 
-  /** Ends a step: makes its changes of a feed and tells of them. */
-  apply(feed: IndexedFeed, changes: Changes): void {
+  /** Ends a step: makes its changes of a feed and tells of them. Returns the feed as it is now. */
+  apply(feed: IndexedFeed, changes: Changes): Feed {
     const storedBefore = feed.files.storedReadId;
     feed.apply(changes);
     if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
-    else this.#inherit(this.#claimAnew(feed, storedBefore));
+    else this.#claimAnew(feed, storedBefore);
+    return feed.record();
   }
 
-  /** Gives a feed another read id, of which it may want another one now. Returns the feed that should get the one before. */
-  #claimAnew(feed: IndexedFeed, storedBefore: ReadId | undefined): FeedName | undefined {
+  /** Gives a feed that holds none its read id: the stored one if it is free. */
+  #claim(feed: IndexedFeed): void {
+    const { name, files } = feed;
+    const stored = files.storedReadId;
+    if (stored !== undefined && !this.reserve(name, stored))
+      this.#waiting.set(stored, (this.#waiting.get(stored) ?? new Set()).add(name));
+    feed.readId = stored !== undefined && this.#holders.get(stored) === name ? stored : this.#derived(name);
+    this.#holders.set(feed.readId, name);
+  }
+
+  /** Takes back what a claim gave. Returns the feed that now should claim anew: the first by name that waits for it. */
+  #release({ name, readId }: IndexedFeed, stored: ReadId | undefined): IndexedFeed | undefined {
+    if (stored !== undefined) this.#waiting.get(stored)?.delete(name);
+    this.#holders.delete(readId);
+    return this.#feeds.get([...(this.#waiting.get(readId) ?? [])].sort()[0]!);
+  }
+
+  /** Gives a feed another read id, of which it may want another one now. */
+  #claimAnew(feed: IndexedFeed, storedBefore: ReadId | undefined): void {
     const before = feed.readId;
-    const heir = this.#claims.release(feed.name, storedBefore, before);
-    feed.readId = this.#claims.claim(feed.name, feed.files.storedReadId);
+    const heir = this.#release(feed, storedBefore);
+    this.#claim(feed);
     this.#tell([before, feed.readId]);
-    return heir;
+    this.#inherit(heir);
   }
 
-  #inherit(heir: FeedName | undefined): void {
-    const feed = heir === undefined ? undefined : this.#feeds.get(heir);
-    if (!feed) return;
-    feed.apply({});
-    this.#claimAnew(feed, feed.files.storedReadId);
+  #inherit(heir: IndexedFeed | undefined): void {
+    heir?.apply({});
+    if (heir) this.#claimAnew(heir, heir.files.storedReadId);
+  }
+
+  #derived(name: FeedName): ReadId {
+    let readId = derivedReadId(this.#secret, name);
+    // Only somebody who wrote a derived id into another feed's .readid gets here; "/" is in no feed's name.
+    for (let n = 2; this.#holders.has(readId); n += 1) {
+      readId = derivedReadId(this.#secret, `${name}/${n}` as FeedName);
+    }
+    return readId;
   }
 
   #tell(readIds: readonly ReadId[]): void {

@@ -1,25 +1,26 @@
-import { utimesSync } from 'node:fs';
+import { closeSync, type Dirent, openSync, readdirSync, utimesSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FeedName, isReadId, noteFile, type ReadId } from '../../feeds/names.ts';
+import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../../moving/archive.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { NO_META, serializeMeta, serializeSettings } from '../metadata.ts';
-import { countStrays, mustBeReadable, notOurs } from './archive-checks.ts';
-import { DurableWriter, fileTime, type Part } from './durable.ts';
-import { type Entry, isDatedByFile } from './entry.ts';
-import { FeedIndex } from './feed-index.ts';
-import { licensePart, line, passwordPart } from './feed-maker.ts';
-import type { IndexedFeed } from './indexed-feed.ts';
-import { readMoveMark, writeMoveMark } from './move-mark.ts';
-import { metaFile, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
-import { readWhole } from './read-file.ts';
+import { NO_META } from '../metadata.ts';
+import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
+import { errorCode } from './failures.ts';
+import { FeedIndex, type IndexedFeed } from './feed-index.ts';
+import { feedParts } from './feed-writes.ts';
+import { readText, retiredFile } from './line-files.ts';
+import { isFeedFile, isIntentName, isTempName, MOVE_FILE, noteOfMetaFile, RETIRED_FILE } from './names.ts';
+import { type Entry, isDatedByFile } from './note-list.ts';
+import { noteParts } from './note-writes.ts';
+import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import { readRetired } from './retired-read-ids.ts';
 import { feedNames, scanAll } from './scan.ts';
 import { dateOfFile } from './stamp.ts';
+import { READ } from './syscalls.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;
@@ -37,18 +38,13 @@ export interface FilesArchiveOptions {
 export class FilesArchive implements Archive {
   readonly #dir: string;
   readonly #writer: DurableWriter;
-  /** By name. */
-  readonly #feeds: ReadonlyMap<FeedName, IndexedFeed>;
+  readonly #index: FeedIndex;
   readonly #retired: Set<ReadId>;
 
-  private constructor(
-    { dir, owner }: FilesArchiveOptions,
-    feeds: readonly IndexedFeed[],
-    retired: readonly ReadId[],
-  ) {
+  private constructor(dir: string, owner: Owner | undefined, index: FeedIndex, retired: readonly ReadId[]) {
     this.#dir = dir;
     this.#writer = new DurableWriter(owner);
-    this.#feeds = new Map(feeds.map((feed) => [feed.name, feed]));
+    this.#index = index;
     this.#retired = new Set(retired);
   }
 
@@ -56,24 +52,23 @@ export class FilesArchive implements Archive {
    * Reads what there is, but for the bytes, and clears away what a crash left, as the start of the service does. Throws
    * an error with a sentence for the operator where a part of it may not be read, or not be cleared away.
    */
-  static async open(options: FilesArchiveOptions): Promise<FilesArchive> {
-    const { dir, secret, log } = options;
+  static async open({ dir, owner, secret, log }: FilesArchiveOptions): Promise<FilesArchive> {
     await mustBeReadable(dir);
     const feeds = await scanAll(dir, { add: () => {} }, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
     const index = new FeedIndex(haveOwnReadIds(feeds) ? new Uint8Array() : await secret());
     index.addAll(feeds);
-    const retired = (await readRetired(dir)).split('\n').filter(isReadId);
+    const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.byReadId(readId));
-    return new FilesArchive(options, feeds.toSorted(byName), free);
+    return new FilesArchive(dir, owner, index, free);
   }
 
   async *feeds(): AsyncIterable<ArchivedFeed> {
-    for (const feed of this.#feeds.values()) yield feed.record();
+    for (const name of this.#index.names().sort()) yield this.#index.get(name)!.record();
   }
 
   async *notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote> {
-    for (const entry of inArchive(this.#feeds.get(name)))
+    for (const entry of inArchive(this.#index.get(name)))
       if (!after || inOrder(entry, after) > 0) yield this.#note(name, entry);
   }
 
@@ -81,38 +76,47 @@ export class FilesArchive implements Archive {
     yield* [...this.#retired].sort();
   }
 
-  countStrays(): Promise<number> {
-    return countStrays(this.#dir);
+  /** Folders and links in place of feeds, and everything in the folder of a feed that is no note and says nothing of one. */
+  async countStrays(): Promise<number> {
+    let count = 0;
+    for (const entry of await readdir(this.#dir, { withFileTypes: true })) {
+      if (entry.isDirectory() && isFeedName(entry.name))
+        count += await countInFeed(join(this.#dir, entry.name));
+      else if (!entry.isFile() && !isTempName(entry.name)) count += 1;
+    }
+    return count;
   }
 
   mark(): Promise<string | undefined> {
-    return readMoveMark(this.#dir);
+    return readLine(join(this.#dir, MOVE_FILE));
   }
 
-  begin(mark: string): Promise<void> {
-    return writeMoveMark(this.#writer, this.#dir, mark);
+  async begin(mark: string | undefined): Promise<void> {
+    await this.#writer.change(this.#dir, [lineFile(MOVE_FILE, mark)]);
   }
 
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
-    const known = this.#feeds.get(feed.name);
-    if (!known) await this.#writer.placeFolder(this.#dir, feed.name, feedParts(feed));
+    const known = this.#index.get(feed.name);
+    const { name, readId, passwordHash, license, ...settings } = feed;
+    const attached = license === undefined ? undefined : { text: license, id: undefined };
+    const files = { storedReadId: readId, settings, passwordHash, license: attached };
+    if (!known) await this.#writer.placeFolder(this.#dir, name, feedParts(files));
     this.#date(feed);
     return inArchive(known).at(-1);
   }
 
   async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
-    await this.#writer.place(join(this.#dir, feed.name), notes.flatMap(noteParts));
+    await this.#writer.change(join(this.#dir, feed.name), [], notes.flatMap(partsOf));
     this.#date(feed);
   }
 
   async addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
     for (const readId of readIds) this.#retired.add(readId);
-    const bytes = Buffer.from([...this.#retired, ''].join('\n'));
-    await this.#writer.change(this.#dir, [{ name: RETIRED_FILE, bytes }]);
+    await this.#writer.change(this.#dir, [retiredFile(this.#retired)]);
   }
 
   end(): Promise<void> {
-    return writeMoveMark(this.#writer, this.#dir, undefined);
+    return this.begin(undefined);
   }
 
   async close(): Promise<void> {}
@@ -149,10 +153,6 @@ function haveOwnReadIds(feeds: readonly IndexedFeed[]): boolean {
   return readIds.size === feeds.length && !readIds.has(undefined);
 }
 
-function byName(a: IndexedFeed, b: IndexedFeed): number {
-  return a.name < b.name ? -1 : 1;
-}
-
 function inArchive(feed: IndexedFeed | undefined): Entry[] {
   return feed?.notes.older(undefined, feed.notes.size).sort(inOrder) ?? [];
 }
@@ -166,20 +166,60 @@ function inOrder(a: Ordered, b: Ordered): number {
   );
 }
 
-function feedParts({ readId, passwordHash, license, ...settings }: ArchivedFeed): Part[] {
-  const parts: Part[] = [{ name: READ_ID_FILE, bytes: line(readId) }];
-  if (passwordHash !== undefined) parts.push(passwordPart(passwordHash));
-  if (license !== undefined) parts.push(licensePart(license));
-  const json = serializeSettings(settings);
-  if (json !== undefined) parts.push({ name: SETTINGS_FILE, bytes: Buffer.from(json) });
-  return parts;
+function partsOf(note: ArchivedNote): Part[] {
+  const { id, createdAt, modifiedAt, others } = note;
+  const created = isDatedByFile(id) && createdAt !== modifiedAt ? createdAt : undefined;
+  return noteParts(note, { created, others });
 }
 
-/** The files of a note, metadata first: a note never shows without its metadata. */
-function noteParts({ id, type, createdAt, modifiedAt, meta, others, bytes }: ArchivedNote): Part[] {
-  const file = noteFile(id, type);
-  const created = isDatedByFile(id) && createdAt !== modifiedAt ? createdAt : undefined;
-  const json = serializeMeta(meta, { created, others });
-  const content = { name: file, bytes, modifiedAt };
-  return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
+/**
+ * Throws an error with a sentence for the operator where this process may not read what a data folder says of its
+ * feeds and notes: to the running service that counts as absent, and a move would lose it. The bytes of notes are not
+ * looked at.
+ */
+async function mustBeReadable(dir: string): Promise<void> {
+  try {
+    for (const name of [RETIRED_FILE, MOVE_FILE]) mustOpen(join(dir, name));
+    for (const feed of await feedNames(dir)) {
+      const folder = join(dir, feed);
+      for (const name of readdirSync(folder))
+        if (isFeedFile(name) || isIntentName(name) || noteOfMetaFile(name)) mustOpen(join(folder, name));
+    }
+  } catch (error) {
+    throw isForbidden(error) ? notOurs() : error;
+  }
+}
+
+/** What is said of files that belong to others; it names none, for the name of a feed is a key. */
+function notOurs(): Error {
+  return new Error(
+    'Some of the files there cannot be read or changed by this user: run the move as their owner.',
+  );
+}
+
+function mustOpen(path: string): void {
+  try {
+    closeSync(openSync(path, READ));
+  } catch (error) {
+    if (isForbidden(error)) throw error;
+  }
+}
+
+function isForbidden(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === 'EACCES' || code === 'EPERM';
+}
+
+async function countInFeed(folder: string): Promise<number> {
+  const all = await readdir(folder, { withFileTypes: true });
+  const notes = new Set(all.filter(isNote).map(({ name }) => name));
+  const belongs = (entry: Dirent) => {
+    const note = noteOfMetaFile(entry.name);
+    return isNote(entry) || isFeedFile(entry.name) || (note !== undefined && notes.has(note));
+  };
+  return all.filter((entry) => !belongs(entry)).length;
+}
+
+function isNote(entry: Dirent): boolean {
+  return entry.isFile() && parseNoteFile(entry.name) !== undefined;
 }

@@ -1,5 +1,8 @@
 import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { LookOrder, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
@@ -9,7 +12,6 @@ import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import type {
-  AllowedFeed,
   Feed,
   FeedChange,
   Neighbours,
@@ -20,27 +22,19 @@ import type {
   Storage,
   StoredFile,
 } from '../storage.ts';
-import type { NoteList } from './entry.ts';
-import { asRefusal, unavailable } from './failures.ts';
-import { FeedEditor } from './feed-editor.ts';
+import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
-import { FeedMaker } from './feed-maker.ts';
-import type { IndexedFeed } from './indexed-feed.ts';
-import { FolderLock, LockKeeper } from './lock.ts';
-import { readMoveMark } from './move-mark.ts';
-import { type ChangedNote, NoteEditor } from './note-editor.ts';
+import { configureFeed, deleteFeed, makeFeed, setLicense, setPassword } from './feed-writes.ts';
+import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
+import { FolderLock } from './lock.ts';
+import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
-import { NoteWriter } from './note-writer.ts';
-import { OpenedFile, openFile } from './read-file.ts';
+import { type ChangedNote, postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
+import { OpenedFile, openFile, readLine } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
-import { RetiredReadIds, readRetired } from './retired-read-ids.ts';
 import { scanAll } from './scan.ts';
 import type { WriteParts } from './steps.ts';
-import * as sys from './syscalls.ts';
-import { TagIndex } from './tag-index.ts';
-import { UsedTokens } from './used-tokens.ts';
-import { startWatch, type Watch } from './watch.ts';
 import { WriterThread } from './writer-thread.ts';
 
 export interface FilesOptions {
@@ -68,228 +62,192 @@ const NO_NOTES: Page = { notes: [], next: undefined };
  * the operator when another process uses the folder.
  */
 export async function openFiles(options: FilesOptions): Promise<Storage> {
-  const lock = await FolderLock.take(options.dir, options.owner);
+  const { dir, owner } = options;
+  const lock = FolderLock.take(dir, owner);
   try {
-    if ((await readMoveMark(options.dir)) !== undefined) throw unfinishedMove('The data folder (DATA_DIR)');
-    const files = new FilesStorage(options, lock, await readRetired(options.dir));
+    if ((await readLine(join(dir, MOVE_FILE))) !== undefined)
+      throw unfinishedMove('The data folder (DATA_DIR)');
+    const files = new FilesStorage(options, lock, await readText(dir, RETIRED_FILE));
     await files.start(options.events ?? true);
     return files;
   } catch (error) {
-    await lock.release();
+    lock.release();
     throw error;
   }
 }
 
 class FilesStorage implements Storage {
-  readonly #dir: string;
-  readonly #log: Pick<Log, 'warn' | 'error'>;
-  readonly #lock: LockKeeper;
-  readonly #index: FeedIndex;
+  readonly #parts: WriteParts;
+  readonly #lock: FolderLock;
   readonly #reader: NoteReader;
   readonly #thread: WriterThread;
-  readonly #writer: NoteWriter;
-  readonly #noteEditor: NoteEditor;
-  readonly #maker: FeedMaker;
-  readonly #feedEditor: FeedEditor;
   readonly #removals: Removals;
   readonly #reconciler: Reconciler;
   readonly #tokens: UsedTokens;
-  readonly #running = new Set<Promise<unknown>>();
-  #watch: Watch | undefined;
+  readonly #writing = new Set<Promise<unknown>>();
+  #watch: Worker | undefined;
   #isClosed = false;
 
-  constructor(
-    { dir, secret, owner, maxFeeds, isLicenseValid, log, commits }: FilesOptions,
-    lock: FolderLock,
-    retired: string,
-  ) {
-    this.#dir = dir;
-    this.#log = log;
-    // What is seen while the lock is taken anew is taken in after that.
-    this.#lock = new LockKeeper(lock, log, (renewing) => this.#reconciler.after(renewing));
-    const index = new FeedIndex(secret);
-    const thread = new WriterThread(owner, commits);
-    const parts: WriteParts = {
-      dir,
-      index,
-      writer: thread,
-      locks: new KeyedLock(),
-      retired: new RetiredReadIds(dir, thread, retired),
-      isLicenseValid,
-      log,
-    };
-    this.#index = index;
-    this.#reader = new NoteReader(dir, ({ name }, found) =>
-      this.#reconciler.look(
-        name,
-        found.map((one) => ({ ...one, feed: name, first: false })),
-      ),
-    );
-    this.#thread = thread;
+  constructor(options: FilesOptions, lock: FolderLock, retired: string) {
+    const { dir, log } = options;
+    this.#lock = lock;
+    this.#thread = new WriterThread(options.owner, options.commits);
     this.#removals = new Removals(log);
-    this.#tokens = new UsedTokens(dir, thread);
-    this.#writer = new NoteWriter(parts);
-    this.#noteEditor = new NoteEditor(parts);
-    this.#maker = new FeedMaker(parts, maxFeeds, (name) => this.#watch?.expect([name]));
-    this.#feedEditor = new FeedEditor(parts, this.#removals);
-    this.#reconciler = new Reconciler(parts, (name) => this.#watch?.lookAnew(name));
+    this.#tokens = new UsedTokens(dir, this.#thread);
+    this.#parts = {
+      dir,
+      index: new FeedIndex(options.secret),
+      writer: this.#thread,
+      locks: new KeyedLock(),
+      retired: new RetiredReadIds(dir, this.#thread, retired),
+      removals: this.#removals,
+      maxFeeds: options.maxFeeds,
+      isLicenseValid: options.isLicenseValid,
+      log,
+      onMade: (name) => this.#order([name]),
+    };
+    this.#reconciler = new Reconciler(this.#parts, (name) => this.#order([name], true));
+    this.#reader = new NoteReader(dir, (feed, seen) => this.#reconciler.look(feed, seen));
   }
 
   /** The watch begins before the scan, so that no change falls between the two. */
   async start(events: boolean): Promise<void> {
-    const scanned = Promise.withResolvers<void>();
+    const { dir, log } = this.#parts;
+    const [watching, scanned] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     this.#reconciler.after(scanned.promise);
-    this.#watch = await startWatch(
-      { dir: this.#dir, events },
-      {
-        seen: (seen) => this.#reconciler.take(seen),
-        rootChanged: () => {
-          // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
-          this.#watch?.expect(this.#index.names());
-          this.#lock.renew();
-        },
-        noEvents: (code) => this.#log.warn('file events fail; changes are looked for instead', { code }),
-        failed: (err) => this.#log.error('changes by hand are not seen until the next start', { err }),
-      },
-    );
-    this.#index.addAll(await scanAll(this.#dir, this.#removals, this.#log));
+    const workerData: WatchTask = { dir, events };
+    this.#watch = new Worker(new URL('../../../workers/watch-files.ts', import.meta.url), { workerData });
+    this.#watch.on('message', (notice: WatchNotice) => {
+      if (notice.kind === 'ready') watching.resolve();
+      else this.#hear(notice);
+    });
+    this.#watch.on('error', (err) => {
+      watching.reject(err);
+      log.error('changes by hand are not seen until the next start', { err });
+    });
+    await watching.promise;
+    this.#parts.index.addAll(await scanAll(dir, this.#removals, log));
     await collectGarbage();
     scanned.resolve();
   }
 
   async feed(name: FeedName): Promise<Feed | undefined> {
-    return this.#index.get(name)?.record();
+    return this.#parts.index.get(name)?.record();
   }
 
-  feedToPost(name: FeedName): Promise<Feed | undefined> {
-    return this.feed(name);
-  }
+  readonly feedToPost: Storage['feedToPost'] = (name) => this.feed(name);
 
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
-    return this.#index.byReadId(readId)?.record();
+    return this.#parts.index.byReadId(readId)?.record();
   }
 
   async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const feed = this.#index.get(name);
+    const feed = this.#parts.index.get(name);
     if (!feed) return NO_NOTES;
-    const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
+    const asked = tag === undefined ? feed.notes : await this.#reader.tagged(feed, tag);
     return this.#reader.loadPage(feed, asked.older(before, limit + 1), limit);
   }
 
   async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    const feed = this.#index.get(name);
+    const feed = this.#parts.index.get(name);
     const entry = feed?.entryOfId(id);
     return feed && entry ? this.#reader.load(feed, entry) : undefined;
   }
 
   async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const all = this.#index.get(name)?.notes;
+    const all = this.#parts.index.get(name)?.notes;
     return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
   }
 
   async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const feed = this.#index.get(name);
+    const feed = this.#parts.index.get(name);
     const entry = feed?.notes.get(file);
     if (!feed || !entry) return undefined;
-    const opened = await openFile(join(this.#dir, name, file));
+    const opened = await openFile(join(this.#parts.dir, name, file));
     if (!opened) return this.#reader.absent();
     const isCurrent = this.#reader.isCurrent(feed, entry, opened.stats);
     return new OpenedFile(opened.fd, opened.stats, isCurrent ? entry.sha256 : undefined);
   }
 
-  async post(...[name, notes, target, limits]: Parameters<Storage['post']>): Promise<Feed | undefined> {
-    const feed = await this.#write(async () => {
+  readonly post: Storage['post'] = (name, notes, target, limits) =>
+    this.#write(async () => {
       if (target.kind === 'new') {
-        const made = await this.#maker.make(name, target, { notes, limits });
+        const made = await makeFeed(this.#parts, name, target, { notes, limits });
         if (made === undefined || notes.length === 1) return made;
       }
-      return this.#writer.post(name, notes, target, limits);
+      return postNotes(this.#parts, name, notes, target.passwordHash, limits);
     });
-    return feed?.record();
-  }
 
-  replace(...args: Parameters<Storage['replace']>): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.replace(...args).then(this.#load));
-  }
-
-  setMeta(...args: Parameters<Storage['setMeta']>): Promise<Note | undefined> {
-    return this.#write(() => this.#noteEditor.setMeta(...args).then(this.#load));
-  }
-
-  remove(...args: Parameters<Storage['remove']>): Promise<boolean> {
-    return this.#write(() => this.#noteEditor.remove(...args));
-  }
-
-  async configure(...args: Parameters<Storage['configure']>): Promise<Feed | undefined> {
-    return (await this.#write(() => this.#feedEditor.configure(...args)))?.record();
-  }
-
-  setPassword(...args: Parameters<Storage['setPassword']>): Promise<boolean> {
-    return this.#write(() => this.#feedEditor.setPassword(...args));
-  }
-
-  async setLicense(...args: Parameters<Storage['setLicense']>): Promise<Feed | undefined> {
-    return (await this.#write(() => this.#feedEditor.setLicense(...args)))?.record();
-  }
-
-  async create(...args: Parameters<Storage['create']>): Promise<Feed | undefined> {
-    return (await this.#write(() => this.#maker.make(...args)))?.record();
-  }
-
-  deleteFeed(feed: AllowedFeed): Promise<boolean> {
-    return this.#write(() => this.#feedEditor.deleteFeed(feed));
-  }
-
-  useToken(...args: Parameters<Storage['useToken']>): Promise<boolean> {
-    return this.#write(() => this.#tokens.useToken(...args));
-  }
+  readonly replace: Storage['replace'] = (...args) =>
+    this.#write(() => replaceNote(this.#parts, ...args)).then(this.#load);
+  readonly setMeta: Storage['setMeta'] = (...args) =>
+    this.#write(() => setMeta(this.#parts, ...args)).then(this.#load);
+  readonly remove: Storage['remove'] = (...args) => this.#write(() => removeNote(this.#parts, ...args));
+  readonly create: Storage['create'] = (...args) => this.#write(() => makeFeed(this.#parts, ...args));
+  readonly configure: Storage['configure'] = (...args) =>
+    this.#write(() => configureFeed(this.#parts, ...args));
+  readonly setPassword: Storage['setPassword'] = (...args) =>
+    this.#write(() => setPassword(this.#parts, ...args));
+  readonly setLicense: Storage['setLicense'] = (...args) =>
+    this.#write(() => setLicense(this.#parts, ...args));
+  readonly deleteFeed: Storage['deleteFeed'] = (feed) => this.#write(() => deleteFeed(this.#parts, feed));
+  readonly useToken: Storage['useToken'] = (...args) =>
+    this.#write(() => this.#parts.locks.exclusive(TOKENS_FILE, () => this.#tokens.use(...args)));
 
   onChange(listener: (change: FeedChange) => void): void {
-    this.#index.onChange(listener);
+    this.#parts.index.onChange(listener);
   }
 
   async check(): Promise<void> {
     this.#mustBeUsable();
     if (!this.#lock.isValid) throw unavailable(new Error('the data folder is not the one that was locked'));
-    await sys.access(this.#dir, constants.R_OK | constants.W_OK).catch((error) => {
-      throw asRefusal(error);
-    });
+    await access(this.#parts.dir, constants.R_OK | constants.W_OK).catch(refuse);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#watch?.close();
+    await this.#watch?.terminate();
     // Before the writes that run: a deletion that waits for the files of a large feed must not keep the service from stopping.
     await this.#removals.close();
-    await Promise.allSettled(this.#running);
+    await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
     await this.#reconciler.settled();
     await this.#thread.close();
-    await this.#lock.close();
+    this.#lock.release();
   }
 
   /** A write that the closing waits for. */
   async #write<T>(work: () => Promise<T>): Promise<T> {
     this.#mustBeUsable();
-    const running = work();
-    this.#running.add(running);
+    const writing = work();
+    this.#writing.add(writing);
     try {
-      return await running;
+      return await writing;
     } finally {
-      this.#running.delete(running);
+      this.#writing.delete(writing);
     }
   }
 
   readonly #load = async (changed: ChangedNote | undefined): Promise<Note | undefined> =>
     changed && this.#reader.load(changed.feed, changed.entry);
 
-  #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
-    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) => this.#reader.readTags(feed, entry));
-    return feed.tags.tagged(tag);
+  #hear(notice: WatchNotice): void {
+    if (notice.kind === 'seen') this.#reconciler.take(notice.seen);
+    if (notice.kind === 'no events')
+      this.#parts.log.warn('file events fail; changes are looked for instead', { code: notice.code });
+    if (notice.kind !== 'root') return;
+    // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
+    this.#order(this.#parts.index.names());
+    this.#lock.renew(this.#parts.log);
+  }
+
+  /** Has the watch look at feeds: `anew` if what it saw of them could not be found, else because the service knows them. */
+  #order(feeds: readonly FeedName[], anew = false): void {
+    this.#watch?.postMessage({ feeds, anew } satisfies LookOrder);
   }
 
   #mustBeUsable(): void {
     if (this.#isClosed) throw unavailable(new Error('the storage is closed'));
-    if (!this.#lock.isHeld) throw unavailable(new Error('the storage is not locked'));
+    if (!this.#lock.held) throw unavailable(new Error('the storage is not locked'));
   }
 }

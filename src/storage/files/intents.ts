@@ -1,10 +1,12 @@
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isServiceId } from '../../feeds/ids.ts';
 import { parseNoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { parseObject } from '../metadata.ts';
 import { syncFolder } from './folder-sync.ts';
 import { isIntentName, isTempName, noteOfMetaFile } from './names.ts';
 import { readDotFile } from './read-file.ts';
-import * as sys from './syscalls.ts';
 
 /**
  * What a change that adds several files is about to do. Its file is durable before the first of them is there; the
@@ -18,58 +20,57 @@ export interface Intent {
   readonly last: string;
 }
 
-export function serializeIntent({ added, last }: Intent): string {
-  return JSON.stringify({ added, last });
-}
-
 /**
- * Brings to an end what a crash left in a folder of changes with an intent, and removes the intents. To be done
- * before temp files are removed, for they tell how a change ended, and only while nobody can be writing: what runs
- * looks like what a crash left.
+ * Removes what a crash left in a folder: temp files, and a metadata file that was placed while its note was not. People may
+ * leave metadata files of their own, so only those with an id that the service makes are its leftovers. To be done only
+ * while nobody can be writing: what runs looks like what a crash left.
  * @param files names of the folder's regular files; those removed are taken from it
+ * @returns whether there was any
  */
-export async function settleIntents(
+export async function clearAway(
   folder: string,
   files: Set<string>,
   log: Pick<Log, 'warn'>,
-): Promise<void> {
+): Promise<boolean> {
+  const count = files.size;
+  await settleIntents(folder, files, log);
+  for (const name of files) {
+    const note = noteOfMetaFile(name);
+    const isOrphan = note !== undefined && !files.has(note) && isServiceId(parseNoteFile(note)!.id);
+    if (isOrphan || isTempName(name)) await remove(folder, files, name);
+  }
+  return files.size < count;
+}
+
+/** Ends changes with an intent, and removes the intents. Before temp files are removed, because they tell how a change ended. */
+async function settleIntents(folder: string, files: Set<string>, log: Pick<Log, 'warn'>): Promise<void> {
   for (const name of [...files].filter(isIntentName)) {
     const intent = parseIntent((await readDotFile(join(folder, name)))?.text);
     if (!intent) {
       log.warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
       continue;
     }
-    if (files.has(intent.last)) await removeDurably(folder, files, intent.added);
+    if (files.has(intent.last)) {
+      for (const one of intent.added) if (files.has(one)) await remove(folder, files, one);
+      // The intent must not go before what it names: what is left would then seem to be meant.
+      await syncFolder(folder);
+    }
     await remove(folder, files, name);
   }
 }
 
 /** Undefined for what the service never writes: nothing else than notes and their metadata may ever be removed. */
-function parseIntent(json: string | undefined): Intent | undefined {
-  const { added, last } = parseObject(json);
+function parseIntent(json = ''): Intent | undefined {
+  const { added, last } = parseObject(json) ?? {};
   if (!Array.isArray(added) || !added.every(isFileOfNote)) return undefined;
   return typeof last === 'string' && isTempName(last) ? { added, last } : undefined;
-}
-
-function parseObject(json: string | undefined): { readonly [P in keyof Intent]?: unknown } {
-  try {
-    return JSON.parse(json ?? '') ?? {};
-  } catch {
-    return {};
-  }
 }
 
 function isFileOfNote(name: unknown): name is string {
   return typeof name === 'string' && (parseNoteFile(name) ?? noteOfMetaFile(name)) !== undefined;
 }
 
-/** The intent must not go before what it names: what is left would then seem to be meant. */
-async function removeDurably(folder: string, files: Set<string>, names: readonly string[]): Promise<void> {
-  for (const name of names) if (files.has(name)) await remove(folder, files, name);
-  await syncFolder(folder);
-}
-
 async function remove(folder: string, files: Set<string>, name: string): Promise<void> {
-  await sys.unlink(join(folder, name));
+  await unlink(join(folder, name));
   files.delete(name);
 }

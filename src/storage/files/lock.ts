@@ -1,11 +1,11 @@
-import { constants, lstatSync } from 'node:fs';
+import { closeSync, constants, fchownSync, fstatSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorCode } from './failures.ts';
 import { LOCK_FILE } from './names.ts';
-import * as sys from './syscalls.ts';
+import { folderIdentity } from './stamp.ts';
 
 /** After this many ms a lock that could not be taken is tried again. */
 const RETRY_MS = 1_000;
@@ -16,108 +16,68 @@ const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
  * lock on `.lock`), so it dies with its process and works across containers that share the folder.
  */
 export class FolderLock {
-  readonly #dir: string;
+  /** The lock file; undefined if the last attempt failed: nothing may be written. */
+  held: { readonly fd: number; readonly identity: string } | undefined;
+  readonly #path: string;
   readonly #owner: Owner | undefined;
-  #held: { fd: number; ino: number; dev: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   private constructor(dir: string, owner: Owner | undefined) {
-    this.#dir = dir;
+    this.#path = join(dir, LOCK_FILE);
     this.#owner = owner;
   }
 
   /** Throws an error with a sentence for the operator when another process holds the lock. */
-  static async take(dir: string, owner: Owner | undefined): Promise<FolderLock> {
+  static take(dir: string, owner: Owner | undefined): FolderLock {
     const lock = new FolderLock(dir, owner);
-    await lock.renew();
+    lock.#take();
     return lock;
   }
 
   /** The lock file is still the one that was locked. */
-  get valid(): boolean {
-    const now = lstatSync(join(this.#dir, LOCK_FILE), { throwIfNoEntry: false });
-    return now !== undefined && now.ino === this.#held?.ino && now.dev === this.#held.dev;
+  get isValid(): boolean {
+    const now = lstatSync(this.#path, { throwIfNoEntry: false });
+    return now !== undefined && folderIdentity(now) === this.held?.identity;
   }
 
-  /** Takes the lock again where the data folder, or the lock file in it, was replaced by another one. */
-  async renew(): Promise<void> {
-    if (this.valid) return;
-    await this.release();
-    const fd = await sys.open(join(this.#dir, LOCK_FILE), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  /**
+   * To be called when the data folder, or the lock file in it, is another one: takes the lock anew, again and again while
+   * the folder is away or another process has it.
+   */
+  renew(log: Pick<Log, 'error'>): void {
+    const wasHeld = this.held !== undefined;
     try {
-      if (this.#owner) await sys.fchown(fd, this.#owner.uid, this.#owner.gid);
-      if (!tryLock(fd)) {
-        throw new Error(
-          'The data folder (DATA_DIR) is in use by another process of this service; stop it first.',
-        );
-      }
-      const { ino, dev } = sys.fstat(fd);
-      this.#held = { fd, ino, dev };
+      if (this.isValid) return;
+      this.release();
+      this.#take();
     } catch (error) {
-      sys.close(fd);
-      throw error;
+      this.release();
+      if (wasHeld)
+        log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
+      // The other process may let go of it, or the folder come to be ours, without another sign.
+      this.#timer = setTimeout(() => this.renew(log), RETRY_MS);
     }
   }
 
-  async release(): Promise<void> {
-    const held = this.#held;
-    this.#held = undefined;
-    if (held) sys.close(held.fd);
-  }
-}
-
-/** Takes the lock of a data folder anew, again and again, while the folder is away or another process has it. */
-export class LockKeeper {
-  readonly #lock: FolderLock;
-  readonly #log: Pick<Log, 'error'>;
-  readonly #onRenew: (renewing: Promise<void>) => void;
-  #renewing: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
-  #isHeld = true;
-  #isClosed = false;
-
-  /** @param onRenew called with each attempt, which does not fail */
-  constructor(lock: FolderLock, log: Pick<Log, 'error'>, onRenew: (renewing: Promise<void>) => void) {
-    this.#lock = lock;
-    this.#log = log;
-    this.#onRenew = onRenew;
-  }
-
-  /** False if the last attempt failed: nothing may be written. */
-  get isHeld(): boolean {
-    return this.#isHeld;
-  }
-
-  /** The lock file is still the one that was locked. */
-  get isValid(): boolean {
-    return this.#lock.valid;
-  }
-
-  /** To be called when the data folder, or the lock in it, is another one. Two attempts at once would keep each other out. */
-  renew(): void {
-    this.#renewing = this.#renewing.then(() => this.#renew());
-    this.#onRenew(this.#renewing);
-  }
-
-  /** To be called when nothing is being written. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  /** Also gives up taking it anew. To be called when nothing is being written. */
+  release(): void {
     clearTimeout(this.#timer);
-    await this.#renewing;
-    await this.#lock.release();
+    if (this.held) closeSync(this.held.fd);
+    this.held = undefined;
   }
 
-  async #renew(): Promise<void> {
-    clearTimeout(this.#timer);
-    if (this.#isClosed) return;
+  #take(): void {
+    const fd = openSync(this.#path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
     try {
-      await this.#lock.renew();
-      this.#isHeld = true;
+      if (this.#owner) fchownSync(fd, this.#owner.uid, this.#owner.gid);
+      if (!tryLock(fd))
+        throw new Error(
+          'The data folder (DATA_DIR) is in use by another process of this service; stop it first.',
+        );
+      this.held = { fd, identity: folderIdentity(fstatSync(fd)) };
     } catch (error) {
-      if (this.#isHeld)
-        this.#log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
-      this.#isHeld = false;
-      // The other process may let go of it, or the folder come to be ours, without another sign.
-      this.#timer = setTimeout(() => this.renew(), RETRY_MS);
+      closeSync(fd);
+      throw error;
     }
   }
 }

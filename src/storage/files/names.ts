@@ -5,9 +5,9 @@ import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 export const LOCK_FILE = '.lock';
 /** The server secret; see `secret.ts`. */
 export const SECRET_FILE = '.secret';
-/** Read ids that deleted feeds had; see `retired-read-ids.ts`. */
+/** Read ids that deleted feeds had; see `line-files.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
-/** Which tokens have been used; see `used-tokens.ts`. */
+/** Which tokens have been used; see `line-files.ts`. */
 export const TOKENS_FILE = '.used-tokens';
 /** There while an instance is being moved into the data folder; see `files-archive.ts`. */
 export const MOVE_FILE = '.moving';
@@ -22,7 +22,8 @@ export const PASSWORD_FILE = '.password';
 export const LICENSE_FILE = '.license';
 
 const TEMP_PREFIX = '.tmp-nfs-';
-const TEMP_NAME = /^\.tmp-nfs-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const INTENT_PREFIX = '.intent-nfs-';
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A fresh name for something unfinished: nobody else's files look like it, so leftovers can be removed. */
 export function tempName(): string {
@@ -30,11 +31,8 @@ export function tempName(): string {
 }
 
 export function isTempName(name: string): boolean {
-  return name.startsWith(TEMP_PREFIX) && TEMP_NAME.test(name);
+  return name.startsWith(TEMP_PREFIX) && UUID.test(name.slice(TEMP_PREFIX.length));
 }
-
-const INTENT_PREFIX = '.intent-nfs-';
-const INTENT_NAME = /^\.intent-nfs-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A fresh name for an intent; see `intents.ts`. */
 export function intentName(): string {
@@ -42,7 +40,7 @@ export function intentName(): string {
 }
 
 export function isIntentName(name: string): boolean {
-  return name.startsWith(INTENT_PREFIX) && INTENT_NAME.test(name);
+  return name.startsWith(INTENT_PREFIX) && UUID.test(name.slice(INTENT_PREFIX.length));
 }
 
 /** The metadata file of a note: `.<id>.<ext>.json`. */

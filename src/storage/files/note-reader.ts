@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import type { FileSeen } from '../../../workers/watched-folder.ts';
+import type { FeedName } from '../../feeds/names.ts';
 import { Gate } from '../../gate.ts';
 import { NO_META } from '../metadata.ts';
 import type { Note, NoteMeta, Page } from '../storage.ts';
-import type { Entry } from './entry.ts';
-import { asRefusal } from './failures.ts';
-import type { IndexedFeed } from './indexed-feed.ts';
+import { refuse } from './failures.ts';
+import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
+import { type Entry, type NoteList, TagIndex } from './note-list.ts';
 import { readWhole, statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
@@ -21,21 +23,16 @@ const PARALLEL_READS = 32;
 /** A file that is another one at each read is taken as it was read last. */
 const MAX_ATTEMPTS = 3;
 
-/** A file of a note and its state; undefined when it is not there or cannot be read. */
-export interface FoundFile {
-  readonly file: string;
-  readonly stamp: Stamp | undefined;
-}
-
 /** Has files of a feed looked at again. Settles when the index says what they are, or that failed. */
-export type LookAgain = (feed: IndexedFeed, found: readonly FoundFile[]) => Promise<void>;
+type LookAgain = (feed: FeedName, seen: readonly FileSeen[]) => Promise<void>;
+
+/** States of the files of a note that were read; undefined for one that is not there or cannot be read. */
+type Stamps = { readonly [which in 'stamp' | 'meta']?: Stamp | undefined };
 
 interface Read {
   readonly meta: NoteMeta;
-  readonly metaStamp: Stamp | undefined;
-  /** Of the note's file; undefined when it is not there or cannot be read. */
-  readonly stamp: Stamp | undefined;
-  readonly content: Uint8Array | undefined;
+  readonly content?: Uint8Array | undefined;
+  readonly stamps: Stamps;
 }
 
 /** Reads notes from their files and keeps the latest used ones. */
@@ -77,52 +74,35 @@ export class NoteReader {
     return loading;
   }
 
-  /** The tags of a note, for the tag index. */
-  readTags(feed: IndexedFeed, entry: Entry): Promise<readonly string[]> {
-    return this.#gate.run(async () => {
-      const { meta, metaStamp } = await this.#readMeta(feed, entry);
-      if (isNews(entry, 'meta', metaStamp))
-        this.#lookAgain(feed, [{ file: metaFile(entry.file), stamp: metaStamp }]);
-      return meta.tags;
-    });
+  /** The notes of a feed that have a tag. */
+  tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
+    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) =>
+      this.#gate.run(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []),
+    );
+    return feed.tags.tagged(tag);
   }
 
   /** Whether the note's file, which is opened, is the one of its entry. If not, it is looked at again. */
   isCurrent(feed: IndexedFeed, entry: Entry, opened: Stamp): boolean {
-    if (isNews(entry, 'stamp', opened)) this.#lookAgain(feed, [{ file: entry.file, stamp: opened }]);
+    const news = newsOf(feed, entry, { stamp: opened });
+    if (news.length > 0) this.#lookAgain(feed.name, news);
     return sameStamp(entry.stamp, opened);
   }
 
   /** The answer for a file that is not there; throws when that is because the whole data folder is away. */
   async absent(): Promise<undefined> {
-    try {
-      await sys.lstat(this.#dir);
-    } catch (error) {
-      throw asRefusal(error);
-    }
+    await sys.lstat(this.#dir).catch(refuse);
   }
 
-  /**
-   * A file that is not as the entry says was changed by hand, or by a write that is not durable yet and may be taken back:
-   * it is read again once it was looked at in its turn.
-   */
   async #load(feed: IndexedFeed, asked: Entry): Promise<Note | undefined> {
-    let entry: Entry | undefined = asked;
-    for (let attempt = 1; entry; attempt += 1) {
-      const read = await this.#read(feed, entry);
-      const news = this.#news(entry, read);
-      if (news.length === 0 || attempt === MAX_ATTEMPTS) {
-        // What cannot be read may become readable without another stamp: the next report of it is news.
-        if (news.length > 0) entry.stamp = UNSURE;
-        return this.#noteOf(entry, read);
-      }
-      await this.#lookAgain(feed, news);
-      entry = feed.notes.get(entry.file);
-    }
-    return undefined;
-  }
-
-  #noteOf(entry: Entry, { meta, stamp, content }: Read): Note | Promise<undefined> {
+    const found = await this.#readSettled(feed, asked, readNote);
+    if (!found) return undefined;
+    const { entry, read } = found;
+    const {
+      meta,
+      content,
+      stamps: { stamp },
+    } = read;
     if (!stamp) return this.absent();
     const { id, type, createdAt } = entry;
     const note: Note = { id, type, size: stamp.size, createdAt, meta, content };
@@ -130,32 +110,53 @@ export class NoteReader {
     return note;
   }
 
-  #news(entry: Entry, { stamp, metaStamp }: Read): FoundFile[] {
-    const news: FoundFile[] = [];
-    if (isNews(entry, 'stamp', stamp)) news.push({ file: entry.file, stamp });
-    if (isNews(entry, 'meta', metaStamp)) news.push({ file: metaFile(entry.file), stamp: metaStamp });
-    return news;
-  }
-
-  async #read(feed: IndexedFeed, entry: Entry): Promise<Read> {
-    const ofMeta = await this.#readMeta(feed, entry);
-    const path = join(this.#dir, feed.name, entry.file);
-    if (entry.type === 'md') {
-      const whole = await readWhole(path);
-      return { ...ofMeta, stamp: whole?.stamp, content: whole?.bytes };
+  /**
+   * Files that are not as the entry says were changed by hand, or by a write that is not durable yet and may be taken back:
+   * they are read again once they were looked at in their turn. Undefined if the note is gone by then.
+   */
+  async #readSettled(
+    feed: IndexedFeed,
+    asked: Entry,
+    readFiles: (folder: string, entry: Entry) => Promise<Read>,
+  ): Promise<{ readonly entry: Entry; readonly read: Read } | undefined> {
+    let entry: Entry | undefined = asked;
+    for (let attempt = 1; entry; attempt += 1) {
+      const read = await readFiles(join(this.#dir, feed.name), entry);
+      const news = newsOf(feed, entry, read.stamps);
+      // What cannot be read may become readable without another stamp: the next report of it is news.
+      if (attempt === MAX_ATTEMPTS)
+        for (const { file } of news) entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
+      if (news.length === 0 || attempt === MAX_ATTEMPTS) return { entry, read };
+      await this.#lookAgain(feed.name, news);
+      entry = feed.notes.get(entry.file);
     }
-    const isKnown = entry.stamp !== UNSEEN && entry.stamp !== UNSURE;
-    return { ...ofMeta, stamp: isKnown ? entry.stamp : await statFile(path), content: undefined };
-  }
-
-  async #readMeta(feed: IndexedFeed, entry: Entry): Promise<Pick<Read, 'meta' | 'metaStamp'>> {
-    const found = entry.meta && (await readMetaFile(join(this.#dir, feed.name), entry.file));
-    return { meta: found?.meta ?? NO_META.meta, metaStamp: found?.stamp };
+    return undefined;
   }
 }
 
-/** Whether a file is not as the entry says. The first look at a file only shows how it is. */
-function isNews(entry: Entry, which: 'stamp' | 'meta', found: Stamp | undefined): boolean {
-  if (entry[which] === UNSEEN && found) entry[which] = settled(found);
-  return entry[which] !== UNSURE && !sameStamp(entry[which], found);
+async function readNote(folder: string, entry: Entry): Promise<Read> {
+  const { meta, stamps } = await readMeta(folder, entry);
+  const path = join(folder, entry.file);
+  if (entry.type === 'md') {
+    const whole = await readWhole(path);
+    return { meta, stamps: { ...stamps, stamp: whole?.stamp }, content: whole?.bytes };
+  }
+  const isKnown = entry.stamp !== UNSEEN && entry.stamp !== UNSURE;
+  return { meta, stamps: { ...stamps, stamp: isKnown ? entry.stamp : await statFile(path) } };
+}
+
+async function readMeta(folder: string, entry: Entry): Promise<Read> {
+  const found = entry.meta && (await readMetaFile(folder, entry.file));
+  return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
+}
+
+/** What was read that is not as the entry says. The first look at a file only shows how it is. */
+function newsOf(feed: IndexedFeed, entry: Entry, stamps: Stamps): FileSeen[] {
+  return (['stamp', 'meta'] as const).flatMap((which) => {
+    const stamp = stamps[which];
+    if (entry[which] === UNSEEN && stamp) entry[which] = settled(stamp);
+    if (!(which in stamps) || entry[which] === UNSURE || sameStamp(entry[which], stamp)) return [];
+    const file = which === 'meta' ? metaFile(entry.file) : entry.file;
+    return [{ feed: feed.name, file, stamp, first: false }];
+  });
 }

@@ -1,14 +1,14 @@
 import type { Stats } from 'node:fs';
 import { MAX_METADATA_BYTES } from '../metadata.ts';
 import type { StoredFile } from '../storage.ts';
-import { asRefusal, isAbsent, unavailable } from './failures.ts';
+import { asRefusal, isAbsent, isGone, refuse, unavailable } from './failures.ts';
 import { dateOfFile, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 const MAX_ATTEMPTS = 3;
 const PIECE_BYTES = 64 * 1024;
 
-export interface WholeFile {
+interface WholeFile {
   readonly bytes: Uint8Array;
   readonly stamp: Stamp;
 }
@@ -22,10 +22,17 @@ export async function readWhole(
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<WholeFile | undefined> {
   for (let attempt = 1; ; attempt += 1) {
-    const read = await onOpenFile(path, (fd, stats) =>
-      stats.size > maxBytes ? undefined : readAll(fd, stats),
-    );
-    if (read?.whole || attempt === MAX_ATTEMPTS) return read;
+    const file = await openFile(path);
+    if (!file) return undefined;
+    try {
+      if (file.stats.size > maxBytes) return undefined;
+      const read = await readAll(file.fd, file.stats);
+      if (read.whole || attempt === MAX_ATTEMPTS) return read;
+    } catch (error) {
+      throw asRefusal(error);
+    } finally {
+      sys.close(file.fd);
+    }
   }
 }
 
@@ -35,23 +42,38 @@ export async function readDotFile(path: string): Promise<{ text: string; stamp: 
   return file && { text: new TextDecoder().decode(file.bytes), stamp: file.stamp };
 }
 
+/** The text of a dot file without the white space around it; undefined as of `readDotFile`. */
+export async function readLine(path: string): Promise<string | undefined> {
+  return (await readDotFile(path))?.text.trim();
+}
+
 /** What `lstat` says of a regular file; undefined when there is none. */
 export async function statFile(path: string): Promise<Stats | undefined> {
+  const stats = await statAny(path);
+  return stats?.isFile() ? stats : undefined;
+}
+
+/** Whether anything is there. Throws the system's error if that cannot be told. */
+export async function isThere(path: string): Promise<boolean> {
   try {
-    const stats = await sys.lstat(path);
-    return stats.isFile() ? stats : undefined;
+    await sys.lstat(path);
+    return true;
   } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw asRefusal(error);
+    if (isGone(error)) return false;
+    throw error;
   }
 }
 
 /** Whether a folder is there; a link to one is not. */
 export async function isFolder(path: string): Promise<boolean> {
+  return (await statAny(path))?.isDirectory() ?? false;
+}
+
+async function statAny(path: string): Promise<Stats | undefined> {
   try {
-    return (await sys.lstat(path)).isDirectory();
+    return await sys.lstat(path);
   } catch (error) {
-    if (isAbsent(error)) return false;
+    if (isAbsent(error)) return undefined;
     throw asRefusal(error);
   }
 }
@@ -69,21 +91,6 @@ export async function openFile(path: string): Promise<{ fd: number; stats: Stats
     if (fd !== undefined) sys.close(fd);
     if (isAbsent(error)) return undefined;
     throw asRefusal(error);
-  }
-}
-
-async function onOpenFile<T>(
-  path: string,
-  work: (fd: number, stats: Stats) => Promise<T> | undefined,
-): Promise<T | undefined> {
-  const file = await openFile(path);
-  if (!file) return undefined;
-  try {
-    return await work(file.fd, file.stats);
-  } catch (error) {
-    throw asRefusal(error);
-  } finally {
-    sys.close(file.fd);
   }
 }
 
@@ -121,9 +128,7 @@ export class OpenedFile implements StoredFile {
     let position = start;
     while (position < end) {
       const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, end - position));
-      const count = await sys.read(this.#fd, piece, position).catch((error) => {
-        throw asRefusal(error);
-      });
+      const count = await sys.read(this.#fd, piece, position).catch(refuse);
       if (count === 0) throw unavailable(new Error('the file became shorter while it was read'));
       yield piece.subarray(0, count);
       position += count;

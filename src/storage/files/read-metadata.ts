@@ -2,12 +2,10 @@ import { join } from 'node:path';
 import { isReadId, type NoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from '../metadata.ts';
-import { isGone } from './failures.ts';
-import type { AttachedLicense, FeedFiles } from './indexed-feed.ts';
+import type { FeedFiles } from './feed-index.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
-import { isFolder, readDotFile } from './read-file.ts';
+import { isFolder, isThere, readDotFile, readLine } from './read-file.ts';
 import type { Stamp } from './stamp.ts';
-import * as sys from './syscalls.ts';
 
 /** Stands for the hash in a `.password` that has none or cannot be read: no password has it. */
 const UNMATCHED_HASH = '!';
@@ -31,7 +29,7 @@ export async function readFeedFiles(
   log: Pick<Log, 'warn'>,
   hasLicense = true,
 ): Promise<FeedFiles | undefined> {
-  const readId = (await readDotFile(join(folder, READ_ID_FILE)))?.text.trim();
+  const readId = await readLine(join(folder, READ_ID_FILE));
   const json = (await readDotFile(join(folder, SETTINGS_FILE)))?.text;
   const settings = json === undefined ? NO_SETTINGS : parseSettings(json);
   const passwordHash = await readPasswordHash(join(folder, PASSWORD_FILE));
@@ -39,10 +37,10 @@ export async function readFeedFiles(
   // Looked at last: files missing from a folder that went away would open the feed to everybody.
   if (!(await isFolder(folder))) return undefined;
   if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
-  if (readId !== undefined && !isReadId(readId))
-    log.warn('the .readid of a feed is malformed and counts as unset');
+  const storedReadId = readId !== undefined && isReadId(readId) ? readId : undefined;
+  if (storedReadId !== readId) log.warn('the .readid of a feed is malformed and counts as unset');
   return {
-    storedReadId: readId !== undefined && isReadId(readId) ? readId : undefined,
+    storedReadId,
     settings: settings ?? NO_SETTINGS,
     passwordHash,
     ...(license && { license }),
@@ -50,8 +48,8 @@ export async function readFeedFiles(
 }
 
 /** Whether it counts is found out when that is asked. */
-async function readLicense(path: string): Promise<AttachedLicense | undefined> {
-  const text = (await readDotFile(path))?.text.trim();
+async function readLicense(path: string): Promise<FeedFiles['license']> {
+  const text = await readLine(path);
   if (!text) return undefined;
   const { licenseId } = await import('../../licenses/format.ts');
   return { text, id: licenseId(text) };
@@ -59,13 +57,7 @@ async function readLicense(path: string): Promise<AttachedLicense | undefined> {
 
 /** Whatever is there under that name protects, be it a link or a folder: only its absence opens a feed. */
 async function readPasswordHash(path: string): Promise<string | undefined> {
-  const text = (await readDotFile(path))?.text.trim();
+  const text = await readLine(path);
   if (text) return text;
-  try {
-    await sys.lstat(path);
-    return UNMATCHED_HASH;
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
+  return (await isThere(path)) ? UNMATCHED_HASH : undefined;
 }

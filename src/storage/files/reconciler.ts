@@ -1,13 +1,12 @@
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { FolderSeen } from '../../../workers/watch-files.ts';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
 import { type FeedName, isFeedName, type NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
-import type { Entry } from './entry.ts';
 import { asRefusal } from './failures.ts';
-import type { Changes, FeedFiles, IndexedFeed } from './indexed-feed.ts';
+import type { Changes, FeedFiles, IndexedFeed } from './feed-index.ts';
 import { isFeedFile, noteOfMetaFile } from './names.ts';
+import type { Entry } from './note-list.ts';
 import { isFolder } from './read-file.ts';
 import { readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
@@ -27,12 +26,12 @@ type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
 export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #lookAnew: (feed: FeedName) => void;
-  readonly #stopped = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
   readonly #looks = new Set<Promise<void>>();
   /** What could not be taken in, by its path. */
   readonly #failed = new Map<string, Seen>();
-  #isWaiting = false;
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param lookAnew has the watch tell again whether a feed's folder is there */
   constructor(parts: ReconcilerParts, lookAnew: (feed: FeedName) => void) {
@@ -46,16 +45,16 @@ export class Reconciler {
   }
 
   /** Looks again at files of a feed, if the index does not say of them what was seen. */
-  async look(feed: FeedName, seen: readonly FileSeen[]): Promise<void> {
-    const look = this.#try(seen, () => this.#look(feed, seen));
+  look(feed: FeedName, seen: readonly FileSeen[]): Promise<void> {
+    const look = this.#try(seen, () => this.#look(feed, seen)).finally(() => this.#looks.delete(look));
     this.#looks.add(look);
-    await look;
-    this.#looks.delete(look);
+    return look;
   }
 
   /** From now on a change that cannot be taken in is given up. */
   stopTrying(): void {
-    this.#stopped.abort();
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
   }
 
   /** What is taken from now on waits for something else too, which must not fail. */
@@ -92,16 +91,12 @@ export class Reconciler {
       if (this.#failed.size === 0) this.#parts.log.error('a change by hand could not be taken in', { err });
       if (!(err instanceof Refusal)) return;
       for (const one of seen) this.#failed.set(pathOf(one), one);
-      this.#tryAgainLater();
+      if (this.#isStopped) return;
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        this.take([...this.#failed.values()]);
+      }, RETRY_MS);
     }
-  }
-
-  async #tryAgainLater(): Promise<void> {
-    if (this.#isWaiting || this.#stopped.signal.aborted) return;
-    this.#isWaiting = true;
-    await wait(RETRY_MS, undefined, this.#stopped).catch(() => undefined);
-    this.#isWaiting = false;
-    if (!this.#stopped.signal.aborted) this.take([...this.#failed.values()]);
   }
 
   /** Reads a folder that came, or that is gone or another one now; the report may be older than our own writes. */
@@ -135,18 +130,17 @@ export class Reconciler {
 
   async #look(name: FeedName, seen: readonly FileSeen[]): Promise<void> {
     const { index, locks } = this.#parts;
-    const areNews = () => {
+    const news = () => {
       const feed = index.get(name);
-      return feed !== undefined && seen.some((one) => isNews(feed, one));
+      return feed ? seen.filter((one) => isNews(feed, one)) : [];
     };
-    if (!areNews()) return;
+    if (news().length === 0) return;
     // Most are of posts that run, and are none once these are over: so posts need not wait for a step.
     await locks.settled(name);
-    if (!areNews()) return;
+    if (news().length === 0) return;
     await locks.exclusive(name, async () => {
-      const feed = index.get(name);
-      const changed = seen.filter((one) => feed && isNews(feed, one));
-      if (feed && changed.length > 0) await this.#lookAt(feed, changed);
+      const changed = news();
+      if (changed.length > 0) await this.#lookAt(index.get(name)!, changed);
     });
   }
 
@@ -159,7 +153,8 @@ export class Reconciler {
       const known = feed.notes.get(file);
       const entry = await readEntry(folder, file, known);
       if (!entry && known) gone.push(file);
-      if (entry && !isSame(known, entry)) put.push(entry);
+      const isSame = sameStamp(known?.stamp, entry?.stamp) && sameStamp(known?.meta, entry?.meta);
+      if (entry && !isSame) put.push(entry);
     }
     const isOfFeed = news.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, this.#parts.log) : undefined;
@@ -198,8 +193,4 @@ function isNews({ notes }: IndexedFeed, seen: FileSeen): boolean {
   if (!entry) return !first && !isMeta && stamp !== undefined;
   const known = isMeta ? entry.meta : entry.stamp;
   return !(first && known === UNSEEN) && !sameStamp(known, stamp);
-}
-
-function isSame(known: Entry | undefined, found: Entry): boolean {
-  return known !== undefined && sameStamp(known.stamp, found.stamp) && sameStamp(known.meta, found.meta);
 }

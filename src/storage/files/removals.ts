@@ -1,10 +1,9 @@
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Gate } from '../../gate.ts';
 import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorCode, isGone, withoutPath } from './failures.ts';
-import * as sys from './syscalls.ts';
 
 /** After this many ms what could not be removed is tried again. */
 const AGAIN_MS = 60_000;
@@ -18,7 +17,6 @@ export class Removals {
   readonly #againMs: number;
   readonly #calls = new Gate(1);
   readonly #running = new Set<Promise<void>>();
-  readonly #timers = new Set<NodeJS.Timeout>();
   #isClosed = false;
 
   constructor(log: Pick<Log, 'warn'>, againMs = AGAIN_MS) {
@@ -54,32 +52,23 @@ export class Removals {
   /** Stops in the middle of a folder too: the next start goes on. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
     await Promise.allSettled(this.#running);
   }
 
   #tryLater(path: string): void {
     if (this.#isClosed) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#run(path).catch(() => this.#tryLater(path));
-    }, this.#againMs);
-    this.#timers.add(timer);
+    setTimeout(() => this.#run(path).catch(() => this.#tryLater(path)), this.#againMs).unref();
   }
 
   async #run(path: string): Promise<void> {
-    const work = this.#removeAll(path);
+    const work = this.#removeAll(path).finally(() => this.#running.delete(work));
     this.#running.add(work);
-    try {
-      await work;
-    } finally {
-      this.#running.delete(work);
-    }
+    await work;
   }
 
   async #removeAll(path: string): Promise<void> {
     try {
-      const stats = await this.#call(() => sys.lstat(path));
+      const stats = await this.#call(() => lstat(path));
       await this.#remove(path, stats.isDirectory());
     } catch (error) {
       if (!isGone(error)) throw error;
@@ -88,7 +77,7 @@ export class Removals {
 
   /** Removes all that can be removed before it fails. Never follows a link: a link itself is removed. */
   async #remove(path: string, isFolder: boolean): Promise<void> {
-    if (!isFolder) return this.#call(() => sys.unlink(path));
+    if (!isFolder) return this.#call(() => unlink(path));
     let failure: unknown;
     for (const entry of await this.#call(() => readdir(path, { withFileTypes: true }))) {
       try {
@@ -99,7 +88,7 @@ export class Removals {
       }
     }
     if (failure !== undefined) throw failure;
-    await this.#call(() => sys.rmdir(path));
+    await this.#call(() => rmdir(path));
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {

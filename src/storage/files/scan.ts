@@ -1,20 +1,18 @@
-import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dateOfId, isServiceId } from '../../feeds/ids.ts';
+import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import { Gate } from '../../gate.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { folderIdentity } from './durable.ts';
-import { type Entry, isDatedByFile, type Unasked, unasked } from './entry.ts';
 import { isAbsent, isGone } from './failures.ts';
-import { IndexedFeed } from './indexed-feed.ts';
-import { settleIntents } from './intents.ts';
-import { isTempName, LICENSE_FILE, metaFile, noteOfMetaFile } from './names.ts';
+import { IndexedFeed } from './feed-index.ts';
+import { clearAway } from './intents.ts';
+import { isTempName, LICENSE_FILE, metaFile } from './names.ts';
+import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
-import { dateOfFile, settled } from './stamp.ts';
+import { dateOfFile, folderIdentity, settled } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 /** Folders, and hand-placed files of one folder, looked at at once. */
@@ -60,7 +58,9 @@ export async function scanFeed(
   try {
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
-    const files = regularFiles(await readdir(folder, { withFileTypes: true }));
+    const files = new Set(
+      (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
+    );
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, log))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
@@ -95,38 +95,10 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
   const notes: (Entry | Unasked)[] = [];
   const reads: Promise<Entry | undefined>[] = [];
   for (const name of files) {
-    const parsed = parseNoteFile(name);
-    if (!parsed) continue;
-    const { id, file } = parsed;
-    if (isDatedByFile(id)) reads.push(gate.run(() => readEntry(folder, file)));
-    else notes.push(unasked(file, files.has(metaFile(file))));
+    const note = parseNoteFile(name);
+    if (note && isDatedByFile(note.id)) reads.push(gate.run(() => readEntry(folder, note.file)));
+    else if (note) notes.push(unasked(note.file, files.has(metaFile(note.file))));
   }
   for (const entry of await Promise.all(reads)) if (entry) notes.push(entry);
   return notes;
-}
-
-function regularFiles(all: readonly Dirent[]): Set<string> {
-  return new Set(all.filter((one) => one.isFile()).map((one) => one.name));
-}
-
-/** Removes what a crash left; whether there was any. */
-async function clearAway(folder: string, files: Set<string>, log: Pick<Log, 'warn'>): Promise<boolean> {
-  const count = files.size;
-  await settleIntents(folder, files, log);
-  await removeLeftovers(folder, files);
-  return files.size < count;
-}
-
-/**
- * Removes temp files, and a metadata file that was placed while its note was not. People may leave metadata files
- * of their own, so only those with an id that the service makes are its leftovers.
- */
-async function removeLeftovers(folder: string, files: Set<string>): Promise<void> {
-  for (const name of files) {
-    const note = noteOfMetaFile(name);
-    const orphan = note !== undefined && !files.has(note) && isServiceId(parseNoteFile(note)!.id);
-    if (!orphan && !isTempName(name)) continue;
-    await sys.unlink(join(folder, name));
-    files.delete(name);
-  }
 }

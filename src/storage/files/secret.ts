@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from './failures.ts';
-import { FolderSync } from './folder-sync.ts';
+import { syncFolder } from './folder-sync.ts';
 import { SECRET_FILE, tempName } from './names.ts';
-import * as sys from './syscalls.ts';
+import { CREATE } from './syscalls.ts';
 
 const MIN_BYTES = 32;
 
@@ -58,16 +58,16 @@ async function readSecret(dir: string): Promise<string | undefined> {
 
 async function makeSecret(dir: string, owner: Owner | undefined): Promise<string> {
   const temp = join(dir, tempName());
-  const fd = await sys.open(temp, sys.CREATE, 0o600);
+  const file = await open(temp, CREATE, 0o600);
   try {
-    if (owner) await sys.fchown(fd, owner.uid, owner.gid);
-    await sys.writeAll(fd, Buffer.from(`${randomBytes(MIN_BYTES).toString('base64url')}\n`));
-    await sys.fsync(fd);
+    if (owner) await file.chown(owner.uid, owner.gid);
+    await file.writeFile(`${randomBytes(MIN_BYTES).toString('base64url')}\n`);
+    await file.sync();
     await publish(temp, join(dir, SECRET_FILE));
-    await new FolderSync().sync(dir);
+    await syncFolder(dir);
   } finally {
-    sys.close(fd);
-    await sys.unlink(temp).catch(() => undefined);
+    await file.close();
+    await unlink(temp).catch(() => undefined);
   }
   const made = await readSecret(dir);
   if (made === undefined) throw new Error(`The file ${SECRET_FILE} in DATA_DIR vanished while it was made.`);
@@ -77,9 +77,9 @@ async function makeSecret(dir: string, owner: Owner | undefined): Promise<string
 /** A link never replaces what another process made meanwhile; a rename is for file systems without links. */
 async function publish(temp: string, path: string): Promise<void> {
   try {
-    await sys.link(temp, path);
+    await link(temp, path);
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return;
-    await sys.rename(temp, path);
+    await rename(temp, path);
   }
 }

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { FURTHEST_DATE } from '../../feeds/order.ts';
 
 /** What tells one state of a file's bytes from another without reading them. */
@@ -34,4 +35,9 @@ export function sameStamp(a: Stamp | undefined, b: Stamp | undefined): boolean {
 export function settled({ mtimeMs, size }: Stamp, known?: Stamp): Stamp {
   const stamp = { mtimeMs, size };
   return sameStamp(known, stamp) || !isFresh(stamp) ? stamp : UNSURE;
+}
+
+/** What tells a folder from another one that has its name later. */
+export function folderIdentity({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
+  return `${dev}:${ino}`;
 }

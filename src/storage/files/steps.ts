@@ -5,23 +5,31 @@ import type { Log } from '../../telemetry/log.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import type { AllowedFeed } from '../storage.ts';
 import type { FileWriter } from './durable.ts';
-import { asRefusal, isGone, unavailable } from './failures.ts';
-import type { FeedIndex } from './feed-index.ts';
-import type { IndexedFeed } from './indexed-feed.ts';
-import type { RetiredReadIds } from './retired-read-ids.ts';
-import * as sys from './syscalls.ts';
+import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
+import type { FeedIndex, IndexedFeed } from './feed-index.ts';
+import type { RetiredReadIds } from './line-files.ts';
+import { isThere } from './read-file.ts';
+import type { Removals } from './removals.ts';
 
 /** What everything that writes works on. */
 export interface WriteParts {
   readonly dir: string;
   readonly index: FeedIndex;
   readonly writer: FileWriter;
-  /** Posts share the feed of a name; whatever else changes it, or makes it, or looks at it again, is alone with it. */
-  readonly locks: KeyedLock<FeedName>;
+  /**
+   * Posts share the feed of a name; whatever else changes it, or makes it, or looks at it again, is alone with it. Other
+   * keys are names of files in the data folder, and ids of licenses.
+   */
+  readonly locks: KeyedLock<string>;
   readonly retired: RetiredReadIds;
+  readonly removals: Pick<Removals, 'remove'>;
+  /** The most feeds there may be; 0 is no limit. */
+  readonly maxFeeds: number;
   /** See `limitsNow`. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
+  /** Called with the name of every feed that the service makes. */
+  onMade(name: FeedName): void;
 }
 
 /**
@@ -36,52 +44,20 @@ export function changeFeed<T>(
 ): Promise<T | undefined> {
   return parts.locks.exclusive(allowed.name, async () => {
     const feed = parts.index.find(allowed);
-    return feed && orGone(parts, feed, () => work(feed));
+    return feed && work(feed).catch((error) => forgetIfGone(parts, feed, error));
   });
 }
 
 /**
- * Runs a step that adds notes to a feed, beside others that do: a batch that begins when the last is over posts half as many
- * notes a second. Otherwise as `changeFeed`.
- */
-export function addToFeed<T>(
-  parts: WriteParts,
-  name: FeedName,
-  passwordHash: string | undefined,
-  work: (feed: IndexedFeed) => Promise<T>,
-): Promise<T | undefined> {
-  return parts.locks.shared(name, async () => {
-    const feed = parts.index.get(name);
-    if (!feed || feed.files.passwordHash !== passwordHash) return undefined;
-    return orGone(parts, feed, () => work(feed));
-  });
-}
-
-/**
- * Forgets a feed whose step fails because its folder was taken away by hand.
+ * Forgets a feed of which a step failed because its folder was taken away by hand.
  * @throws Refusal for any other failure
  */
-async function orGone<T>(
-  { dir, index }: WriteParts,
+export async function forgetIfGone(
+  { dir, index }: Pick<WriteParts, 'dir' | 'index'>,
   feed: IndexedFeed,
-  work: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isGone(error) || (await isThere(join(dir, feed.name)))) throw asRefusal(error);
-    if (!(await isThere(dir))) throw unavailable(error);
-    index.drop(feed);
-    return undefined;
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await sys.lstat(path);
-    return true;
-  } catch (error) {
-    if (isGone(error)) return false;
-    throw asRefusal(error);
-  }
+  error: unknown,
+): Promise<undefined> {
+  if (!isGone(error) || (await isThere(join(dir, feed.name)).catch(refuse))) throw asRefusal(error);
+  if (!(await isThere(dir).catch(refuse))) throw unavailable(error);
+  index.drop(feed);
 }

@@ -13,12 +13,6 @@ export const fstat = (fd: number): fs.Stats => fs.fstatSync(fd);
 export const lstat = promisify<fs.PathLike, fs.Stats>(fs.lstat);
 export const fdatasync = promisify(fs.fdatasync);
 export const fsync = promisify(fs.fsync);
-export const fchown = promisify(fs.fchown);
-export const rename = promisify(fs.rename);
-export const unlink = promisify(fs.unlink);
-export const rmdir = promisify<fs.PathLike>(fs.rmdir);
-export const link = promisify(fs.link);
-export const access = promisify<fs.PathLike, number>(fs.access);
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_DIRECTORY } = fs.constants;
 
@@ -36,16 +30,5 @@ export function read(fd: number, into: Uint8Array, position: number): Promise<nu
     fs.read(fd, into, 0, into.byteLength, position, (error, count) =>
       error ? reject(error) : resolve(count),
     );
-  });
-}
-
-/** Writes all bytes at the descriptor's position, in as many calls as the system needs. */
-export async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  for (let done = 0; done < bytes.byteLength; ) done += await write(fd, bytes.subarray(done));
-}
-
-function write(fd: number, bytes: Uint8Array): Promise<number> {
-  return new Promise((resolve, reject) => {
-    fs.write(fd, bytes, (error, count) => (error ? reject(error) : resolve(count)));
   });
 }

@@ -2,8 +2,7 @@ import type { WriterData } from '../../../workers/write-files.ts';
 import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { sendable, ThreadCalls } from '../thread-calls.ts';
-import type { Change, FileWriter, Part, PlacedFolder } from './durable.ts';
-import type { Stamp } from './stamp.ts';
+import type { FileWriter } from './durable.ts';
 
 /** Writes on a thread of its own, so that no post holds up the event loop. */
 export class WriterThread implements FileWriter {
@@ -21,29 +20,14 @@ export class WriterThread implements FileWriter {
     });
   }
 
-  place(folder: string, parts: readonly Part[]): Promise<Stamp[]> {
-    return this.#write('place', folder, parts.map(sendable));
-  }
+  readonly change: FileWriter['change'] = (folder, changes, added = []) =>
+    this.#write('change', folder, changes.map(sendable), added.map(sendable));
 
-  placeFolder(parent: string, name: string, parts: readonly Part[]): Promise<PlacedFolder> {
-    return this.#write('placeFolder', parent, name, parts.map(sendable));
-  }
+  readonly placeFolder: FileWriter['placeFolder'] = (parent, name, parts) =>
+    this.#write('placeFolder', parent, name, parts.map(sendable));
 
-  change(
-    folder: string,
-    changes: readonly Change[],
-    added: readonly Part[] = [],
-  ): Promise<(Stamp | undefined)[]> {
-    return this.#write('change', folder, changes.map(sendable), added.map(sendable));
-  }
-
-  moveAway(parent: string, name: string): Promise<string> {
-    return this.#write('moveAway', parent, name);
-  }
-
-  append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
-    return this.#write('append', folder, name, bytes);
-  }
+  readonly moveAway: FileWriter['moveAway'] = (...args) => this.#write('moveAway', ...args);
+  readonly append: FileWriter['append'] = (...args) => this.#write('append', ...args);
 
   close(): Promise<void> {
     return this.#thread.close();

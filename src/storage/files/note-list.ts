@@ -1,13 +1,14 @@
 import { dateOfId } from '../../feeds/ids.ts';
 import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import { type Ordered, oldestFirst, sortKeyOf } from '../../feeds/order.ts';
+import { type Counts, kindOf, NO_NOTES } from '../refused-writes.ts';
 import type { Position } from '../storage.ts';
 import { metaFile, noteOfMetaFile } from './names.ts';
 import { type Stamp, UNSEEN } from './stamp.ts';
 
 /**
  * One state of a note. A note that changes gets a new entry, so what is kept of an entry is never out of date. Only the
- * stamps of an `UNSEEN` file are set later: by the first read.
+ * stamps of an `UNSEEN` file are set later: by the first read or edit.
  */
 export interface Entry extends Ordered {
   readonly file: NoteFile;
@@ -41,24 +42,20 @@ export class NoteList {
   readonly #list: (Entry | Unasked)[];
   /** All entries of the list. */
   readonly #entries = new Map<NoteFile, Entry>();
-  #images = 0;
+  /** How many markdown notes and pictures there are. */
+  readonly counts: Counts = { ...NO_NOTES };
 
   constructor(notes: readonly (Entry | Unasked)[] = []) {
     const placed = notes.map((note) => ({ note, place: placeIn(note) }));
     this.#list = placed.sort((a, b) => oldestFirst(a.place, b.place)).map(({ note }) => note);
     for (const { note, place } of placed) {
       if (typeof note !== 'string') this.#entries.set(note.file, note);
-      if (place.type !== 'md') this.#images += 1;
+      this.counts[kindOf(place.type)] += 1;
     }
   }
 
   get size(): number {
     return this.#list.length;
-  }
-
-  /** How many pictures there are. */
-  get images(): number {
-    return this.#images;
   }
 
   /** The files of all notes. */
@@ -74,8 +71,9 @@ export class NoteList {
   get(file: NoteFile): Entry | undefined {
     const known = this.#entries.get(file);
     if (known) return known;
-    const at = this.#indexOf(file);
-    return at === undefined ? undefined : this.#entryAt(at);
+    const parsed = parseNoteFile(file);
+    const createdAt = parsed && dateOfId(parsed.id);
+    return createdAt === undefined ? undefined : this.#find(file, { ...parsed!, createdAt });
   }
 
   /** The entry of a file, if somebody has asked for the note. */
@@ -85,10 +83,11 @@ export class NoteList {
 
   /** Adds an entry in place of the one of the same file; returns that. */
   put(entry: Entry): Entry | undefined {
-    const replaced = this.remove(entry.file);
+    const replaced = this.#entries.get(entry.file) ?? this.#find(entry.file, entry);
+    if (replaced) this.remove(entry.file);
     this.#list.splice(this.#countBefore(entry), 0, entry);
     this.#entries.set(entry.file, entry);
-    if (entry.type !== 'md') this.#images += 1;
+    this.counts[kindOf(entry.type)] += 1;
     return replaced;
   }
 
@@ -97,7 +96,7 @@ export class NoteList {
     if (!entry) return undefined;
     this.#list.splice(this.#countBefore(entry), 1);
     this.#entries.delete(file);
-    if (entry.type !== 'md') this.#images -= 1;
+    this.counts[kindOf(entry.type)] -= 1;
     return entry;
   }
 
@@ -116,13 +115,11 @@ export class NoteList {
     return next < this.#list.length ? this.#entryAt(next) : undefined;
   }
 
-  #indexOf(file: NoteFile): number | undefined {
-    const parsed = parseNoteFile(file);
-    const createdAt = parsed && dateOfId(parsed.id);
-    if (!parsed || createdAt === undefined) return undefined;
-    const at = this.#countBefore({ id: parsed.id, type: parsed.type, createdAt });
+  /** The entry of a file, which is at its place if it is in the list. */
+  #find(file: NoteFile, place: Ordered): Entry | undefined {
+    const at = this.#countBefore(place);
     const note = this.#list[at];
-    return note !== undefined && fileOf(note) === file ? at : undefined;
+    return note !== undefined && fileOf(note) === file ? this.#entryAt(at) : undefined;
   }
 
   #entryAt(at: number): Entry {
@@ -165,4 +162,66 @@ function fileOf(note: Entry | Unasked): NoteFile {
 
 function hasMeta(note: Entry | Unasked): boolean {
   return typeof note === 'string' ? note.startsWith('.') : note.meta !== undefined;
+}
+
+const NONE = new NoteList();
+
+/**
+ * The notes of one feed by tag. Tags are in the metadata files, so they are read when a tag is asked for, and
+ * after that only those of new entries.
+ */
+export class TagIndex {
+  readonly #byTag = new Map<string, NoteList>();
+  readonly #tagsOf = new Map<Entry, readonly string[]>();
+  readonly #unread: Set<Entry>;
+  #reading: Promise<void> | undefined;
+  readonly #readTags: (entry: Entry) => Promise<readonly string[]>;
+
+  constructor(entries: Iterable<Entry>, readTags: (entry: Entry) => Promise<readonly string[]>) {
+    this.#unread = new Set(entries);
+    this.#readTags = readTags;
+  }
+
+  /** The notes that have the tag. */
+  async tagged(tag: string): Promise<NoteList> {
+    while (this.#unread.size > 0) {
+      this.#reading ??= this.#readUnread().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    }
+    return this.#byTag.get(tag) ?? NONE;
+  }
+
+  /** Entries went, and others came. */
+  replace(gone: readonly (Entry | undefined)[], added: readonly Entry[]): void {
+    for (const entry of gone) if (entry) this.#remove(entry);
+    for (const entry of added) if (entry.meta) this.#unread.add(entry);
+  }
+
+  #remove(entry: Entry): void {
+    this.#unread.delete(entry);
+    for (const tag of this.#tagsOf.get(entry) ?? []) {
+      const list = this.#byTag.get(tag);
+      list?.remove(entry.file);
+      if (list?.size === 0) this.#byTag.delete(tag);
+    }
+    this.#tagsOf.delete(entry);
+  }
+
+  async #readUnread(): Promise<void> {
+    await Promise.all([...this.#unread].map((entry) => this.#readOne(entry)));
+  }
+
+  async #readOne(entry: Entry): Promise<void> {
+    const tags = await this.#readTags(entry);
+    // It may have been removed meanwhile.
+    if (!this.#unread.delete(entry) || tags.length === 0) return;
+    this.#tagsOf.set(entry, tags);
+    for (const tag of tags) {
+      const list = this.#byTag.get(tag);
+      if (list) list.put(entry);
+      else this.#byTag.set(tag, new NoteList([entry]));
+    }
+  }
 }

@@ -1,0 +1,181 @@
+import { join } from 'node:path';
+import { randomReadId } from '../../feeds/ids.ts';
+import type { FeedName, ReadId } from '../../feeds/names.ts';
+import { Refusal } from '../../refusals.ts';
+import { NO_SETTINGS, serializeSettings, settingsAsStored } from '../metadata.ts';
+import {
+  licenseTaken,
+  limitsNow,
+  NO_NOTES,
+  type Room,
+  readIdTaken,
+  refuseBeyond,
+  tooManyFeeds,
+} from '../refused-writes.ts';
+import type { AllowedFeed, Feed, FeedCreation, NewNote, Storage } from '../storage.ts';
+import { type Change, lineFile, type Part, textFile } from './durable.ts';
+import { asRefusal, errorCode } from './failures.ts';
+import { type FeedFiles, IndexedFeed } from './feed-index.ts';
+import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
+import { entriesOf, noteParts, settingsFile } from './note-writes.ts';
+import { scanFeed } from './scan.ts';
+import { changeFeed, type WriteParts } from './steps.ts';
+
+/**
+ * See `Storage.create` and, with notes, `Storage.post` with a target that is new. The feed has the note in it if it
+ * is one; several are only looked at for whether the feed may hold them.
+ */
+export function makeFeed(
+  parts: WriteParts,
+  name: FeedName,
+  { readId = randomReadId(), passwordHash }: FeedCreation,
+  room?: Room<NewNote>,
+): Promise<Feed | undefined> {
+  const { index, locks, maxFeeds } = parts;
+  return locks.exclusive(name, async () => {
+    if (index.get(name)) return undefined;
+    return withReadId(parts, name, readId, async () => {
+      if (index.isFull(maxFeeds)) throw tooManyFeeds();
+      if (room)
+        refuseBeyond(
+          { notes: room.notes, limits: limitsNow(room.limits, undefined, parts.isLicenseValid) },
+          NO_NOTES,
+        );
+      index.making += 1;
+      try {
+        const files = { storedReadId: readId, settings: NO_SETTINGS, passwordHash };
+        return await makeFolder(parts, name, files, room?.notes.length === 1 ? room.notes : []);
+      } finally {
+        index.making -= 1;
+      }
+    });
+  });
+}
+
+/** Undefined when a folder of that name was put there by hand meanwhile; the index then has it. */
+async function makeFolder(
+  { dir, index, log, onMade, writer }: WriteParts,
+  name: FeedName,
+  files: FeedFiles,
+  notes: readonly NewNote[],
+): Promise<Feed | undefined> {
+  const parts = [...feedParts(files), ...notes.flatMap((note) => noteParts(note))];
+  try {
+    const { stamps, identity } = await writer.placeFolder(dir, name, parts);
+    const feed = new IndexedFeed(name, identity, files, entriesOf(notes, parts, stamps), Date.now());
+    index.add(feed);
+    onMade(name);
+    return feed.record();
+  } catch (error) {
+    const cause = asRefusal(error);
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw cause;
+    const feed = await scanFeed(dir, name, log);
+    if (!(feed instanceof IndexedFeed))
+      throw new Refusal('internal', 'Something that is not a feed is in the way.', { cause });
+    index.add(feed);
+    return undefined;
+  }
+}
+
+/** The dot files of a new feed. */
+export function feedParts({ storedReadId, settings, passwordHash, license }: FeedFiles): Part[] {
+  const files = [
+    lineFile(READ_ID_FILE, storedReadId),
+    lineFile(PASSWORD_FILE, passwordHash),
+    lineFile(LICENSE_FILE, license?.text),
+    textFile(SETTINGS_FILE, serializeSettings(settings)),
+  ];
+  return files.filter((file): file is Part => file.bytes !== undefined);
+}
+
+/** See `Storage.configure`. A crash in the middle can leave the other settings changed and the read id not. */
+export function configureFeed(
+  parts: WriteParts,
+  ...[allowed, change]: Parameters<Storage['configure']>
+): Promise<Feed | undefined> {
+  return changeFeed(parts, allowed, async (feed) => {
+    const { readId, ...settings } = change(feed.record());
+    const isSame = serializeSettings(feed.files.settings) === serializeSettings(settings);
+    const changes = isSame ? [] : [await settingsFile(join(parts.dir, feed.name), settings)];
+    // As the file will say them, so that what the watch reads of it is no news.
+    const files = { ...feed.files, settings: settingsAsStored(settings) };
+    if (readId === feed.readId)
+      return changes.length > 0 ? write(parts, feed, changes, files) : feed.record();
+    changes.push(lineFile(READ_ID_FILE, readId));
+    return withReadId(parts, feed.name, readId, () =>
+      write(parts, feed, changes, { ...files, storedReadId: readId }),
+    );
+  });
+}
+
+/** See `Storage.setPassword`. */
+export async function setPassword(
+  parts: WriteParts,
+  ...[allowed, passwordHash]: Parameters<Storage['setPassword']>
+): Promise<boolean> {
+  const set = await changeFeed(parts, allowed, (feed) =>
+    write(parts, feed, [lineFile(PASSWORD_FILE, passwordHash)], { ...feed.files, passwordHash }),
+  );
+  return set !== undefined;
+}
+
+/** See `Storage.setLicense`. Who attaches a license is alone with it: the feeds that have it are counted. */
+export function setLicense(
+  parts: WriteParts,
+  ...[allowed, license]: Parameters<Storage['setLicense']>
+): Promise<Feed | undefined> {
+  return changeFeed(parts, allowed, (feed) => {
+    const attached = license && { text: license.text, id: license.id };
+    const set = () =>
+      write(parts, feed, [lineFile(LICENSE_FILE, license?.text)], { ...feed.files, license: attached });
+    if (license === undefined) return set();
+    return parts.locks.exclusive(`license ${license.id}`, async () => {
+      if (parts.index.countLicensed(license.id, feed) >= license.feeds) throw licenseTaken(license.feeds);
+      return set();
+    });
+  });
+}
+
+/**
+ * See `Storage.deleteFeed`. A crash in the middle leaves the feed as it was, though nobody else can choose its
+ * read id any more. The feed is gone, and its name free, once its folder has another name; then its files go.
+ */
+export async function deleteFeed(parts: WriteParts, allowed: AllowedFeed): Promise<boolean> {
+  const { dir, index, locks, removals, retired, writer } = parts;
+  const moved = await changeFeed(parts, allowed, async (feed) => {
+    await locks.exclusive(RETIRED_FILE, () => retired.add(feed.readId));
+    const temp = await writer.moveAway(dir, feed.name);
+    index.drop(feed);
+    return temp;
+  });
+  if (moved !== undefined) await removals.remove(join(dir, moved));
+  return moved !== undefined;
+}
+
+async function write(
+  { dir, index, writer }: WriteParts,
+  feed: IndexedFeed,
+  changes: readonly Change[],
+  files: FeedFiles,
+): Promise<Feed> {
+  await writer.change(join(dir, feed.name), changes);
+  return index.apply(feed, { files });
+}
+
+/**
+ * Keeps a read id for a feed until the work that gives it to the feed is done.
+ * @throws Refusal `taken`
+ */
+async function withReadId<T>(
+  { index, retired }: WriteParts,
+  name: FeedName,
+  readId: ReadId,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (retired.has(readId) || !index.reserve(name, readId)) throw readIdTaken();
+  try {
+    return await work();
+  } finally {
+    index.unreserve(name, readId);
+  }
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { isReadId, type ReadId } from '../../feeds/names.ts';
+import { type Change, type FileWriter, textFile } from './durable.ts';
+import { RETIRED_FILE, TOKENS_FILE } from './names.ts';
+import { readWhole } from './read-file.ts';
+
+/** The text of a file in the data folder, of any length; empty when there is none. */
+export async function readText(dir: string, name: string): Promise<string> {
+  const file = await readWhole(join(dir, name));
+  return file ? new TextDecoder().decode(file.bytes) : '';
+}
+
+/**
+ * The read ids of deleted feeds, which nobody gets again (contract §3): the lines of `.deleted-read-ids` in the
+ * data folder. It holds no feed's name.
+ */
+export class RetiredReadIds {
+  readonly #dir: string;
+  readonly #writer: Pick<FileWriter, 'append' | 'change'>;
+  readonly #ids: Set<ReadId>;
+  /** The file may end in a part of a line: nothing may be added to it, so it is written anew. */
+  #isTorn: boolean;
+
+  constructor(dir: string, writer: Pick<FileWriter, 'append' | 'change'>, text: string) {
+    this.#dir = dir;
+    this.#writer = writer;
+    this.#ids = new Set(text.split('\n').filter(isReadId));
+    this.#isTorn = text !== '' && !text.endsWith('\n');
+  }
+
+  has(readId: ReadId): boolean {
+    return this.#ids.has(readId);
+  }
+
+  /** Settles when it is durable that the read id is not given again. The last call must have settled. */
+  async add(readId: ReadId): Promise<void> {
+    if (this.#ids.has(readId) && !this.#isTorn) return;
+    this.#ids.add(readId);
+    const wasTorn = this.#isTorn;
+    this.#isTorn = true;
+    if (wasTorn) await this.#writer.change(this.#dir, [retiredFile(this.#ids)]);
+    else await this.#writer.append(this.#dir, RETIRED_FILE, Buffer.from(`${readId}\n`));
+    this.#isTorn = false;
+  }
+}
+
+/** The file of read ids that nobody gets again. */
+export function retiredFile(readIds: Iterable<ReadId>): Change {
+  return textFile(RETIRED_FILE, [...readIds, ''].join('\n'));
+}
+
+/** The turn of a series of which a token was used twice. */
+const ENDED = -1;
+const LINE = /^([\w-]+) (-?\d+) (\d+)$/;
+
+interface Series {
+  /** The place of the token whose turn it is. */
+  readonly turn: number;
+  /** Ms since the epoch. */
+  readonly until: number;
+}
+
+/**
+ * Series of tokens in the lines of `.used-tokens` in the data folder: name, turn, end. The file is as long as there are
+ * series, one for each assistant that somebody let in within a month, so it is written anew for each change.
+ */
+export class UsedTokens {
+  readonly #dir: string;
+  readonly #writer: Pick<FileWriter, 'change'>;
+  #series: Map<string, Series> | undefined;
+
+  constructor(dir: string, writer: Pick<FileWriter, 'change'>) {
+    this.#dir = dir;
+    this.#writer = writer;
+  }
+
+  /** See `TokenSeries.useToken`. The last call must have settled. */
+  async use(name: string, place: number, until: number): Promise<boolean> {
+    const known = this.#series ?? seriesIn(await readText(this.#dir, TOKENS_FILE));
+    const isTurn = (known.get(name)?.turn ?? 0) === place;
+    const now = Date.now();
+    const series = new Map([...known].filter((one) => one[1].until > now));
+    series.set(name, { turn: isTurn ? place + 1 : ENDED, until });
+    const lines = [...series].map(([name, { turn, until }]) => `${name} ${turn} ${until}\n`);
+    await this.#writer.change(this.#dir, [textFile(TOKENS_FILE, lines.join(''))]);
+    this.#series = series;
+    return isTurn;
+  }
+}
+
+function seriesIn(text: string): Map<string, Series> {
+  const found = text.split('\n').flatMap((line) => {
+    const [, name, turn, until] = LINE.exec(line) ?? [];
+    return name === undefined ? [] : [[name, { turn: Number(turn), until: Number(until) }] as const];
+  });
+  return new Map(found);
+}

@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+import { dateOfId } from '../../feeds/ids.ts';
+import { type FeedName, type NoteId, noteFile } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
+import {
+  type BesideMeta,
+  NO_META,
+  otherSettings,
+  type StoredSettings,
+  serializeMeta,
+  serializeSettings,
+} from '../metadata.ts';
+import { KINDS, limitsNow, refuseBeyond, refusePicture } from '../refused-writes.ts';
+import type { AllowedFeed, Feed, FeedLimits, NewNote, Storage } from '../storage.ts';
+import { type Change, type Part, textFile } from './durable.ts';
+import type { IndexedFeed } from './feed-index.ts';
+import { metaFile, SETTINGS_FILE } from './names.ts';
+import { type Entry, isDatedByFile } from './note-list.ts';
+import { readDotFile, statFile } from './read-file.ts';
+import { readMetaFile } from './read-metadata.ts';
+import { dateOfFile, type Stamp, settled, UNSEEN } from './stamp.ts';
+import { changeFeed, forgetIfGone, type WriteParts } from './steps.ts';
+
+/** A note as it is after a change. */
+export interface ChangedNote {
+  readonly feed: IndexedFeed;
+  readonly entry: Entry;
+}
+
+/**
+ * See `Storage.post`, with a target that exists. It runs beside others, because a batch that begins when the last is over posts
+ * half as many notes a second. What is stored and what is being stored never pass the limits together.
+ */
+export function postNotes(
+  parts: WriteParts,
+  name: FeedName,
+  notes: readonly NewNote[],
+  passwordHash: string | undefined,
+  limits: FeedLimits,
+): Promise<Feed | undefined> {
+  const { dir, index, isLicenseValid, locks, writer } = parts;
+  return locks.shared(name, async () => {
+    const feed = index.get(name);
+    if (!feed || feed.files.passwordHash !== passwordHash) return undefined;
+    const { posting, notes: stored } = feed;
+    const taken = { ...stored.counts };
+    for (const kind of KINDS) taken[kind] += posting[kind];
+    const limitsOfFeed = limitsNow(limits, feed.files.license?.text, isLicenseValid);
+    const kept = refuseBeyond({ notes, limits: limitsOfFeed }, taken);
+    const files = notes.flatMap((note) => noteParts(note));
+    // One note stands with its content alone, so it needs no intent.
+    const last = notes.length === 1 ? [] : files.slice(-1);
+    for (const kind of KINDS) posting[kind] += kept[kind];
+    let stamps: readonly (Stamp | undefined)[];
+    try {
+      stamps = await writer.change(join(dir, name), last, files.slice(0, files.length - last.length));
+    } catch (error) {
+      return forgetIfGone(parts, feed, error);
+    } finally {
+      // In the turn in which the notes come into the index: else they would count twice meanwhile.
+      for (const kind of KINDS) posting[kind] -= kept[kind];
+    }
+    return index.apply(feed, { put: entriesOf(notes, files, stamps) });
+  });
+}
+
+/** See `Storage.replace`. */
+export function replaceNote(
+  parts: WriteParts,
+  ...[allowed, id, { type, bytes, sha256, added = [] }, limits]: Parameters<Storage['replace']>
+): Promise<ChangedNote | undefined> {
+  return editNote(parts, allowed, { id }, async (feed, entry, folder) => {
+    if (entry.type !== type) return undefined;
+    const limitsOfFeed = limitsNow(limits, feed.files.license?.text, parts.isLicenseValid);
+    refusePicture(type, limitsOfFeed);
+    refuseBeyond({ notes: added, limits: limitsOfFeed }, feed.notes.counts);
+    const dating = await datingOf(folder, entry);
+    const files = added.flatMap((note) => noteParts(note));
+    const stamps = await parts.writer.change(folder, [...dating, { name: entry.file, bytes }], files);
+    const meta = dating.length > 0 ? stamps.at(-2) : entry.meta;
+    const changed = { ...entry, stamp: stamps.at(-1)!, meta, sha256 };
+    parts.index.apply(feed, { put: [...entriesOf(added, files, stamps), changed] });
+    return { feed, entry: changed };
+  });
+}
+
+/** See `Storage.setMeta`. */
+export function setMeta(
+  parts: WriteParts,
+  ...[allowed, id, change]: Parameters<Storage['setMeta']>
+): Promise<ChangedNote | undefined> {
+  return editNote(parts, allowed, { id }, async (feed, entry, folder) => {
+    const { meta, ...beside } = (await readMetaFile(folder, entry.file)) ?? NO_META;
+    const changes = [textFile(metaFile(entry.file), serializeMeta(change(meta), beside))];
+    const [stamp] = await parts.writer.change(folder, changes);
+    const changed = { ...entry, meta: stamp };
+    parts.index.apply(feed, { put: [changed] });
+    return { feed, entry: changed };
+  });
+}
+
+/** See `Storage.remove`. After a crash the note is gone or there; metadata alone is cleared away at the start. */
+export async function removeNote(
+  parts: WriteParts,
+  ...[allowed, id, type]: Parameters<Storage['remove']>
+): Promise<boolean> {
+  const removed = await editNote(parts, allowed, { id, type }, async (feed, { file }, folder) => {
+    const { settings } = feed.files;
+    const changes: Change[] = [file, metaFile(file)].map((name) => ({ name, bytes: undefined }));
+    const isTitleImage = settings.image === file;
+    const cleared = { ...settings, image: undefined };
+    if (isTitleImage) changes.push(await settingsFile(folder, cleared));
+    await parts.writer.change(folder, changes);
+    const files = isTitleImage ? { ...feed.files, settings: cleared } : undefined;
+    parts.index.apply(feed, { gone: [file], files });
+    return true;
+  });
+  return removed ?? false;
+}
+
+/** Undefined also if there is no such note, or its file was taken away by hand. */
+function editNote<T>(
+  parts: WriteParts,
+  allowed: AllowedFeed,
+  { id, type }: { readonly id: NoteId; readonly type?: NoteType | undefined },
+  work: (feed: IndexedFeed, entry: Entry, folder: string) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  return changeFeed(parts, allowed, async (feed) => {
+    const folder = join(parts.dir, feed.name);
+    const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
+    const stats = entry && (await statFile(join(folder, entry.file)));
+    if (!stats) return undefined;
+    // The first read must not take what is not durable yet for the state that it finds first.
+    if (entry.stamp === UNSEEN) entry.stamp = settled(stats);
+    if (entry.meta === UNSEEN)
+      entry.meta = settled((await statFile(join(folder, metaFile(entry.file)))) ?? UNSEEN);
+    return work(feed, entry, folder);
+  });
+}
+
+/** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
+async function datingOf(folder: string, { id, file, createdAt }: Entry): Promise<Change[]> {
+  if (!isDatedByFile(id)) return [];
+  const { meta, created, others } = (await readMetaFile(folder, file)) ?? NO_META;
+  if (created !== undefined) return [];
+  return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
+}
+
+/** The files of a new note, metadata first: a note never shows without its metadata. */
+export function noteParts(
+  { id, type, meta, bytes, modifiedAt }: NewNote & Pick<Part, 'modifiedAt'>,
+  beside?: BesideMeta,
+): Part[] {
+  const file = noteFile(id, type);
+  const json = serializeMeta(meta, beside);
+  const content = { name: file, bytes, modifiedAt };
+  return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
+}
+
+/** The entries of new notes, from the states of written files. */
+export function entriesOf(
+  notes: readonly NewNote[],
+  parts: readonly Part[],
+  stamps: readonly (Stamp | undefined)[],
+): Entry[] {
+  const stampOf = new Map(parts.map(({ name }, i) => [name, stamps[i]]));
+  return notes.map(({ id, type, sha256 }) => {
+    const file = noteFile(id, type);
+    const stamp = stampOf.get(file)!;
+    const createdAt = dateOfId(id) ?? dateOfFile(stamp);
+    return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
+  });
+}
+
+/** The settings file for the feed in a folder to have these settings; what others keep in the file stays. */
+export async function settingsFile(folder: string, settings: StoredSettings): Promise<Change> {
+  const found = await readDotFile(join(folder, SETTINGS_FILE));
+  return textFile(SETTINGS_FILE, serializeSettings(settings, found && otherSettings(found.text)));
+}
