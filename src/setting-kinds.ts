@@ -136,7 +136,7 @@ export const regionName = text('the name of a region, of a-z, A-Z, 0-9, "-" and 
 );
 
 /** A file by its absolute path, or a PostgreSQL server by the URL as it was given. */
-export type DatabasePlace =
+type DatabasePlace =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'server'; readonly url: string };
 

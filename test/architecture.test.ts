@@ -33,7 +33,6 @@ const ALLOWED: Record<string, readonly string[]> = {
     'collect-garbage.ts',
     'data-folder.ts',
     'feeds',
-    'gate.ts',
     'licenses',
     'refusals.ts',
     'workers',

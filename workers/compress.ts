@@ -2,7 +2,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { move } from 'piscina';
 
 /** Bytes to compress for HTTP. */
-export interface CompressTask {
+interface CompressTask {
   readonly bytes: Uint8Array;
   readonly coding: 'gzip' | 'br';
 }

@@ -42,7 +42,7 @@ export interface NamedFeed {
 }
 
 /** Verifies an access token for the tools of `base`; undefined if the text is none. */
-export type AccessTokens = (
+type AccessTokens = (
   token: string,
   base: string,
 ) => Promise<{ readonly sender: string | undefined } | 'expired' | undefined>;

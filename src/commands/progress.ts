@@ -3,7 +3,7 @@ const REWRITE_MS = 200;
 const LINE_MS = 5_000;
 
 /** Where lines go: standard output, a terminal or not. */
-export interface Output {
+interface Output {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }

@@ -14,7 +14,7 @@ const DEFINITION =
   /^ {0,3}\[((?:\\.|[^\\[\]])+)\]:[ \t]*(?:<(?:\\.|[^\\<>])*>|[^\s<]\S*)(?:[ \t]+(?:"(?:\\.|[^\\"])*"|'(?:\\.|[^\\'])*'|\((?:\\.|[^\\()])*\)))?[ \t]*$/;
 
 /** A line of markdown, for finding headings. */
-export interface Line {
+interface Line {
   /** `heading`: a heading ends here. `text`: something a reader sees. `other`: blank, a rule, or code in a fence. */
   readonly kind: 'heading' | 'text' | 'other';
   /** The heading, or the line without the marks of quotes, lists and headings in them; empty for `other`. */

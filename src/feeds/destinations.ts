@@ -4,7 +4,7 @@ import { decodeString } from 'micromark-util-decode-string';
 import { normalizeIdentifier } from 'micromark-util-normalize-identifier';
 
 /** The destination of an image or a definition. */
-export interface Destination {
+interface Destination {
   /** Its offsets, as in tokens, without angle brackets. */
   readonly start: number;
   readonly end: number;

@@ -73,7 +73,7 @@ export function cutAtWord(text: string, max: number): string {
 }
 
 /** Whether a text has more than `max` characters (code points). */
-export function isLongerThan(text: string, max: number): boolean {
+function isLongerThan(text: string, max: number): boolean {
   if (text.length > 2 * max) return true;
   return text.length > max && endOf(text, max) < text.length;
 }

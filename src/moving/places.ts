@@ -21,7 +21,7 @@ export type Place =
   /** A `postgres:` URL. A secret: it holds a password. */
   | { readonly kind: 'postgres'; readonly url: string };
 
-export interface PlaceSettings {
+interface PlaceSettings {
   /** Who owns the files and folders made in a data folder; the process's own user when undefined. */
   readonly ownerIn: (dataDir: string) => Owner | undefined;
   /** SERVICE_SECRET, if set. */

@@ -8,7 +8,7 @@ import type { Renderer } from './renderer.ts';
 const MAX_BYTES = 256 * 1024;
 
 /** A legal page, or the notice on the start page. */
-export type OperatorText = LegalPage | 'notice';
+type OperatorText = LegalPage | 'notice';
 
 interface Kept {
   readonly version: string;

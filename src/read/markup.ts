@@ -1,6 +1,6 @@
 /** Escapes text for XML and HTML, and writes the XML of a feed. */
 
-export type Attributes = Readonly<Record<string, string>>;
+type Attributes = Readonly<Record<string, string>>;
 
 const REFERENCES: Readonly<Record<string, string>> = {
   '&': '&amp;',

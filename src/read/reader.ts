@@ -32,7 +32,7 @@ const NO_READ_ID = '' as ReadId;
 /** How long one answer waits for its texts to be rendered, in ms; the rest is then sent as plain text. */
 const RENDER_BUDGET_MS = 4_000;
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly storage: Storage;
   readonly cache: ReadCache;
   readonly renderer: Renderer;

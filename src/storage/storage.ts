@@ -64,7 +64,7 @@ export interface Note {
 }
 
 /** Bytes that an image store has already. */
-export interface StoredImage {
+interface StoredImage {
   readonly key: ImageKey;
   readonly size: number;
 }

@@ -1,6 +1,6 @@
 const MAX_CAUSES = 5;
 
-export interface ErrorFields {
+interface ErrorFields {
   readonly type: string;
   readonly message: string;
   readonly code?: string;

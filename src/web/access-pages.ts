@@ -40,7 +40,7 @@ ${script(site, 'copy')}`
  * Starts a sign-in that leads to `next`, a path of this instance; nothing if sign-in is off. It is a link, because the
  * policy of pages lets no form lead to another site.
  */
-export function signInButton({ root, signInLabel }: Site, next: string): Child {
+function signInButton({ root, signInLabel }: Site, next: string): Child {
   if (signInLabel === undefined) return undefined;
   const href = `${root}/api/oidc/start?${new URLSearchParams({ next })}`;
   return html`<p class="actions"><a class="button primary" href="${href}">Sign in with ${signInLabel}</a></p>`;

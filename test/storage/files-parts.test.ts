@@ -6,7 +6,6 @@ import t from 'tap';
 import { dateOfId, NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
-import { Gate } from '../../src/gate.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
 import { FolderSync } from '../../src/storage/files/folder-sync.ts';
@@ -248,23 +247,6 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   post.resolve();
   await reconciler.settled();
   t.ok(feed.notes.get(file));
-});
-
-t.test('a gate lets no more than its limit run, and a failure frees its place', async (t) => {
-  const gate = new Gate(3);
-  let running = 0;
-  let most = 0;
-  const work = async (i: number) => {
-    running += 1;
-    most = Math.max(most, running);
-    await new Promise((resolve) => setImmediate(resolve));
-    running -= 1;
-    if (i % 2) throw new Error('odd');
-    return i;
-  };
-  const all = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => gate.run(() => work(i))));
-  t.equal(most, 3);
-  t.equal(all.filter((one) => one.status === 'fulfilled').length, 10);
 });
 
 t.test('a round does its work in slices and begins anew after its period', async (t) => {

@@ -12,7 +12,7 @@ import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';
 
 /** The input of every page with notes; plain data, because it is sent to a worker. */
-export interface PageDocument extends FeedDocument {
+interface PageDocument extends FeedDocument {
   readonly site: Site;
   /** Known sizes of the notes' pictures, by their addresses in the HTML. */
   readonly sizes: ReadonlyMap<string, PixelSize>;

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { Gate } from '../../gate.ts';
+import pLimit from 'p-limit';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from './failures.ts';
 import { FolderSync } from './folder-sync.ts';
@@ -58,7 +58,7 @@ type Planned = Change & { readonly temp: string; readonly isNew?: boolean };
 export class DurableWriter {
   readonly #owner: Owner | undefined;
   readonly #folders: Pick<FolderSync, 'sync'>;
-  readonly #syncs = new Gate(PARALLEL_SYNCS);
+  readonly #syncs = pLimit(PARALLEL_SYNCS);
 
   constructor(owner: Owner | undefined, folders: Pick<FolderSync, 'sync'> = new FolderSync()) {
     this.#owner = owner;
@@ -151,7 +151,7 @@ export class DurableWriter {
   }
 
   async #writeAll(folder: string, parts: readonly Part[], flags = CREATE): Promise<Stamp[]> {
-    const writes = parts.map((part) => this.#syncs.run(() => this.#write(folder, part, flags)));
+    const writes = parts.map((part) => this.#syncs(() => this.#write(folder, part, flags)));
     await Promise.allSettled(writes);
     return Promise.all(writes);
   }

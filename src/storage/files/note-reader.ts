@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
 import type { FeedName } from '../../feeds/names.ts';
-import { Gate } from '../../gate.ts';
 import { NO_META } from '../metadata.ts';
 import type { Note, NoteMeta, Page } from '../storage.ts';
 import { refuse } from './failures.ts';
@@ -39,7 +39,7 @@ interface Read {
 export class NoteReader {
   readonly #dir: string;
   readonly #lookAgain: LookAgain;
-  readonly #gate = new Gate(PARALLEL_READS);
+  readonly #atOnce = pLimit(PARALLEL_READS);
   readonly #loading = new Map<Entry, Promise<Note | undefined>>();
   readonly #cache = new LRUCache<Entry, Note>({
     maxSize: CACHE_BYTES,
@@ -66,7 +66,7 @@ export class NoteReader {
     if (cached) return cached;
     let loading = this.#loading.get(entry);
     if (!loading) {
-      loading = this.#gate.run(() => this.#load(feed, entry));
+      loading = this.#atOnce(() => this.#load(feed, entry));
       this.#loading.set(entry, loading);
       const end = () => this.#loading.delete(entry);
       loading.then(end, end);
@@ -77,7 +77,7 @@ export class NoteReader {
   /** The notes of a feed that have a tag. */
   tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
     feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) =>
-      this.#gate.run(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []),
+      this.#atOnce(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []),
     );
     return feed.tags.tagged(tag);
   }

@@ -1,6 +1,6 @@
 import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Gate } from '../../gate.ts';
+import pLimit from 'p-limit';
 import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorCode, isGone, withoutPath } from './failures.ts';
@@ -15,7 +15,7 @@ const AGAIN_MS = 60_000;
 export class Removals {
   readonly #log: Pick<Log, 'warn'>;
   readonly #againMs: number;
-  readonly #calls = new Gate(1);
+  readonly #calls = pLimit(1);
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -92,7 +92,7 @@ export class Removals {
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {
-    return this.#calls.run(() => {
+    return this.#calls(() => {
       if (this.#isClosed) throw new Error('the storage is closed');
       return work();
     });

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
-import { Gate } from '../../gate.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
@@ -37,9 +37,9 @@ export async function scanAll(
   log: Pick<Log, 'warn'>,
 ): Promise<IndexedFeed[]> {
   for (const name of await readdir(dir)) if (isTempName(name)) removals.add(join(dir, name));
-  const gate = new Gate(PARALLEL);
+  const atOnce = pLimit(PARALLEL);
   const names = await feedNames(dir);
-  const scans = names.map((name) => gate.run(() => scanFeed(dir, name, log, { clean: true })));
+  const scans = names.map((name) => atOnce(() => scanFeed(dir, name, log, { clean: true })));
   return (await Promise.all(scans)).filter((feed) => feed instanceof IndexedFeed);
 }
 
@@ -91,12 +91,12 @@ export async function readEntry(folder: string, file: NoteFile, known?: Entry): 
 }
 
 async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(Entry | Unasked)[]> {
-  const gate = new Gate(PARALLEL);
+  const atOnce = pLimit(PARALLEL);
   const notes: (Entry | Unasked)[] = [];
   const reads: Promise<Entry | undefined>[] = [];
   for (const name of files) {
     const note = parseNoteFile(name);
-    if (note && isDatedByFile(note.id)) reads.push(gate.run(() => readEntry(folder, note.file)));
+    if (note && isDatedByFile(note.id)) reads.push(atOnce(() => readEntry(folder, note.file)));
     else if (note) notes.push(unasked(note.file, files.has(metaFile(note.file))));
   }
   for (const entry of await Promise.all(reads)) if (entry) notes.push(entry);

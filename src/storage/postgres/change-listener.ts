@@ -20,7 +20,7 @@ const COUNT_LISTENERS =
   `WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
 
 /** Where change notices come from, and who receives them. */
-export interface ChangeListenerOptions {
+interface ChangeListenerOptions {
   readonly connection: ClientConfig;
   readonly channel: string;
   /** Runs first on every new connection; if it throws, the connection is not used. */

@@ -14,7 +14,7 @@ export interface ChangedFeed {
 }
 
 /** The content of a payload. */
-export interface ChangeNotice {
+interface ChangeNotice {
   /** See `Transaction.origin`. */
   readonly origin: string;
   readonly changes: readonly ChangedFeed[];

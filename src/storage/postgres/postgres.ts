@@ -60,7 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 /** A storage that several processes may use. */
-export class PostgresStorage extends PostgresReads implements Storage {
+class PostgresStorage extends PostgresReads implements Storage {
   readonly pictureRows: PictureRows;
   readonly #rules: PostRules;
   readonly #posts: BatchedCalls<Post, Feed | undefined>;

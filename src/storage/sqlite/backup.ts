@@ -21,7 +21,7 @@ const STEP_PAGES = 1_024;
 const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 
 /** A backup that cannot be made. The message is a sentence for the operator. */
-export class BackupError extends Error {}
+class BackupError extends Error {}
 
 /**
  * Copies a database into a new file, which only the caller can read, while the service goes on: everything that was

@@ -9,7 +9,7 @@ const MAX_PAGES = 8_192;
 const READERS_WAIT_MS = 20;
 
 /** How long the log is. */
-export interface LogState {
+interface LogState {
   /** Pages in the log. */
   readonly log: number;
   /** Those that are in the database file too. */
