@@ -226,10 +226,7 @@ export class Access {
     return admittedCaller(caller, { sender: grant?.sender, feedPassword: undefined });
   }
 
-  /**
-   * Requires the token for the metrics, if there is one.
-   * @throws Refusal `auth`
-   */
+  /** Requires the token for the metrics, if there is one. Throws a Refusal `auth`. */
   requireMetricsToken({ bearer = '' }: Caller): void {
     if (this.#isMetricsToken?.(bearer) === false)
       throw new Refusal('auth', 'The metrics have a token: send it as Authorization: Bearer.');

@@ -43,10 +43,7 @@ export class Passwords {
     this.#key = key;
   }
 
-  /**
-   * The hash to store for a new password; caches the password as right.
-   * @throws Refusal `busy` if too many wait
-   */
+  /** The hash to store for a new password; caches the password as right. Throws a Refusal `busy` if too many wait. */
   async hash(password: string): Promise<string> {
     const passwordHash = (await this.#pool.run('hash-password', password)) as string;
     this.#right.set(this.#fingerprint({ passwordHash, password }), true);

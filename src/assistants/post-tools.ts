@@ -149,10 +149,7 @@ const encoder = new TextEncoder();
 /** Of either alphabet (RFC 4648). */
 const BASE64 = /^[\w+/-]*={0,2}$/;
 
-/**
- * Decodes base64, which may contain line breaks.
- * @throws Refusal `invalid_body`; what `tooLarge` returns
- */
+/** Decodes base64, which may contain line breaks. Throws a Refusal `invalid_body`; what `tooLarge` returns. */
 function fromBase64(
   encoded: string,
   { field, limit, tooLarge }: { field: string } & Pick<OpenPart, 'limit' | 'tooLarge'>,

@@ -92,10 +92,7 @@ export class BodyMemory {
     return this.#fits(client, size) ? this.#take(client, size) : undefined;
   }
 
-  /**
-   * Waits for the memory for a body.
-   * @throws Refusal `busy` if it did not become free in time
-   */
+  /** Waits for the memory for a body. Throws a Refusal `busy` if it did not become free in time. */
   async reserve(client: string, size: number): Promise<Reservation> {
     const reservation = this.tryReserve(client, size);
     if (reservation !== undefined) return reservation;
@@ -176,10 +173,7 @@ export class EarlyBytes {
     return this.#buffer.subarray(0, this.#size);
   }
 
-  /**
-   * Appends a copy of a chunk.
-   * @throws Refusal `busy` if there are too many bytes; the earlier ones stay
-   */
+  /** Appends a copy of a chunk. Throws a Refusal `busy` if there are too many bytes; the earlier ones stay. */
   add(chunk: ArrayBuffer): void {
     const size = this.#size + chunk.byteLength;
     if (size > this.#buffer.length) this.#grow(Math.max(size, 2 * this.#buffer.length));

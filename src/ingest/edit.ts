@@ -56,10 +56,7 @@ export class Editing {
     return { note: edited, attachments: submission.isForm ? added : undefined };
   }
 
-  /**
-   * Changes a note's title, alternative text or tags.
-   * @throws Refusal `invalid_request`, `not_found`
-   */
+  /** Changes a note's title, alternative text or tags. Throws a Refusal `invalid_request`, `not_found`. */
   async change(feed: Feed, id: string, changes: NoteChanges, caller: Caller): Promise<Note> {
     if (changes.title === undefined && changes.alt === undefined && changes.tags === undefined)
       throw new Refusal('invalid_request', 'There is nothing to change: give a title, an alt or tags.');

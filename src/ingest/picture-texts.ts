@@ -29,10 +29,7 @@ export class PictureTexts {
     this.#limit = { ms: timeLimitMs, counts: 'time' };
   }
 
-  /**
-   * See `placePictures`.
-   * @throws Refusal `invalid_body` if it takes too much time or memory, `busy`
-   */
+  /** See `placePictures`. Throws a Refusal `invalid_body` if it takes too much time or memory, `busy`. */
   place(bytes: Uint8Array, pictures: readonly StoredPicture[], sender: TextSender): Promise<Uint8Array> {
     const read = (pool: keyof TextPools, limit: TaskLimit) =>
       this.#turnsIn[pool].run(sender.client, () => {

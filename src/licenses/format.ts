@@ -55,10 +55,7 @@ export function parsePayload(payload: Uint8Array): License {
   return { id, until, feeds };
 }
 
-/**
- * Creates a license, with a random id unless one is given.
- * @throws Refusal `invalid_license`
- */
+/** Creates a license, with a random id unless one is given. Throws a Refusal `invalid_license`. */
 export function issueLicense(
   privateKey: KeyObject,
   { id = randomBytes(16).toString('base64url'), until, feeds = 1 }: Partial<License> & Pick<License, 'until'>,

@@ -25,10 +25,7 @@ export class Licenses {
     this.#now = now;
   }
 
-  /**
-   * The content of a license that is valid now.
-   * @throws Refusal `invalid_license`
-   */
+  /** The content of a license that is valid now. Throws a Refusal `invalid_license`. */
   check(text: string): License {
     const license = this.#verify(text);
     if (this.msLeft(license) <= 0) throw invalidLicense(`it ended on ${license.until}`);

@@ -40,9 +40,7 @@ export interface Archive {
   mark(): Promise<string | undefined>;
   /** Marks an empty instance as being moved into: from now on no service starts on it. */
   begin(mark: string): Promise<void>;
-  /**
-   * Makes a feed without notes. If a stopped move made it already, returns its newest note.
-   */
+  /** Makes a feed without notes. If a stopped move made it already, returns its newest note. */
   addFeed(feed: ArchivedFeed): Promise<Ordered | undefined>;
   /** Adds notes, newer than all present ones. After a crash a prefix of them is stored, each whole. */
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void>;

@@ -55,10 +55,7 @@ export async function parseAuthorizationRequest(
   return { client, redirectUri, state: single('state') };
 }
 
-/**
- * Checks the rest of an authorization request, and returns its code challenge.
- * @throws OAuthError for the client
- */
+/** Checks the rest of an authorization request, and returns its code challenge. Throws OAuthError for the client. */
 export function parseChallenge(parameters: URLSearchParams, base: string): string {
   for (const name of new Set(parameters.keys()))
     if (parameters.getAll(name).length > 1)

@@ -82,10 +82,7 @@ export class OAuth {
     return this.#tokens.sign('code', { ...claimsOf(family, base), bound }, now + CODE_MS);
   }
 
-  /**
-   * Answers a token request (RFC 6749 §4.1.3 and §6).
-   * @throws OAuthError; Refusal `store_unavailable`
-   */
+  /** Answers a token request (RFC 6749 §4.1.3 and §6). Throws OAuthError; Refusal `store_unavailable`. */
   async answerTokenRequest(parameters: URLSearchParams, issuer: Issuer) {
     const required = (name: string): string => {
       const values = parameters.getAll(name);

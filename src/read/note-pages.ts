@@ -34,10 +34,7 @@ export async function loadPage(
   return { notes, next: next && encodeCursor(next) };
 }
 
-/**
- * The note with this id, which may be any text.
- * @throws Refusal `not_found`
- */
+/** The note with this id, which may be any text. Throws a Refusal `not_found`. */
 export async function loadNote(storage: Storage, feed: Feed | undefined, id: string): Promise<Note> {
   const note = feed && isNoteId(id) ? await storage.note(feed.name, id) : undefined;
   if (note === undefined) throw noSuchNote();

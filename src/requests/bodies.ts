@@ -70,10 +70,7 @@ export function kindOf(issue: z.core.$ZodIssue): string {
   return expected ?? 'another value';
 }
 
-/**
- * The markdown of a preview request.
- * @throws Refusal `invalid_body`, `too_large`
- */
+/** The markdown of a preview request. Throws a Refusal `invalid_body`, `too_large`. */
 export async function previewText(request: BodyRequest): Promise<Uint8Array> {
   const { text } = await jsonBody(request, 'PreviewText', MAX_PREVIEW_BYTES);
   const bytes = Buffer.from(text);

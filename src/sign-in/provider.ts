@@ -45,10 +45,7 @@ export class Provider {
     this.#now = parts.now ?? (() => performance.now());
   }
 
-  /**
-   * The provider's URL for the browser, and what the provider must send back.
-   * @throws ProviderUnavailable
-   */
+  /** The provider's URL for the browser, and what the provider must send back. Throws ProviderUnavailable. */
   async start(next: string): Promise<{ readonly url: string; readonly pending: PendingSignIn }> {
     const client = await import('openid-client');
     const { metadata } = await this.#discover(client);

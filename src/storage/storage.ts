@@ -204,9 +204,7 @@ export interface TokenSeries {
  */
 export interface Storage extends TokenSeries {
   feed(name: FeedName): Promise<Feed | undefined>;
-  /**
-   * As `feed`, but may miss changes that have not settled, because the post checks again (see `Target`).
-   */
+  /** As `feed`, but may miss changes that have not settled, because the post checks again (see `Target`). */
   feedToPost(name: FeedName): Promise<Feed | undefined>;
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
 
@@ -271,10 +269,7 @@ export interface Storage extends TokenSeries {
    * @throws Refusal `taken` when it serves that many other feeds already
    */
   setLicense(feed: AllowedFeed, license: NewLicense | undefined): Promise<Feed | undefined>;
-  /**
-   * Makes a feed without notes. Undefined when the name is in use.
-   * @throws as `post`
-   */
+  /** Makes a feed without notes. Undefined when the name is in use. Throws as `post`. */
   create(name: FeedName, creation: FeedCreation): Promise<Feed | undefined>;
   /**
    * Deletes a feed for good: its name is free at once, its read id is never given again. False when there is

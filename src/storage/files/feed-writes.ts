@@ -162,10 +162,7 @@ async function write(
   return index.apply(feed, { files });
 }
 
-/**
- * Keeps a read id for a feed until the work that gives it to the feed is done.
- * @throws Refusal `taken`
- */
+/** Keeps a read id for a feed until the work that gives it to the feed is done. Throws a Refusal `taken`. */
 async function withReadId<T>(
   { index, retired }: WriteParts,
   name: FeedName,
