@@ -21,7 +21,7 @@ export interface ToolParts {
   readonly maxImageBytes: number;
 }
 
-/** The caller of a tool, whom the instance has admitted, with the feed password from the arguments. */
+/** An assistant that the instance has admitted; for a tool with the feed password from the arguments. */
 export interface ToolCaller {
   readonly caller: Caller;
   /** Absolute base of links, without a trailing slash. */

@@ -26,7 +26,7 @@ export interface TopicHost {
 /** A feed with listeners, by its name or, without one, by its read id. */
 export class Topic {
   readonly name: FeedName | undefined;
-  /** The feed with this read id has the name now; undefined if none is known. */
+  /** The key of a topic without a name; else that of the feed that has the name now, undefined if none is known. */
   readId: ReadId | undefined;
   readonly host: TopicHost;
   readonly listeners = new Set<Listener>();

@@ -16,6 +16,7 @@ const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form'
 export function withAdmission(operation: DescribedOperation, access: Access, site: Site): Operation {
   const isPage = PAGE_KINDS.has(operation.access) || operation.isPage;
   return {
+    // Its other members mean nothing to the front end.
     ...operation,
     ...(isPage && { refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange) }),
     handle: handlerOf(operation, access, site),

@@ -13,12 +13,21 @@ const SENDER_LENGTH = 100;
 /** Longest e-mail address (RFC 5321 §4.5.3.1). */
 const EMAIL_LENGTH = 320;
 
-type SettingName = `oidc${'Issuer' | 'ClientId' | 'ClientSecret' | 'Allow' | 'SenderClaims'}` | 'publicUrl';
+type SettingName =
+  | 'oidcIssuer'
+  | 'oidcClientId'
+  | 'oidcClientSecret'
+  | 'oidcAllow'
+  | 'oidcSenderClaims'
+  | 'publicUrl';
 type SignInSettings = { readonly [Name in SettingName]: NonNullable<Config[Name]> };
 
 /** The settings of sign-in; undefined if it is off. They are set all together or not at all. */
 export function signInSettings(config: Config): SignInSettings | undefined {
-  return config.oidcIssuer === undefined ? undefined : (config as Config & SignInSettings);
+  const { oidcIssuer, oidcClientId, oidcClientSecret, oidcAllow, oidcSenderClaims, publicUrl } = config;
+  if (oidcIssuer === undefined) return undefined;
+  const settings = { oidcIssuer, oidcClientId, oidcClientSecret, oidcAllow, oidcSenderClaims, publicUrl };
+  return settings as SignInSettings;
 }
 
 interface SignInParts extends SignInSettings {

@@ -11,7 +11,7 @@ export interface Identified {
 type Event =
   | { readonly name: 'feed created' | 'feed deleted' | 'license attached' | 'license detached' }
   | {
-      readonly name: `note ${'posted' | 'edited' | 'deleted'}`;
+      readonly name: 'note posted' | 'note edited' | 'note deleted';
       readonly kind: NoteType;
       readonly size: number;
     };

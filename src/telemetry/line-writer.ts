@@ -1,5 +1,5 @@
 import { write } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const writeSome = promisify(write);
@@ -61,7 +61,7 @@ export class LineWriter {
   /** Settles when every line is written, or after about `maxMs` milliseconds. */
   async close(maxMs: number): Promise<void> {
     const timer = new AbortController();
-    await Promise.race([this.#writing, setTimeout(maxMs, undefined, { signal: timer.signal })]);
+    await Promise.race([this.#writing, wait(maxMs, undefined, { signal: timer.signal })]);
     timer.abort();
   }
 
@@ -75,7 +75,7 @@ export class LineWriter {
         this.#dropped = 0;
         this.#options.onLost(lost);
       }
-      if (this.#waiting.length > 0) await setTimeout(BATCH_MS);
+      if (this.#waiting.length > 0) await wait(BATCH_MS);
     }
     this.#writing = undefined;
   }
@@ -87,7 +87,7 @@ export class LineWriter {
         rest = rest.subarray(bytesWritten);
       } catch (error) {
         const ms = (error as NodeJS.ErrnoException).code === 'EAGAIN' ? FULL_MS : BROKEN_MS;
-        await setTimeout(ms, undefined, { ref: false });
+        await wait(ms, undefined, { ref: false });
       }
     }
   }

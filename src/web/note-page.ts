@@ -89,8 +89,8 @@ export interface ArticleNote {
  * A note, the same on all pages.
  * @param ofFeed the page of the feed, to which tags link, if the page shows this article only
  */
-export function noteArticle(site: Site, note: ArticleNote, ofFeed = ''): Html {
-  const isAlone = ofFeed !== '';
+export function noteArticle(site: Site, note: ArticleNote, ofFeed?: string): Html {
+  const isAlone = ofFeed !== undefined;
   const { id, type, title, createdAt, url, readUrl, sender, tags } = note;
   const heading = title !== undefined && html`<bdi>${title}</bdi>`;
   const edit = !isAlone && html`<a class="edit" href="${url}">Edit</a>`;
@@ -99,7 +99,7 @@ ${heading && (isAlone ? html`<h1>${heading}</h1>` : html`<h3>${heading}</h3>`)}
 <div class="text" dir="auto">${trustedHtml(note.body)}</div>
 <footer><a class="time" href="${url}">${timeElement(createdAt, isAlone ? 'full' : 'clock', site.timeZone)}</a>
 ${sender !== undefined && html`<span class="sender">by <bdi>${sender}</bdi></span>`}
-${tags.map((tag) => html`<a class="tag" href="${ofFeed}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
+${tags.map((tag) => html`<a class="tag" href="${ofFeed ?? ''}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
 ${readUrl !== undefined && html`${edit} <a class="read-link" href="${readUrl}">Read link</a>`}
 ${site.reportUrl !== undefined && html`<a class="report" rel="nofollow noreferrer" href="${reportUrl(site.reportUrl, note)}">Report</a>`}
 </footer>

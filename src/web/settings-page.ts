@@ -31,6 +31,7 @@ ${sharing(site, settings)}
 ${feed.passwordHash !== undefined && privacy(site, settings)}
 ${license(site, settings)}
 ${dangerZone(site, settings)}`;
+  // A section shows the problem as an alert at its field.
   const isUnblamed = refused !== undefined && !String(sections).includes('role="alert"');
   return page(site, {
     title: 'Settings',

@@ -1,3 +1,5 @@
+/** Drafts of notes in the browser, and the script of the page for logging out, which deletes them. */
+
 const PREFIX = 'draft-';
 /** sessionStorage key: the draft to delete once its feed is deleted. */
 const LEAVING = 'leaving';
