@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
-/** Limits the concurrent tasks of each key, for example a client; only its own tasks wait. */
+/** Limits the concurrent tasks of each key, for example a client; only its own tasks wait. See also `KeyedLock`. */
 export class KeyedLimit {
   readonly #limit: number;
   readonly #limits = new Map<string, LimitFunction>();
@@ -15,7 +15,9 @@ export class KeyedLimit {
     try {
       return await own(task);
     } finally {
-      if (own.activeCount + own.pendingCount === 0) this.#limits.delete(key);
+      // Two tasks may see that they are the last, and a new limit may be there by the second.
+      const isIdle = own.activeCount + own.pendingCount === 0;
+      if (isIdle && this.#limits.get(key) === own) this.#limits.delete(key);
     }
   }
 }

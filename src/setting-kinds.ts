@@ -50,10 +50,13 @@ export const host = text(
 
 /** An absolute URL to append paths to, kept without trailing slashes. */
 export const baseUrl: Kind<string> = {
-  rule: 'an absolute http or https URL without user, query and fragment',
+  rule: 'an absolute http or https URL without user, query, fragment and semicolon',
   parse(text) {
     const url = parsePlainUrl(text);
-    return url && /^https?:$/.test(url.protocol) ? url.href.replace(/\/+$/, '') : undefined;
+    // A semicolon would end the path of a cookie.
+    return url && /^https?:$/.test(url.protocol) && !url.pathname.includes(';')
+      ? url.href.replace(/\/+$/, '')
+      : undefined;
   },
   secret: true,
 };

@@ -12,8 +12,17 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'a whole number from 0 to 65535',
   },
   PUBLIC_URL: {
-    values: ['notes.example', '/x', 'ftp://x', 'http://x?y', 'http://x#y', 'http://x?', 'http://user:pass@x'],
-    rule: 'an absolute http or https URL without user, query and fragment',
+    values: [
+      'notes.example',
+      '/x',
+      'ftp://x',
+      'http://x?y',
+      'http://x#y',
+      'http://x?',
+      'http://user:pass@x',
+      'http://x/a;b',
+    ],
+    rule: 'an absolute http or https URL without user, query, fragment and semicolon',
     hidden: true,
   },
   DATA_DIR: { values: ['a\0b', '/', '/x/..'], rule: 'the path of a folder other than /' },
@@ -69,7 +78,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
   SERVICE_IMAGES_DIR: { values: ['a\0b', '/', '/x/..'], rule: 'the path of a folder other than /' },
   SERVICE_S3_ENDPOINT: {
     values: ['s3.example', 'ftp://s3.example', 'https://key:secret@s3.example', 'https://s3.example?x'],
-    rule: 'an absolute http or https URL without user, query and fragment',
+    rule: 'an absolute http or https URL without user, query, fragment and semicolon',
     hidden: true,
   },
   SERVICE_S3_BUCKET: {

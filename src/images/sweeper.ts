@@ -97,20 +97,20 @@ export class Sweeper {
 
 /**
  * Removes the objects of keys from stores. A key whose removal fails is claimed again later.
- * @param forget says whether no note ever had a key
+ * @param takeDiscarded says whether no note ever had a key, and forgets that
  */
 export async function removeObjects(
   rows: PictureRows,
   stores: readonly ImageStore[],
   keys: readonly ImageKey[],
-  forget = (_key: ImageKey) => false,
+  takeDiscarded = (_key: ImageKey) => false,
 ): Promise<void> {
   const removed: ImageKey[] = [];
   const absent: ImageKey[] = [];
   await inParallel(keys, AT_ONCE, async (key) => {
     const removals = await Promise.all(stores.map((store) => store.delete(key))).catch(() => undefined);
     if (removals === undefined) return;
-    const isUnused = forget(key);
+    const isUnused = takeDiscarded(key);
     (isUnused || removals.includes(true) ? removed : absent).push(key);
   });
   if (removed.length > 0) await rows.forget(removed);

@@ -73,7 +73,7 @@ export class Renderer {
 
   /**
    * The feed with its notes rendered, by one thread at a time. A note is shown as text in a `<pre>` if its rendering exceeds
-   * its CPU or memory limit, if its thread dies, or if it is not rendered by `until`. No rendering starts after `until`.
+   * its CPU or memory limit, if its thread dies, or if it is not rendered by `until`.
    * @throws Refusal `busy` if too many tasks wait
    */
   async render(task: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
@@ -91,7 +91,7 @@ export class Renderer {
       const over = new AbortController();
       try {
         const rendering = this.#turns.run(readId, () => this.#renderOnThreads(missing, keep, over.signal));
-        await Promise.race([rendering, wait(left, undefined, over)]);
+        await Promise.race([rendering, wait(left, undefined, { signal: over.signal })]);
       } finally {
         over.abort();
       }
@@ -124,7 +124,10 @@ export class Renderer {
     if (keep) this.#rendered.set(`${text.sha256} ${text.base}`, rendered);
   }
 
-  /** Until the signal. If a thread dies, the texts that are left stay unrendered. */
+  /**
+   * After the signal no text is begun, but for the first of those that were too slow together, so that each call gets on.
+   * If a thread dies, the texts that are left stay unrendered.
+   */
   async #renderOnThreads(texts: readonly Text[], keep: boolean, over: AbortSignal): Promise<void> {
     for (const text of texts) text.rendered = this.#known(text);
     const missing = texts.filter(({ rendered }) => rendered === undefined);
@@ -132,8 +135,11 @@ export class Renderer {
     try {
       const together = missing.length > 1 ? await this.#renderTogether(missing) : undefined;
       for (const [n, text] of missing.entries()) {
+        // It may be the same as one before.
+        text.rendered = this.#known(text);
         if (together) this.#keep(text, together[n]!, keep);
-        else if (!over.aborted) this.#keep(text, await this.#renderAlone(text), keep);
+        else if (!text.rendered && (n === 0 || !over.aborted))
+          this.#keep(text, await this.#renderAlone(text), keep);
       }
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;

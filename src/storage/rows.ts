@@ -99,7 +99,7 @@ export function noteOf(row: NoteRow): Note {
   };
 }
 
-/** A page of notes, to which the next one is joined unless they are the last. */
+/** A page of notes; unless they are the last, with the position at which the next page goes on. */
 export function pageOf(notes: readonly Note[], isLast: boolean): Page {
   const last = isLast ? undefined : notes.at(-1);
   return { notes, next: last && { createdAt: last.createdAt, file: noteFile(last.id, last.type) } };

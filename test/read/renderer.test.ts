@@ -228,6 +228,35 @@ t.test('texts that take too long together are rendered alone, to find the one to
   t.equal(pool.tasks.length, 4);
 });
 
+t.test('a feed that takes too long together gets rendered, however late each thread answers', async (t) => {
+  stopClock(t);
+  const { feed, pool } = renderer();
+  const tooLong = new TaskTimeout({ ms: 1, counts: 'cpu time' });
+  for (const [n, text] of ['a', 'b'].entries()) {
+    t.equal((await feed(['a', 'b', 'c'], { until: SOON })).isComplete, false);
+    pool.tasks[2 * n]!.reject(tooLong);
+    await settle();
+    pool.tasks[2 * n + 1]!.render(`<p>${text}</p>`);
+    await settle();
+  }
+  t.equal(pool.tasks.length, 4);
+  const last = feed(['a', 'b', 'c']);
+  await settle();
+  pool.tasks[4]!.render('<p>c</p>');
+  t.strictSame(htmlOf(await last), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
+});
+
+t.test('the same text twice in a feed is found to be slow once', async (t) => {
+  const { feed, pool } = renderer();
+  const asked = feed(['a', 'a']);
+  for (const index of [0, 1]) {
+    await settle();
+    pool.tasks[index]!.reject(new TaskTimeout({ ms: 1, counts: 'cpu time' }));
+  }
+  t.strictSame(htmlOf(await asked), ['<pre>a</pre>', '<pre>a</pre>']);
+  t.equal(pool.tasks.length, 2);
+});
+
 t.test('views of one feed wait for each other', async (t) => {
   const { feed, pool } = renderer();
   const asked = [feed(['a', 'b']), feed(['b', 'c']), feed(['d'], { readId: 'other' })];

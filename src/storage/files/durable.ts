@@ -102,7 +102,7 @@ export class DurableWriter {
       }
       for (const one of intent ? all.slice(-1) : all) make(folder, one, undo, kept);
       await this.#folders.sync(folder);
-      for (const path of kept) ignoreErrors(() => fs.unlinkSync(path));
+      for (const path of kept) await ignoreErrors(() => fs.unlinkSync(path));
       return [...added, ...changes].map(({ bytes }) => (bytes ? stamps.shift() : undefined));
     });
   }

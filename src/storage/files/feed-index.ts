@@ -26,8 +26,8 @@ export interface Changes {
 
 /** Part of every version of this process. */
 const STARTED_AT = Date.now().toString(36);
-/** All feeds and all changes of them: a feed whose folder comes back is not what it was. */
-let count = 0;
+/** Of all feeds and all changes of them: a feed whose folder comes back is not what it was. */
+let versions = 0;
 
 /** A feed as the index holds it: what its folder says, without the bytes of its notes. Only `FeedIndex` changes it. */
 export class IndexedFeed {
@@ -115,8 +115,8 @@ export class IndexedFeed {
 }
 
 function nextVersion(): string {
-  count += 1;
-  return `${STARTED_AT}.${count.toString(36)}`;
+  versions += 1;
+  return `${STARTED_AT}.${versions.toString(36)}`;
 }
 
 /**
@@ -246,8 +246,10 @@ export class FeedIndex {
   }
 
   #inherit(heir: IndexedFeed | undefined): void {
-    heir?.apply({});
-    if (heir) this.#claimAnew(heir, heir.files.storedReadId);
+    // Of two feeds whose `.readid` files name each other's derived ids, one id would pass to and fro for ever.
+    if (!heir || this.#holders.has(heir.files.storedReadId!)) return;
+    heir.apply({});
+    this.#claimAnew(heir, heir.files.storedReadId);
   }
 
   #derived(name: FeedName): ReadId {

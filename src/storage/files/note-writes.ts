@@ -132,8 +132,10 @@ function editNote<T>(
     if (!stats) return undefined;
     // The first read must not take what is not durable yet for the state that it finds first.
     if (entry.stamp === UNSEEN) entry.stamp = settled(stats);
-    if (entry.meta === UNSEEN)
-      entry.meta = settled((await statFile(join(folder, metaFile(entry.file)))) ?? UNSEEN);
+    if (entry.meta === UNSEEN) {
+      const found = await statFile(join(folder, metaFile(entry.file)));
+      if (found) entry.meta = settled(found);
+    }
     return work(feed, entry, folder);
   });
 }

@@ -177,11 +177,11 @@ async function hasPicture({ transaction, feed }: Locked, file: NoteFile): Promis
 
 /**
  * Counts notes that came or went, and with that the change itself.
- * @param after the feed without that
- * @returns the feed with it
+ * @param changed the feed with its new settings
+ * @returns it with the new counts, version and time
  */
-function count({ transaction, feed }: Locked, more: Readonly<Counts> = NO_NOTES, after = feed): FeedRow {
-  const row = withCounts(after, more, Date.now());
+function count({ transaction, feed }: Locked, more: Readonly<Counts> = NO_NOTES, changed = feed): FeedRow {
+  const row = withCounts(changed, more, Date.now());
   recordChanges(transaction, [row], row.read_id === feed.read_id ? [] : [feed.read_id]);
   return row;
 }

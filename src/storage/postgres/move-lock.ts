@@ -7,6 +7,9 @@ import { isThere, VERSION_TABLE } from './schema.ts';
 /** A move holds this advisory lock on both its databases, and services share it: any number that nothing else uses. */
 export const MOVE_LOCK = 6_478_236_892;
 
+/** The server's ways to take a lock, `pg_try_advisory_…`. */
+type LockWay = 'lock' | 'lock_shared' | 'xact_lock_shared';
+
 /** The table of a database that is being moved into, which is there only as long: it is no part of the schema. */
 export const MOVE_TABLE = 'note_feed_move';
 
@@ -34,7 +37,10 @@ export async function refuseDuringMove(url: string): Promise<void> {
  * Keeps moves from starting for as long as a connection, or transaction, lives; any number of them may.
  * @throws WrongDatabase while the database is being moved
  */
-export async function keepMovesOut(client: Pick<ClientBase, 'query'>, lock = 'lock_shared'): Promise<void> {
+export async function keepMovesOut(
+  client: Pick<ClientBase, 'query'>,
+  lock: LockWay = 'lock_shared',
+): Promise<void> {
   if (await tryLock(client, lock)) return;
   throw new WrongDatabase('The database is being moved from or into: wait until that is done.');
 }
@@ -93,8 +99,8 @@ async function refuseOthers(client: Client): Promise<void> {
   if (users.length > 0) throw new WrongDatabase(IN_USE);
 }
 
-/** Tries to take the lock of moves in one of the server's ways, `pg_try_advisory_…`. */
-async function tryLock(client: Pick<ClientBase, 'query'>, way: string): Promise<boolean> {
+/** Tries to take the lock of moves. */
+async function tryLock(client: Pick<ClientBase, 'query'>, way: LockWay): Promise<boolean> {
   const sql = `SELECT pg_try_advisory_${way}($1) AS is_ours`;
   const { rows } = await client.query<{ is_ours: boolean }>(sql, [MOVE_LOCK]);
   return rows[0]?.is_ours === true;

@@ -45,9 +45,9 @@ export function deleteTags(transaction: Transaction, note: TaggedNote): void {
 }
 
 function valuesOf(notes: readonly InsertedNote[]): unknown[] {
-  const order = ['feed', 'id', 'type', 'created_at', 'modified_at'] as const;
-  const rest = ['metadata', 'sha256', 'size', 'image_key'] as const;
-  return [...columnsOf(notes, ...order, ...rest), byteaArray(notes.map(({ content }) => content))];
+  const key = columnsOf(notes, 'feed', 'id', 'type', 'created_at', 'modified_at');
+  const facts = columnsOf(notes, 'metadata', 'sha256', 'size', 'image_key');
+  return [...key, ...facts, byteaArray(notes.map(({ content }) => content))];
 }
 
 /** The rows in parts of `STATEMENT_BYTES`, or of one row that has more. */
