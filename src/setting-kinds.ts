@@ -138,7 +138,7 @@ export const regionName = text('the name of a region, of a-z, A-Z, 0-9, "-" and 
   /^[\w-]{1,64}$/.test(text),
 );
 
-/** A file by its absolute path, or a PostgreSQL server by the URL as it was given. */
+/** A file by its absolute path, or a PostgreSQL server by its URL. */
 type DatabasePlace =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'server'; readonly url: string };

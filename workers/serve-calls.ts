@@ -11,7 +11,7 @@ interface Handler {
   close(): void;
 }
 
-/** Serves the calls of `ThreadCalls` on this thread until it is told to close, or says why it cannot. */
+/** Serves the calls of `ThreadCalls` on this thread until `CLOSE`; reports why if it cannot start. */
 export function serveCalls(open: () => Handler): void {
   nice(STORAGE_NICE);
   try {

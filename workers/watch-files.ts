@@ -37,9 +37,9 @@ export type WatchNotice =
   | { readonly kind: 'no events'; readonly code: string }
   | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
 
-/** Events of one write come together; they are looked at once. */
+/** Events of one write come together and cause one look. */
 const COALESCE_MS = 20;
-/** Everything is looked at this often, as far as the budget goes. */
+/** Period of the rounds over all files, if the budget allows, ms. */
 const PERIOD_MS = 500;
 const TICK_MS = 25;
 /** Looks per tick: 20,000 a second, some 5 % of a core. */
@@ -47,15 +47,15 @@ const TICK_BUDGET = 500;
 const BATCH = 1000;
 
 /**
- * Watches a data folder by events and, because events get lost, by looking again and again. An order makes it look at
- * feeds, known or not.
+ * Watches a data folder by events and, because events get lost, by rounds over all files. An order makes it look at feeds,
+ * known or not.
  */
 class DataFolderWatch {
   readonly #dir: string;
   #events: boolean;
   readonly #folders = new Map<string, WatchedFolder>();
   readonly #watchers = new Map<string, FSWatcher>();
-  /** Paths in the data folder of what something happened to; those of its own entries begin with `/`. */
+  /** Paths in the data folder with an event; those of its own entries begin with `/`. */
   readonly #dirty = new Set<string>();
   #hasSeenAll = false;
   #root = '';

@@ -18,7 +18,7 @@ export interface FileSeen {
   readonly file: string;
   /** Its state, or undefined when no regular file of that name is there (any more). */
   readonly stamp: Stamp | undefined;
-  /** It was only looked at for the first time: it was there when the watching began. */
+  /** The first look at a file that existed when the watch began. */
   readonly first: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface FileSeen {
 interface Listing {
   /** Each with a `/` behind it. */
   readonly names: string;
-  /** Of each file, what was seen at the last look of a round. */
+  /** By file, as of the last look of a round. */
   readonly mtimesMs: number[];
   readonly sizes: number[];
 }
@@ -34,7 +34,7 @@ interface Listing {
 /** A listing may take a twentieth of the time: a large folder is listed less often. */
 const LISTING_SHARE = 20;
 
-/** One feed's folder as the rounds of the watch know it. Of events nothing is kept: a round that tells of a file again does no harm. */
+/** One feed's folder as the rounds of the watch know it. A round may report what an event has reported already. */
 export class WatchedFolder {
   readonly #dir: string;
   readonly #name: string;
@@ -50,7 +50,7 @@ export class WatchedFolder {
     this.#name = name;
     this.#path = join(dir, name);
     this.#identity = folderIdentity(lstatSync(this.#path));
-    // Of notes the service knows nothing but the names until it reads them: so these are looked at when it is their turn.
+    // The service knows only the names of notes until it reads them, so a round looks at them later.
     this.#list((file) => (isFeedFile(file) ? settled(this.#stamp(file) ?? UNSEEN) : UNSEEN));
   }
 
@@ -63,7 +63,7 @@ export class WatchedFolder {
     return changed ? 'changed' : 'same';
   }
 
-  /** Lists the folder anew; returns what is there of the files that came or went. Throws when the folder is gone. */
+  /** Lists the folder again; returns the files that came or went. Throws if the folder is gone. */
   compareListing(): (FileSeen | undefined)[] {
     const listing = this.#listing;
     const known = new Map([...filesOf(listing)].map(([i, file]) => [file, i]));
@@ -89,7 +89,7 @@ export class WatchedFolder {
         yield undefined;
         continue;
       }
-      // A file that is gone is not one that nobody has looked at: its return is a change.
+      // Not `UNSEEN`, because the return of a file is a change.
       const stamp = found ?? UNSURE;
       const now = settled(stamp, before);
       listing.mtimesMs[i] = now.mtimeMs;
@@ -141,7 +141,7 @@ function stampOf({ mtimesMs, sizes }: Listing, i: number): Stamp {
   return { mtimeMs: mtimesMs[i]!, size: sizes[i]! };
 }
 
-/** `lstat` of a folder; undefined when it is gone, or a link, or a file, or cannot be looked at. */
+/** `lstat` of a folder; undefined if it is gone, no folder, or not readable. */
 export function folderStats(path: string): Stats | undefined {
   const stats = statsOf(path);
   return stats?.isDirectory() ? stats : undefined;

@@ -22,7 +22,7 @@ no list of processes.
 const KEY_FILE = 'license-key.pem';
 const MAX_COUNT = 10_000;
 
-/** For whoever sells licenses of a hosted instance. */
+/** For the seller of licenses for a hosted instance. */
 export const command: Command = {
   help: HELP,
   options: ['key', 'until', 'feeds', 'count'],

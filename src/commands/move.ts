@@ -30,7 +30,7 @@ export const command: Command = {
 
 /**
  * Moves a whole instance: copies it into an empty place, or goes on where an earlier run was stopped, and then reads
- * both anew to see that they hold the same. Until then the target is marked, so that no service starts on it.
+ * both again to see that they hold the same. Until then the target is marked, so that no service starts on it.
  */
 async function move(from: Place, to: Place, env: Environment): Promise<number> {
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };

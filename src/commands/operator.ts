@@ -102,7 +102,7 @@ function shown({ store, unreferenced, deleted, failed, too_recent, missing }: An
   return `${lines.join('\n')}\n`;
 }
 
-/** Asks again where the service was away for a moment: everything here may be done twice. */
+/** Retries while the service is unreachable, because every action here may be repeated. */
 async function ask(service: Service, method: string, path: string, body?: unknown): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const reply = await fetch(service.url + path, {

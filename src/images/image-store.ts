@@ -20,7 +20,7 @@ export interface ImageFacts {
   readonly modifiedAt: number;
 }
 
-/** An object in a list; its facts are there where the list tells them at no further cost. */
+/** An object in a list, with its facts if the list has them anyway. */
 export interface ListedImage {
   readonly key: ImageKey;
   readonly facts: ImageFacts | undefined;

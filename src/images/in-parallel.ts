@@ -1,4 +1,4 @@
-/** Does a work for each of many, so many at once. The first failure ends it, once those that run have ended. */
+/** Runs a task for each item, a bounded number at once. After the first failure no further task begins. */
 export async function inParallel<T>(
   all: readonly T[],
   atOnce: number,

@@ -17,7 +17,7 @@ import {
   type WholeNoteRow,
 } from './database-archive.ts';
 
-/** The most that one answer brings: so many rows, and of notes so many bytes, or one note. */
+/** Limits of one answer: rows, and bytes of notes, but at least one note. */
 const ROWS = 100;
 const BYTES = 4 * 1024 * 1024;
 /** How long a batch or an answer may take on the slowest line, in ms, because only the move waits for it. */

@@ -23,7 +23,7 @@ export abstract class DatabaseStorage {
   readonly #writing = new Set<Promise<unknown>>();
   protected isClosed = false;
 
-  /** @param commits told of every write and of every commit; without one nothing is measured */
+  /** @param commits observes every write and every commit; optional */
   constructor(commits: CommitObserver | undefined) {
     this.#commits = commits;
   }

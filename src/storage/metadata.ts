@@ -23,7 +23,7 @@ export interface StoredMeta extends BesideMeta {
 
 export const NO_META: StoredMeta = { meta: { tags: [] } };
 
-/** What `.feed.json` says; empty or undefined where it says nothing. */
+/** The settings in `.feed.json`; empty or undefined by default. */
 export type StoredSettings = Omit<FeedSettings, 'readId'>;
 
 export const NO_SETTINGS: StoredSettings = { title: '', description: '', image: undefined, showSender: true };
@@ -84,7 +84,7 @@ export function otherSettings(json: string): OtherMembers | undefined {
   return hasMembers(others) ? others : undefined;
 }
 
-/** The `.feed.json` of a feed, or undefined when everything is as where there is none. */
+/** The `.feed.json` of a feed; undefined if all settings have their defaults. */
 export function serializeSettings(
   { title, description, image, showSender }: StoredSettings,
   others?: OtherMembers,

@@ -51,7 +51,7 @@ export interface PictureRows {
   fill(picture: PictureRow, bytes: Uint8Array): Promise<boolean>;
 
   /**
-   * Marks a key whose object is about to be in two stores. If its note lets go of it, the key is freed as one of another
+   * Marks a key whose object is about to be in two stores. If its note is removed or replaced, the key is freed as one of another
    * store, so that a move removes both objects. False when no note refers to the key.
    */
   beginCopy(key: ImageKey): Promise<boolean>;

@@ -170,7 +170,7 @@ export interface StoredFile {
   readonly size: number;
   /** Last change of the bytes, ms since the epoch. */
   readonly modifiedAt: number;
-  /** SHA-256 of the bytes in base64url, where the storage knows it. */
+  /** SHA-256 of the bytes in base64url, if the storage knows it. */
   readonly sha256: string | undefined;
   /** The bytes are in an image store, under this key: the storage itself cannot read them. */
   readonly key?: ImageKey | undefined;
@@ -287,6 +287,6 @@ export interface Storage extends TokenSeries {
   onFreshness?(listener: (isFresh: boolean) => void): void;
   /** Throws `store_unavailable` while the storage cannot be used. */
   check(): Promise<void>;
-  /** Finishes what runs and lets go of the medium. */
+  /** Waits for running calls and releases everything. */
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { Batcher } from '../batcher.ts';
 import { type Failure, fromFailure, withoutPath } from './failures.ts';
 import { storeUnavailable } from './refused-writes.ts';
 
-/** Sent to a thread in place of calls: it lets go of what it holds and ends. */
+/** Sent to a thread instead of calls: it releases what it holds and ends. */
 export const CLOSE = 'close';
 
 /** A call of one of the methods that a thread serves (`workers/serve-calls.ts`). */
@@ -20,7 +20,7 @@ export type Reply = { readonly id: number } & (
   | { readonly result?: undefined; readonly failure: Failure }
 );
 
-/** What a thread tells of its commits beside its replies. */
+/** What a thread reports about its commits besides its replies. */
 export interface WriterStats {
   /** How many writes each commit since the last message was for. */
   readonly commits: readonly number[];

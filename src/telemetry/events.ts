@@ -49,7 +49,7 @@ export function requestLog(log: OutcomeLog): (outcome: Outcome) => void {
 export interface ToolOutcome extends Identified {
   readonly tool: string;
   readonly ms: number;
-  /** Of the refusal. */
+  /** The refusal's code. */
   readonly code: string | undefined;
   /** Cause of an internal error. */
   readonly error: unknown;

@@ -15,7 +15,7 @@ export interface Change {
   readonly bytes: Uint8Array | undefined;
   /** Only its owner may read it. */
   readonly private?: boolean;
-  /** When it is said to have been changed last, whole ms since the epoch; now unless given. */
+  /** Modification time to set, whole ms since the epoch; now unless given. */
   readonly modifiedAt?: number | undefined;
 }
 
@@ -35,16 +35,16 @@ export function lineFile(name: string, line: string | undefined): Change {
   return textFile(name, line === undefined ? undefined : `${line}\n`);
 }
 
-/** Writes files so that they are whole and durable, or not there at all. */
+/** Writes files so that each is complete and durable, or absent. */
 export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAway' | 'append'>;
 
-/** Files written and synced at once: so many share the disk's flushes, and threads of the pool are left for reads. */
+/** Files written and synced at once: enough to share the disk's flushes, and threads of the pool are left for reads. */
 const PARALLEL_SYNCS = 16;
 
-/** What the system says where a file cannot have a second name: not on this file system, or not this file. */
+/** Error codes if a file cannot have a hard link, on this file system or at all. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
-/** What takes a write back, in the order in which it was done. */
+/** The steps that undo a write, in the order of the write. */
 type Undo = (() => unknown)[];
 
 /** A change with the temp name under which its bytes wait for it. */
@@ -68,7 +68,7 @@ export class DurableWriter {
   /**
    * Changes files of a folder: all new bytes are written and synced under temp names first, then the changes take
    * place in the given order, then the folder is synced. After a crash a prefix of the changes is on the disk, and each
-   * file is complete. After a failure every file is as it was; but without hard links a replaced file cannot be had back.
+   * file is complete. After a failure every file is as it was; but without hard links a replaced file is lost.
    * Returns the new states.
    *
    * Files `added`, which must be new, come before the changes, and are there after a crash if the last of the changes
@@ -194,7 +194,7 @@ function make(folder: string, { name, temp, bytes, isNew }: Planned, undo: Undo,
     kept.push(before);
     undo.push(() => {
       fs.renameSync(before, path);
-      // Where the file has both names still, renaming one to the other leaves both.
+      // If both names are links to one file, renaming one to the other keeps both.
       fs.rmSync(before, { force: true });
     });
   }
@@ -203,7 +203,7 @@ function make(folder: string, { name, temp, bytes, isNew }: Planned, undo: Undo,
   if (before === undefined) undo.push(() => fs.renameSync(path, written));
 }
 
-/** Gives a file another name, or a second one; returns it, '' where that cannot be, or undefined if there is no file. */
+/** Renames or links a file. Returns its new path, '' if it cannot be linked, or undefined if there is no file. */
 function keep(path: string, before: string, isSecond: boolean): string | undefined {
   try {
     if (isSecond) fs.linkSync(path, before);

@@ -6,7 +6,7 @@ import { type Counts, NO_NOTES } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedChange } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 
-/** What the dot files of a feed say; undefined where it has no such file. */
+/** The contents of a feed's dot files; undefined if there is no such file. */
 export interface FeedFiles {
   /** The valid text of `.readid`. */
   readonly storedReadId: ReadId | undefined;
@@ -26,7 +26,7 @@ export interface Changes {
 
 /** Part of every version of this process. */
 const STARTED_AT = Date.now().toString(36);
-/** Of all feeds and all changes of them: a feed whose folder comes back is not what it was. */
+/** Counts versions of all feeds, because a feed whose folder comes back is another one. */
 let versions = 0;
 
 /** A feed as the index holds it: what its folder says, without the bytes of its notes. Only `FeedIndex` changes it. */
@@ -42,7 +42,7 @@ export class IndexedFeed {
   /** How many new notes are being stored. */
   readonly posting: Counts = { ...NO_NOTES };
   files: FeedFiles;
-  /** The read id the feed goes by, which the index decides. */
+  /** The read id in use, which the index decides. */
   readId!: ReadId;
   #changedAt: number;
   #version = nextVersion();
@@ -120,13 +120,13 @@ function nextVersion(): string {
 }
 
 /**
- * All feeds, by name and by read id. Every change of it is told to the listeners.
+ * All feeds, by name and by read id. Reports every change to the listeners.
  *
- * Two feeds never share a read id: while a feed holds the id that another one's `.readid` names too, the other goes by
- * the id derived from its name, and gets the stored one when it becomes free.
+ * Two feeds never share a read id: if the id in a feed's `.readid` is in use, the feed uses the one derived from its name
+ * until the stored one becomes free.
  */
 export class FeedIndex {
-  /** Feeds being made: they count against the cap. */
+  /** Feeds being made, which count towards the limit. */
   making = 0;
   readonly #secret: Uint8Array;
   readonly #feeds = new Map<FeedName, IndexedFeed>();
@@ -149,7 +149,7 @@ export class FeedIndex {
     return [...this.#feeds.keys()];
   }
 
-  /** Whether there are as many feeds, with those being made; 0 is no limit. */
+  /** Whether the limit of feeds is reached, including those being made; 0 is no limit. */
   isFull(maxFeeds: number): boolean {
     return maxFeeds > 0 && this.#feeds.size + this.making >= maxFeeds;
   }
@@ -183,7 +183,7 @@ export class FeedIndex {
     return holder === undefined || holder === name;
   }
 
-  /** Lets go of a reserved read id unless the feed has come to hold it. */
+  /** Releases a reserved read id unless the feed uses it now. */
   unreserve(name: FeedName, readId: ReadId): void {
     if (this.#feeds.get(name)?.readId !== readId) this.#holders.delete(readId);
   }
@@ -210,7 +210,7 @@ export class FeedIndex {
     this.#inherit(heir);
   }
 
-  /** Ends a step: makes its changes of a feed and tells of them. Returns the feed as it is now. */
+  /** Ends a step: applies its changes to a feed and reports them. Returns the changed feed. */
   apply(feed: IndexedFeed, changes: Changes): Feed {
     const storedBefore = feed.files.storedReadId;
     feed.apply(changes);
@@ -219,7 +219,7 @@ export class FeedIndex {
     return feed.record();
   }
 
-  /** Gives a feed that holds none its read id: the stored one if it is free. */
+  /** Assigns a read id to a feed without one: the stored one if it is free. */
   #claim(feed: IndexedFeed): void {
     const { name, files } = feed;
     const stored = files.storedReadId;
@@ -229,14 +229,14 @@ export class FeedIndex {
     this.#holders.set(feed.readId, name);
   }
 
-  /** Takes back what a claim gave. Returns the feed that now should claim anew: the first by name that waits for it. */
+  /** Releases a read id. Returns the first feed by name that waits for it and must claim again. */
   #release({ name, readId }: IndexedFeed, stored: ReadId | undefined): IndexedFeed | undefined {
     if (stored !== undefined) this.#waiting.get(stored)?.delete(name);
     this.#holders.delete(readId);
     return this.#feeds.get([...(this.#waiting.get(readId) ?? [])].sort()[0]!);
   }
 
-  /** Gives a feed another read id, of which it may want another one now. */
+  /** Assigns a feed's read id again, because its `.readid` changed. */
   #claimAnew(feed: IndexedFeed, storedBefore: ReadId | undefined): void {
     const before = feed.readId;
     const heir = this.#release(feed, storedBefore);
@@ -246,7 +246,7 @@ export class FeedIndex {
   }
 
   #inherit(heir: IndexedFeed | undefined): void {
-    // Of two feeds whose `.readid` files name each other's derived ids, one id would pass to and fro for ever.
+    // If two feeds store each other's derived ids, claiming again would never end.
     if (!heir || this.#holders.has(heir.files.storedReadId!)) return;
     heir.apply({});
     this.#claimAnew(heir, heir.files.storedReadId);

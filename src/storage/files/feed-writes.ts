@@ -22,8 +22,8 @@ import { scanFeed } from './scan.ts';
 import { changeFeed, type WriteParts } from './steps.ts';
 
 /**
- * See `Storage.create` and, with notes, `Storage.post` with a target that is new. The feed has the note in it if it
- * is one; several are only looked at for whether the feed may hold them.
+ * See `Storage.create` and, with notes, `Storage.post` with a new target. A single note is stored with the feed; several are
+ * only checked against the limits.
  */
 export function makeFeed(
   parts: WriteParts,
@@ -97,7 +97,7 @@ export function configureFeed(
     const { readId, ...settings } = change(feed.record());
     const isSame = serializeSettings(feed.files.settings) === serializeSettings(settings);
     const changes = isSame ? [] : [await settingsFile(join(parts.dir, feed.name), settings)];
-    // As the file will say them, so that what the watch reads of it is no news.
+    // As the file will have them, so that the watch finds no difference.
     const files = { ...feed.files, settings: settingsAsStored(settings) };
     if (readId === feed.readId)
       return changes.length > 0 ? write(parts, feed, changes, files) : feed.record();
@@ -137,8 +137,8 @@ export function setLicense(
 }
 
 /**
- * See `Storage.deleteFeed`. A crash in the middle leaves the feed as it was, though nobody else can choose its
- * read id any more. The feed is gone, and its name free, once its folder has another name; then its files go.
+ * See `Storage.deleteFeed`. The feed is gone, and its name free, once its folder is renamed; then its files are removed. After
+ * a crash before that the feed is unchanged, but its read id stays retired.
  */
 export async function deleteFeed(parts: WriteParts, allowed: AllowedFeed): Promise<boolean> {
   const { dir, index, locks, removals, retired, writer } = parts;

@@ -49,8 +49,8 @@ export class FilesArchive implements Archive {
   }
 
   /**
-   * Reads what there is, but for the bytes, and clears away what a crash left, as the start of the service does. Throws
-   * an error with a sentence for the operator where a part of it may not be read, or not be cleared away.
+   * Reads everything but the bytes of notes, and cleans up after a crash, as the start of the service does. Throws an error
+   * with a sentence for the operator if a part cannot be read or removed.
    */
   static async open({ dir, owner, secret, log }: FilesArchiveOptions): Promise<FilesArchive> {
     await mustBeReadable(dir);
@@ -173,9 +173,8 @@ function partsOf(note: ArchivedNote): Part[] {
 }
 
 /**
- * Throws an error with a sentence for the operator where this process may not read what a data folder says of its
- * feeds and notes: to the running service that counts as absent, and a move would lose it. The bytes of notes are not
- * looked at.
+ * Throws an error with a sentence for the operator if this process may not read the dot files of a data folder: the service
+ * takes those for absent, and a move would lose them. Does not check the bytes of notes.
  */
 async function mustBeReadable(dir: string): Promise<void> {
   try {
@@ -190,7 +189,7 @@ async function mustBeReadable(dir: string): Promise<void> {
   }
 }
 
-/** What is said of files that belong to others; it names none, for the name of a feed is a key. */
+/** Names no file, because the name of a feed is a key. */
 function notOurs(): Error {
   return new Error(
     'Some of the files there cannot be read or changed by this user: run the move as their owner.',

@@ -236,12 +236,12 @@ class FilesStorage implements Storage {
     if (notice.kind === 'no events')
       this.#parts.log.warn('file events fail; changes are looked for instead', { code: notice.code });
     if (notice.kind !== 'root') return;
-    // The watch says nothing of a feed that it looks for while the folder is away, and may not know it.
+    // While the folder was away, the watch could not find feeds, and may not know them.
     this.#order(this.#parts.index.names());
     this.#lock.renew(this.#parts.log);
   }
 
-  /** Has the watch look at feeds: `anew` if what it saw of them could not be found, else because the service knows them. */
+  /** Orders the watch to look at feeds: `anew` to report them again, else to add them. */
   #order(feeds: readonly FeedName[], anew = false): void {
     this.#watch?.postMessage({ feeds, anew } satisfies LookOrder);
   }

@@ -8,14 +8,14 @@ interface Rounds {
 }
 
 /**
- * Makes renames in folders durable. Syncs are shared (group commit): whoever asks while a sync of that folder
- * runs waits, with all others who do, for the one that starts after it.
+ * Makes renames in folders durable. Syncs are shared (group commit): all calls during a sync of that folder wait for the
+ * one after it.
  */
 export class FolderSync {
   readonly #rounds = new Map<string, Rounds>();
   readonly #synced: ((writes: number) => void) | undefined;
 
-  /** @param synced told of every sync that succeeded, before those who asked for it: how many writes it was for */
+  /** @param synced called after each successful sync, before its callers go on, with their number */
   constructor(synced?: (writes: number) => void) {
     this.#synced = synced;
   }

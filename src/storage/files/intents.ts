@@ -9,9 +9,9 @@ import { isIntentName, isTempName, noteOfMetaFile } from './names.ts';
 import { readDotFile } from './read-file.ts';
 
 /**
- * What a change that adds several files is about to do. Its file is durable before the first of them is there; the
- * change stands from the moment its last file, written long before, gets its name: so while that file still has
- * its temp name, what was added must go, and afterwards it must stay.
+ * The plan of a change that adds several files, durable before the first of them exists. The change is made when its last
+ * file, written before, gets its name: while that file has its temp name, the added files must go, afterwards they must
+ * stay.
  */
 export interface Intent {
   /** Names of the files added before the last one: notes and metadata of notes. */

@@ -18,7 +18,7 @@ export class RetiredReadIds {
   readonly #dir: string;
   readonly #writer: Pick<FileWriter, 'append' | 'change'>;
   readonly #ids: Set<ReadId>;
-  /** The file may end in a part of a line: nothing may be added to it, so it is written anew. */
+  /** The file may end in a part of a line, so it must be rewritten before anything is appended. */
   #isTorn: boolean;
 
   constructor(dir: string, writer: Pick<FileWriter, 'append' | 'change'>, text: string) {
@@ -49,20 +49,20 @@ export function retiredFile(readIds: Iterable<ReadId>): Change {
   return textFile(RETIRED_FILE, [...readIds, ''].join('\n'));
 }
 
-/** The turn of a series of which a token was used twice. */
+/** The next place of a series that ended because a token was used twice. */
 const ENDED = -1;
 const LINE = /^([\w-]+) (-?\d+) (\d+)$/;
 
 interface Series {
-  /** The place of the token whose turn it is. */
+  /** The place of the next valid token. */
   readonly turn: number;
   /** Ms since the epoch. */
   readonly until: number;
 }
 
 /**
- * Series of tokens in the lines of `.used-tokens` in the data folder: name, turn, end. The file is as long as there are
- * series, one for each assistant that somebody let in within a month, so it is written anew for each change.
+ * Series of tokens, one in each line of `.used-tokens` in the data folder: name, next place, end. The file is short, one
+ * line for each assistant admitted within a month, so each change rewrites it.
  */
 export class UsedTokens {
   readonly #dir: string;

@@ -41,8 +41,8 @@ export class FolderLock {
   }
 
   /**
-   * To be called when the data folder, or the lock file in it, is another one: takes the lock anew, again and again while
-   * the folder is away or another process has it.
+   * Takes the lock again, with retries while the folder is absent or locked by another process. Call it if the data folder
+   * or the lock file in it was replaced.
    */
   renew(log: Pick<Log, 'error'>): void {
     const wasHeld = this.held !== undefined;
@@ -54,12 +54,12 @@ export class FolderLock {
       this.release();
       if (wasHeld)
         log.error('the data folder is gone or in use by another process', { code: errorCode(error) });
-      // The other process may let go of it, or the folder come to be ours, without another sign.
+      // Nothing reports that the other process has released it, or that the folder is back.
       this.#timer = setTimeout(() => this.renew(log), RETRY_MS);
     }
   }
 
-  /** Also gives up taking it anew. To be called when nothing is being written. */
+  /** Also ends the retries. Call it when nothing is being written. */
   release(): void {
     clearTimeout(this.#timer);
     if (this.held) closeSync(this.held.fd);

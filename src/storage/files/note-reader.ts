@@ -20,10 +20,10 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 const NOTE_OVERHEAD = 600;
 /** Files open for reading at once: a bound on descriptors, and on the queue of the thread pool. */
 const PARALLEL_READS = 32;
-/** A file that is another one at each read is taken as it was read last. */
+/** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
-/** Has files of a feed looked at again. Settles when the index says what they are, or that failed. */
+/** Compares files of a feed with the index in a step. Settles after it, also if it failed. */
 type LookAgain = (feed: FeedName, seen: readonly FileSeen[]) => Promise<void>;
 
 /** States of the files of a note that were read; undefined for one that is not there or cannot be read. */
@@ -82,14 +82,14 @@ export class NoteReader {
     return feed.tags.tagged(tag);
   }
 
-  /** Whether the note's file, which is opened, is the one of its entry. If not, it is looked at again. */
+  /** Whether the opened file of a note has the stamp of its entry; starts a look at it if not. */
   isCurrent(feed: IndexedFeed, entry: Entry, opened: Stamp): boolean {
     const news = newsOf(feed, entry, { stamp: opened });
     if (news.length > 0) this.#lookAgain(feed.name, news);
     return sameStamp(entry.stamp, opened);
   }
 
-  /** The answer for a file that is not there; throws when that is because the whole data folder is away. */
+  /** The answer for an absent file. Throws if the whole data folder is absent. */
   async absent(): Promise<undefined> {
     await sys.lstat(this.#dir).catch(refuse);
   }
@@ -111,8 +111,8 @@ export class NoteReader {
   }
 
   /**
-   * Files that are not as the entry says were changed by hand, or by a write that is not durable yet and may be taken back:
-   * they are read again once they were looked at in their turn. Undefined if the note is gone by then.
+   * If the files differ from the entry, they were changed by hand, or by a write that is not durable yet and may be rolled
+   * back: they are read again after a step has compared them. Undefined if the note is gone by then.
    */
   async #readSettled(
     feed: IndexedFeed,
@@ -123,7 +123,7 @@ export class NoteReader {
     for (let attempt = 1; entry; attempt += 1) {
       const read = await readFiles(join(this.#dir, feed.name), entry);
       const news = newsOf(feed, entry, read.stamps);
-      // What cannot be read may become readable without another stamp: the next report of it is news.
+      // An unreadable file may become readable without a new stamp, so the next report must count as a change.
       if (attempt === MAX_ATTEMPTS)
         for (const { file } of news) entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
       if (news.length === 0 || attempt === MAX_ATTEMPTS) return { entry, read };

@@ -48,7 +48,7 @@ export function postNotes(
     const limitsOfFeed = limitsNow(limits, feed.files.license?.text, isLicenseValid);
     const kept = refuseBeyond({ notes, limits: limitsOfFeed }, taken);
     const files = notes.flatMap((note) => noteParts(note));
-    // One note stands with its content alone, so it needs no intent.
+    // One note exists as soon as its content does, so it needs no intent.
     const last = notes.length === 1 ? [] : files.slice(-1);
     for (const kind of KINDS) posting[kind] += kept[kind];
     let stamps: readonly (Stamp | undefined)[];
@@ -118,7 +118,7 @@ export async function removeNote(
   return removed ?? false;
 }
 
-/** Undefined also if there is no such note, or its file was taken away by hand. */
+/** Undefined also if there is no such note, or somebody removed its file. */
 function editNote<T>(
   parts: WriteParts,
   allowed: AllowedFeed,

@@ -53,7 +53,7 @@ export async function statFile(path: string): Promise<Stats | undefined> {
   return stats?.isFile() ? stats : undefined;
 }
 
-/** Whether anything is there. Throws the system's error if that cannot be told. */
+/** Whether the path exists. Throws the system's error if that is unknown. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await sys.lstat(path);

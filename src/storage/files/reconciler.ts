@@ -21,19 +21,19 @@ type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
 
 /**
  * Brings the index in line with the data folder. A report of the watch, or of a read, only means "look again at these
- * files": what it says may be older than the service's own writes, so the files are looked at in a step of their feed.
+ * files": the report may be older than the service's own writes, so a step of the feed compares the files.
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
   readonly #lookAnew: (feed: FeedName) => void;
   #last: Promise<unknown> = Promise.resolve();
   readonly #looks = new Set<Promise<void>>();
-  /** What could not be taken in, by its path. */
+  /** Reports to retry, by path. */
   readonly #failed = new Map<string, Seen>();
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param lookAnew has the watch tell again whether a feed's folder is there */
+  /** @param lookAnew orders the watch to report a feed's folder again */
   constructor(parts: ReconcilerParts, lookAnew: (feed: FeedName) => void) {
     this.#parts = parts;
     this.#lookAnew = lookAnew;
@@ -79,8 +79,8 @@ export class Reconciler {
   }
 
   /**
-   * The watch tells of a change once, so while the disk fails, descriptors are short or a folder cannot be searched, it is
-   * tried again; what else is seen does not wait for it.
+   * The watch reports a change once, so it is retried while the disk fails, descriptors are exhausted or a folder cannot be
+   * searched. Other reports do not wait for it.
    */
   async #try(seen: readonly Seen[], takeIn: () => Promise<void>): Promise<void> {
     try {
@@ -158,7 +158,7 @@ export class Reconciler {
     }
     const isOfFeed = news.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, this.#parts.log) : undefined;
-    // Of a folder that went away, or with the whole data folder, nothing is known.
+    // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
     this.#apply(feed, { put, gone, files });
   }
@@ -177,17 +177,17 @@ function pathOf(one: Seen): string {
   return 'file' in one ? join(one.feed, one.file) : one.feed;
 }
 
-/** The note that a file is of; undefined for one that says something of the feed. */
+/** The note that a file belongs to; undefined for a dot file of the feed. */
 function noteOf({ file }: FileSeen): NoteFile | undefined {
   return isFeedFile(file) ? undefined : (noteOfMetaFile(file) ?? (file as NoteFile));
 }
 
-/** The index does not say so, or, of files that nobody has read, may not. */
+/** Whether a seen file differs, or may differ, from the index. */
 function isNews({ notes }: IndexedFeed, seen: FileSeen): boolean {
   const { stamp, first } = seen;
   const file = noteOf(seen);
   if (file === undefined) return !first;
-  // The watch looks at each file once: that of a note that nobody has asked for is no news.
+  // The first look at a note that nobody has asked for is no change.
   const entry = first ? notes.getAsked(file) : notes.get(file);
   const isMeta = file !== seen.file;
   if (!entry) return !first && !isMeta && stamp !== undefined;

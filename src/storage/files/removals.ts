@@ -9,8 +9,8 @@ import { errorCode, isGone, withoutPath } from './failures.ts';
 const AGAIN_MS = 60_000;
 
 /**
- * Removes folders that are in nobody's way any more. All removals make one call at a time together: so a feed of
- * 100,000 notes takes no more than one thread of the pool from those who wait, and a small feed does not wait for it.
+ * Removes folders in the background. All removals together make one call at a time, so a feed of 100,000 notes takes only
+ * one thread of the pool, and a small feed does not wait for it.
  */
 export class Removals {
   readonly #log: Pick<Log, 'warn'>;
@@ -24,14 +24,14 @@ export class Removals {
     this.#againMs = againMs;
   }
 
-  /** As `remove`, for whoever does not wait for it. */
+  /** As `remove`, without waiting for it. */
   add(path: string): void {
     this.remove(path).catch(() => {});
   }
 
   /**
-   * Removes a folder with all its content, or a file; settles when nothing of it is left. After a failure it tries again
-   * in the background, and the next start does.
+   * Removes a folder with all its content, or a file; settles when all of it is gone. After a failure it is tried again
+   * in the background, and at the next start.
    * @throws Refusal `store_unavailable` when something is left
    */
   async remove(path: string): Promise<void> {

@@ -15,7 +15,7 @@ import type { Removals } from './removals.ts';
 import { dateOfFile, folderIdentity, settled } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
-/** Folders, and hand-placed files of one folder, looked at at once. */
+/** Folders, and hand-placed files of one folder, read at once. */
 const PARALLEL = 16;
 
 /** The names in the data folder that are feeds: real folders with a valid name. */
@@ -28,8 +28,7 @@ export async function feedNames(dir: string): Promise<FeedName[]> {
 }
 
 /**
- * Reads all feeds of the data folder, and clears away what a crash left unfinished. Feeds half made or half removed
- * go to `removals`.
+ * Reads all feeds of the data folder, and cleans up after a crash. `removals` gets unfinished and half removed feeds.
  */
 export async function scanAll(
   dir: string,
@@ -75,8 +74,8 @@ export async function scanFeed(
 }
 
 /**
- * The entry of a note as it is now; undefined when its file is gone. A file that may change once more without another stamp
- * is `UNSURE`, if it is not as it was known.
+ * The current entry of a note; undefined if its file is gone. The stamp is `UNSURE` if it is new, and the file could change
+ * once more without another stamp.
  */
 export async function readEntry(folder: string, file: NoteFile, known?: Entry): Promise<Entry | undefined> {
   const stats = await statFile(join(folder, file));

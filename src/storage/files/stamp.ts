@@ -10,10 +10,10 @@ export interface Stamp {
 /** Nobody has read the file yet, so nothing made from it is out of date. */
 export const UNSEEN: Stamp = { mtimeMs: -1, size: -1 };
 
-/** The file was looked at while it might still change without changing its stamp: equals no stamp. */
+/** The file was read while it could still change without a new stamp, so this equals no stamp. */
 export const UNSURE: Stamp = { mtimeMs: Number.NaN, size: Number.NaN };
 
-/** The date of a file in whole ms since the epoch; some file systems keep one that is further off than dates go. */
+/** The date of a file in whole ms since the epoch, within the range of dates; some file systems keep others. */
 export function dateOfFile({ mtimeMs }: Pick<Stamp, 'mtimeMs'>): number {
   return Math.max(-FURTHEST_DATE, Math.min(FURTHEST_DATE, Math.floor(mtimeMs)));
 }
@@ -21,7 +21,7 @@ export function dateOfFile({ mtimeMs }: Pick<Stamp, 'mtimeMs'>): number {
 /** Kernels date files by a clock that ticks every 1 to 10 ms; two edits within a tick look alike. */
 const CLOCK_TICK_MS = 15;
 
-/** The last change is so fresh that the next one may carry the same stamp. To be asked right after the look. */
+/** Whether the next change could have the same stamp, because this one is so recent. Call it right after `stat`. */
 export function isFresh(seen: Stamp): boolean {
   return Math.abs(Date.now() - seen.mtimeMs) < CLOCK_TICK_MS;
 }

@@ -34,7 +34,7 @@ export interface WriteParts {
 
 /**
  * Runs a step that changes a feed: alone with it, once the steps before are done. It ends with `FeedIndex.apply`. Undefined
- * if there is no such feed, or its folder was taken away by hand. A step must not read notes with `NoteReader`, which may
+ * if there is no such feed, or somebody removed its folder. A step must not read notes with `NoteReader`, which may
  * wait for a step.
  */
 export function changeFeed<T>(
@@ -49,7 +49,7 @@ export function changeFeed<T>(
 }
 
 /**
- * Forgets a feed of which a step failed because its folder was taken away by hand.
+ * Forgets a feed whose step failed because somebody removed its folder.
  * @throws Refusal for any other failure
  */
 export async function forgetIfGone(

@@ -9,7 +9,7 @@ export class WriterThread implements FileWriter {
   readonly #thread: ThreadCalls<FileWriter>;
   readonly #observer: CommitObserver | undefined;
 
-  /** @param observer told of every write and of every sync of a folder */
+  /** @param observer of every write and every sync of a folder */
   constructor(owner: Owner | undefined, observer?: CommitObserver) {
     this.#observer = observer;
     const data: WriterData = { owner, tellsSyncs: observer !== undefined };

@@ -33,9 +33,9 @@ interface ChangeListenerOptions {
 }
 
 /**
- * Hears of changes on a connection of its own. A round trip on that very connection brings all notices of changes
- * that were committed before it began, so with one every quarter of a second, what was heard is known to be all. A
- * connection that is lost or hangs is replaced.
+ * Receives notices of changes on a connection of its own. A round trip on that connection delivers all notices of changes
+ * that were committed before it began, so one every quarter of a second shows that none is missing. A connection that is
+ * lost or hangs is replaced.
  */
 export class ChangeListener {
   /** How many processes listened at a time within the last minute, this one included. */
@@ -45,7 +45,7 @@ export class ChangeListener {
   #isFresh: boolean | undefined;
   #countedAt = 0;
   #client: Client | undefined;
-  /** Fires when the last round trip began too long ago; nobody who trusts in what is heard has to look at a clock. */
+  /** Fires if the last round trip began too long ago. */
   #expiry: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 

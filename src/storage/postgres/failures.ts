@@ -4,8 +4,8 @@ import { errorCode } from '../../system-errors.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 
 /**
- * Classes of SQLSTATE that say that the database, not the statement, is the trouble: connections, who may connect, no
- * such database, transactions taken back, resources, locks, an operator, the system, what only reads, corruption.
+ * Classes of SQLSTATE for failures of the database, not of the statement: connection, authorization, unknown database,
+ * rollback, resources, locks, operator intervention, system error, read-only transaction, corruption.
  */
 const UNAVAILABLE = /^(08|28|3D|40|53|55|57|58|25|XX)/;
 const DISK_FULL = '53100';

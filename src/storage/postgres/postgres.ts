@@ -65,7 +65,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #rules: PostRules;
   readonly #posts: BatchedCalls<Post, Feed | undefined>;
   readonly #clearing: Clearing;
-  /** Of each transaction that runs, the feeds that notices have told of already, by their keys. */
+  /** By running transaction: the keys of feeds that a notice has reported already. */
   readonly #heard = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
 
@@ -181,8 +181,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   }
 
   /**
-   * Tells of the changes also if nobody knows whether they were committed. Each is told once: it is one change, and
-   * `Last-Modified` depends on how many there were.
+   * Reports the changes also if the result of the commit is unknown. Each is reported once, because it is one change.
    */
   async #transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let origin = '';

@@ -31,9 +31,9 @@ export class DatabaseFile {
   }
 
   /**
-   * Takes the lock, and makes an empty file where there is none. What is made belongs to the owner, or, with an owner, to
-   * that of a database which is there already; SQLite gives its own files beside it to the same. Throws an error with a
-   * sentence for the operator when another process uses the file, and the system's where that refuses.
+   * Takes the lock, and creates an empty file if there is none. New files get the given owner, or that of an existing
+   * database; SQLite gives the files beside it to the same.
+   * @throws an error with a sentence for the operator if another process uses the file; the system's error
    */
   static take(file: string, owner: Owner | undefined): DatabaseFile {
     const path = realPath(file);

@@ -21,7 +21,7 @@ import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
 
 export interface SqliteOptions {
-  /** The database file; made where there is none. */
+  /** The database file; created if there is none. */
   readonly file: string;
   /** Who owns the files made; the process's own user when absent. */
   readonly owner?: Owner | undefined;
