@@ -205,9 +205,9 @@ export class FeedIndex {
   drop(feed: IndexedFeed): void {
     if (this.#feeds.get(feed.name) !== feed) return;
     this.#feeds.delete(feed.name);
-    const heir = this.#release(feed, feed.files.storedReadId);
+    const waiting = this.#release(feed, feed.files.storedReadId);
     this.#tell([feed.readId]);
-    this.#inherit(heir);
+    this.#claimFreed(waiting);
   }
 
   /** Ends a step: applies its changes to a feed and reports them. Returns the changed feed. */
@@ -215,7 +215,7 @@ export class FeedIndex {
     const storedBefore = feed.files.storedReadId;
     feed.apply(changes);
     if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
-    else this.#claimAnew(feed, storedBefore);
+    else this.#claimAgain(feed, storedBefore);
     return feed.record();
   }
 
@@ -237,19 +237,19 @@ export class FeedIndex {
   }
 
   /** Assigns a feed's read id again, because its `.readid` changed. */
-  #claimAnew(feed: IndexedFeed, storedBefore: ReadId | undefined): void {
+  #claimAgain(feed: IndexedFeed, storedBefore: ReadId | undefined): void {
     const before = feed.readId;
-    const heir = this.#release(feed, storedBefore);
+    const waiting = this.#release(feed, storedBefore);
     this.#claim(feed);
     this.#tell([before, feed.readId]);
-    this.#inherit(heir);
+    this.#claimFreed(waiting);
   }
 
-  #inherit(heir: IndexedFeed | undefined): void {
+  #claimFreed(waiting: IndexedFeed | undefined): void {
     // If two feeds store each other's derived ids, claiming again would never end.
-    if (!heir || this.#holders.has(heir.files.storedReadId!)) return;
-    heir.apply({});
-    this.#claimAnew(heir, heir.files.storedReadId);
+    if (!waiting || this.#holders.has(waiting.files.storedReadId!)) return;
+    waiting.apply({});
+    this.#claimAgain(waiting, waiting.files.storedReadId);
   }
 
   #derived(name: FeedName): ReadId {

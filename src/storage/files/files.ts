@@ -119,7 +119,7 @@ class FilesStorage implements Storage {
     this.#watch = new Worker(new URL('../../../workers/watch-files.ts', import.meta.url), { workerData });
     this.#watch.on('message', (notice: WatchNotice) => {
       if (notice.kind === 'ready') watching.resolve();
-      else this.#hear(notice);
+      else this.#onNotice(notice);
     });
     this.#watch.on('error', (err) => {
       watching.reject(err);
@@ -231,7 +231,7 @@ class FilesStorage implements Storage {
   readonly #load = async (changed: ChangedNote | undefined): Promise<Note | undefined> =>
     changed && this.#reader.load(changed.feed, changed.entry);
 
-  #hear(notice: WatchNotice): void {
+  #onNotice(notice: WatchNotice): void {
     if (notice.kind === 'seen') this.#reconciler.take(notice.seen);
     if (notice.kind === 'no events')
       this.#parts.log.warn('file events fail; changes are looked for instead', { code: notice.code });

@@ -84,8 +84,8 @@ export class NoteReader {
 
   /** Whether the opened file of a note has the stamp of its entry; starts a look at it if not. */
   isCurrent(feed: IndexedFeed, entry: Entry, opened: Stamp): boolean {
-    const news = newsOf(feed, entry, { stamp: opened });
-    if (news.length > 0) this.#lookAgain(feed.name, news);
+    const differences = differencesOf(feed, entry, { stamp: opened });
+    if (differences.length > 0) this.#lookAgain(feed.name, differences);
     return sameStamp(entry.stamp, opened);
   }
 
@@ -122,12 +122,12 @@ export class NoteReader {
     let entry: Entry | undefined = asked;
     for (let attempt = 1; entry; attempt += 1) {
       const read = await readFiles(join(this.#dir, feed.name), entry);
-      const news = newsOf(feed, entry, read.stamps);
+      const differences = differencesOf(feed, entry, read.stamps);
       // An unreadable file may become readable without a new stamp, so the next report must count as a change.
       if (attempt === MAX_ATTEMPTS)
-        for (const { file } of news) entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
-      if (news.length === 0 || attempt === MAX_ATTEMPTS) return { entry, read };
-      await this.#lookAgain(feed.name, news);
+        for (const { file } of differences) entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
+      if (differences.length === 0 || attempt === MAX_ATTEMPTS) return { entry, read };
+      await this.#lookAgain(feed.name, differences);
       entry = feed.notes.get(entry.file);
     }
     return undefined;
@@ -150,8 +150,8 @@ async function readMeta(folder: string, entry: Entry): Promise<Read> {
   return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
 }
 
-/** What was read that is not as the entry says. The first look at a file only shows how it is. */
-function newsOf(feed: IndexedFeed, entry: Entry, stamps: Stamps): FileSeen[] {
+/** The files whose stamps differ from the entry. The first look at a file only records its stamp. */
+function differencesOf(feed: IndexedFeed, entry: Entry, stamps: Stamps): FileSeen[] {
   return (['stamp', 'meta'] as const).flatMap((which) => {
     const stamp = stamps[which];
     if (entry[which] === UNSEEN && stamp) entry[which] = settled(stamp);

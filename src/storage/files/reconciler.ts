@@ -25,7 +25,7 @@ type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
-  readonly #lookAnew: (feed: FeedName) => void;
+  readonly #reportAgain: (feed: FeedName) => void;
   #last: Promise<unknown> = Promise.resolve();
   readonly #looks = new Set<Promise<void>>();
   /** Reports to retry, by path. */
@@ -33,10 +33,10 @@ export class Reconciler {
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param lookAnew orders the watch to report a feed's folder again */
-  constructor(parts: ReconcilerParts, lookAnew: (feed: FeedName) => void) {
+  /** @param reportAgain orders the watch to report a feed's folder again */
+  constructor(parts: ReconcilerParts, reportAgain: (feed: FeedName) => void) {
     this.#parts = parts;
-    this.#lookAnew = lookAnew;
+    this.#reportAgain = reportAgain;
   }
 
   /** Takes in what was seen: folders one batch after the other, then the files of each feed. */
@@ -111,7 +111,7 @@ export class Reconciler {
       // Nobody can tell what became of it, nor whether it has a password still.
       const found = scanned === 'unreadable' ? known : scanned;
       // It went since. If it is back before the watch looks again, the watch will have seen nothing.
-      if (!scanned && folder !== 'gone') this.#lookAnew(name);
+      if (!scanned && folder !== 'gone') this.#reportAgain(name);
       if (found === known) return;
       if (known && found && (folder === 'there' || known.identity === found.identity))
         return this.#align(known, found);
@@ -130,25 +130,25 @@ export class Reconciler {
 
   async #look(name: FeedName, seen: readonly FileSeen[]): Promise<void> {
     const { index, locks } = this.#parts;
-    const news = () => {
+    const findChanged = () => {
       const feed = index.get(name);
-      return feed ? seen.filter((one) => isNews(feed, one)) : [];
+      return feed ? seen.filter((one) => differs(feed, one)) : [];
     };
-    if (news().length === 0) return;
+    if (findChanged().length === 0) return;
     // Most are of posts that run, and are none once these are over: so posts need not wait for a step.
     await locks.settled(name);
-    if (news().length === 0) return;
+    if (findChanged().length === 0) return;
     await locks.exclusive(name, async () => {
-      const changed = news();
+      const changed = findChanged();
       if (changed.length > 0) await this.#lookAt(index.get(name)!, changed);
     });
   }
 
-  async #lookAt(feed: IndexedFeed, news: readonly FileSeen[]): Promise<void> {
+  async #lookAt(feed: IndexedFeed, changed: readonly FileSeen[]): Promise<void> {
     const folder = join(this.#parts.dir, feed.name);
     const put: Entry[] = [];
     const gone: NoteFile[] = [];
-    for (const file of new Set(news.map(noteOf))) {
+    for (const file of new Set(changed.map(noteOf))) {
       if (file === undefined) continue;
       const known = feed.notes.get(file);
       const entry = await readEntry(folder, file, known);
@@ -156,7 +156,7 @@ export class Reconciler {
       const isSame = sameStamp(known?.stamp, entry?.stamp) && sameStamp(known?.meta, entry?.meta);
       if (entry && !isSame) put.push(entry);
     }
-    const isOfFeed = news.some(({ file }) => isFeedFile(file));
+    const isOfFeed = changed.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, this.#parts.log) : undefined;
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
@@ -183,7 +183,7 @@ function noteOf({ file }: FileSeen): NoteFile | undefined {
 }
 
 /** Whether a seen file differs, or may differ, from the index. */
-function isNews({ notes }: IndexedFeed, seen: FileSeen): boolean {
+function differs({ notes }: IndexedFeed, seen: FileSeen): boolean {
   const { stamp, first } = seen;
   const file = noteOf(seen);
   if (file === undefined) return !first;

@@ -66,7 +66,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #posts: BatchedCalls<Post, Feed | undefined>;
   readonly #clearing: Clearing;
   /** By running transaction: the keys of feeds that a notice has reported already. */
-  readonly #heard = new Map<string, Set<string>>();
+  readonly #reported = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
 
   private constructor({ url, maxFeeds, isLicenseValid, commits }: PostgresOptions) {
@@ -86,7 +86,7 @@ class PostgresStorage extends PostgresReads implements Storage {
       connection: connectionOptions(options.url),
       channel: CHANGE_CHANNEL,
       onConnect: keepMovesOut,
-      onNotice: (payload) => storage.#hear(payload),
+      onNotice: (payload) => storage.#onNotice(payload),
       onFreshness: (isFresh) => storage.tellFreshness(isFresh),
       log: options.log,
     });
@@ -189,25 +189,25 @@ class PostgresStorage extends PostgresReads implements Storage {
     try {
       return await this.database.transaction(async (transaction) => {
         origin = transaction.origin;
-        this.#heard.set(origin, new Set());
+        this.#reported.set(origin, new Set());
         const result = await work(transaction);
         done = transaction.changes;
         return result;
       });
     } finally {
-      const heard = this.#heard.get(origin);
-      this.#heard.delete(origin);
-      for (const { key, readIds } of done) if (!heard?.has(key)) this.tellChange({ readIds });
+      const reported = this.#reported.get(origin);
+      this.#reported.delete(origin);
+      for (const { key, readIds } of done) if (!reported?.has(key)) this.tellChange({ readIds });
     }
   }
 
   /** Our own NOTIFY usually arrives after the reply to COMMIT. It counts too, because the reply may be lost. */
-  #hear(payload: string): void {
+  #onNotice(payload: string): void {
     const notice = decodeChanges(payload);
-    const heard = this.#heard.get(notice.origin);
-    if (this.database.isOwn(notice.origin) && !heard) return;
+    const reported = this.#reported.get(notice.origin);
+    if (this.database.isOwn(notice.origin) && !reported) return;
     for (const { key, readIds } of notice.changes) {
-      heard?.add(key);
+      reported?.add(key);
       this.tellChange({ readIds });
     }
   }
