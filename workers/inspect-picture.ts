@@ -8,7 +8,7 @@ export interface PictureBytes {
   readonly bytes: Uint8Array;
 }
 
-/** What the bytes of a picture show. */
+/** The result of inspecting a picture. */
 export interface Inspection {
   /** They carry the signature of the declared type. */
   readonly signed: boolean;

@@ -9,7 +9,7 @@ import { callMethod, post, serveCalls } from './serve-calls.ts';
 /** What the thread is started with. */
 export interface SqliteReaderData {
   readonly path: string;
-  /** What the thread is asked for. */
+  /** The reads that the thread serves. */
   readonly serves: 'notes' | 'pictures';
 }
 

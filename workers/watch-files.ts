@@ -30,7 +30,7 @@ export interface FolderSeen {
   readonly folder: 'there' | 'gone' | 'replaced';
 }
 
-/** What the thread says. `root`: the data folder or its lock file came, went or was replaced. */
+/** The messages of the thread. `root`: the data folder or its lock file came, went or was replaced. */
 export type WatchNotice =
   | { readonly kind: 'ready' }
   | { readonly kind: 'root' }

@@ -12,7 +12,7 @@ import {
   UNSURE,
 } from '../src/storage/files/stamp.ts';
 
-/** What was seen of one file of a feed. */
+/** One look at a file of a feed. */
 export interface FileSeen {
   readonly feed: string;
   readonly file: string;
@@ -98,7 +98,7 @@ export class WatchedFolder {
     }
   }
 
-  /** What is there of a file; undefined for one that does not matter, and while the whole data folder is away. */
+  /** Looks at a file; undefined for one that does not matter, and while the whole data folder is absent. */
   see(file: string, first = false): FileSeen | undefined {
     if (!isInteresting(file)) return undefined;
     const stamp = this.#stamp(file);

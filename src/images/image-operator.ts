@@ -10,14 +10,14 @@ import { findOrphans, type OrphanReport } from './unreferenced.ts';
 interface ImageOperatorParts {
   /** Undefined where notes are files. */
   readonly rows: PictureRows | undefined;
-  /** Where the settings have pictures, and the store that is open there; undefined for the database. */
+  /** The place of pictures by the settings, and its open store; undefined for the database. */
   readonly place: ImagePlace | undefined;
   readonly store: ImageStore | undefined;
   /** Called with the result of every comparison. */
   readonly examined?: ((report: OrphanReport) => void) | undefined;
 }
 
-/** Where bytes are to be moved from. */
+/** The source of a move. */
 export type MoveSource = 'db' | ImagePlace;
 
 interface MoveRequest {
@@ -34,7 +34,7 @@ export type MoveResult = Omit<Moved, 'next'> & {
   readonly next: string | null;
 };
 
-/** What the operator may do with the store of the pictures. */
+/** The operator's actions on the image store. */
 export class ImageOperator {
   readonly #parts: ImageOperatorParts;
   /** Moves of one process run one after the other, because two would copy the same pictures. */

@@ -13,7 +13,7 @@ export interface ImageBytes {
   read(start: number, end: number): AsyncIterable<Uint8Array>;
 }
 
-/** What a store says of an object. */
+/** A store's facts about an object. */
 export interface ImageFacts {
   readonly size: number;
   /** By the clock of the store, ms since the epoch. */
@@ -32,7 +32,7 @@ export interface ListedImage {
  */
 export interface ImageStore {
   readonly kind: StoreKind;
-  /** It is known to be down: everything asked of it fails at once. */
+  /** The store is known to be down, so every call fails at once. */
   readonly isDown: boolean;
   /** Pages come in the order of their keys, so what is between two keys of a page and not in it is absent. */
   readonly listsInOrder: boolean;

@@ -10,10 +10,10 @@ import type { S3Place } from './s3-store.ts';
 /** Where an image store is. */
 export type ImagePlace = { readonly kind: 'fs'; readonly dir: string } | ({ readonly kind: 's3' } & S3Place);
 
-/** What the folder in DATA_DIR is called. */
+/** The name of the default folder in DATA_DIR. */
 const FOLDER = 'images';
 
-/** Where the settings have pictures; undefined for the database. */
+/** The place of pictures by the settings; undefined for the database. */
 export function configuredPlace(settings: ImageSettings): ImagePlace | undefined {
   const { images, dataDir, imagesDir, s3Endpoint, s3Bucket, s3AccessKey, s3SecretKey } = settings;
   if (images === 'db') return undefined;

@@ -12,12 +12,12 @@ export interface ArchivedNote extends Ordered {
   /** Last change of the bytes, whole ms since the epoch. */
   readonly modifiedAt: number;
   readonly meta: NoteMeta;
-  /** What its metadata holds for other programs; undefined when that is nothing. */
+  /** Members of its metadata for other programs; undefined if there are none. */
   readonly others?: OtherMembers | undefined;
   readonly bytes: Uint8Array;
 }
 
-/** Where the pictures are whose rows have a key. */
+/** The image store of pictures whose rows have a key. */
 export interface ImageSource {
   get(key: ImageKey, start: number, end: number): AsyncIterable<Uint8Array>;
 }
@@ -33,10 +33,10 @@ export interface Archive {
   notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote>;
   /** Read ids that deleted feeds had and that no feed has now, in the order of their bytes. */
   retiredReadIds(): AsyncIterable<ReadId>;
-  /** How many files, folders and links are no part of the instance, and so are not moved. */
+  /** Number of files, folders and links that are no part of the instance, and so are not moved. */
   countStrays(): Promise<number>;
 
-  /** What the unfinished move into this archive gave to `begin`; undefined without one. */
+  /** The argument of `begin` of an unfinished move into this archive; undefined without one. */
   mark(): Promise<string | undefined>;
   /** Marks an empty instance as being moved into: from now on no service starts on it. */
   begin(mark: string): Promise<void>;

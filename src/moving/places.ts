@@ -14,7 +14,7 @@ import type { ImageSource, LockedPlace } from './archive.ts';
 import { PostgresArchive } from './postgres-archive.ts';
 import { SqliteArchive } from './sqlite-archive.ts';
 
-/** Where an instance is or will be. Paths are absolute. */
+/** The place of an instance. Paths are absolute. */
 export type Place =
   | { readonly kind: 'fs'; readonly dir: string }
   | { readonly kind: 'sqlite'; readonly file: string }

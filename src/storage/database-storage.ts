@@ -11,11 +11,11 @@ export interface Post {
   readonly target: Target;
   /** Undefined if the feed need not have room for anything. */
   readonly limits?: FeedLimits | undefined;
-  /** What the feed must have room for if that is not `notes`: those that follow once it is made. */
+  /** The notes to check against the limits instead of `notes`: those that follow once the feed is made. */
   readonly following?: readonly Pick<NewNote, 'type'>[] | undefined;
 }
 
-/** What the storages on databases share: listeners, measuring, and a close that waits for writes. */
+/** Shared by the storages on databases: listeners, measuring, and a close that waits for writes. */
 export abstract class DatabaseStorage {
   readonly #commits: CommitObserver | undefined;
   readonly #changeListeners: ((change: FeedChange) => void)[] = [];

@@ -39,7 +39,7 @@ export function fromFailure({ refusal, position, message, code, syscall, cause: 
   return Object.assign(new Error(message, { cause }), { code, syscall });
 }
 
-/** What keeps the service from starting on a part of an instance; `what` begins the sentence for the operator. */
+/** The error of a start on an unfinished copy of an instance; `what` begins the sentence for the operator. */
 export function unfinishedMove(what: string): Error {
   return new Error(
     `${what} is the target of a move that has not been finished: run the same "npm run move" again, or remove what ` +

@@ -4,10 +4,10 @@ import type { StoredFile } from './storage.ts';
 
 const PIECE_BYTES = 64 * 1024;
 
-/** What databases say of the bytes of a note; `content` has them unless an image store has them under the key. */
+/** A row with the bytes of a note in `content`, unless an image store has them under the key. */
 export type BytesRow = Pick<InsertedNote, 'content' | 'modified_at' | 'sha256' | 'size' | 'image_key'>;
 
-/** What is read of bytes in memory stays one state of them even if the note is replaced or deleted. */
+/** A file in memory, which stays the same even if the note is replaced or deleted. */
 export function storedFile({ size, modified_at, sha256, image_key: key, content }: BytesRow): StoredFile {
   const version = { size, modifiedAt: modified_at, sha256: sha256 ?? undefined, close: async () => {} };
   if (key !== null) return { ...version, key, read: readWithoutStore };

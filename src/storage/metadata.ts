@@ -8,7 +8,7 @@ export const MAX_METADATA_BYTES = 256 * 1024;
 /** Members of a metadata file that the service does not know: they belong to other programs, so a change keeps them. */
 export type OtherMembers = Readonly<Record<string, unknown>>;
 
-/** What a metadata file holds beside what the service knows of a note. */
+/** Members of a metadata file besides the note's own. */
 export interface BesideMeta {
   /** Date of a hand-placed note, whole ms since the epoch. */
   readonly created?: number | undefined;
@@ -16,7 +16,7 @@ export interface BesideMeta {
   readonly others?: OtherMembers | undefined;
 }
 
-/** What a note's metadata file says. */
+/** The content of a note's metadata file. */
 export interface StoredMeta extends BesideMeta {
   readonly meta: NoteMeta;
 }

@@ -9,7 +9,7 @@ import type { CommitObserver } from './commit-observer.ts';
 import type { PictureRows } from './picture-rows.ts';
 import type { Storage } from './storage.ts';
 
-/** What the database is called in DATA_DIR unless SERVICE_DATABASE_URL says where it is. */
+/** The default name of the database file in DATA_DIR. */
 const DATABASE_FILE = 'notefeed.db';
 
 type StorageSettings = Pick<
@@ -19,11 +19,11 @@ type StorageSettings = Pick<
 
 export interface OpenedStorage {
   readonly storage: Storage;
-  /** What a database knows of its pictures; undefined where notes are files. */
+  /** The picture rows of a database; undefined for plain files. */
   readonly pictures?: PictureRows;
-  /** What signs and hashes: the one set, else the one that the files hold. */
+  /** The server secret: that of the settings, else the one in the data folder. */
   readonly secret: Uint8Array;
-  /** Where several containers count what clients do; without it there is one container. */
+  /** Counts of clients shared by several containers; undefined for a single one. */
   readonly counts?: SharedCounts;
 }
 
@@ -69,7 +69,7 @@ export async function openStorage(
   };
 }
 
-/** Where the settings have the database file. */
+/** The path of the database file, by the settings. */
 export function databasePath({ database, dataDir }: Pick<Config, 'database' | 'dataDir'>): string {
   return database?.kind === 'file' ? database.path : join(dataDir, DATABASE_FILE);
 }

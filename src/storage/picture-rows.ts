@@ -2,7 +2,7 @@ import type { ImageKey } from '../feeds/ids.ts';
 import type { NoteId } from '../feeds/names.ts';
 import type { InsertedNote } from './rows.ts';
 
-/** Where a picture is among all of an instance, newest first. */
+/** The position of a picture among all of an instance, newest first. */
 export interface PicturePlace {
   readonly createdAt: number;
   /** The row of its feed. */
@@ -24,7 +24,7 @@ export interface PictureRow extends PicturePlace {
 /** Pictures from a place on. */
 export interface PicturePage {
   readonly pictures: readonly PictureRow[];
-  /** How many come after them. */
+  /** The number of pictures after them. */
   readonly left: number;
 }
 
@@ -35,7 +35,7 @@ export interface PicturePage {
 export interface PictureRows {
   /** At most `limit` pictures, newest first, after a place. */
   pictures(after: PicturePlace | undefined, limit: number): Promise<PicturePage>;
-  /** Which of these keys notes refer to. */
+  /** Those of the keys that notes refer to. */
   referenced(keys: readonly ImageKey[]): Promise<readonly ImageKey[]>;
   /** Up to `limit` referenced keys in (`after`, `upTo`], ascending. */
   keysBetween(after: string, upTo: string, limit: number): Promise<readonly ImageKey[]>;

@@ -9,7 +9,7 @@ export interface Counts {
   images: number;
 }
 
-/** What the row of a feed counts. */
+/** The counts in the row of a feed. */
 export function countedIn(row: { readonly note_count: number; readonly image_count: number }): Counts {
   return { notes: row.note_count - row.image_count, images: row.image_count };
 }
@@ -80,7 +80,7 @@ export function pictureRefusal({ picturesRefused }: FeedLimits, position?: numbe
   return new Refusal(picturesRefused, sentence, { position });
 }
 
-/** Which of the two kinds a note is. */
+/** The kind by which a note counts. */
 export function kindOf(type: NoteType): keyof Counts {
   return type === 'md' ? 'notes' : 'images';
 }

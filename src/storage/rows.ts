@@ -63,7 +63,7 @@ export interface InsertedNote {
   readonly content: Uint8Array;
 }
 
-/** What the tags of a note are stored by. */
+/** The members of a note by which its tags are stored. */
 export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at' | 'metadata'>;
 
 /** The row of a new note in the feed with that row id. */
@@ -83,7 +83,7 @@ export function insertedNote(feed: number, note: NewNote, now: number): Inserted
   };
 }
 
-/** What databases read of a note; of a picture without the content. */
+/** A note as databases read it; a picture without its content. */
 export interface NoteRow extends Pick<InsertedNote, 'id' | 'type' | 'size' | 'created_at' | 'metadata'> {
   readonly content: Uint8Array | null;
 }
@@ -122,7 +122,7 @@ export function typeRange(type: NoteType | undefined): [number, number] {
   return type === undefined ? [0, NOTE_TYPES.length - 1] : [typeNumber(type), typeNumber(type)];
 }
 
-/** What the text of a metadata column says; null is nothing. */
+/** The metadata in a column; null for none. */
 export function metaOf(metadata: string | null): StoredMeta {
   return metadata === null ? NO_META : parseMeta(metadata);
 }

@@ -39,7 +39,7 @@ export interface Feed {
  */
 export type AllowedFeed = Pick<Feed, 'name' | 'key' | 'passwordHash'>;
 
-/** What is kept of a note beside its bytes. */
+/** The metadata of a note. */
 export interface NoteMeta {
   readonly title?: string | undefined;
   readonly alt?: string | undefined;
@@ -78,7 +78,7 @@ export interface NewNote {
   readonly bytes: Uint8Array;
   /** SHA-256 of the bytes in base64url, if known. */
   readonly sha256?: string | undefined;
-  /** Where the bytes are; then `bytes` has none. Only for databases. */
+  /** The place of the bytes, if they are in an image store; then `bytes` is empty. Only for databases. */
   readonly image?: StoredImage | undefined;
 }
 
@@ -103,7 +103,7 @@ export type Target =
   | { readonly kind: 'existing'; readonly passwordHash: string | undefined }
   | ({ readonly kind: 'new' } & FeedCreation);
 
-/** What a feed's owner may set, all at once. */
+/** The settings that a feed's owner may change together. */
 export interface FeedSettings {
   readonly title: string;
   readonly description: string;
@@ -112,7 +112,7 @@ export interface FeedSettings {
   readonly readId: ReadId;
 }
 
-/** What a feed may hold at the moment when a write to it is decided. */
+/** The limits of a feed at the time of a write. */
 export interface FeedLimits {
   /** Markdown notes; 0 is no limit. */
   readonly notes: number;
@@ -122,14 +122,14 @@ export interface FeedLimits {
   readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
   /** A license would let the feed hold more. */
   readonly isFree?: boolean | undefined;
-  /** What a feed may hold instead whose license does not count at that moment; without it no license is needed. */
+  /** The limits of a feed without a valid license; undefined if no license is needed. */
   readonly free?: Omit<FeedLimits, 'free'> | undefined;
 }
 
 /** A license to be attached to a feed. */
 export interface NewLicense {
   readonly text: string;
-  /** What it counts by. */
+  /** Its id, by which feeds are counted. */
   readonly id: string;
   /** How many feeds may have a license of this id at once. */
   readonly feeds: number;
@@ -141,7 +141,7 @@ export interface Position {
   readonly file: NoteFile;
 }
 
-/** How much text a page shows, in bytes: a view of it can be several times as large, and still be kept. */
+/** Limit of the texts of a page, bytes. A view of it can be several times as large, and is still cached. */
 export const PAGE_TEXT_BYTES = 1024 * 1024;
 
 export interface PageQuery {

@@ -14,7 +14,7 @@ export interface Call {
   readonly args: readonly unknown[];
 }
 
-/** What the method returned, or how it failed. */
+/** The result of the method, or its failure. */
 export type Reply = { readonly id: number } & (
   | { readonly result: unknown; readonly failure?: undefined }
   | { readonly result?: undefined; readonly failure: Failure }
@@ -28,7 +28,7 @@ export interface WriterStats {
   readonly wantsCheckpoint?: boolean;
 }
 
-/** What a thread sends: first whether it has started, then replies. */
+/** The messages of a thread: first whether it has started, then replies. */
 export type WorkerMessage =
   | { readonly started: true }
   | { readonly refused: string }

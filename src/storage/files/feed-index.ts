@@ -17,7 +17,7 @@ export interface FeedFiles {
   readonly license?: { readonly text: string; readonly id: string | undefined } | undefined;
 }
 
-/** What a step changes of a feed: entries that are new or replace those of the same file, files of notes that are gone. */
+/** The changes of a step: new or replaced entries, files of removed notes, dot files. */
 export interface Changes {
   readonly put?: readonly Entry[];
   readonly gone?: readonly NoteFile[];
@@ -34,7 +34,7 @@ export class IndexedFeed {
   readonly name: FeedName;
   /** See `Feed.key`. Not the folder's identity: file systems use inodes again. */
   readonly key = nextVersion();
-  /** Which folder it is; see `folderIdentity`. */
+  /** See `folderIdentity`. */
   readonly identity: string;
   readonly notes: NoteList;
   /** Made when somebody first asks for a tag. */

@@ -7,7 +7,7 @@ export const LOCK_FILE = '.lock';
 export const SECRET_FILE = '.secret';
 /** Read ids that deleted feeds had; see `line-files.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
-/** Which tokens have been used; see `line-files.ts`. */
+/** Used tokens; see `line-files.ts`. */
 export const TOKENS_FILE = '.used-tokens';
 /** There while an instance is being moved into the data folder; see `files-archive.ts`. */
 export const MOVE_FILE = '.moving';

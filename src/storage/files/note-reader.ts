@@ -16,7 +16,7 @@ import * as sys from './syscalls.ts';
 
 /** A page of 50 small notes takes 4 to 8 ms from the disk and 0.1 ms from here. */
 const CACHE_BYTES = 16 * 1024 * 1024;
-/** What a note takes beside its texts, in bytes. */
+/** Memory of a note besides its texts, bytes. */
 const NOTE_OVERHEAD = 600;
 /** Files open for reading at once: a bound on descriptors, and on the queue of the thread pool. */
 const PARALLEL_READS = 32;

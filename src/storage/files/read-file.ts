@@ -47,7 +47,7 @@ export async function readLine(path: string): Promise<string | undefined> {
   return (await readDotFile(path))?.text.trim();
 }
 
-/** What `lstat` says of a regular file; undefined when there is none. */
+/** `lstat` of a regular file; undefined if there is none. */
 export async function statFile(path: string): Promise<Stats | undefined> {
   const stats = await statAny(path);
   return stats?.isFile() ? stats : undefined;

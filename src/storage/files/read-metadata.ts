@@ -10,7 +10,7 @@ import type { Stamp } from './stamp.ts';
 /** Stands for the hash in a `.password` that has none or cannot be read: no password has it. */
 const UNMATCHED_HASH = '!';
 
-/** What the metadata file of a note says and its state then; undefined when there is none. */
+/** The content and the stamp of a note's metadata file; undefined if there is none. */
 export async function readMetaFile(
   folder: string,
   file: NoteFile,

@@ -57,7 +57,7 @@ export class Reconciler {
     clearTimeout(this.#timer);
   }
 
-  /** What is taken from now on waits for something else too, which must not fail. */
+  /** Lets later reports wait for a promise too, which must not fail. */
   after(other: Promise<void>): void {
     this.#last = this.#last.then(() => other);
   }
@@ -70,7 +70,7 @@ export class Reconciler {
 
   async #takeIn(seen: readonly Seen[]): Promise<void> {
     const folders = seen.filter((one) => 'folder' in one);
-    // What went comes first: a renamed folder keeps its read id.
+    // Removed folders first, so that a renamed one keeps its read id.
     folders.sort((a, b) => Number(a.folder === 'there') - Number(b.folder === 'there'));
     for (const one of folders) await this.#try([one], () => this.#rescan(one));
     const files = seen.filter((one) => 'file' in one);
@@ -108,9 +108,9 @@ export class Reconciler {
       const scan = () => scanFeed(dir, name, log);
       // A feed is not gone because the whole data folder is, which may come back between two looks.
       const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
-      // Nobody can tell what became of it, nor whether it has a password still.
+      // Its state is unknown, and so is whether it still has a password.
       const found = scanned === 'unreadable' ? known : scanned;
-      // It went since. If it is back before the watch looks again, the watch will have seen nothing.
+      // It is gone since. If it comes back before the watch looks again, the watch reports nothing.
       if (!scanned && folder !== 'gone') this.#reportAgain(name);
       if (found === known) return;
       if (known && found && (folder === 'there' || known.identity === found.identity))

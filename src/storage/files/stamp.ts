@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { FURTHEST_DATE } from '../../feeds/order.ts';
 
-/** What tells one state of a file's bytes from another without reading them. */
+/** Distinguishes states of a file's bytes without reading them. */
 export interface Stamp {
   readonly mtimeMs: number;
   readonly size: number;
@@ -37,7 +37,7 @@ export function settled({ mtimeMs, size }: Stamp, known?: Stamp): Stamp {
   return sameStamp(known, stamp) || !isFresh(stamp) ? stamp : UNSURE;
 }
 
-/** What tells a folder from another one that has its name later. */
+/** Distinguishes a folder from a later one of its name. */
 export function folderIdentity({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
   return `${dev}:${ino}`;
 }

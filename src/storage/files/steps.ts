@@ -11,7 +11,7 @@ import type { RetiredReadIds } from './line-files.ts';
 import { isThere } from './read-file.ts';
 import type { Removals } from './removals.ts';
 
-/** What everything that writes works on. */
+/** Shared by all writes. */
 export interface WriteParts {
   readonly dir: string;
   readonly index: FeedIndex;

@@ -11,7 +11,7 @@ const HEARTBEAT_INTERVAL_MS = 250;
 const HEARTBEAT_TIMEOUT_MS = 800;
 /** A container that stopped listening still counts for this long, ms, because the requests it granted count in the same window. */
 const PEER_TTL_MS = 60_000;
-/** What the connection calls itself (`pg_stat_activity.application_name`), of which every container has one. */
+/** The `application_name` of the connection, of which every container has one. */
 const LISTENER_NAME = 'note-feed-listener';
 
 /** A round trip, which also tells how many listen. */
@@ -84,7 +84,7 @@ export class ChangeListener {
         if (this.#client) await this.#beat(this.#client);
         else await this.#connect();
       } catch {
-        // What was received stays true for its time, also without the connection.
+        // The last round trip stays valid for its time, also without the connection.
         this.#disconnect();
       }
       const left = Math.max(0, nextAt - performance.now());

@@ -57,7 +57,7 @@ export interface ClientCountsOptions {
   readonly containers: () => number;
 }
 
-/** What a container says of one client, whose name is a hash. */
+/** A container's report of one client, whose name is a hash. */
 interface Report extends UsageReport {
   readonly client: string;
 }

@@ -17,7 +17,7 @@ export interface TimeLimits {
   readonly idleMs?: number;
 }
 
-/** What every connection of the service calls itself (`pg_stat_activity.application_name`). */
+/** The `application_name` of every connection of the service. */
 export const APPLICATION_NAME = 'note-feed';
 
 /** Force index plans, because stale statistics and very large feeds mislead the planner. */
@@ -64,7 +64,7 @@ export async function connect(url: string, limits?: TimeLimits): Promise<Client>
   return client;
 }
 
-/** What identifies the database at a URL, whatever the user and password. */
+/** Identifies the database of a URL, without user and password. */
 export function databaseName(url: string): readonly unknown[] {
   const { host, port, database } = new Client(connectionOptions(url));
   return [host, port, database];

@@ -47,7 +47,7 @@ export class WrongDatabase extends Error {}
 
 const UNKNOWN_AUTHORITY = 'no known authority vouches for its certificate, see sslrootcert';
 
-/** What the operator can do something about. */
+/** Failures that the operator can mend. */
 const REASONS: Readonly<Record<string, string>> = {
   '28P01': 'wrong user or password',
   '28000': 'this user may not connect',

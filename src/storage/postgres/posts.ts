@@ -49,7 +49,7 @@ export class Posts {
   /** As they were when they were locked, or made. */
   readonly #feeds = new Map<FeedName, FeedRow>();
   readonly #notes: InsertedNote[] = [];
-  /** What comes to each feed. */
+  /** New notes by feed. */
   readonly #counts = new Map<FeedName, Counts>();
   readonly #refusals = new Map<Post, Refusal>();
   readonly #stored = new Set<Post>();

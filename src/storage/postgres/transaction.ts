@@ -39,7 +39,7 @@ export class Transaction {
   readonly origin: string;
   /** The connection is of no more use. */
   isLost = false;
-  /** What every process is told of at the commit. */
+  /** Changes to notify every process of at the commit. */
   readonly changes: ChangedFeed[] = [];
   readonly #client: PoolClient;
   readonly #stream: Writable;

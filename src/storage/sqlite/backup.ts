@@ -112,7 +112,7 @@ function thereAlready(): BackupError {
   return new BackupError('The file for the backup is there already; it is left as it is.');
 }
 
-/** What SQLite or the system call it. */
+/** The code of SQLite or of the system. */
 function codeOf(error: unknown): string {
   return errorCode(error) ?? (error as Error).message;
 }

@@ -21,7 +21,7 @@ const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
  * the locks of SQLite in the same process are gone.
  */
 export class DatabaseFile {
-  /** Where it really is, links resolved. */
+  /** The path with links resolved. */
   readonly path: string;
   readonly #lock: number;
 

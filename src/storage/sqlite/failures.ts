@@ -4,7 +4,7 @@ import { toFailure, withoutPath } from '../failures.ts';
 import { storageFull, storeUnavailable } from '../refused-writes.ts';
 import type { Call, Reply } from '../thread-calls.ts';
 
-/** What went wrong with the medium. `BUSY`: another program has locked the database for too long. */
+/** Error codes of a failed disk or database file. `BUSY`: another program holds the lock for too long. */
 const UNAVAILABLE = /^SQLITE_(IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB|BUSY|PROTOCOL|PERM|AUTH|NOLFS)/;
 
 /** A failure of SQLite or of the disk as the refusal it means; anything else as it is. */

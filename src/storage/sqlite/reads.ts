@@ -25,7 +25,7 @@ import { NOTE_COLUMNS } from './note-rows.ts';
 
 const TEXT = typeNumber('md');
 
-/** What is read of the database. Each call sees one state of it: all that was committed before. */
+/** The reads of the database. Each call sees one state: all that was committed before it. */
 export class Reads {
   readonly #connection: Connection;
   readonly #sql: ReturnType<typeof prepareStatements>;

@@ -93,7 +93,7 @@ class KnownFeeds {
     else this.#feeds.set(name, feed);
   }
 
-  /** What was written is unknown. */
+  /** Forgets all feeds, because the last writes are unknown. */
   forget(): void {
     this.#writes += 1;
     this.#feeds.clear();
@@ -105,7 +105,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly #file: DatabaseFile;
   readonly #threads: Threads;
   readonly #known = new KnownFeeds();
-  /** What is changed by a function is read first, so of one feed one such change at a time. */
+  /** By feed: a change by a function reads first, so one at a time. */
   readonly #locks = new KeyedLock<FeedName>();
 
   private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
@@ -240,7 +240,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   }
 }
 
-/** What says which feed it is; the rest would cost something on its way to the thread. */
+/** Only what identifies the feed, because each member costs time on its way to the thread. */
 function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
   return { name, key, passwordHash };
 }

@@ -5,14 +5,14 @@ import { LOCK_WAIT_MS } from './connection.ts';
 const LONG_PAGES = 1_024;
 /** The log never grows much beyond this many pages (64 MiB), but while somebody reads for long. */
 const MAX_PAGES = 8_192;
-/** How long the writing waits for those who still read what is to be written over, in ms. */
+/** Wait of the writer for readers of the pages to overwrite, ms. */
 const READERS_WAIT_MS = 20;
 
 /** How long the log is. */
 interface LogState {
   /** Pages in the log. */
   readonly log: number;
-  /** Those that are in the database file too. */
+  /** Frames that are in the database file too. */
   readonly checkpointed: number;
 }
 
