@@ -9,7 +9,7 @@ import { Refusal } from '../refusals.ts';
  * The caller of a request, from its headers.
  * @param sessions of a locked instance
  * @param takesCookies whether the request's cookies count (contract §8)
- * @throws Refusal `invalid_request` for an `Authorization` or `X-Feed-Password` that is not UTF-8
+ * @throws Refusal `invalid_request` for an `Authorization` that is not UTF-8
  */
 export function callerOf(
   exchange: Exchange,
@@ -29,7 +29,10 @@ export function callerOf(
     requestId: exchange.requestId,
     bearer,
     session,
-    feedPassword: exchange.header('x-feed-password'),
+    // Read late, because one that is not UTF-8 is refused in the order of checks (contract §5).
+    get feedPassword() {
+      return exchange.header('x-feed-password');
+    },
     unlock: readCookie(cookies, UNLOCK_COOKIE),
     sender: session?.sender,
     get isAborted() {
