@@ -15,7 +15,7 @@ interface VersionEvent {
 
 const GONE = changeEvent('0');
 
-/** What topics and their listeners ask and tell. */
+/** The owner of topics and listeners: reads feeds for them and learns of results. */
 export interface TopicHost {
   readonly storage: Pick<Storage, 'feed' | 'feedByReadId'>;
   /** Called after every look-up, before listeners get an event; with an error if the look-up failed. */
@@ -26,7 +26,7 @@ export interface TopicHost {
 /** A feed with listeners, by its name or, without one, by its read id. */
 export class Topic {
   readonly name: FeedName | undefined;
-  /** The key of a topic without a name; else that of the feed that has the name now, undefined if none is known. */
+  /** Without a name: the topic's key, which never changes. With a name: the read id of its feed, if one is known. */
   readId: ReadId | undefined;
   readonly host: TopicHost;
   readonly listeners = new Set<Listener>();

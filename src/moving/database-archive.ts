@@ -81,7 +81,7 @@ export abstract class DatabaseArchive implements Archive {
   }
 }
 
-/** All rows that come after a place. */
+/** All rows after `first`, read page by page. */
 async function* inOrder<R, P>(
   next: (after: P) => Rows<R>,
   positionOf: (row: R) => P,

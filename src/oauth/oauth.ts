@@ -20,7 +20,7 @@ interface Consent {
   readonly redirectUri: string;
   /** S256 code challenge (RFC 7636). */
   readonly challenge: string;
-  /** Undefined if the password was given. */
+  /** Undefined if the instance password was entered instead of a sign-in. */
   readonly person: Person | undefined;
 }
 
@@ -172,7 +172,7 @@ function boundTo(redirectUri: string, challenge: string): string {
   return digestOf(JSON.stringify([redirectUri, challenge]));
 }
 
-/** A short digest that stands for a long text, such as the id of a client. */
+/** A short digest of a long text, such as a client id. */
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

@@ -135,11 +135,10 @@ export class Renderer {
     try {
       const together = missing.length > 1 ? await this.#renderTogether(missing) : undefined;
       for (const [n, text] of missing.entries()) {
-        // It may be the same as one before.
-        text.rendered = this.#known(text);
-        if (together) this.#keep(text, together[n]!, keep);
-        else if (!text.rendered && (n === 0 || !over.aborted))
-          this.#keep(text, await this.#renderAlone(text), keep);
+        // It may have the text of one before.
+        const rendered = together?.[n] ?? this.#known(text);
+        if (rendered) this.#keep(text, rendered, keep);
+        else if (n === 0 || !over.aborted) this.#keep(text, await this.#renderAlone(text), keep);
       }
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;

@@ -142,7 +142,7 @@ async function consent(exchange: Exchange, oauth: OAuth, { access }: OperationPa
     }
     const { client, redirectUri } = asking;
     const { sender, email } = session ?? {};
-    // Undefined if the password was given.
+    // Undefined if the instance password was entered instead of a sign-in.
     const person = email === undefined ? undefined : { sender, email };
     const code = await oauth.createCode({ client, redirectUri, challenge, person }, issuer);
     return redirect(redirectWith(asking, issuer, { code }));

@@ -126,7 +126,7 @@ export function verifiedEmail(sources: readonly Claims[]): string {
   return isUsable && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 
-/** A person's name as sender: the first of these claims that is a text, as one line of at most 100 characters. */
+/** The sender name of a person: the first of these claims that holds a text, on one line, at most 100 characters. */
 export function senderOf(sources: readonly Claims[], names: readonly string[]): string | undefined {
   for (const name of names)
     for (const { [name]: value } of sources) {

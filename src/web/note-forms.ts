@@ -64,7 +64,7 @@ const PREVIEW = html`<details class="preview" open hidden>
 
 /** A feed as the compose box needs it. */
 export interface ComposedFeed extends PostedFeed {
-  /** It exists, so it is too late for a password. */
+  /** The feed exists, so the form offers no password for it. */
   readonly exists: boolean;
   readonly hasNotes: boolean;
 }

@@ -90,7 +90,7 @@ export function pageAnswer(body: Uint8Array): Answer {
 
 /**
  * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
- * @param body a page for this refusal, if there is a better one than the plain message
+ * @param body shown instead of the plain message
  */
 export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body?: Uint8Array): Answer {
   const { status, code } = refusal;

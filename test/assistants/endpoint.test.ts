@@ -23,7 +23,7 @@ function callOf(name: string, input: object, id = 1): object {
 }
 
 /** The results in the events of an answer. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look at members freely
+// biome-ignore lint/suspicious/noExplicitAny: tests read any member of an answer
 function resultsIn({ text }: Reply): any[] {
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!).result);
 }

@@ -119,7 +119,7 @@ async function isFormThere(url: string, { tag, feed }: AcknowledgedForm): Promis
 }
 
 /** All notes that a feed lists, page by page. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look at members freely
+// biome-ignore lint/suspicious/noExplicitAny: tests read any member of an answer
 async function listed(url: string, feed: string): Promise<any[]> {
   const notes = [];
   for (let before = ''; ; ) {

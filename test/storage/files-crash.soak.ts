@@ -6,17 +6,14 @@ import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { syncFolder } from '../../src/storage/files/folder-sync.ts';
-import { RetiredReadIds } from '../../src/storage/files/line-files.ts';
 import { postNotes, replaceNote } from '../../src/storage/files/note-writes.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
-import type { WriteParts } from '../../src/storage/files/steps.ts';
-import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { type MadeCall, withFailingCalls } from '../support/failing-calls.ts';
 import { NO_LIMITS, OPEN } from '../support/storing.ts';
 import { UnsureDisk } from '../support/unsure-disk.ts';
 import { feedName, newNote } from './contract.ts';
-import { dataFolder, keptLog, SECRET } from './files-support.ts';
+import { dataFolder, keptLog, SECRET, writeParts } from './files-support.ts';
 
 const name = feedName('feed');
 const text = newNote('the text before', 'md', { title: 'T', tags: [] });
@@ -54,17 +51,7 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   const index = new FeedIndex(SECRET);
   index.addAll(await scanAll(dir, { add: () => {} }, log));
   const writer = new DurableWriter(undefined, { sync });
-  const parts: WriteParts = {
-    dir,
-    index,
-    writer,
-    locks: new KeyedLock(),
-    retired: new RetiredReadIds(dir, writer, ''),
-    removals: { remove: async () => {} },
-    maxFeeds: 0,
-    log,
-    onMade: () => {},
-  };
+  const parts = writeParts({ dir, index, writer, log });
   const feed = index.get(name)!;
   const bytes = Buffer.from('the text with its pictures');
   const replacement = { type: 'md', bytes, added: notes.slice(0, 2) } as const;

@@ -2,7 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { licenseCheck } from '../../src/licenses/licenses.ts';
+import type { DurableWriter } from '../../src/storage/files/durable.ts';
 import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
+import { RetiredReadIds } from '../../src/storage/files/line-files.ts';
+import type { WriteParts } from '../../src/storage/files/steps.ts';
+import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { PUBLIC_KEY } from '../support/licenses.ts';
 import type { Backend } from './contract.ts';
@@ -46,3 +50,17 @@ export const filesBackend: Backend = {
     return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, isLicenseValid, log: keptLog() }) };
   },
 };
+
+/** What writes to a folder work on, without limits and removals. */
+export function writeParts(
+  parts: Pick<WriteParts, 'dir' | 'index' | 'log'> & { readonly writer: DurableWriter },
+): WriteParts {
+  return {
+    ...parts,
+    locks: new KeyedLock(),
+    retired: new RetiredReadIds(parts.dir, parts.writer, ''),
+    removals: { remove: async () => {} },
+    maxFeeds: 0,
+    onMade: () => {},
+  };
+}

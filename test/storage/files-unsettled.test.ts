@@ -5,16 +5,13 @@ import t, { type Test } from 'tap';
 import { noteFile } from '../../src/feeds/names.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
-import { RetiredReadIds } from '../../src/storage/files/line-files.ts';
 import { NoteReader } from '../../src/storage/files/note-reader.ts';
 import { replaceNote, setMeta } from '../../src/storage/files/note-writes.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
-import type { WriteParts } from '../../src/storage/files/steps.ts';
-import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import { NO_LIMITS } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';
-import { dataFolder, keptLog, SECRET } from './files-support.ts';
+import { dataFolder, keptLog, SECRET, writeParts } from './files-support.ts';
 
 const name = feedName('feed');
 const { id } = newNote('old');
@@ -41,17 +38,7 @@ async function unread(t: Test) {
       return sync.promise;
     },
   });
-  const parts: WriteParts = {
-    dir,
-    index,
-    writer,
-    locks: new KeyedLock(),
-    retired: new RetiredReadIds(dir, writer, ''),
-    removals: { remove: async () => {} },
-    maxFeeds: 0,
-    log,
-    onMade: () => {},
-  };
+  const parts = writeParts({ dir, index, writer, log });
   const reconciler = new Reconciler(parts, () => {});
   const waiting = Promise.withResolvers<void>();
   const reader = new NoteReader(dir, (feed, seen) => {

@@ -14,7 +14,7 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 export interface ToolAnswer {
   isError: boolean;
   /** The structured content; of a refusal its sentence and code. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at members freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member of an answer
   value: any;
 }
 

@@ -87,7 +87,7 @@ export interface Reply {
   headers: Headers;
   bytes: Buffer;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at members freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member of an answer
   json: any;
 }
 

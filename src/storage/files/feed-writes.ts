@@ -52,7 +52,7 @@ export function makeFeed(
   });
 }
 
-/** Undefined when a folder of that name was put there by hand meanwhile; the index then has it. */
+/** Undefined if somebody made a folder of that name meanwhile; it is then in the index. */
 async function makeFolder(
   { dir, index, log, onMade, writer }: WriteParts,
   name: FeedName,
@@ -119,7 +119,7 @@ export async function setPassword(
   return set !== undefined;
 }
 
-/** See `Storage.setLicense`. Who attaches a license is alone with it: the feeds that have it are counted. */
+/** See `Storage.setLicense`. A license is attached under its own lock, because its feeds are counted first. */
 export function setLicense(
   parts: WriteParts,
   ...[allowed, license]: Parameters<Storage['setLicense']>

@@ -32,7 +32,7 @@ export class RetiredReadIds {
     return this.#ids.has(readId);
   }
 
-  /** Settles when it is durable that the read id is not given again. The last call must have settled. */
+  /** Settles when the line is durable. Call it again only after it has settled. */
   async add(readId: ReadId): Promise<void> {
     if (this.#ids.has(readId) && !this.#isTorn) return;
     this.#ids.add(readId);
@@ -74,7 +74,7 @@ export class UsedTokens {
     this.#writer = writer;
   }
 
-  /** See `TokenSeries.useToken`. The last call must have settled. */
+  /** See `TokenSeries.useToken`. Call it again only after it has settled. */
   async use(name: string, place: number, until: number): Promise<boolean> {
     const known = this.#series ?? seriesIn(await readText(this.#dir, TOKENS_FILE));
     const isTurn = (known.get(name)?.turn ?? 0) === place;

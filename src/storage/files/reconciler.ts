@@ -13,7 +13,7 @@ import { readEntry, scanFeed } from './scan.ts';
 import { sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './steps.ts';
 
-/** After this many ms a change that could not be taken in is tried again. */
+/** Interval of retrying reports that failed, ms. */
 const RETRY_MS = 500;
 
 type Seen = FileSeen | FolderSeen;
@@ -39,19 +39,19 @@ export class Reconciler {
     this.#reportAgain = reportAgain;
   }
 
-  /** Takes in what was seen: folders one batch after the other, then the files of each feed. */
+  /** Processes reports: folders batch by batch, then the files of each feed. */
   take(seen: readonly Seen[]): void {
     this.#last = this.#last.then(() => this.#takeIn(seen));
   }
 
-  /** Looks again at files of a feed, if the index does not say of them what was seen. */
+  /** Compares files of a feed with the index, in a step if they differ. */
   look(feed: FeedName, seen: readonly FileSeen[]): Promise<void> {
     const look = this.#try(seen, () => this.#look(feed, seen)).finally(() => this.#looks.delete(look));
     this.#looks.add(look);
     return look;
   }
 
-  /** From now on a change that cannot be taken in is given up. */
+  /** Ends the retries. */
   stopTrying(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -62,7 +62,7 @@ export class Reconciler {
     this.#last = this.#last.then(() => other);
   }
 
-  /** Settles when all that was taken is in the index, or is to be tried again. */
+  /** Settles when all reports so far are processed or waiting for a retry. */
   async settled(): Promise<void> {
     await this.#last;
     await Promise.all(this.#looks);
@@ -99,14 +99,14 @@ export class Reconciler {
     }
   }
 
-  /** Reads a folder that came, or that is gone or another one now; the report may be older than our own writes. */
+  /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */
   async #rescan({ feed: name, folder }: FolderSeen): Promise<void> {
     if (!isFeedName(name)) return;
     const { dir, index, locks, log } = this.#parts;
     await locks.exclusive(name, async () => {
       const known = index.get(name);
       const scan = () => scanFeed(dir, name, log);
-      // A feed is not gone because the whole data folder is, which may come back between two looks.
+      // If the whole data folder is absent, it may come back, so its feeds stay.
       const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
       // Its state is unknown, and so is whether it still has a password.
       const found = scanned === 'unreadable' ? known : scanned;
@@ -135,7 +135,7 @@ export class Reconciler {
       return feed ? seen.filter((one) => differs(feed, one)) : [];
     };
     if (findChanged().length === 0) return;
-    // Most are of posts that run, and are none once these are over: so posts need not wait for a step.
+    // Most differences are of running posts and vanish with them, so posts do not wait for a step.
     await locks.settled(name);
     if (findChanged().length === 0) return;
     await locks.exclusive(name, async () => {

@@ -26,7 +26,7 @@ export function asFailure(error: unknown): Error {
   return UNAVAILABLE.test(code ?? '') ? storeUnavailable(cause) : cause;
 }
 
-/** The connection that gave this error is of no more use: it is lost or hangs, or its server does not take writes. */
+/** Whether the connection must be closed after this error: it is lost or hangs, or its server takes no writes. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;

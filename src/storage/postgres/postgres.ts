@@ -180,9 +180,7 @@ class PostgresStorage extends PostgresReads implements Storage {
     });
   }
 
-  /**
-   * Reports the changes also if the result of the commit is unknown. Each is reported once, because it is one change.
-   */
+  /** Reports the changes, once each, also if the result of the commit is unknown. */
   async #transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let origin = '';
     let done: readonly ChangedFeed[] = [];

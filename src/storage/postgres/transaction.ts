@@ -37,7 +37,7 @@ export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[])
 export class Transaction {
   /** Identifies it among the transactions of all processes; without spaces. */
   readonly origin: string;
-  /** The connection is of no more use. */
+  /** The connection must be closed. */
   isLost = false;
   /** Changes to notify every process of at the commit. */
   readonly changes: ChangedFeed[] = [];

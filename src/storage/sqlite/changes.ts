@@ -82,13 +82,13 @@ export class Changes {
     this.recount();
   }
 
-  /** To be called before each transaction. */
+  /** Call it before each transaction. */
   begin(): void {
     this.#open.clear();
     this.#changedFeeds.clear();
   }
 
-  /** To be called before the commit. Completes the results of all changes. */
+  /** Completes the results of all changes. Call it before the commit. */
   finish(): void {
     for (const [row, { value }] of this.#changedFeeds) {
       this.#sql.count.run(row.note_count, row.image_count, row.changed_at, row.id);
@@ -96,14 +96,14 @@ export class Changes {
     }
   }
 
-  /** To be called after a rollback. */
+  /** Call it after a rollback. */
   recount(): void {
     this.#feeds = this.#sql.countFeeds.get()!.count;
   }
 
   /**
    * As `Storage.post`; no notes make a feed.
-   * @param following what the feed must have room for if that is not `notes`
+   * @param following the notes to check against the limits instead of `notes`
    */
   post(
     name: FeedName,
@@ -219,7 +219,7 @@ export class Changes {
     return true;
   }
 
-  /** See `TokenSeries`. Series that are over at `now` are forgotten. */
+  /** See `TokenSeries`. Forgets series that have expired at `now`. */
   useToken(series: string, place: number, until: number, now: number): boolean {
     this.#sql.forgetSeries.run(now);
     return this.#sql.useToken.get({ series, place, until })!.turn > 0;
@@ -284,8 +284,8 @@ export class Changes {
   }
 
   /**
-   * Counts notes that came or went, and with that the change itself. A feed is never dated twice the same; what a
-   * transaction makes of it is one change, because many at once would date it ahead of the clock.
+   * Counts added or removed notes, and the change of the feed. Each change has a later date, so all changes of a transaction
+   * are one, because many at once would date the feed ahead of the clock.
    */
   #count(feed: OpenFeed, { notes, images }: Readonly<Counts>): Changed<Feed> {
     feed.note_count += notes + images;
