@@ -10,13 +10,14 @@ const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
   licenses: ['refusals.ts'],
   http: ['copy-bytes.ts', 'refusals.ts'],
-  telemetry: [],
+  telemetry: ['access', 'feeds'],
   access: ['feeds', 'refusals.ts'],
   'sign-in': ['access', 'feeds'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
   commands: [
     'system-errors.ts',
     'config.ts',
+    'feeds',
     'images',
     'licenses',
     'moving',
@@ -25,6 +26,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'setting-kinds.ts',
     'setting.ts',
     'storage',
+    'telemetry',
   ],
   moving: ['data-folder.ts', 'feeds', 'licenses', 'refusals.ts', 'storage'],
   storage: [

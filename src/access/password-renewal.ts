@@ -48,7 +48,10 @@ export class PasswordRenewal {
       this.#failed.add(feed.key);
       // The cause may name the feed.
       const code = cause instanceof Refusal ? cause.code : 'internal';
-      log.warn('the password of a feed stays in its old form until the next start', { code });
+      log.warn('the password of a feed stays in its old form until the next start', {
+        feed: feed.name,
+        code,
+      });
     }
   }
 }

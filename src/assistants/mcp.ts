@@ -117,10 +117,18 @@ export class Mcp {
     const { parts, observe } = this.#options;
     const { requestId, sender } = caller;
     const startedAt = performance.now();
+    let input: FeedArguments | undefined;
     const outcome = (code?: RefusalCode, error?: unknown) =>
-      observe({ tool: tool.name, requestId, code, error, ms: performance.now() - startedAt });
+      observe({
+        tool: tool.name,
+        feed: input?.feed,
+        requestId,
+        code,
+        error,
+        ms: performance.now() - startedAt,
+      });
     try {
-      const input = parse(tool, sent);
+      input = parse(tool, sent);
       const withPassword = admittedCaller(caller, { sender, feedPassword: input.password });
       const value = await tool.run(parts, input, { caller: withPassword, base });
       outcome();

@@ -38,6 +38,7 @@ export const LIST_OF_COMMANDS = `  --check  looks at the settings, says whether 
   backup <file>  copies the SQLite database into a new file, while the service runs
   health  asks the running service whether it is ready, and exits with 0 when it is
   operator unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it
+  operator hash <feed>  prints what stands for a feed in the log
   license keygen | issue --until <last day> | check <license>  makes keys and licenses of a hosted instance, for whoever sells them, and checks one
   move --from <place> --to <place>  moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…
 `;

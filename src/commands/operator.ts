@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { readSome } from '../config.ts';
+import { isFeedName } from '../feeds/names.ts';
 import { type Environment, readSetting, type Setting, setting } from '../setting.ts';
 import { baseUrl, secretText } from '../setting-kinds.ts';
+import { readSecret } from '../storage/files/secret.ts';
+import { feedHash } from '../telemetry/feed-hash.ts';
 import { type Command, type Options, WrongArguments } from './commands.ts';
 import { Progress } from './progress.ts';
 
@@ -9,12 +13,16 @@ npm run operator -- clean
 npm run operator -- move --from db
 npm run operator -- move --from fs --dir <folder as the service sees it>
 npm run operator -- move --from s3 --endpoint <url> --bucket <name> [--region <name>]
+npm run operator -- hash <feed>
 
 unreferenced counts what no note refers to in the image store of the running service, clean removes it, and move moves
 pictures into that store until all are moved; --limit is how many it looks at in one request. The service is asked at
 OPERATOR_URL, else at PUBLIC_URL, else at this machine's PORT, with SERVICE_OPERATOR_TOKEN. Secrets come from variables or
 files named by them with _FILE at the end, never from arguments: SERVICE_OPERATOR_TOKEN, and of the store that is moved
 from, MOVE_S3_ACCESS_KEY and MOVE_S3_SECRET_KEY.
+
+hash prints what stands for a feed in the lines of the log. It asks no service, but needs its secret: SERVICE_SECRET, or
+the .secret in DATA_DIR. "-" reads the name from standard input, so it is in no list of processes.
 `;
 
 const UNREFERENCED = '/api/operator/images/unreferenced';
@@ -44,8 +52,10 @@ interface Service {
 export const command: Command = {
   help: HELP,
   options: ['from', 'dir', 'endpoint', 'bucket', 'region', 'limit'],
-  words: [1, 1],
-  async run([what], options, env) {
+  words: [1, 2],
+  async run([what, feed], options, env) {
+    if (what === 'hash' && feed !== undefined) return hash(feed, env);
+    if (feed !== undefined) throw new WrongArguments();
     const service = serviceIn(env);
     if (what === 'move') return move(service, options, env);
     if (Object.keys(options).length > 0 || (what !== 'unreferenced' && what !== 'clean'))
@@ -55,6 +65,18 @@ export const command: Command = {
     return (result.failed ?? 0) + result.missing > 0 ? 1 : 0;
   },
 };
+
+async function hash(text: string, env: Environment): Promise<number> {
+  const feed = text === '-' ? readFileSync(0, 'utf8').trim() : text;
+  if (!isFeedName(feed))
+    throw new Error('This is not the name of a feed: 1 to 64 characters of a-z, 0-9, - and _.');
+  const { secret: set, storage, dataDir } = readSome(env, ['secret', 'storage', 'dataDir']);
+  const secret = set ?? (storage === 'fs' ? await readSecret(dataDir) : undefined);
+  if (secret === undefined)
+    throw new Error('SERVICE_SECRET must be set as for the service, or DATA_DIR, with its file .secret.');
+  process.stdout.write(`${feedHash(secret)(feed)}\n`);
+  return 0;
+}
 
 function serviceIn(env: Environment): Service {
   const { port, publicUrl, operatorToken } = readSome(env, ['port', 'publicUrl', 'operatorToken']);

@@ -1,4 +1,3 @@
-import type { Exchange } from './exchange.ts';
 import type { Outcome, TransactionHost } from './transaction.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -17,7 +16,7 @@ export interface LiveSource {
 }
 
 /** The part of the request that its log line needs. */
-type LiveRequest = Pick<Exchange, 'requestId'> & Pick<Outcome, 'operation'> & { readonly startedAt: number };
+type LiveRequest = Outcome['request'] & Pick<Outcome, 'operation'> & { readonly startedAt: number };
 
 /**
  * An answer that stays open. There may be thousands, so each keeps only what its log line needs, and the newest event that

@@ -24,7 +24,7 @@ const CLOSABLE_BODY_MAX = 64 * 1024;
 
 /** The result of a request, for logs and metrics. */
 export interface Outcome {
-  readonly request: Pick<Exchange, 'requestId'>;
+  readonly request: Pick<Exchange, 'requestId' | 'parameters'>;
   readonly operation: Operation | undefined;
   readonly method: string;
   /** 499 if the client left before the answer. */
@@ -249,10 +249,10 @@ export class Transaction {
 
   /** The stream stays open for hours, so it must not keep the exchange. */
   #open(body: LiveBody): void {
-    const { requestId, upload } = this.#exchange;
+    const { requestId, parameters, upload } = this.#exchange;
     upload?.release();
     if (this.#isRunning) this.#host.onFinished(this);
-    const request = { requestId, operation: this.#operation, startedAt: this.#startedAt };
+    const request = { requestId, parameters, operation: this.#operation, startedAt: this.#startedAt };
     const stream = new LiveStream(this.#host, this.#res, request, body.heartbeat);
     stream.isTimed = this.#isTimed || upload !== undefined;
     stream.open(body);

@@ -50,9 +50,9 @@ export class Editing {
     const replaced = await preparation.store(prepared, () =>
       storage.replace(feed, note.id, { type, bytes, sha256, added }, limits),
     );
-    const edited = this.#recordEdit(replaced, caller);
+    const edited = this.#recordEdit(feed, replaced, caller);
     for (const { type, bytes } of added)
-      record({ name: 'note posted', kind: type, size: bytes.length }, caller);
+      record({ name: 'note posted', feed: feed.name, kind: type, size: bytes.length }, caller);
     return { note: edited, attachments: submission.isForm ? added : undefined };
   }
 
@@ -72,19 +72,19 @@ export class Editing {
       alt: (alt ?? meta.alt) || undefined,
       tags: tags ?? meta.tags,
     }));
-    return this.#recordEdit(changed, caller);
+    return this.#recordEdit(feed, changed, caller);
   }
 
   /** @throws Refusal `not_found` */
   async remove(feed: Feed, id: string, caller: Caller): Promise<void> {
     const note = await this.#note(feed, id);
     if (!(await this.#parts.storage.remove(feed, note.id))) throw notFound('note');
-    this.#parts.record({ name: 'note deleted', kind: note.type, size: note.size }, caller);
+    this.#parts.record({ name: 'note deleted', feed: feed.name, kind: note.type, size: note.size }, caller);
   }
 
-  #recordEdit(edited: Note | undefined, caller: Caller): Note {
+  #recordEdit({ name: feed }: Feed, edited: Note | undefined, caller: Caller): Note {
     const note = existing(edited, 'note');
-    this.#parts.record({ name: 'note edited', kind: note.type, size: note.size }, caller);
+    this.#parts.record({ name: 'note edited', feed, kind: note.type, size: note.size }, caller);
     return note;
   }
 

@@ -50,7 +50,7 @@ export class FeedSettingsWriter {
   /** @throws Refusal `not_found` */
   async remove(allowed: Feed, caller: Caller): Promise<void> {
     if (!(await this.#parts.storage.deleteFeed(allowed))) throw notFound('feed');
-    this.#parts.record({ name: 'feed deleted' }, caller);
+    this.#parts.record({ name: 'feed deleted', feed: allowed.name }, caller);
   }
 
   /**

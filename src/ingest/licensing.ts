@@ -31,14 +31,14 @@ export class Licensing {
   async attach(feed: Feed, text: string, caller: Caller): Promise<Feed> {
     const { id, feeds } = this.#parts.licenses.check(text);
     const attached = await this.#set(feed, { text, id, feeds });
-    this.#parts.record({ name: 'license attached' }, caller);
+    this.#parts.record({ name: 'license attached', feed: feed.name }, caller);
     return attached;
   }
 
   /** @throws Refusal `not_found` */
   async detach(feed: Feed, caller: Caller): Promise<void> {
     await this.#set(feed, undefined);
-    this.#parts.record({ name: 'license detached' }, caller);
+    this.#parts.record({ name: 'license detached', feed: feed.name }, caller);
   }
 
   /** The limits of a feed, or of a future one, as known now; the storage decides at the write. */

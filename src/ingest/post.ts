@@ -54,7 +54,7 @@ export class Posting {
     const target = await this.#target(name, feed, post, caller);
     const stored = await preparation.store(prepared, () => this.#store(name, notes, target, post, caller));
     for (const { type, bytes } of notes)
-      record({ name: 'note posted', kind: type, size: bytes.length }, caller);
+      record({ name: 'note posted', feed: name, kind: type, size: bytes.length }, caller);
     return { feed: stored, note: text ?? pictures[0]!, attachments: isForm ? pictures : undefined };
   }
 
@@ -75,7 +75,7 @@ export class Posting {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const stored = await storage.post(name, notes, current, post.limits);
       if (stored !== undefined) {
-        if (current.kind === 'new') record({ name: 'feed created' }, caller);
+        if (current.kind === 'new') record({ name: 'feed created', feed: name }, caller);
         return stored;
       }
       current = await this.#target(name, await access.namedFeed(caller, name), post, caller);

@@ -13,14 +13,15 @@ interface Parts extends Pick<Config, 'reservedFeeds' | 'reservedPassword'> {
 
 /**
  * Makes the reserved feeds if they have a password: protected, with their name as read id. If a feed exists in another
- * form, it stays, and the log has a warning with its place in the setting instead of its name.
+ * form, it stays, and the log has a warning with its place in the setting.
  */
 export async function makeReservedFeeds(parts: Parts): Promise<void> {
   let place = 0;
   for (const name of parts.reservedFeeds) {
     place += 1;
     const obstacle = await make(parts, name);
-    if (obstacle !== undefined) parts.log.warn('a reserved feed is not as it should be', { place, obstacle });
+    if (obstacle !== undefined)
+      parts.log.warn('a reserved feed is not as it should be', { feed: name, place, obstacle });
   }
 }
 

@@ -36,7 +36,7 @@ export class Takedown {
   /** Undefined if the feed changed meanwhile and must be looked up again. */
   async #feed(feed: Feed, request: Identified): Promise<number | undefined> {
     if (!(await this.#storage.deleteFeed(feed))) return undefined;
-    this.#record({ name: 'feed deleted' }, request);
+    this.#record({ name: 'feed deleted', feed: feed.name }, request);
     return feed.noteCount;
   }
 
@@ -45,7 +45,7 @@ export class Takedown {
     const stored = existing(named && (await this.#storage.open(feed.name, named.file)), 'note');
     await stored.close();
     if (!(await this.#storage.remove(feed, named!.id, named!.type))) return undefined;
-    this.#record({ name: 'note deleted', kind: named!.type, size: stored.size }, request);
+    this.#record({ name: 'note deleted', feed: feed.name, kind: named!.type, size: stored.size }, request);
     return 1;
   }
 }

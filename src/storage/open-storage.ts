@@ -46,6 +46,7 @@ export async function openStorage(
     return inDataDir(dataDir, async () => {
       warnOfReaders(dataDir, log);
       const ownSecret = secret ?? (await loadSecret(dataDir, owner));
+      log.hashFeedsWith(ownSecret);
       return {
         storage: await openFiles({ ...parts, isLicenseValid, dir: dataDir, secret: ownSecret }),
         secret: ownSecret,
@@ -53,6 +54,7 @@ export async function openStorage(
     });
   }
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');
+  log.hashFeedsWith(secret);
   if (storage === 'sqlite') {
     const { openSqlite } = await import('./sqlite/sqlite.ts');
     const opened = await openSqlite({ ...parts, licenseKeys, file: databasePath(settings) });

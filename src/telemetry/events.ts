@@ -1,3 +1,4 @@
+import { type FeedName, isFeedName } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import type { Outcome } from '../http/transaction.ts';
 import type { Log } from './log.ts';
@@ -8,20 +9,21 @@ export interface Identified {
 }
 
 /** A durable change by a request, with what the log may say of a note: its type and the bytes stored or deleted. */
-type Event =
+type Event = { readonly feed: FeedName } & (
   | { readonly name: 'feed created' | 'feed deleted' | 'license attached' | 'license detached' }
   | {
       readonly name: 'note posted' | 'note edited' | 'note deleted';
       readonly kind: NoteType;
       readonly size: number;
-    };
+    }
+);
 
 export type RecordEvent = (event: Event, request: Identified) => void;
 
 export function eventLog(log: Pick<Log, 'info'>): RecordEvent {
   return (event, { requestId }) => {
     const note = 'kind' in event ? { kind: event.kind, size: event.size } : {};
-    log.info(event.name, { request: requestId, ...note });
+    log.info(event.name, { request: requestId, feed: event.feed, ...note });
   };
 }
 
@@ -30,7 +32,8 @@ const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 
 
 /**
  * Logs one line per request, with the id of its other lines. It has the pattern of the route, not the path, because that
- * holds a feed's name or read id, and not the client's address.
+ * holds a feed's name or read id, and not the client's address. A request by a read id does not say which feed it reads,
+ * because an answer from the cache does not know.
  */
 export function requestLog(log: OutcomeLog): (outcome: Outcome) => void {
   return ({ request, operation, method, status, ms, bytes, code, error }) =>
@@ -38,6 +41,7 @@ export function requestLog(log: OutcomeLog): (outcome: Outcome) => void {
       request: request.requestId,
       method: KNOWN_METHODS.has(method) ? method : 'other',
       route: operation?.path ?? 'none',
+      feed: operation?.path.includes('{feed}') ? validName(request.parameters[0]) : undefined,
       status,
       ms: rounded(ms),
       bytes,
@@ -45,9 +49,11 @@ export function requestLog(log: OutcomeLog): (outcome: Outcome) => void {
     });
 }
 
-/** The end of a call of an assistant's tool. Its arguments are not logged, because the name of a feed is among them. */
+/** The end of a call of an assistant's tool. */
 export interface ToolOutcome extends Identified {
   readonly tool: string;
+  /** As the assistant sent it; undefined if it cannot be read. */
+  readonly feed: string | undefined;
   readonly ms: number;
   /** The refusal's code. */
   readonly code: string | undefined;
@@ -60,10 +66,15 @@ export interface ToolOutcome extends Identified {
  * @param isEach false to log internal errors only
  */
 export function toolLog(log: OutcomeLog, isEach: boolean): (outcome: ToolOutcome) => void {
-  return ({ tool, requestId, ms, code, error }) => {
-    if (error !== undefined || isEach)
-      logOutcome(log, 'tool', error, { request: requestId, tool, ms: rounded(ms), code });
+  return ({ tool, feed, requestId, ms, code, error }) => {
+    if (error === undefined && !isEach) return;
+    const fields = { request: requestId, tool, feed: validName(feed), ms: rounded(ms), code };
+    logOutcome(log, 'tool', error, fields);
   };
+}
+
+function validName(feed: string | undefined): FeedName | undefined {
+  return feed !== undefined && isFeedName(feed) ? feed : undefined;
 }
 
 function logOutcome(log: OutcomeLog, what: string, err: unknown, fields: Record<string, unknown>): void {

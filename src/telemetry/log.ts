@@ -1,6 +1,8 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { pino } from 'pino';
+import type { FeedName } from '../feeds/names.ts';
 import { errorFields } from './error-fields.ts';
+import { type FeedHash, feedHash } from './feed-hash.ts';
 import { type LineDestination, LineWriter } from './line-writer.ts';
 
 /** Most verbose first. */
@@ -10,14 +12,21 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 const MAX_HELD_CHARACTERS = 1024 * 1024;
 const MAX_CLOSE_MS = 1000;
 
-type Write = (message: string, fields?: Record<string, unknown>) => void;
+interface Fields extends Record<string, unknown> {
+  /** Written as its `FeedHash`, never as it is. */
+  readonly feed?: FeedName | undefined;
+}
+
+type Write = (message: string, fields?: Fields) => void;
 
 /**
  * The service's log: one JSON object per line with `level`, `time` (ISO 8601, UTC), `msg` and the given fields. The field
- * `err` takes a thrown value, written with its causes. No line may hold a feed name, a password, a token or a client's
- * address.
+ * `err` takes a thrown value, written with its causes; `feed` takes a feed's name, written as a keyed hash. No line may hold
+ * a feed name, a password, a token or a client's address.
  */
 export interface Log extends Readonly<Record<LogLevel, Write>> {
+  /** Call it once the server secret is known; before, lines are written without the field `feed`. */
+  hashFeedsWith(secret: Uint8Array): void;
   /** Lines dropped since the start because nothing read them. */
   readonly linesLost: () => number;
   /** Writes what is still held; gives up after 1 s if nothing reads it. */
@@ -42,13 +51,17 @@ export function createLog({ level, destination }: LogOptions): Log {
       maxHeld: MAX_HELD_CHARACTERS,
       onLost: (lost) => logger.error({ lost }, 'log lines were lost because standard output was not read'),
     });
+  let hash: FeedHash | undefined;
   const logger = pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: (thrown: unknown) => errorFields(thrown) },
+      serializers: {
+        err: (thrown: unknown) => errorFields(thrown),
+        feed: (name: string) => hash?.(name),
+      },
     },
     lines,
   );
@@ -57,6 +70,9 @@ export function createLog({ level, destination }: LogOptions): Log {
     info: (message, fields) => logger.info(fields ?? {}, message),
     warn: (message, fields) => logger.warn(fields ?? {}, message),
     error: (message, fields) => logger.error(fields ?? {}, message),
+    hashFeedsWith: (secret) => {
+      hash = feedHash(secret);
+    },
     linesLost: () => lines.lost,
     close: () => lines.close(MAX_CLOSE_MS),
   };

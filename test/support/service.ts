@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
-import type { Log } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { storageSettings } from './storage-settings.ts';
 
 /** A line that the service logged. */
@@ -46,19 +46,11 @@ export async function start(
 ): Promise<TestService> {
   const dir = dataDir ?? (await tempDir(t));
   const lines: LogLine[] = [];
-  const logger =
-    (level: string) =>
-    (message: string, fields: Record<string, unknown> = {}) => {
-      lines.push({ level, message, fields });
-    };
-  const log: Log = {
-    debug: logger('debug'),
-    info: logger('info'),
-    warn: logger('warn'),
-    error: logger('error'),
-    linesLost: () => 0,
-    close: async () => {},
+  const write = (line: string) => {
+    const { level, time: _, msg, ...fields } = JSON.parse(line);
+    lines.push({ level, message: msg, fields });
   };
+  const log = createLog({ level: 'debug', destination: { write, lost: 0, close: async () => {} } });
   const address = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dir, ...(await storageSettings(dir)) };
   const config = readConfig({ ...address, SERVICE_WORKERS: '2', SERVICE_RATE_LIMIT: '0', ...env });
   const service = await startService(config, log, undefined);

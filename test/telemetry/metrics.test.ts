@@ -5,7 +5,7 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 
 const FILE = { id: 'file', method: 'GET', path: '/r/{readId}/{file}' } as Operation;
 const READ: Outcome = {
-  request: { requestId: '0123456789abcdef' },
+  request: { requestId: '0123456789abcdef', parameters: ['read-id', 'file'] },
   operation: FILE,
   method: 'GET',
   status: 200,

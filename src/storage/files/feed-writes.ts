@@ -148,7 +148,7 @@ export async function deleteFeed(parts: WriteParts, allowed: AllowedFeed): Promi
     index.drop(feed);
     return temp;
   });
-  if (moved !== undefined) await removals.remove(join(dir, moved));
+  if (moved !== undefined) await removals.remove(join(dir, moved), allowed.name);
   return moved !== undefined;
 }
 

@@ -2,7 +2,6 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isServiceId } from '../../feeds/ids.ts';
 import { parseNoteFile } from '../../feeds/names.ts';
-import type { Log } from '../../telemetry/log.ts';
 import { parseObject } from '../metadata.ts';
 import { syncFolder } from './folder-sync.ts';
 import { isIntentName, isTempName, noteOfMetaFile } from './names.ts';
@@ -25,15 +24,16 @@ export interface Intent {
  * leave metadata files of their own, so only those with an id that the service makes are its leftovers. To be done only
  * while nobody can be writing: what runs looks like what a crash left.
  * @param files names of the folder's regular files; those removed are taken from it
+ * @param warn logs a sentence about the feed
  * @returns whether there was any
  */
 export async function clearAway(
   folder: string,
   files: Set<string>,
-  log: Pick<Log, 'warn'>,
+  warn: (message: string) => void,
 ): Promise<boolean> {
   const count = files.size;
-  await settleIntents(folder, files, log);
+  await settleIntents(folder, files, warn);
   for (const name of files) {
     const note = noteOfMetaFile(name);
     const isOrphan = note !== undefined && !files.has(note) && isServiceId(parseNoteFile(note)!.id);
@@ -43,11 +43,15 @@ export async function clearAway(
 }
 
 /** Ends changes with an intent, and removes the intents. Before temp files are removed, because they tell how a change ended. */
-async function settleIntents(folder: string, files: Set<string>, log: Pick<Log, 'warn'>): Promise<void> {
+async function settleIntents(
+  folder: string,
+  files: Set<string>,
+  warn: (message: string) => void,
+): Promise<void> {
   for (const name of [...files].filter(isIntentName)) {
     const intent = parseIntent((await readDotFile(join(folder, name)))?.text);
     if (!intent) {
-      log.warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
+      warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
       continue;
     }
     if (files.has(intent.last)) {

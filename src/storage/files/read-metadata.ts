@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { isReadId, type NoteFile } from '../../feeds/names.ts';
-import type { Log } from '../../telemetry/log.ts';
 import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from '../metadata.ts';
 import type { FeedFiles } from './feed-index.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
@@ -20,13 +19,13 @@ export async function readMetaFile(
 }
 
 /**
- * Reads what the dot files of a feed say; undefined when its folder is gone. A warning about them never says whose
- * they are.
+ * Reads what the dot files of a feed say; undefined when its folder is gone.
+ * @param warn logs a sentence about the feed
  * @param hasLicense false if the folder is known to hold no `.license`, which is then not read
  */
 export async function readFeedFiles(
   folder: string,
-  log: Pick<Log, 'warn'>,
+  warn: (message: string) => void,
   hasLicense = true,
 ): Promise<FeedFiles | undefined> {
   const readId = await readLine(join(folder, READ_ID_FILE));
@@ -36,9 +35,9 @@ export async function readFeedFiles(
   const license = hasLicense ? await readLicense(join(folder, LICENSE_FILE)) : undefined;
   // Looked at last: files missing from a folder that went away would open the feed to everybody.
   if (!(await isFolder(folder))) return undefined;
-  if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
+  if (!settings) warn('the .feed.json of a feed is not a JSON object and counts as unset');
   const storedReadId = readId !== undefined && isReadId(readId) ? readId : undefined;
-  if (storedReadId !== readId) log.warn('the .readid of a feed is malformed and counts as unset');
+  if (storedReadId !== readId) warn('the .readid of a feed is malformed and counts as unset');
   return {
     storedReadId,
     settings: settings ?? NO_SETTINGS,

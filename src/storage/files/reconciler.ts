@@ -88,7 +88,10 @@ export class Reconciler {
       for (const one of seen) this.#failed.delete(pathOf(one));
     } catch (error) {
       const err = asRefusal(error);
-      if (this.#failed.size === 0) this.#parts.log.error('a change by hand could not be taken in', { err });
+      if (this.#failed.size === 0) {
+        const feed = seen.map((one) => one.feed).find(isFeedName);
+        this.#parts.log.error('a change by hand could not be taken in', { feed, err });
+      }
       if (!(err instanceof Refusal)) return;
       for (const one of seen) this.#failed.set(pathOf(one), one);
       if (this.#isStopped) return;
@@ -157,7 +160,8 @@ export class Reconciler {
       if (entry && !isSame) put.push(entry);
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
-    const files = isOfFeed ? await readFeedFiles(folder, this.#parts.log) : undefined;
+    const warn = (message: string) => this.#parts.log.warn(message, { feed: feed.name });
+    const files = isOfFeed ? await readFeedFiles(folder, warn) : undefined;
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
     this.#apply(feed, { put, gone, files });

@@ -1,6 +1,7 @@
 import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
+import type { FeedName } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorCode, isGone, withoutPath } from './failures.ts';
@@ -32,14 +33,16 @@ export class Removals {
   /**
    * Removes a folder with all its content, or a file; settles when all of it is gone. After a failure it is tried again
    * in the background, and at the next start.
+   * @param feed for the log
    * @throws Refusal `store_unavailable` when something is left
    */
-  async remove(path: string): Promise<void> {
+  async remove(path: string, feed?: FeedName): Promise<void> {
     try {
       await this.#run(path);
     } catch (error) {
+      const code = errorCode(error);
       if (!this.#isClosed)
-        this.#log.warn('what is left of a deleted feed cannot be removed yet', { code: errorCode(error) });
+        this.#log.warn('what is left of a deleted feed cannot be removed yet', { feed, code });
       this.#tryLater(path);
       throw new Refusal(
         'store_unavailable',

@@ -54,6 +54,7 @@ export async function scanFeed(
   { clean = false } = {},
 ): Promise<IndexedFeed | 'unreadable' | undefined> {
   const folder = join(dir, name);
+  const warn = (message: string) => log.warn(message, { feed: name });
   try {
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
@@ -61,14 +62,14 @@ export async function scanFeed(
       (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
     );
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
-    if (clean && (await clearAway(folder, files, log))) return scanFeed(dir, name, log);
+    if (clean && (await clearAway(folder, files, warn))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
-    const feedFiles = await readFeedFiles(folder, log, files.has(LICENSE_FILE));
+    const feedFiles = await readFeedFiles(folder, warn, files.has(LICENSE_FILE));
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, notes, dateOfFile(stats));
   } catch (error) {
     if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
-    log.warn('the folder of a feed cannot be read and is ignored');
+    warn('the folder of a feed cannot be read and is ignored');
     return 'unreadable';
   }
 }

@@ -15,7 +15,16 @@ const MIN_BYTES = 32;
  * for the operator when the text is shorter than 32 bytes.
  */
 export async function loadSecret(dir: string, owner?: Owner): Promise<Uint8Array> {
-  const text = (await readSecret(dir)) ?? (await makeSecret(dir, owner));
+  return secretIn((await readText(dir)) ?? (await makeSecret(dir, owner)));
+}
+
+/** As `loadSecret`, but undefined if there is no such file. */
+export async function readSecret(dir: string): Promise<Uint8Array | undefined> {
+  const text = await readText(dir);
+  return text === undefined ? undefined : secretIn(text);
+}
+
+function secretIn(text: string): Uint8Array {
   const secret = Buffer.from(text.trim());
   if (secret.byteLength < MIN_BYTES) {
     throw new Error(
@@ -30,7 +39,7 @@ export async function loadSecret(dir: string, owner?: Owner): Promise<Uint8Array
  * `.secret` and SERVICE_SECRET disagree.
  */
 export async function secretOfFolder(dir: string, set: Uint8Array | undefined): Promise<Uint8Array> {
-  const kept = await readSecret(dir);
+  const kept = await readText(dir);
   if (kept === undefined && set !== undefined) return set;
   if (kept === undefined) {
     throw new Error(
@@ -47,7 +56,7 @@ export async function secretOfFolder(dir: string, set: Uint8Array | undefined): 
   return loadSecret(dir);
 }
 
-async function readSecret(dir: string): Promise<string | undefined> {
+async function readText(dir: string): Promise<string | undefined> {
   try {
     return await readFile(join(dir, SECRET_FILE), 'utf8');
   } catch (error) {
@@ -69,7 +78,7 @@ async function makeSecret(dir: string, owner: Owner | undefined): Promise<string
     await file.close();
     await unlink(temp).catch(() => undefined);
   }
-  const made = await readSecret(dir);
+  const made = await readText(dir);
   if (made === undefined) throw new Error(`The file ${SECRET_FILE} in DATA_DIR vanished while it was made.`);
   return made;
 }
