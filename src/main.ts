@@ -6,15 +6,13 @@ const [name, ...args] = process.argv.slice(2);
 if (name === undefined) {
   const [{ run }, { startService }] = await Promise.all([import('./run.ts'), import('./service.ts')]);
   await run(startService);
-} else if (name === '--help' && args.length === 0) {
-  process.stdout.write(
-    `Without arguments, Note Feed serves. With one of these it does that and ends:\n${LIST_OF_COMMANDS}`,
-  );
 } else {
   process.exitCode = await exitCodeOf(name);
 }
 
 async function exitCodeOf(name: string): Promise<number> {
+  // Whoever read the output, such as `head`, has seen enough.
+  process.stdout.on('error', () => process.exit(1));
   try {
     return await runCommand(name, args, process.env);
   } catch (error) {

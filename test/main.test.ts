@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -170,10 +170,30 @@ t.test('arguments that nothing knows start nothing', async (t) => {
   }
 });
 
-t.test('--help lists the commands', async (t) => {
-  const answer = await runEntry(['--help'], {});
-  t.match(answer, {
-    stdout: /^Without arguments, Note Feed serves\..*\n {2}--check {2}looks at/,
-    stderr: '',
-  });
+const { version } = JSON.parse(readFileSync(join(SOURCE, '../package.json'), 'utf8'));
+const COMMANDS = ['--check', 'backup', 'health', 'operator', 'license', 'move'];
+
+t.test('--help lists the commands, and --version prints the version', async (t) => {
+  const { stdout, stderr } = await runEntry(['--help'], {});
+  for (const command of COMMANDS) t.match(stdout, `\n  ${command} `);
+  t.equal(stderr, '');
+  t.strictSame(await runEntry(['--version'], {}), { stdout: `${version}\n`, stderr: '' });
+});
+
+t.test('each command has a help and a version', async (t) => {
+  for (const command of COMMANDS) {
+    const { stdout, stderr } = await runEntry([command, '--help'], {});
+    t.match(stdout, /^(npm (run|start).*\n)+\n/, command);
+    t.equal(stderr, '');
+    t.strictSame(await runEntry([command, '--version'], {}), { stdout: `${version}\n`, stderr: '' });
+  }
+});
+
+t.test('a reader that has seen enough of the help ends it without an error', async (t) => {
+  const entry = join(SOURCE, 'main.cjs');
+  const { stderr } = await execute('sh', [
+    '-c',
+    `{ sleep 0.2; '${process.execPath}' '${entry}' --help; } | true`,
+  ]);
+  t.equal(stderr, '');
 });

@@ -205,7 +205,10 @@ export class Access {
     if (feed?.passwordHash === undefined) return;
     if (password === undefined) {
       if (this.unlocks.opens(caller.unlock, feed)) return;
-      throw new Refusal('auth', 'This feed has a password: send it as X-Feed-Password.');
+      throw new Refusal(
+        'auth',
+        'This feed has a password: unlock it in the browser, or send X-Feed-Password.',
+      );
     }
     await this.guesses.check(caller.client);
     const isRight = await this.#parts.passwords.verify(feed.passwordHash, password);

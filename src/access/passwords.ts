@@ -13,7 +13,7 @@ const FEED_PASSWORD = /^(?! )[ -~]{1,256}(?<! )$/;
  * @param field its name in the refusal
  * @throws Refusal `invalid_request`
  */
-export function feedPassword(text: string, field = 'X-Feed-Password'): string {
+export function feedPassword(text: string, field = 'The feed password'): string {
   if (FEED_PASSWORD.test(text)) return text;
   throw new Refusal(
     'invalid_request',

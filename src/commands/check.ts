@@ -3,8 +3,14 @@ import { databasePath } from '../storage/open-storage.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
 import type { Command } from './commands.ts';
 
+const HELP = `npm start -- --check
+
+Says whether the settings can be used and what they mean. The exit code is 0 if they can, else 1.
+`;
+
 /** Says that the settings can be used, and what the main ones mean. Nothing is opened or made, and no secret is shown. */
 export const command: Command = {
+  help: HELP,
   words: [0, 0],
   run(_words, _options, env) {
     process.stdout.write(summary(readConfig(env)));

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '../setting.ts';
+import { VERSION } from '../version.ts';
 
 /** Values of options by their names. */
 export type Options = Readonly<Record<string, string | undefined>>;
@@ -7,7 +8,7 @@ export type Options = Readonly<Record<string, string | undefined>>;
 /** Something that the program does instead of being the service. */
 export interface Command {
   /** Shown for `--help`. */
-  readonly help?: string;
+  readonly help: string;
   /** Options that it takes, each with a value. */
   readonly options?: readonly string[];
   /** The fewest and the most arguments beside options. */
@@ -43,19 +44,31 @@ export const LIST_OF_COMMANDS = `  --check  looks at the settings, says whether 
   move --from <place> --to <place>  moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…
 `;
 
-/** @throws WrongArguments; what the command throws */
+const HELP = `npm start
+Without arguments, Note Feed serves, by the settings in the environment (docs/settings.md). With one of these it does that and
+ends; --help behind it says more, and --version prints the version:
+${LIST_OF_COMMANDS}`;
+
+/**
+ * Runs a command, or answers `--help` or `--version`, alone or behind a command.
+ * @throws WrongArguments; what the command throws
+ */
 export async function runCommand(name: string, args: string[], env: Environment): Promise<number> {
+  if ((args[0] ?? name) === '--version') return print(`${VERSION}\n`);
+  if (name === '--help' && args.length === 0) return print(HELP);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load === undefined) throw new WrongArguments();
   const { command } = await load();
-  if (args[0] === '--help' && command.help !== undefined) {
-    process.stdout.write(command.help);
-    return 0;
-  }
+  if (args.includes('--help')) return print(command.help);
   const { values, positionals } = parse(args, command.options ?? []);
   const [fewest, most] = command.words;
   if (positionals.length < fewest || positionals.length > most) throw new WrongArguments();
   return command.run(positionals, values, env);
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
 }
 
 function parse(args: string[], names: readonly string[]) {

@@ -10,8 +10,14 @@ const TIMEOUT_MS = 2_000;
 /** Where to reach a service that listens on all addresses. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
+const HELP = `npm run health
+
+Asks the service that runs on this machine, at HOST and PORT, whether it is ready. The exit code is 0 if it is, else 1.
+`;
+
 /** Asks the service of these settings, running on this machine, whether requests should come to it: then it gives 0. */
 export const command: Command = {
+  help: HELP,
   words: [0, 0],
   async run(_words, _options, env) {
     const { host, port } = readSome(env, ['host', 'port']);

@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { readSome } from '../config.ts';
-import { issueLicense } from '../licenses/format.ts';
+import { endOf, issueLicense } from '../licenses/format.ts';
 import { newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/keys.ts';
 import { Licenses } from '../licenses/licenses.ts';
 import type { Environment } from '../setting.ts';
@@ -54,7 +54,9 @@ function issue({ key: file = KEY_FILE, until, feeds, count }: Options): number {
   const key = privateKeyFrom(file);
   const said = { until, feeds: wholeNumber('--feeds', feeds, 1_000) };
   const length = wholeNumber('--count', count, MAX_COUNT);
-  process.stdout.write(Array.from({ length }, () => `${issueLicense(key, said)}\n`).join(''));
+  const licenses = Array.from({ length }, () => `${issueLicense(key, said)}\n`);
+  if (endOf(said) <= Date.now()) throw new Error('--until must not be in the past.');
+  process.stdout.write(licenses.join(''));
   process.stderr.write(`They count by the public key ${publicKeyOf(key)}.\n`);
   return 0;
 }

@@ -19,7 +19,15 @@ interface Both {
   readonly progress: Progress;
 }
 
+const HELP = `npm run move -- --from <place> --to <place>
+
+Copies a whole instance into an empty place, and compares both. A place is fs: and a data folder, sqlite: and a database file,
+postgres for the database that SERVICE_DATABASE_URL names, or its URL. The service must not run meanwhile. Stopped, the same
+command goes on. docs/backends.md has the details.
+`;
+
 export const command: Command = {
+  help: HELP,
   options: ['from', 'to'],
   words: [0, 0],
   async run(_words, { from, to }, env) {

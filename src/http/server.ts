@@ -4,6 +4,7 @@ import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
 import { Exchange, type ExchangeContext, type Operation } from './exchange.ts';
 import { headers } from './headers.ts';
+import { listenProblem } from './listen-problem.ts';
 import type { LiveStream } from './live.ts';
 import { Router } from './router.ts';
 import { type Outcome, Transaction } from './transaction.ts';
@@ -88,9 +89,7 @@ export class HttpServer {
     });
     if (socket === false) {
       clearInterval(server.#timer);
-      throw new Error(
-        `cannot listen on ${host} port ${port}: another program may use it, or it needs more rights`,
-      );
+      throw new Error(`cannot listen on ${host} port ${port}: ${await listenProblem(host, port)}`);
     }
     server.#socket = socket;
     return server;

@@ -91,6 +91,7 @@ ${script(site, 'compose')}`;
 const PROTECTION = html`<div data-empty-feed>
 <label for="feed-password">Password for this feed <span class="optional">optional</span></label>
 <input id="feed-password" name="password" type="password" maxlength="256" autocomplete="new-password"
+ pattern="[!-~]([ -~]*[!-~])?" title="Letters a to z, digits and signs of a keyboard, with no space at either end"
  aria-describedby="feed-password-hint">
 <p class="hint" id="feed-password-hint">Protects the feed: without it nobody posts, edits or sees this page, even with the name. It can
  be set only now, with the first note.</p>

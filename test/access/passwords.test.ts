@@ -131,7 +131,8 @@ for (const text of ['x', 'a b', '~!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}', 'p'.repeat
   );
 }
 
-const RULE = /^X-Feed-Password must be 1 to 256 printable ASCII characters without a space at either end\.$/;
+const RULE =
+  /^The feed password must be 1 to 256 printable ASCII characters without a space at either end\.$/;
 for (const text of [
   ' ',
   ' a',

@@ -50,6 +50,7 @@ t.test('keys are made, licenses issued and checked', async (t) => {
 
 t.test('what is wrong is said, and no key is shown', async (t) => {
   const until = ['--until', '9998-12-31'];
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   writeFileSync(join(dir, 'open.pem'), newKeyPair().privateKey);
   chmodSync(join(dir, 'open.pem'), 0o640);
   writeFileSync(join(dir, 'none.pem'), 'x', { mode: 0o600 });
@@ -58,6 +59,7 @@ t.test('what is wrong is said, and no key is shown', async (t) => {
     [['issue', ...until, '--key', 'none.pem'], /holds no Ed25519 private key/],
     [['issue', ...until, '--key', 'absent.pem'], /cannot be read \(ENOENT\)/],
     [['issue', '--until', '2027-02-30'], /no date/],
+    [['issue', '--until', yesterday], /^--until must not be in the past\.\n$/],
     [['issue', ...until, '--feeds', '1001'], /from 1 to 1000/],
     [['issue', ...until, '--count', '0'], /from 1 to 10000/],
     [['issue'], /takes no arguments but/],

@@ -1,37 +1,18 @@
 /** One service behind Caddy, as deploy/Caddyfile has it. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import t from 'tap';
+import { startCaddy } from '../support/caddy.ts';
 import { EventStream } from '../support/event-stream.ts';
-import { eventually } from '../support/eventually.ts';
 import { readIdIn } from '../support/feed-client.ts';
-import { freePort } from '../support/free-port.ts';
 import { missing } from '../support/installed.ts';
 import { picture } from '../support/pictures.ts';
-import { ask, post, start, tempDir } from '../support/service.ts';
+import { ask, post, start } from '../support/service.ts';
 
-const CADDYFILE = new URL('../../deploy/Caddyfile', import.meta.url).pathname;
 const LIMIT = 5;
 
 t.test('through Caddy', { skip: missing('caddy') }, async (t) => {
   const service = await start(t, { SERVICE_TRUST_PROXY: '1', SERVICE_RATE_LIMIT: String(LIMIT) });
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const home = await tempDir(t);
-  const caddy = spawn('/usr/bin/caddy', ['run', '--config', CADDYFILE], {
-    env: { HOME: home, SITE_ADDRESS: url, SERVICE_ADDRESS: new URL(service.url).host },
-    stdio: ['ignore', 'inherit', 'pipe'],
-  });
-  const closed = once(caddy, 'close');
-  t.teardown(async () => {
-    caddy.kill('SIGTERM');
-    await closed;
-  });
-  let log = '';
-  caddy.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
-  t.ok(await eventually(() => log.includes('serving initial configuration')), 'Caddy started');
+  const caddy = await startCaddy(t, new URL(service.url).host);
+  const { url } = caddy;
 
   const posted = await post(`${url}/secret-feed`, 'Hello', { 'x-note-title*': "UTF-8''caf%C3%A9" });
   t.equal(posted.status, 201);
@@ -61,5 +42,6 @@ t.test('through Caddy', { skip: missing('caddy') }, async (t) => {
   await service.stop();
   const refused = await ask(`${url}/secret-feed`);
   t.match([refused.status, refused.json.code], [502, 'store_unavailable']);
-  for (const secret of ['secret-feed', readId]) t.notOk(log.includes(secret), 'the log has no address');
+  for (const secret of ['secret-feed', readId])
+    t.notOk(caddy.logged().includes(secret), 'the log has no address');
 });

@@ -86,6 +86,11 @@ t.test('a draft survives a reload and a refused post, which is explained', async
   t.equal(await page.inputValue('#note-text'), 'A draft');
   t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'drafted', 'nor does it tell the name');
   await page.fill('#note-tags', '');
+  for (const wrong of ['Grüße', ' x', 'x ']) {
+    await page.fill('#feed-password', wrong);
+    await page.click('#compose .primary');
+    await page.waitForSelector('#feed-password:invalid:focus');
+  }
   await page.fill('#feed-password', 'open sesame');
   await page.click('#compose .primary');
   await page.waitForSelector('#compose:not(:has([name=password]))');
