@@ -3,6 +3,7 @@ import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
 import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+import { VERSION } from './version.ts';
 
 /** Interval of looking for the parent, ms. */
 const PARENT_CHECK_MS = 1000;
@@ -26,6 +27,7 @@ type StartService = (config: Config, log: Log, owner: Owner | undefined) => Prom
 export async function run(startService: StartService): Promise<void> {
   const config = readSettings();
   const log = createLog({ level: config.logLevel });
+  log.info('starting', { version: VERSION, node: process.versions.node });
   const exit = async (code: number) => {
     await log.close();
     process.exit(code);
@@ -76,7 +78,7 @@ async function start(config: Config, log: Log, startService: StartService): Prom
     const { owner, warning } = reducePrivileges(config);
     if (warning) log.warn(warning);
     const service = await startService(config, log, owner);
-    log.info('started', { url: service.url, node: process.versions.node });
+    log.info('started', { url: service.url });
     if (config.password === undefined && config.oidcIssuer === undefined)
       log.warn('SERVICE_PASSWORD is not set: whoever reaches the service may make feeds and post notes');
     return service;

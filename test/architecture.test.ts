@@ -10,7 +10,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
   licenses: ['refusals.ts'],
   http: ['copy-bytes.ts', 'refusals.ts'],
-  telemetry: ['access', 'feeds'],
+  telemetry: ['access', 'feeds', 'version.ts'],
   access: ['feeds', 'refusals.ts'],
   'sign-in': ['access', 'feeds'],
   requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'ingest', 'refusals.ts', 'storage'],
@@ -27,6 +27,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'setting.ts',
     'storage',
     'telemetry',
+    'version.ts',
   ],
   moving: ['data-folder.ts', 'feeds', 'licenses', 'refusals.ts', 'storage'],
   storage: [
@@ -54,7 +55,17 @@ const ALLOWED: Record<string, readonly string[]> = {
   live: ['batcher.ts', 'feeds', 'http', 'read', 'refusals.ts'],
   web: ['http', 'feeds'],
   oauth: ['access', 'feeds', 'refusals.ts'],
-  assistants: ['access', 'feeds', 'http', 'ingest', 'read', 'refusals.ts', 'requests', 'storage'],
+  assistants: [
+    'access',
+    'feeds',
+    'http',
+    'ingest',
+    'read',
+    'refusals.ts',
+    'requests',
+    'storage',
+    'version.ts',
+  ],
   routes: [
     'access',
     'assistants',
@@ -70,6 +81,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'requests',
     'setting-kinds.ts',
     'sign-in',
+    'version.ts',
     'web',
   ],
   workers: [

@@ -70,7 +70,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'a whole number of bytes from 1048576 to 1099511627776',
   },
   SERVICE_WORKERS: { values: ['0', '257', 'all'], rule: 'a whole number from 1 to 256' },
-  SERVICE_LOG_LEVEL: { values: ['INFO', 'verbose'], rule: 'one of debug, info, warn, error' },
+  SERVICE_LOG_LEVEL: { values: ['INFO', 'verbose'], rule: 'one of debug, info, warn, error, silent' },
   SERVICE_LOG_REQUESTS: { values: ['false'], rule: '1 (on) or 0 (off)' },
   TZ: { values: ['Nowhere/Town', ':/etc/localtime'], rule: 'the name of a time zone, such as Europe/Berlin' },
   SERVICE_PASSWORD: passwordRow(1, 256),

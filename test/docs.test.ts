@@ -1,4 +1,4 @@
-/** The documents name every setting, their links lead somewhere, and the copies of specification and contract are the same. */
+/** The documents name every setting, and their links and the files that they name are there. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
@@ -6,13 +6,7 @@ import t from 'tap';
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-const TWINS = { 'docs/specification.md': '../shared/spec.md', 'docs/contract.md': '../shared/contract.md' };
-for (const [own, other] of Object.entries(TWINS)) {
-  const skip = existsSync(join(root, other)) ? false : `${other} is not there`;
-  t.test(`${own} is the same as its twin`, { skip }, async (t) => {
-    t.equal(read(own), read(other));
-  });
-}
+const DOCUMENTS = globSync(['*.md', 'src/*.md', 'docs/*.md'], { cwd: root });
 
 t.test('docs/settings.md has every setting', async (t) => {
   const page = read('docs/settings.md').replace(/`_([A-Z_]+)`/g, '`SERVICE_OIDC_$1`');
@@ -32,8 +26,7 @@ const anchorOf = (heading: string) =>
 const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```|`[^`\n]*`/gm, '');
 
 t.test('links between the documents lead somewhere', async (t) => {
-  const files = globSync(['*.md', 'src/*.md', 'docs/*.md'], { cwd: root });
-  for (const file of files.filter((file) => !Object.keys(TWINS).includes(file)))
+  for (const file of DOCUMENTS)
     for (const [, target = ''] of withoutCode(read(file)).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^https?:/.test(target)) continue;
       const [path = '', anchor] = target.split('#');
@@ -43,4 +36,25 @@ t.test('links between the documents lead somewhere', async (t) => {
       const anchors = [...read(linked).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!));
       t.ok(anchors.includes(anchor), `${file}: ${target}`);
     }
+});
+
+/** A path in the project, with `*` for any part of a name, or a document. */
+const OWN_FILE = /^(?:(?:\.ci|bench|deploy|docs|install|src|test|workers)\/[\w./*-]+|[\w-]+\.md)$/;
+/** Made by whoever deploys. */
+const MADE = /^deploy\/secrets|^note\.md$/;
+
+t.test('the files that the documents name are there', async (t) => {
+  for (const file of DOCUMENTS)
+    for (const [, span = ''] of read(file).matchAll(/`(?:node )?([^`\s]+)/g)) {
+      if (!OWN_FILE.test(span) || MADE.test(span)) continue;
+      const found = [root, join(root, dirname(file)), join(root, 'src')].some(
+        (folder) => globSync(span, { cwd: folder }).length > 0,
+      );
+      t.ok(found, `${file}: ${span}`);
+    }
+});
+
+t.test('the version has a section with a date in CHANGELOG.md', async (t) => {
+  const { version } = JSON.parse(read('package.json'));
+  t.match(read('CHANGELOG.md'), new RegExp(`^## \\[${version}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm'));
 });

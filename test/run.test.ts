@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { VERSION } from '../src/version.ts';
 
 const FIXTURE = new URL('./fixtures/run-service.ts', import.meta.url).pathname;
 
@@ -49,6 +50,7 @@ t.test('a signal stops the service and the exit code is 0', async (t) => {
     child.kill(signal);
     t.strictSame(await exit, { code: 0, signal: null });
     t.match(await output, [
+      { level: 'info', msg: 'starting', version: VERSION, node: process.versions.node },
       { msg: 'started', url: 'http://0.0.0.0:3000' },
       { level: 'warn', msg: /^SERVICE_PASSWORD is not set: / },
       { msg: 'stopping', reason: signal },
@@ -60,6 +62,15 @@ t.test('a signal stops the service and the exit code is 0', async (t) => {
         "curl -H 'Content-Type: text/markdown' --data 'Hello' http://localhost:3000/my-first-feed\n",
     );
   }
+});
+
+t.test('a silent log has no line, from the start to the stop', async (t) => {
+  const { child, output, errors, exit } = start(t, { SERVICE_LOG_LEVEL: 'silent' });
+  await once(child.stderr!, 'data');
+  child.kill();
+  t.match(await exit, { code: 0 });
+  t.strictSame(await output, []);
+  t.match(await errors, /^Note Feed is open at [^\n]*\n$/);
 });
 
 t.test("Node's warnings are lines of the log", async (t) => {
@@ -163,9 +174,10 @@ t.test('a start that fails is one line, and the exit code is 1', async (t) => {
   const { output, errors, exit } = start(t, { FAKE: 'no start' });
   t.strictSame(await exit, { code: 1, signal: null });
   t.equal(await errors, 'Note Feed cannot start: the port is taken\n');
-  t.strictSame(await output, []);
+  t.match(await output, [{ msg: 'starting' }]);
   const talkative = start(t, { FAKE: 'no start', SERVICE_LOG_LEVEL: 'debug' });
   t.match(await talkative.output, [
+    { msg: 'starting' },
     { err: { message: 'the port is taken', cause: { message: 'EADDRINUSE' } } },
   ]);
 });

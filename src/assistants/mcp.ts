@@ -14,6 +14,7 @@ import { headers } from '../http/headers.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
 import { kindOf } from '../requests/bodies.ts';
 import type { ToolOutcome } from '../telemetry/events.ts';
+import { VERSION } from '../version.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
 import { POST_TOOLS } from './post-tools.ts';
 import { type FeedArguments, HINTS, type Tool, type ToolCaller, type ToolParts } from './tool.ts';
@@ -99,7 +100,7 @@ export class Mcp {
 
   #server(caller: ToolCaller): Server {
     const server = new Server(
-      { name: 'note-feed-service', title: this.#options.title, version: '1' },
+      { name: 'note-feed-service', title: this.#options.title, version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
     server.setRequestHandler('tools/list', () => ({ tools: this.#tools }));

@@ -158,6 +158,7 @@ const SCHEMAS = {
       'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
     ),
   }),
+  Health: object('The process.', { status: text('`ok`.'), version: text('The version of the service.') }),
   Status: object('Status of the service.', { status: text('For example `ready`.') }),
   OpenApi: [z.looseObject({ openapi: z.string() }), 'An OpenAPI document.'],
   Error: object('Why a request was refused.', {

@@ -5,6 +5,7 @@ import { json, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
 import { Representation } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
+import { VERSION } from '../version.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
@@ -16,7 +17,9 @@ export interface MetricsSource {
 
 export function serviceOperations({ readiness, metrics }: OperationParts): DescribedOperation[] {
   return [
-    operation('health', 'GET /health', { access: 'public', docs: HEALTH }, () => json(200, { status: 'ok' })),
+    operation('health', 'GET /health', { access: 'public', docs: HEALTH }, () =>
+      json(200, { status: 'ok', version: VERSION }),
+    ),
     operation('ready', 'GET /health/ready', { access: 'public', docs: READY }, async () => {
       const obstacle = await readiness();
       return json(obstacle === undefined ? 200 : 503, { status: obstacle ?? 'ready' });
@@ -50,7 +53,7 @@ export function openApiOperation(
 const HEALTH: OperationDocs = {
   tag: 'Service',
   summary: 'Whether the process is alive',
-  answers: { 200: jsonAnswer('Status', 'It is: `ok`.') },
+  answers: { 200: jsonAnswer('Health', 'It is: `ok`.') },
   refusals: [],
 };
 

@@ -5,8 +5,8 @@ import { errorFields } from './error-fields.ts';
 import { type FeedHash, feedHash } from './feed-hash.ts';
 import { type LineDestination, LineWriter } from './line-writer.ts';
 
-/** Most verbose first. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+/** Most verbose first; no line has the last one. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const MAX_HELD_CHARACTERS = 1024 * 1024;
@@ -24,7 +24,7 @@ type Write = (message: string, fields?: Fields) => void;
  * `err` takes a thrown value, written with its causes; `feed` takes a feed's name, written as a keyed hash. No line may hold
  * a feed name, a password, a token or a client's address.
  */
-export interface Log extends Readonly<Record<LogLevel, Write>> {
+export interface Log extends Readonly<Record<Exclude<LogLevel, 'silent'>, Write>> {
   /** Call it once the server secret is known; before, lines are written without the field `feed`. */
   hashFeedsWith(secret: Uint8Array): void;
   /** Lines dropped since the start because nothing read them. */

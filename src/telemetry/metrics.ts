@@ -4,10 +4,12 @@ import type { ImageStore } from '../images/image-store.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
 import type { CacheCounts } from '../read/cache.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
+import { VERSION } from '../version.ts';
 import type { ToolOutcome } from './events.ts';
 
 /** Every metric of our own, and what it says. */
 const HELP = {
+  service_build_info: '1; the labels are the versions of the service and of Node',
   service_http_request_duration_seconds:
     'From the request to the last byte of its answer handed to the system',
   service_http_request_bytes_total: 'Bytes of request bodies that arrived',
@@ -75,6 +77,8 @@ export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const make = makerIn(registry);
+  const build = { version: VERSION, node: process.versions.node };
+  make.gauge('service_build_info', (gauge) => gauge.set(build, 1), ...Object.keys(build));
   const tasks = make.histogram('service_task_duration_seconds', TASK_SECONDS, 'task');
   const commits = make.histogram('service_storage_commit_duration_seconds', COMMIT_SECONDS);
   const batches = make.histogram('service_storage_commit_writes', COMMIT_WRITES);

@@ -22,7 +22,7 @@ async function refusal(t: Test, options: ProcessOptions): Promise<string[]> {
   const service = await ServiceProcess.launch(t, options);
   t.same(await service.exit, { code: 1, signal: null });
   t.same(
-    service.lines.filter(({ level }) => level !== 'warn'),
+    service.lines.filter(({ level, msg }) => level !== 'warn' && msg !== 'starting'),
     [],
     'standard output is for the log',
   );

@@ -1,5 +1,6 @@
 /** `GET /metrics`, through HTTP. */
 import t from 'tap';
+import { VERSION } from '../../src/version.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
@@ -18,6 +19,7 @@ t.test('on, it counts what happened and names nobody', async (t) => {
   const { status, headers, text } = await ask(`${url}/metrics`);
   t.equal(status, 200);
   t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
+  t.ok(text.includes(`service_build_info{version="${VERSION}",node="${process.versions.node}"} 1`));
   t.match(text, /operation="postNoteByUrl"/);
   t.match(text, /operation="rss"/);
   t.match(text, /task="inspect-picture"/);

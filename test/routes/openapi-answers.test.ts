@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import type { RefusalCode } from '../../src/refusals.ts';
+import { VERSION } from '../../src/version.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
 import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { HOSTED, licenseFor } from '../support/licenses.ts';
@@ -28,7 +29,9 @@ async function answered(t: Test, request: DescribedRequest, code?: RefusalCode) 
 }
 
 t.test('the service itself', async (t) => {
-  for (const id of ['health', 'ready', 'getOpenApi', 'metrics']) await answered(t, { id, status: 200 });
+  const health = await answered(t, { id: 'health', status: 200 });
+  t.strictSame(health.json, { status: 'ok', version: VERSION });
+  for (const id of ['ready', 'getOpenApi', 'metrics']) await answered(t, { id, status: 200 });
   await answered(t, { id: 'getOpenApi', status: 304, headers: { 'if-none-match': '*' } });
 });
 

@@ -6,13 +6,13 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog, type LogLevel } from '../../src/telemetry/log.ts';
 
 const FLOOD = new URL('../fixtures/log-flood.ts', import.meta.url).pathname;
 const LINES = 200_000;
 
 /** A log that writes into an array, one parsed line each. */
-function collected(level: 'debug' | 'info' | 'warn' | 'error' = 'info') {
+function collected(level: LogLevel = 'info') {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
   return { lines, log: createLog({ level, destination: { write, lost: 0, close: async () => {} } }) };
@@ -92,6 +92,7 @@ t.test('lines below the level are not written', async (t) => {
     ['info', ['info', 'warn', 'error']],
     ['warn', ['warn', 'error']],
     ['error', ['error']],
+    ['silent', []],
   ] as const) {
     const { lines, log } = collected(level);
     for (const name of ['debug', 'info', 'warn', 'error'] as const) log[name]('x');
