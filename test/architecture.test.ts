@@ -125,6 +125,12 @@ for (const [room, allowed] of Object.entries(ALLOWED)) {
   });
 }
 
+t.test('tests know where programs are from one file, which can hide them', async (t) => {
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+  for (const file of files.filter((name) => /\.(ts|mjs)$/.test(name) && name !== 'support/installed.ts'))
+    t.notMatch(readFileSync(join(root, 'test', file), 'utf8'), /'\/usr\/s?bin\/(?!node')/, file);
+});
+
 t.test('only the service and its test know the table of operations', async (t) => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
   for (const file of files.filter((name) => name.endsWith('.ts') && !name.startsWith('routes/')))

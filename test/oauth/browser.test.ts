@@ -1,20 +1,16 @@
 /** The page that asks whether an assistant may use the instance, in Chromium. */
 import { createServer } from 'node:http';
-import { chromium } from 'playwright-core';
 import t from 'tap';
-import { missing } from '../support/installed.ts';
+import { startBrowser } from '../support/browser.ts';
 import { OAuthClient, opensTools } from '../support/oauth-client.ts';
 import { start } from '../support/service.ts';
 
 const PASSWORD = 'let us in';
 
-t.test('somebody lets an assistant in, or does not', { skip: missing('chromium') }, async (t) => {
+const browser = await startBrowser(t);
+
+t.test('somebody lets an assistant in, or does not', async (t) => {
   const { url } = await start(t, { SERVICE_PASSWORD: PASSWORD });
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-  });
-  t.teardown(() => browser.close());
   const assistant = createServer((_, response) => response.end('back again'));
   await new Promise<void>((resolve) => assistant.listen(0, '127.0.0.1', resolve));
   t.teardown(() => assistant.close());

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { FeedClient } from '../support/feed-client.ts';
-import { missing } from '../support/installed.ts';
+import { missing, program } from '../support/installed.ts';
 import { picture } from '../support/pictures.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { start, tempDir } from '../support/service.ts';
@@ -49,7 +49,7 @@ for (const [header, member] of Object.entries(MEMBERS)) {
     await writeFile(file, png);
     for (const text of TEXTS) {
       const fields = ['-H', 'Content-Type: image/png', '-H', `${header}: ${text}`];
-      const sent = await run('/usr/bin/curl', [
+      const sent = await run(program('curl'), [
         '-sS',
         '--data-binary',
         `@${file}`,
@@ -114,7 +114,7 @@ t.test(
     const post = async (name: string, password: string) => {
       const headers = ['-H', 'Content-Type: text/markdown', '-H', `X-Feed-Password${password}`];
       const args = ['-sS', '-d', 'x', ...headers, '-w', '\n%{http_code}', `${service.url}/${name}`];
-      return Number((await run('/usr/bin/curl', args)).stdout.split('\n').at(-1));
+      return Number((await run(program('curl'), args)).stdout.split('\n').at(-1));
     };
     for (const password of [': pä', ': äp', ': é', ';'])
       t.equal(await post('crake', password), 400, password);

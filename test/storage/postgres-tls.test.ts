@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
-import { missing } from '../support/installed.ts';
+import { missing, program } from '../support/installed.ts';
 import { NOBODY, PostgresServer } from '../support/postgres.ts';
 import { post, start, tempDir } from '../support/service.ts';
 import { keptLog } from './files-support.ts';
@@ -22,7 +22,7 @@ async function certificate(
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
   const request = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert];
   const name = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
-  await promisify(execFile)('openssl', ['req', ...request, ...name]);
+  await promisify(execFile)(program('openssl'), ['req', ...request, ...name]);
   await chmod(dir, 0o755);
   await chmod(key, 0o600);
   if (process.getuid?.() === 0) await chown(key, NOBODY, NOBODY);

@@ -2,9 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-
-/** Where Debian has it; a test that uses it is skipped by `missing('chromium')`. */
-const CHROMIUM = '/usr/bin/chromium';
+import { missing, program } from './installed.ts';
 
 /** No sandbox, because tests run as root; and nothing that Chromium does on its own account. */
 const ARGUMENTS = [
@@ -23,6 +21,7 @@ const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Scope {
+  plan(count: number, reason: string): void;
   teardown(fn: () => unknown): void;
 }
 
@@ -41,9 +40,17 @@ export interface Visit extends Faults {
   readonly page: Page;
 }
 
-/** Starts Chromium; it ends when the test ends. One per test file is enough: each visit has its own cookies. */
+/**
+ * Starts Chromium; it ends when the test ends. One per test file is enough: each visit has its own cookies. Where it is
+ * missing, the whole file is skipped, so call it before anything else is started.
+ */
 export async function startBrowser(t: Scope): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  const reason = missing('chromium');
+  if (reason !== false) {
+    t.plan(0, reason);
+    process.exit();
+  }
+  const browser = await chromium.launch({ executablePath: program('chromium'), args: ARGUMENTS });
   t.teardown(() => browser.close());
   return browser;
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePort } from './free-port.ts';
+import { program } from './installed.ts';
 import { tempDir } from './service.ts';
 
 const CADDYFILE = new URL('../../deploy/Caddyfile', import.meta.url).pathname;
@@ -20,7 +21,7 @@ export interface Caddy {
 /** Starts the proxy for a service at that host and port; it ends when the test ends. */
 export async function startCaddy(t: Scope, service: string): Promise<Caddy> {
   const url = `http://127.0.0.1:${await freePort()}`;
-  const caddy = spawn('/usr/bin/caddy', ['run', '--config', CADDYFILE], {
+  const caddy = spawn(program('caddy'), ['run', '--config', CADDYFILE], {
     env: { HOME: await tempDir(t), SITE_ADDRESS: url, SERVICE_ADDRESS: service },
     stdio: ['ignore', 'inherit', 'pipe'],
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { program } from './installed.ts';
 
 /** Real feed readers, as Debian packages them, that read a feed at an address. */
 
@@ -47,7 +48,7 @@ export function readWithNewsboat(url: string, reloads = 1): Promise<ReadItem[]> 
     await writeFile(file('config'), '');
     const files = ['-u', file('urls'), '-C', file('config'), '-c', file('cache.db')];
     for (let reload = 0; reload < reloads; reload += 1) {
-      await run('/usr/bin/newsboat', [...files, '-x', 'reload'], { ...OPTIONS, env: { HOME: folder } });
+      await run(program('newsboat'), [...files, '-x', 'reload'], { ...OPTIONS, env: { HOME: folder } });
     }
     const cache = new DatabaseSync(file('cache.db'), { readOnly: true });
     const items = cache
@@ -64,7 +65,7 @@ export function readWithSfeed(url: string): Promise<ReadItem[]> {
     await mkdir(join(folder, 'feeds'));
     const config = `sfeedpath="${folder}/feeds"\nfeeds() { feed "feed" "${url}"; }\n`;
     await writeFile(join(folder, 'sfeedrc'), config);
-    await run('/usr/bin/sfeed_update', [join(folder, 'sfeedrc')], OPTIONS);
+    await run(program('sfeed'), [join(folder, 'sfeedrc')], OPTIONS);
     const lines = (await readFile(join(folder, 'feeds', 'feed'), 'utf8')).split('\n').slice(0, -1);
     return lines.map((line) => {
       const [, title = '', link = '', content = '', , id = '', , enclosure = ''] = line.split('\t');
@@ -75,13 +76,13 @@ export function readWithSfeed(url: string): Promise<ReadItem[]> {
 
 /** Reads a feed with Python's feedparser, twice. Values come without white space at their ends. */
 export async function readWithFeedparser(url: string): Promise<ParsedFeed> {
-  const { stdout } = await run('/usr/bin/python3', ['-c', FEEDPARSER, url], OPTIONS);
+  const { stdout } = await run(program('python3'), ['-c', FEEDPARSER, url], OPTIONS);
   return JSON.parse(stdout) as ParsedFeed;
 }
 
 /** Fetches a document with xmllint; throws what it has against it. */
 export async function lintWithXmllint(url: string): Promise<void> {
-  const { stderr } = await run('/usr/bin/xmllint', ['--noout', url], OPTIONS);
+  const { stderr } = await run(program('xmllint'), ['--noout', url], OPTIONS);
   if (stderr !== '') throw new Error(stderr);
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import * as undici from 'undici';
+import { program } from './installed.ts';
 
 /** Programs with which people post forms, each in the way that its manual shows. */
 
@@ -45,7 +46,7 @@ export const sendWithCurl: SendForm = (url, { text, textAs, pictures }) =>
       parts.push('-F', `file=@"${path.replace(/["\\]/g, '\\$&')}";type=${type}`);
       parts.push('--form-string', `alt.${name}=${alt}`);
     }
-    return (await run('/usr/bin/curl', ['-sS', ...parts, url], OPTIONS)).stdout;
+    return (await run(program('curl'), ['-sS', ...parts, url], OPTIONS)).stdout;
   });
 
 /** `requests.post` with `data` and `files`. */
@@ -53,7 +54,7 @@ export const sendWithRequests: SendForm = (url, form) =>
   inFolder(async (folder) => {
     const file = join(folder, 'form.json');
     await writeFile(file, jsonOf(form));
-    return (await run('/usr/bin/python3', ['-c', REQUESTS, url, file], OPTIONS)).stdout;
+    return (await run(program('python3'), ['-c', REQUESTS, url, file], OPTIONS)).stdout;
   });
 
 const REQUESTS = `
@@ -121,7 +122,7 @@ export const sendWithChromium: SendForm = (url, form) =>
         '--dump-dom',
         `--user-data-dir=${folder}`,
       ];
-      const { stdout } = await run('/usr/bin/chromium', [...flags, page], OPTIONS);
+      const { stdout } = await run(program('chromium'), [...flags, page], OPTIONS);
       const answer = /<pre>(.*)<\/pre>/s.exec(stdout)?.[1];
       if (answer === undefined) throw new Error(`the page has shown nothing: ${stdout}`);
       return answer;

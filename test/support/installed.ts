@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
-/** Programs that tests use where they are installed: a file that shows that they are, and Debian's packages of it. */
+/** Programs, and libraries for Python, that tests use where they are installed: their file, and Debian's packages of it. */
 const PROGRAMS = {
   newsboat: { file: '/usr/bin/newsboat', packages: 'newsboat' },
   feedparser: {
@@ -22,13 +23,24 @@ const PROGRAMS = {
     packages: 'swift-proxy swift-account swift-container swift-object',
   },
   chromium: { file: '/usr/bin/chromium', packages: 'chromium' },
+  ip: { file: '/usr/sbin/ip', packages: 'iproute2' },
+  python3: { file: '/usr/bin/python3', packages: 'python3' },
 } as const;
 
+type Program = keyof typeof PROGRAMS;
+
+/** As on a machine that has none of these programs. */
+const isHidden = process.env.WITHOUT_PROGRAMS === '1';
+
+/** The file of a program, to be run only where it is not `missing`. */
+export function program(name: Program): string {
+  return join(isHidden ? '/nonexistent' : '/', PROGRAMS[name].file);
+}
+
 /** For tap's `skip`: why a test cannot run, or false. Where CI=true, a missing program is an error. */
-export function missing(program: keyof typeof PROGRAMS): string | false {
-  const { file, packages } = PROGRAMS[program];
-  if (existsSync(file)) return false;
-  const reason = `${program} is not installed (Debian: ${packages})`;
+export function missing(name: Program): string | false {
+  if (existsSync(program(name))) return false;
+  const reason = `${name} is not installed (Debian: ${PROGRAMS[name].packages})`;
   if (process.env.CI === 'true') throw new Error(reason);
   return reason;
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { missing, program } from './installed.ts';
 
 const run = promisify(execFile);
 
@@ -9,8 +9,7 @@ interface Scope {
 }
 
 /** For tap's `skip`: why there can be no network namespace, or false. */
-export const noNamespaces: string | false =
-  process.getuid?.() === 0 && existsSync('/usr/sbin/ip') ? false : 'needs root and ip (Debian: iproute2)';
+export const noNamespaces: string | false = process.getuid?.() === 0 ? missing('ip') : 'needs root';
 
 /** An address of the link layer that nobody has: what is sent to it arrives nowhere. */
 const NOBODY = '02:00:00:00:00:99';
@@ -84,5 +83,5 @@ export class NetworkNamespace {
 }
 
 function ip(...args: string[]): Promise<unknown> {
-  return run('/usr/sbin/ip', args);
+  return run(program('ip'), args);
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
+import { program } from './installed.ts';
 import { tempDir } from './service.ts';
 
 interface Scope {
@@ -28,7 +29,7 @@ export async function startNginx(t: Scope, network: string): Promise<Nginx> {
   const file = join(dir, 'nginx.conf');
   const config = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8');
   await writeFile(file, placed(config, { port, network, dir }));
-  const nginx = spawn('/usr/sbin/nginx', ['-c', file, '-e', 'stderr'], {
+  const nginx = spawn(program('nginx'), ['-c', file, '-e', 'stderr'], {
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   const closed = once(nginx, 'close');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { S3Place } from '../../src/images/s3-store.ts';
+import { program } from './installed.ts';
 
 const ACCESS_KEY = 'notes:tester';
 const SECRET_KEY = 'a-secret-key-of-tests';
@@ -23,7 +24,7 @@ export class SwiftServer {
   /** Starts a server, which ends with all it stores when the test ends. */
   static async start(t: Scope): Promise<SwiftServer> {
     const script = new URL('swift-server.py', import.meta.url).pathname;
-    const server = spawn('/usr/bin/python3', [script, ACCESS_KEY, SECRET_KEY], {
+    const server = spawn(program('python3'), [script, ACCESS_KEY, SECRET_KEY], {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     const closed = once(server, 'close');

@@ -6,9 +6,9 @@ import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
+const browser = await startBrowser(t);
 const service = await start(t, { SERVICE_SHRINK_IMAGE_BYTES: '30000' });
 const { url } = service;
-const browser = await startBrowser(t);
 const { page, ...faults } = await visit(t, browser);
 
 /** What is pasted, or dropped, is a file that a script of the page can make. */

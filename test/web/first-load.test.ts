@@ -6,6 +6,7 @@ import { ask, post, start } from '../support/service.ts';
 const MAX_BYTES = 40 * 1024;
 const MAX_REQUESTS = 3;
 
+const browser = await startBrowser(t);
 const { url } = await start(t);
 for (let number = 1; number <= 50; number += 1)
   await post(
@@ -13,7 +14,6 @@ for (let number = 1; number <= 50; number += 1)
     `# Note ${number}\n\n${`A text with *some* words, number ${number}. `.repeat(8)}`,
   );
 const { read_url } = (await ask(`${url}/api/v1/feeds/long`)).json;
-const browser = await startBrowser(t);
 
 for (const [kind, address] of [
   ['the page of a feed', `${url}/long`],

@@ -15,8 +15,8 @@ const realNow = Date.now;
 let ahead = 0;
 Date.now = () => realNow() + ahead;
 
-const { url } = await start(t, { ...HOSTED, SERVICE_LICENSE_URL: 'https://shop.example/' });
 const browser = await startBrowser(t);
+const { url } = await start(t, { ...HOSTED, SERVICE_LICENSE_URL: 'https://shop.example/' });
 
 async function isGood(t: Test, page: Page, name: string): Promise<void> {
   t.same(await axeFindings(page), [], `axe, ${name}`);

@@ -4,8 +4,8 @@ import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/br
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
-const { url } = await start(t);
 const browser = await startBrowser(t);
+const { url } = await start(t);
 const { page, ...faults } = await visit(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
 const reader = await visit(t, browser, PHONE);
 

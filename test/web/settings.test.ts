@@ -5,10 +5,10 @@ import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/br
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
 
+const browser = await startBrowser(t);
 const open = await start(t);
 const locked = await start(t, { SERVICE_PASSWORD: 'instance password' });
 const { url } = open;
-const browser = await startBrowser(t);
 const { page, ...faults } = await visit(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
 const scriptless = await visit(t, browser, { javaScriptEnabled: false, ...PHONE });
 

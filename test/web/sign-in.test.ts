@@ -7,6 +7,7 @@ import { ask, start } from '../support/service.ts';
 
 t.setTimeout(120_000);
 
+const browser = await startBrowser(t);
 // By its name, so that the provider is another site to the browser.
 const url = `http://localhost:${await freePort()}`;
 const provider = await TestProvider.start(t, [url], {
@@ -19,7 +20,6 @@ await start(t, {
   SERVICE_OIDC_LABEL: 'Acme',
   SERVICE_PASSWORD: 'instance password',
 });
-const browser = await startBrowser(t);
 const { page, ...faults } = await visit(t, browser, PHONE);
 
 /** Everybody can use the page as it is now, on a small screen. */
