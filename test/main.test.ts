@@ -16,7 +16,7 @@ async function enter(
   mkdirSync(join(dir, 'src'), { recursive: true });
   for (const file of ['main.cjs', 'plain-sources.cjs'])
     copyFileSync(join(SOURCE, file), join(dir, 'src', file));
-  writeFileSync(join(dir, 'package.json'), '{"type": "module", "engines": {"node": ">=22.19"}}');
+  writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
   writeFileSync(join(dir, 'src', 'main.ts'), main);
   const run = execute(process.execPath, [...args, join(dir, 'src', 'main.cjs')], {
     env: { ...process.env, ...env },
