@@ -1,7 +1,9 @@
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { FeedName, NoteId, ReadId } from './names.ts';
 
-const ID = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})$/;
+/** A timestamp, and the UUID behind it if that is all that follows. */
+const DATED_ID =
+  /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})$)?/;
 const VERSION_7 = /^.{14}7.{4}[89ab]/i;
 /** The counter fills the 12 bits that RFC 9562 calls `rand_a`. */
 const COUNTER_END = 0x1000;
@@ -63,30 +65,35 @@ export class NoteIds {
  */
 export function dateOfId(id: string): number | undefined {
   const parts = parse(id);
-  return parts && (agreeingTime(parts) ?? parts.prefix);
+  return parts?.uuid === undefined ? undefined : (agreeingTime(parts) ?? parts.prefix);
+}
+
+/** The date that an id begins with, whatever follows, in ms since the epoch; undefined for a date that does not exist. */
+export function datePrefixOfId(id: string): number | undefined {
+  return parse(id)?.prefix;
 }
 
 /** Whether the service made this id: a lower-case version 7 UUID in the same second as the prefix. */
 export function isServiceId(id: string): boolean {
   const parts = parse(id);
-  return parts !== undefined && parts.uuid === parts.uuid.toLowerCase() && agreeingTime(parts) !== undefined;
+  return parts !== undefined && agreeingTime(parts) !== undefined && parts.uuid === parts.uuid?.toLowerCase();
 }
 
 /** The UUID of an id of the form `<timestamp>-<uuid>`, in lower case; undefined for any other id. */
 export function uuidOfId(id: string): string | undefined {
-  return ID.exec(id)?.[7]?.toLowerCase();
+  return DATED_ID.exec(id)?.[7]?.toLowerCase();
 }
 
 interface IdParts {
   /** Time of the prefix, ms since the epoch. */
   readonly prefix: number;
-  readonly uuid: string;
+  readonly uuid: string | undefined;
 }
 
 type SixNumbers = [number, number, number, number, number, number];
 
 function parse(id: string): IdParts | undefined {
-  const match = ID.exec(id);
+  const match = DATED_ID.exec(id);
   if (!match) return undefined;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as SixNumbers;
   const date = new Date(0);
@@ -94,11 +101,11 @@ function parse(id: string): IdParts | undefined {
   // 30 February has become 2 March.
   const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
-  return { prefix: midnight + ((hour * 60 + minute) * 60 + second) * 1000, uuid: match[7]! };
+  return { prefix: midnight + ((hour * 60 + minute) * 60 + second) * 1000, uuid: match[7] };
 }
 
 function agreeingTime({ prefix, uuid }: IdParts): number | undefined {
-  if (!VERSION_7.test(uuid)) return undefined;
+  if (uuid === undefined || !VERSION_7.test(uuid)) return undefined;
   const time = Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
   return time >= prefix && time < prefix + 1000 ? time : undefined;
 }
@@ -128,6 +135,11 @@ function nameBasedUuid(name: string): string {
 /** A new read id: 128 random bits as 22 characters of base64url. */
 export function randomReadId(): ReadId {
   return randomBytes(16).toString('base64url') as ReadId;
+}
+
+/** Whether a read id is the name of its feed: only reserved feeds have such a one, and get it again after a deletion. */
+export function isReservedReadId(readId: ReadId, name: FeedName): boolean {
+  return (readId as string) === name;
 }
 
 /** The read id of a feed without a stored one: 22 characters derived from its name and the server secret. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { dateOfId, isServiceId, NoteIds, uuidOfId } from '../../src/feeds/ids.ts';
+import { dateOfId, datePrefixOfId, isServiceId, NoteIds, uuidOfId } from '../../src/feeds/ids.ts';
 
 const V7_AT = (time: number) => {
   const hex = time.toString(16).padStart(12, '0');
@@ -96,6 +96,13 @@ for (const [what, id, date, service] of dates) {
     t.equal(isServiceId(id), service);
   });
 }
+
+t.test('the date that an id begins with counts whatever follows', async (t) => {
+  for (const rest of [`-${V4}`, '-shopping', '', ' note'])
+    t.equal(datePrefixOfId(`20260228T120005Z${rest}`), PREFIX_TIME, rest);
+  for (const id of ['20260230T120005Z-shopping', ' 20260228T120005Z', 'notes of today'])
+    t.equal(datePrefixOfId(id), undefined, id);
+});
 
 t.test('the date of an id is what its digits say, where there is such a date', async () => {
   const upTo = (max: number) => fc.integer({ min: 0, max });

@@ -31,6 +31,10 @@ t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
     'broken.md': 'b',
     '.broken.md.json': '{"created": ',
     '20200102T000000Z-not-a-uuid.md': 'x',
+    '20200102T000001Z.md': 'x',
+    '20200103T000000Z-moved.md': 'x',
+    '.20200103T000000Z-moved.md.json': '{"created": "2019-01-01T00:00:00Z"}',
+    '20201303T000000Z-month.md': 'x',
     'two.dots.md': 'no',
     'unknown.txt': 'no',
     '.md': 'no',
@@ -41,6 +45,7 @@ t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
   await utimes(join(dir, 'feed', 'broken.md'), 2000, 2000);
   await utimes(join(dir, 'feed', 'same.png'), 1000, 1000);
   await utimes(join(dir, 'feed', '20200102T000000Z-not-a-uuid.md'), 500, 500);
+  await utimes(join(dir, 'feed', '20201303T000000Z-month.md'), 500, 500);
   await symlink('same.md', join(dir, 'feed', 'link.md'));
   await mkdir(join(dir, 'feed', 'folder.md'));
   await symlink('feed', join(dir, 'linked'));
@@ -51,16 +56,19 @@ t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
   const { notes } = await storage.page(feedName('feed'), { limit: 50 });
   const expected: [string, string, number][] = [
     ['a note, 100%', 'md', 2_000_000_000_250],
+    ['20200102T000001Z', 'md', Date.UTC(2020, 0, 2, 0, 0, 1)],
+    ['20200102T000000Z-not-a-uuid', 'md', Date.UTC(2020, 0, 2)],
     ['same', 'md', Date.UTC(2020, 0, 1)],
+    ['20200103T000000Z-moved', 'md', Date.UTC(2019, 0, 1)],
     ['broken', 'md', 2_000_000],
     ['same', 'png', 1_000_000],
-    ['20200102T000000Z-not-a-uuid', 'md', 500_000],
+    ['20201303T000000Z-month', 'md', 500_000],
   ];
   t.same(
     notes.map((note) => [note.id, note.type, note.createdAt]),
     expected,
   );
-  t.same(notes[1]?.meta, { tags: ['a', 'b'] });
+  t.same(notes[3]?.meta, { tags: ['a', 'b'] });
   t.equal((await storage.note(feedName('feed'), 'same' as NoteId))?.type, 'md');
   for (const name of ['linked', 'Bad Name', 'file']) t.equal(await storage.feed(feedName(name)), undefined);
   await t.rejects(post(storage, feedName('file'), newNote('x')), { code: 'internal' });

@@ -41,6 +41,7 @@ export async function fillInstance(t: Test, dir: string): Promise<{ readonly rea
     ['plain/by hand.gif', picture('gif', 100), 1_000_000_000_123],
     ['plain/before 1970.md', 'old', -86_400_001],
     ['plain/dated.md', 'dated', 1_100_000_000_000],
+    ['plain/20010203T040506Z-by-name.md', 'dated by its name', 1_100_000_000_000],
     [
       'plain/.dated.md.json',
       '{"of others":{"a":[1]},"title":"T","sender":"Ann","created":"1999-12-31T23:59:59.999Z"}',

@@ -19,7 +19,7 @@ import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
-import { dateOfFile } from './stamp.ts';
+import { dateByFile, dateOfFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
@@ -168,8 +168,8 @@ function inOrder(a: Ordered, b: Ordered): number {
 
 function partsOf(note: ArchivedNote): Part[] {
   const { id, createdAt, modifiedAt, others } = note;
-  const created = isDatedByFile(id) && createdAt !== modifiedAt ? createdAt : undefined;
-  return noteParts(note, { created, others });
+  const isSaid = !isDatedByFile(id) || createdAt === dateByFile(id, { mtimeMs: modifiedAt });
+  return noteParts(note, { created: isSaid ? undefined : createdAt, others });
 }
 
 /**

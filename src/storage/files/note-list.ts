@@ -20,7 +20,7 @@ export interface Entry extends Ordered {
   readonly sha256?: string | undefined;
 }
 
-/** The id says no date: it is in the metadata file, or is the file's modification time. */
+/** The id has no UUID, so the metadata file may say another date than the name. */
 export function isDatedByFile(id: string): boolean {
   return dateOfId(id) === undefined;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { dateOfId } from '../../feeds/ids.ts';
+import { dateOfId, datePrefixOfId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import {
@@ -15,10 +15,10 @@ import type { AllowedFeed, Feed, FeedLimits, NewNote, Storage } from '../storage
 import { type Change, type Part, textFile } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile, SETTINGS_FILE } from './names.ts';
-import { type Entry, isDatedByFile } from './note-list.ts';
+import type { Entry } from './note-list.ts';
 import { readDotFile, statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import { dateOfFile, type Stamp, settled, UNSEEN } from './stamp.ts';
+import { dateByFile, type Stamp, settled, UNSEEN } from './stamp.ts';
 import { changeFeed, forgetIfGone, type WriteParts } from './steps.ts';
 
 /** A note as it is after a change. */
@@ -142,7 +142,7 @@ function editNote<T>(
 
 /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
 async function datingOf(folder: string, { id, file, createdAt }: Entry): Promise<Change[]> {
-  if (!isDatedByFile(id)) return [];
+  if (datePrefixOfId(id) !== undefined) return [];
   const { meta, created, others } = (await readMetaFile(folder, file)) ?? NO_META;
   if (created !== undefined) return [];
   return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
@@ -169,7 +169,7 @@ export function entriesOf(
   return notes.map(({ id, type, sha256 }) => {
     const file = noteFile(id, type);
     const stamp = stampOf.get(file)!;
-    const createdAt = dateOfId(id) ?? dateOfFile(stamp);
+    const createdAt = dateOfId(id) ?? dateByFile(id, stamp);
     return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
   });
 }

@@ -12,7 +12,7 @@ import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
-import { dateOfFile, folderIdentity, settled } from './stamp.ts';
+import { dateByFile, dateOfFile, folderIdentity, settled } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 /** Folders, and hand-placed files of one folder, read at once. */
@@ -85,7 +85,7 @@ export async function readEntry(folder: string, file: NoteFile, known?: Entry): 
   const dated = dateOfId(id);
   const metaStats = await statFile(join(folder, metaFile(file)));
   const created = dated === undefined && metaStats ? (await readMetaFile(folder, file))?.created : undefined;
-  const createdAt = dated ?? created ?? dateOfFile(stats);
+  const createdAt = dated ?? created ?? dateByFile(id, stats);
   const meta = metaStats && settled(metaStats, known?.meta);
   return { file, id, type, createdAt, stamp: settled(stats, known?.stamp), meta };
 }

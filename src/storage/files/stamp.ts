@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs';
+import { datePrefixOfId } from '../../feeds/ids.ts';
 import { FURTHEST_DATE } from '../../feeds/order.ts';
 
 /** Distinguishes states of a file's bytes without reading them. */
@@ -16,6 +17,11 @@ export const UNSURE: Stamp = { mtimeMs: Number.NaN, size: Number.NaN };
 /** The date of a file in whole ms since the epoch, within the range of dates; some file systems keep others. */
 export function dateOfFile({ mtimeMs }: Pick<Stamp, 'mtimeMs'>): number {
   return Math.max(-FURTHEST_DATE, Math.min(FURTHEST_DATE, Math.floor(mtimeMs)));
+}
+
+/** The date of a note whose id has no UUID and whose metadata says none: that in its name, else that of its file. */
+export function dateByFile(id: string, file: Pick<Stamp, 'mtimeMs'>): number {
+  return datePrefixOfId(id) ?? dateOfFile(file);
 }
 
 /** Kernels date files by a clock that ticks every 1 to 10 ms; two edits within a tick look alike. */

@@ -40,7 +40,7 @@ t.test('an instance is the same on every backend, by way of every other', async 
 
   const env = { SERVICE_DATABASE_URL: url };
   const moved = await runMove(`fs:${inDir('before')}`, `sqlite:${file}`);
-  t.match(moved, { code: 0, stderr: '', stdout: /^Moved and compared: 4 feeds, 14 notes .* 1 read id of / });
+  t.match(moved, { code: 0, stderr: '', stdout: /^Moved and compared: 4 feeds, 15 notes .* 1 read id of / });
   const same = { code: 0, stderr: '', stdout: moved.stdout };
   t.match(await runMove(`sqlite:${file}`, 'postgres', env), same);
   t.match(await runMove('postgres', `fs:${inDir('between')}`, env), same);
