@@ -1,5 +1,6 @@
 import type { Passwords } from '../access/passwords.ts';
 import type { Config } from '../config.ts';
+import { isReservedReadId } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -31,7 +32,7 @@ async function make(parts: Parts, name: FeedName): Promise<string | undefined> {
   const feed = await storage.feed(name);
   if (reservedPassword === undefined) return feed && 'it exists, and takes no posts without a password';
   if (feed === undefined) return create(storage, name, await passwords.hash(reservedPassword));
-  if ((feed.readId as string) !== name) return 'it has a read id of its own';
+  if (!isReservedReadId(feed.readId, name)) return 'it has a read id of its own';
   if (feed.passwordHash === undefined) return 'it has no password';
   if (!(await passwords.verify(feed.passwordHash, reservedPassword)))
     await storage.setPassword(feed, await passwords.hash(reservedPassword));
@@ -43,7 +44,7 @@ async function create(storage: Storage, name: FeedName, passwordHash: string): P
     await storage.create(name, { readId: name as string as ReadId, passwordHash });
     return undefined;
   } catch (cause) {
-    // A deleted feed or another one with its read id must not prevent the start.
+    // Another feed with its read id must not prevent the start.
     if (cause instanceof Refusal && (cause.code === 'taken' || cause.code === 'feed_limit'))
       return cause.message;
     throw cause;

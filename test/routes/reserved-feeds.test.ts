@@ -146,15 +146,43 @@ t.test('nobody else gets a read id that is a reserved name', async (t) => {
   t.match(await client.set({ read_id: 'bulletin' }), { status: 400, json: { code: 'invalid_request' } });
 });
 
-t.test('one that was deleted stays away, and stops neither the start nor the others', async (t) => {
+t.test('one that was deleted is there again after the next start, with its link', async (t) => {
   const first = await start(t, WITH_PASSWORD);
-  const headers = { 'x-feed-password': 'editors only' };
-  t.equal((await new FeedClient(first.url, 'gazette', headers).delete()).status, 204);
-  t.match(await ask(`${first.url}/gazette`, { ...POST, headers: { ...MD, ...headers } }), { status: 400 });
-  const second = await first.restart();
-  t.match(await ask(`${second.url}/gazette`, { ...POST, headers: { ...MD, ...headers } }), { status: 400 });
-  t.equal((await ask(`${second.url}/bulletin`, { ...POST, headers: { ...MD, ...headers } })).status, 201);
-  const warnings = second.lines.filter(({ level }) => level === 'warn');
-  t.match(warnings, [{ fields: { place: 1 } }]);
-  t.notMatch(JSON.stringify(warnings), 'gazette');
+  const editor = (url: string) => new FeedClient(url, 'gazette', { 'x-feed-password': 'editors only' });
+  await editor(first.url).post('# Old');
+  t.equal((await editor(first.url).delete()).status, 204);
+  t.match(await editor(first.url).post(), { status: 400, json: { code: 'reserved_feed' } });
+  // More than once, because a deletion after the first one must leave the name free too.
+  for (
+    let service = await first.restart(), round = 0;
+    round < 2;
+    service = await service.restart(), round += 1
+  ) {
+    const posted = await editor(service.url).post('# New');
+    t.match(posted, { status: 201, json: { read_url: `${service.url}/r/gazette/feed.xml` } });
+    const shown = await ask(`${service.url}/r/gazette/feed.xml`);
+    t.match(shown.text, 'New');
+    t.notMatch(shown.text, 'Old');
+    t.same(
+      service.lines.filter(({ level }) => level === 'warn'),
+      [],
+    );
+    t.equal((await editor(service.url).delete()).status, 204);
+  }
 });
+
+t.test(
+  'a feed with the read id of a reserved name keeps it, and stops neither the start nor the others',
+  async (t) => {
+    const first = await start(t);
+    t.equal((await new FeedClient(first.url, 'mine').post('x', { 'x-read-id': 'gazette' })).status, 201);
+    await first.stop();
+    const second = await start(t, WITH_PASSWORD, first.dir);
+    const headers = { 'x-feed-password': 'editors only' };
+    t.match(await new FeedClient(second.url, 'gazette', headers).post(), { status: 400 });
+    t.equal((await new FeedClient(second.url, 'bulletin', headers).post()).status, 201);
+    const warnings = second.lines.filter(({ level }) => level === 'warn');
+    t.match(warnings, [{ fields: { place: 1 } }]);
+    t.notMatch(JSON.stringify(warnings), 'gazette');
+  },
+);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { randomReadId } from '../../feeds/ids.ts';
+import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS, serializeSettings, settingsAsStored } from '../metadata.ts';
@@ -162,14 +162,18 @@ async function write(
   return index.apply(feed, { files });
 }
 
-/** Keeps a read id for a feed until the work that gives it to the feed is done. Throws a Refusal `taken`. */
+/**
+ * Keeps a read id for a feed until the work that gives it to the feed is done. A reserved feed gets its name again.
+ * @throws Refusal `taken`
+ */
 async function withReadId<T>(
   { index, retired }: WriteParts,
   name: FeedName,
   readId: ReadId,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (retired.has(readId) || !index.reserve(name, readId)) throw readIdTaken();
+  const isRetired = retired.has(readId) && !isReservedReadId(readId, name);
+  if (isRetired || !index.reserve(name, readId)) throw readIdTaken();
   try {
     return await work();
   } finally {

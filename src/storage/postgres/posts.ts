@@ -1,4 +1,4 @@
-import { randomReadId } from '../../feeds/ids.ts';
+import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { Refusal } from '../../refusals.ts';
@@ -35,6 +35,7 @@ const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM 
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
   SELECT name, read_id FROM feeds WHERE name = ANY ($1)
   UNION ALL SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
+const FREE = statement('free_read_id')`UPDATE feeds SET read_id = $2 WHERE read_id = $1 AND name IS NULL`;
 const MAKE = statement<FeedRow>('make_feeds')`
   INSERT INTO feeds (name, read_id, password_hash, changed_at)
   SELECT name, read_id, password_hash, 0
@@ -87,6 +88,8 @@ export class Posts {
     });
     const [count] = await this.#transaction.run(LOCK_COUNT, []);
     const readIds = wanted.map(({ readId }) => readId);
+    for (const { name, readId } of wanted)
+      if (isReservedReadId(readId, name)) this.#transaction.send(FREE, [readId, randomReadId()]);
     const holders = await this.#transaction.run(HOLDERS, [[...makers.keys()], readIds]);
     const names = new Set(holders.map(({ name }) => name));
     const taken = new Set(holders.map(({ read_id }) => read_id));

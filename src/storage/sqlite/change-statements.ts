@@ -16,6 +16,7 @@ export function changeStatements(db: Database) {
     countFeeds: prepare<[], { count: number }>`SELECT count(*) AS count FROM feeds WHERE name IS NOT NULL`,
     feedByName: prepare<[FeedName], OpenFeed>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
     readIdHolder: prepare<[ReadId], object>`SELECT 1 FROM feeds WHERE read_id = ?`,
+    freeReadId: prepare<[ReadId, ReadId]>`UPDATE feeds SET read_id = ? WHERE read_id = ? AND name IS NULL`,
     makeFeed: prepare<object, OpenFeed>`
       INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, 0)
       RETURNING ${FEED_COLUMNS}`,

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { randomReadId } from '../../feeds/ids.ts';
+import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
 import {
   type FeedName,
   type NoteFile,
@@ -231,6 +231,7 @@ export class Changes {
     { readId = randomReadId(), passwordHash }: FeedCreation,
     room: Room | undefined,
   ): OpenFeed {
+    if (isReservedReadId(readId, name)) this.#sql.freeReadId.run(randomReadId(), readId);
     if (this.#sql.readIdHolder.get(readId)) throw readIdTaken();
     if (this.#maxFeeds > 0 && this.#feeds >= this.#maxFeeds) throw tooManyFeeds();
     this.#refuseBeyond(room);
