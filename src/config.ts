@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { DERIVATIONS } from './feeds/ids.ts';
 import { type FeedName, isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
 import { type Environment, isSet, readSetting, type Setting, setting, unknownSettings } from './setting.ts';
@@ -62,6 +63,7 @@ const SETTINGS = {
   s3AccessKey: setting('SERVICE_S3_ACCESS_KEY', secretText([1, 256])),
   s3SecretKey: setting('SERVICE_S3_SECRET_KEY', secretText([1, 1024])),
   secret: setting('SERVICE_SECRET', secretBytes(32)),
+  derivedReadIds: setting('SERVICE_DERIVED_READ_IDS', oneOf(DERIVATIONS)),
   operatorToken: setting('SERVICE_OPERATOR_TOKEN', secretText([32, 1024])),
   rateLimit: setting('SERVICE_RATE_LIMIT', integer([0, 1_000_000]), 60),
   maxFeeds: setting('SERVICE_MAX_FEEDS', integer([0, MAX_COUNT]), 0),

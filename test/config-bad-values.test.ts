@@ -74,6 +74,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
   SERVICE_LOG_REQUESTS: { values: ['false'], rule: '1 (on) or 0 (off)' },
   TZ: { values: ['Nowhere/Town', ':/etc/localtime'], rule: 'the name of a time zone, such as Europe/Berlin' },
   SERVICE_PASSWORD: passwordRow(1, 256),
+  SERVICE_DERIVED_READ_IDS: { values: ['Own', 'theirs'], rule: 'one of own, reference' },
   SERVICE_IMAGES: { values: ['files', 'S3', 'DB'], rule: 'one of db, fs, s3' },
   SERVICE_IMAGES_DIR: { values: ['a\0b', '/', '/x/..'], rule: 'the path of a folder other than /' },
   SERVICE_S3_ENDPOINT: {

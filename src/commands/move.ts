@@ -42,10 +42,15 @@ export const command: Command = {
  */
 async function move(from: Place, to: Place, env: Environment): Promise<number> {
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
-  const { puid, pgid, secret } = readSome(env, ['puid', 'pgid', 'secret']);
+  const { puid, pgid, ...ofSecret } = readSome(env, ['puid', 'pgid', 'secret', 'derivedReadIds']);
   const imagePlace = configuredPlace(readImages(env));
   const images = imagePlace && (await openSource(imagePlace));
-  const settings = { secret, log, images, ownerIn: (dataDir: string) => dataOwner({ dataDir, puid, pgid }) };
+  const settings = {
+    ...ofSecret,
+    log,
+    images,
+    ownerIn: (dataDir: string) => dataOwner({ dataDir, puid, pgid }),
+  };
   const source = await within('source', () => lockSource(from, settings));
   try {
     const mark = digestOf(from);

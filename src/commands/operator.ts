@@ -70,8 +70,9 @@ async function hash(text: string, env: Environment): Promise<number> {
   const feed = text === '-' ? readFileSync(0, 'utf8').trim() : text;
   if (!isFeedName(feed))
     throw new Error('This is not the name of a feed: 1 to 64 characters of a-z, 0-9, - and _.');
-  const { secret: set, storage, dataDir } = readSome(env, ['secret', 'storage', 'dataDir']);
-  const secret = set ?? (storage === 'fs' ? await readSecret(dataDir) : undefined);
+  const settings = readSome(env, ['secret', 'derivedReadIds', 'storage', 'dataDir']);
+  const inFolder = settings.storage === 'fs' ? await readSecret(settings.dataDir, settings) : undefined;
+  const secret = settings.secret ?? inFolder?.key;
   if (secret === undefined)
     throw new Error('SERVICE_SECRET must be set as for the service, or DATA_DIR, with its file .secret.');
   process.stdout.write(`${feedHash(secret)(feed)}\n`);

@@ -142,9 +142,18 @@ export function isReservedReadId(readId: ReadId, name: FeedName): boolean {
   return (readId as string) === name;
 }
 
+/** How read ids follow from the secret: in a folder that came from the reference as there. */
+export const DERIVATIONS = ['own', 'reference'] as const;
+export type Derivation = (typeof DERIVATIONS)[number];
+
+export function isDerivation(text: string): text is Derivation {
+  return (DERIVATIONS as readonly string[]).includes(text);
+}
+
 /** The read id of a feed without a stored one: 22 characters derived from its name and the server secret. */
-export function derivedReadId(secret: Uint8Array, name: FeedName): ReadId {
-  const digest = createHmac('sha256', secret).update(`read-id:${name}`).digest('base64url');
+export function derivedReadId(secret: Uint8Array, name: FeedName, derivation: Derivation = 'own'): ReadId {
+  const text = derivation === 'own' ? `read-id:${name}` : name;
+  const digest = createHmac('sha256', secret).update(text).digest('base64url');
   return digest.slice(0, 22) as ReadId;
 }
 

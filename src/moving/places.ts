@@ -3,9 +3,9 @@ import { chownSync, type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { makeDataFolder } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
-import { FilesArchive, type FilesArchiveOptions } from '../storage/files/files-archive.ts';
+import { FilesArchive, type FilesArchiveOptions, NO_SECRET } from '../storage/files/files-archive.ts';
 import { FolderLock } from '../storage/files/lock.ts';
-import { secretOfFolder } from '../storage/files/secret.ts';
+import { type SecretSettings, secretOfFolder } from '../storage/files/secret.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
 import { MoveLock } from '../storage/postgres/move-lock.ts';
 import { DatabaseFile, realPath } from '../storage/sqlite/database-file.ts';
@@ -21,11 +21,9 @@ export type Place =
   /** A `postgres:` URL. A secret: it holds a password. */
   | { readonly kind: 'postgres'; readonly url: string };
 
-interface PlaceSettings {
+interface PlaceSettings extends SecretSettings {
   /** Who owns the files and folders made in a data folder; the process's own user when undefined. */
   readonly ownerIn: (dataDir: string) => Owner | undefined;
-  /** SERVICE_SECRET, if set. */
-  readonly secret: Uint8Array | undefined;
   readonly log: Pick<Log, 'warn'>;
   /** The image store of databases whose pictures are not in rows. */
   readonly images?: ImageSource | undefined;
@@ -39,7 +37,7 @@ export async function lockSource(place: Place, settings: PlaceSettings): Promise
   if (place.kind === 'fs') {
     if (!statIfAny(place.dir)?.isDirectory())
       throw new Error(`There is no folder ${JSON.stringify(place.dir)}.`);
-    return lockFolder(place.dir, settings, () => secretOfFolder(place.dir, settings.secret));
+    return lockFolder(place.dir, settings, () => secretOfFolder(place.dir, settings));
   }
   if (place.kind === 'sqlite') {
     if (!statIfAny(place.file)?.isFile()) throw new Error(`There is no file ${JSON.stringify(place.file)}.`);
@@ -60,7 +58,7 @@ export async function lockTarget(place: Place, settings: PlaceSettings): Promise
       if (owner) chownSync(place.dir, owner.uid, owner.gid);
     }
     // No read id is derived from it, because every moved feed brings its own.
-    return lockFolder(place.dir, settings, async () => new Uint8Array());
+    return lockFolder(place.dir, settings, async () => NO_SECRET);
   }
   if (place.kind === 'sqlite') return lockFile(place.file, settings);
   return lockedDatabase(place.url, await MoveLock.take(place.url));

@@ -14,7 +14,7 @@ const DATABASE_FILE = 'notefeed.db';
 
 type StorageSettings = Pick<
   Config,
-  'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'maxFeeds' | 'licenseKeys'
+  'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'derivedReadIds' | 'maxFeeds' | 'licenseKeys'
 >;
 
 export interface OpenedStorage {
@@ -43,14 +43,15 @@ export async function openStorage(
   if (storage === 'fs') {
     const { openFiles } = await import('./files/files.ts');
     const { loadSecret } = await import('./files/secret.ts');
+    const { markFolder } = await import('./files/secret-mark.ts');
     return inDataDir(dataDir, async () => {
       warnOfReaders(dataDir, log);
-      const ownSecret = secret ?? (await loadSecret(dataDir, owner));
-      log.hashFeedsWith(ownSecret);
-      return {
-        storage: await openFiles({ ...parts, isLicenseValid, dir: dataDir, secret: ownSecret }),
-        secret: ownSecret,
-      };
+      const folderSecret = await loadSecret(dataDir, settings, owner);
+      const { key, derivation } = folderSecret;
+      log.hashFeedsWith(key);
+      const files = await openFiles({ ...parts, isLicenseValid, dir: dataDir, secret: key, derivation });
+      await markFolder(dataDir, folderSecret, { owner, log });
+      return { storage: files, secret: key };
     });
   }
   if (secret === undefined) throw new TypeError('The settings let no database be without a secret');

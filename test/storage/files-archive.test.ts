@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { FilesArchive } from '../../src/storage/files/files-archive.ts';
+import { FilesArchive, NO_SECRET } from '../../src/storage/files/files-archive.ts';
 import { placeFiles } from '../support/moving.ts';
 
 const USER = 1234;
@@ -44,7 +44,7 @@ async function opened(dir: string): Promise<FilesArchive> {
   if (isRoot) process.seteuid?.(USER);
   try {
     const log = { warn: () => {} };
-    return await FilesArchive.open({ dir, owner: undefined, secret: async () => new Uint8Array(), log });
+    return await FilesArchive.open({ dir, owner: undefined, secret: async () => NO_SECRET, log });
   } finally {
     if (isRoot) process.seteuid?.(0);
   }

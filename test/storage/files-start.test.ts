@@ -152,17 +152,46 @@ t.test('one process per folder, and the lock dies with its process', async (t) =
 
 t.test('the secret is made once, private, and a short one is refused', async (t) => {
   const dir = await dataFolder(t);
-  const made = await loadSecret(dir);
+  const load = async () => Buffer.from((await loadSecret(dir)).key);
+  const made = await load();
   t.ok(made.byteLength >= 32);
-  t.same(await loadSecret(dir), made);
+  t.same(await load(), made);
   t.equal((await stat(join(dir, '.secret'))).mode & 0o777, 0o600);
-  t.equal((await readFile(join(dir, '.secret'), 'utf8')).trim(), Buffer.from(made).toString());
+  t.equal((await readFile(join(dir, '.secret'), 'utf8')).trim(), made.toString());
   t.same(await readdir(dir), ['.secret']);
-  await writeFile(join(dir, '.secret'), `${'x'.repeat(31)}\n`);
-  await t.rejects(loadSecret(dir), { message: /shorter than 32 bytes/ });
-  await writeFile(join(dir, '.secret'), `${'x'.repeat(32)}\n`);
-  t.equal((await loadSecret(dir)).byteLength, 32);
+  for (const short of [`${'x'.repeat(31)}\n`, Buffer.alloc(31, 255)]) {
+    await writeFile(join(dir, '.secret'), short);
+    await t.rejects(load(), { message: /shorter than 32 bytes/ });
+  }
 });
+
+const RAW = Buffer.from('ff00'.repeat(16), 'hex');
+const forms: [what: string, bytes: string | Buffer, key: string | Buffer, derivation: string][] = [
+  ['a text', `  ${'x'.repeat(32)}\r\n`, 'x'.repeat(32), 'own'],
+  ['a text of several lines', `${'ä\tb\n'.repeat(9)}`, 'ä\tb\n'.repeat(9).trim(), 'own'],
+  ['bytes that are no UTF-8', RAW, RAW, 'reference'],
+  ['bytes that are', Buffer.alloc(32, 1), Buffer.alloc(32, 1), 'reference'],
+  ['bytes with white space around them', Buffer.from(` ${RAW}\n`), Buffer.from(` ${RAW}\n`), 'reference'],
+];
+for (const [what, bytes, key, derivation] of forms) {
+  t.test(`a .secret of ${what}`, async (t) => {
+    const dir = await dataFolder(t);
+    await writeFile(join(dir, '.secret'), bytes);
+    const loaded = await loadSecret(dir);
+    t.equal(Buffer.compare(loaded.key, Buffer.from(key)), 0);
+    t.match(loaded, { derivation, mark: undefined, isKnown: true });
+  });
+}
+
+t.test(
+  'as text or as bytes: what a .secret of text is used as under the derivation of the reference',
+  async (t) => {
+    const dir = await dataFolder(t);
+    const text = `${'x'.repeat(31)}\n`;
+    await writeFile(join(dir, '.secret'), text);
+    t.equal(Buffer.from((await loadSecret(dir, { derivedReadIds: 'reference' })).key).toString(), text);
+  },
+);
 
 t.test('processes that start at once on an empty folder agree on the secret', async (t) => {
   for (let round = 0; round < 20; round += 1) {
@@ -170,7 +199,7 @@ t.test('processes that start at once on an empty folder agree on the secret', as
     const starts = Array.from({ length: 4 }, async (_, i) => {
       for (let ticks = 0; ticks < i * round; ticks += 1)
         await new Promise((resolve) => setImmediate(resolve));
-      return Buffer.from(await loadSecret(dir)).toString();
+      return Buffer.from((await loadSecret(dir)).key).toString();
     });
     if (new Set(await Promise.all(starts)).size > 1) t.fail('two secrets');
   }
@@ -180,7 +209,7 @@ const isRoot = process.getuid?.() === 0;
 t.test('everything made belongs to the owner given', { skip: !isRoot && 'needs root' }, async (t) => {
   const dir = await dataFolder(t);
   const owner = { uid: 1234, gid: 2345 };
-  await loadSecret(dir, owner);
+  await loadSecret(dir, {}, owner);
   const storage = await opened(t, dir, { owner });
   await post(storage, feedName('feed'), newNote('x', 'md', { title: 'T', tags: [] }));
   await post(storage, feedName('feed'), newNote('y'));

@@ -1,4 +1,4 @@
-import { derivedReadId } from '../../feeds/ids.ts';
+import { type Derivation, derivedReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
@@ -129,14 +129,16 @@ export class FeedIndex {
   /** Feeds being made, which count towards the limit. */
   making = 0;
   readonly #secret: Uint8Array;
+  readonly #derivation: Derivation;
   readonly #feeds = new Map<FeedName, IndexedFeed>();
   readonly #holders = new Map<ReadId, FeedName>();
   /** Feeds whose `.readid` names an id that another one has. */
   readonly #waiting = new Map<ReadId, Set<FeedName>>();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
 
-  constructor(secret: Uint8Array) {
+  constructor(secret: Uint8Array, derivation: Derivation = 'own') {
     this.#secret = secret;
+    this.#derivation = derivation;
   }
 
   /** Calls the listener after every change. */
@@ -253,10 +255,10 @@ export class FeedIndex {
   }
 
   #derived(name: FeedName): ReadId {
-    let readId = derivedReadId(this.#secret, name);
+    let readId = derivedReadId(this.#secret, name, this.#derivation);
     // Only somebody who wrote a derived id into another feed's .readid gets here; "/" is in no feed's name.
     for (let n = 2; this.#holders.has(readId); n += 1) {
-      readId = derivedReadId(this.#secret, `${name}/${n}` as FeedName);
+      readId = derivedReadId(this.#secret, `${name}/${n}` as FeedName, this.#derivation);
     }
     return readId;
   }

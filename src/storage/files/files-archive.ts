@@ -19,18 +19,22 @@ import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
+import type { FolderSecret } from './secret-mark.ts';
 import { dateByFile, dateOfFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;
 
+/** For a folder in which no read id is derived. */
+export const NO_SECRET = { key: new Uint8Array(), derivation: 'own' } as const;
+
 export interface FilesArchiveOptions {
   readonly dir: string;
   /** Who owns the files and folders made; the process's own user when absent. */
   readonly owner: Owner | undefined;
   /** Asked for where read ids follow from the secret. */
-  readonly secret: () => Promise<Uint8Array>;
+  readonly secret: () => Promise<Pick<FolderSecret, 'key' | 'derivation'>>;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -56,7 +60,8 @@ export class FilesArchive implements Archive {
     await mustBeReadable(dir);
     const feeds = await scanAll(dir, { add: () => {} }, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
-    const index = new FeedIndex(haveOwnReadIds(feeds) ? new Uint8Array() : await secret());
+    const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await secret();
+    const index = new FeedIndex(key, derivation);
     index.addAll(feeds);
     const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.byReadId(readId));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { LookOrder, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
+import type { Derivation } from '../../feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
@@ -42,6 +43,8 @@ export interface FilesOptions {
   readonly dir: string;
   /** The server secret, which read ids of feeds without a stored one follow from. */
   readonly secret: Uint8Array;
+  /** How they follow; `own` when absent. */
+  readonly derivation?: Derivation;
   /** Who owns the files and folders made; the process's own user when absent. */
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
@@ -96,7 +99,7 @@ class FilesStorage implements Storage {
     this.#tokens = new UsedTokens(dir, this.#thread);
     this.#parts = {
       dir,
-      index: new FeedIndex(options.secret),
+      index: new FeedIndex(options.secret, options.derivation),
       writer: this.#thread,
       locks: new KeyedLock(),
       retired: new RetiredReadIds(dir, this.#thread, retired),

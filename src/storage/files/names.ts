@@ -5,6 +5,8 @@ import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 export const LOCK_FILE = '.lock';
 /** The server secret; see `secret.ts`. */
 export const SECRET_FILE = '.secret';
+/** Which secret the data folder is used with; see `secret-mark.ts`. */
+export const SECRET_MARK_FILE = '.secret-mark';
 /** Read ids that deleted feeds had; see `line-files.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
 /** Used tokens; see `line-files.ts`. */

@@ -1,4 +1,5 @@
 /** A whole instance that is moved from one backend to another, as its users see it. */
+import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -88,6 +89,32 @@ t.test('what other programs keep beside a note is still there after a change in 
     const after = join(dir, `after-${settings.SERVICE_STORAGE}`);
     t.match(await runMove(place, `fs:${after}`), { code: 0, stderr: '' });
     t.equal(readFileSync(join(after, 'feed/.note.md.json'), 'utf8'), '{"of others":{"a":[1]}}');
+  }
+});
+
+t.test('derived read ids are moved as they are, ours and those of the reference', async (t) => {
+  const dir = await tempDir(t);
+  const key = Buffer.from(Array.from({ length: 32 }, (_, i) => 255 - i));
+  const text = 'a text that is a secret of 32 bytes and more';
+  const cases: [folder: string, secret: string | Buffer, hashed: string, env?: Record<string, string>][] = [
+    ['raw', key, 'old'],
+    ['text', text, 'read-id:old'],
+    ['told', text, 'old', { SERVICE_DERIVED_READ_IDS: 'reference' }],
+  ];
+  for (const [folder, secret, hashed, env = {}] of cases) {
+    placeFiles(join(dir, folder), [
+      ['.secret', secret, 0],
+      ['old/note.md', 'text', 0],
+    ]);
+    const readId = createHmac('sha256', secret).update(hashed).digest('base64url').slice(0, 22);
+    const moved = (to: string, env: Record<string, string>) =>
+      runMove(`fs:${join(dir, folder)}`, `fs:${join(dir, to)}`, env);
+    t.match(await moved(`${folder} 1`, env), { code: 0, stderr: '' });
+    const service = await start(t, { SERVICE_STORAGE: 'fs', ...env }, join(dir, folder));
+    await service.stop();
+    t.match(await moved(`${folder} 2`, {}), { code: 0, stderr: '' }, 'the mark tells it');
+    for (const round of [1, 2])
+      t.equal(readFileSync(join(dir, `${folder} ${round}`, 'old/.readid'), 'utf8'), `${readId}\n`);
   }
 });
 

@@ -194,7 +194,7 @@ t.test('read ids that follow from a secret which cannot be told', async (t) => {
   isRefused(
     t,
     await runMove(source, target, { SERVICE_SECRET }),
-    /SERVICE_SECRET is another one than the file \.secret has/,
+    /SERVICE_SECRET is another one than the service ran with/,
   );
   t.match(await runMove(source, target, { SERVICE_SECRET: made }), { code: 0 });
   const wrong = await runMove(source, `sqlite:${join(dir, 'other.db')}`, { SERVICE_SECRET: 'short' });
