@@ -3,7 +3,15 @@ import { resolve } from 'node:path';
 import { DERIVATIONS } from './feeds/ids.ts';
 import { type FeedName, isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
-import { type Environment, isSet, readSetting, type Setting, setting, unknownSettings } from './setting.ts';
+import {
+  type Environment,
+  formerSettings,
+  isSet,
+  readSetting,
+  type Setting,
+  setting,
+  unknownSettings,
+} from './setting.ts';
 import {
   allowedPeople,
   baseUrl,
@@ -135,6 +143,7 @@ export function readConfig(env: Environment): Config {
   const members = Object.keys(SETTINGS) as (keyof Config)[];
   return readSome(env, members, (config) => [
     ...unknownSettings(env, members.map(nameOf)),
+    ...formerSettings(env, members.map(nameOf)),
     ...databaseProblems(env, config),
     ...databaseSecretProblems(env, config),
     ...imageProblems(env, config),

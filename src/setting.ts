@@ -84,6 +84,20 @@ export function unknownSettings(env: Environment, names: readonly string[]): str
     .map(([name]) => `${name} is no setting of this service; the nearest one is ${nearest(name, known)}`);
 }
 
+/**
+ * A sentence for each `NOTEFEED_…` variable whose `SERVICE_…` is a setting, because NOTEFEED_PASSWORD protected the reference
+ * and would leave this instance open. Holds no value.
+ */
+export function formerSettings(env: Environment, names: readonly string[]): string[] {
+  const former = names
+    .filter((name) => name.startsWith('SERVICE_'))
+    .flatMap((name) => [name, `${name}_FILE`])
+    .map((name) => [name.replace('SERVICE_', 'NOTEFEED_'), name] as const);
+  return former
+    .filter(([name]) => env[name])
+    .map(([name, now]) => `${name} is no setting of this service: set ${now} in its place`);
+}
+
 /** Compares without the prefix, so that SERVICE_PORT is nearest to PORT. */
 function nearest(name: string, known: readonly string[]): string {
   const bare = (text: string) => text.toUpperCase().replace('SERVICE_', '');

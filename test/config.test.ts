@@ -243,6 +243,24 @@ t.test('a SERVICE_ variable that is no setting is named beside the nearest one',
   t.strictSame(problems({ SERVICE_PASWORD: '', SERVICES: 'x', MY_SERVICE_PASWORD: 'x' }), []);
 });
 
+t.test('a variable of the reference is named with its setting', async (t) => {
+  const found = problems({
+    NOTEFEED_PASSWORD: 'hush',
+    NOTEFEED_SECRET_FILE: '/run/hush',
+    NOTEFEED_STORAGE: 'hush',
+    SERVICE_STORAGE: 'fs',
+    NOTEFEED_TITLE: '',
+    NOTEFEED_SERVICE_HOST: '10.0.0.1',
+    NOTEFEED_PORT: 'tcp://10.0.0.1:80',
+    NOTEFEED_CHANNEL: 'x',
+  });
+  t.strictSame(found.toSorted(), [
+    'NOTEFEED_PASSWORD is no setting of this service: set SERVICE_PASSWORD in its place',
+    'NOTEFEED_SECRET_FILE is no setting of this service: set SERVICE_SECRET_FILE in its place',
+    'NOTEFEED_STORAGE is no setting of this service: set SERVICE_STORAGE in its place',
+  ]);
+});
+
 t.test(
   'what Kubernetes says of a Service called "service" or "service-b" is no misspelled setting',
   async (t) => {
