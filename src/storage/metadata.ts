@@ -78,9 +78,12 @@ export function parseSettings(json: string): StoredSettings | undefined {
   );
 }
 
-/** The members of a `.feed.json` that are not settings of the service; undefined when there are none. */
+/**
+ * The members of a `.feed.json` that are not settings of the service, with the spelling that the reference reads; undefined
+ * when there are none.
+ */
 export function otherSettings(json: string): OtherMembers | undefined {
-  const { title, description, image, show_sender, showSender, ...others } = parseObject(json) ?? {};
+  const { title, description, image, show_sender, ...others } = parseObject(json) ?? {};
   return hasMembers(others) ? others : undefined;
 }
 
@@ -94,6 +97,7 @@ export function serializeSettings(
     ...(description !== '' && { description }),
     image,
     ...(!showSender && { show_sender: false }),
+    ...(others?.showSender !== undefined && { showSender }),
   };
   return json(known, others);
 }
