@@ -4,7 +4,7 @@ import { isServiceId } from '../../feeds/ids.ts';
 import { parseNoteFile } from '../../feeds/names.ts';
 import { parseObject } from '../metadata.ts';
 import { syncFolder } from './folder-sync.ts';
-import { isIntentName, isTempName, noteOfMetaFile } from './names.ts';
+import { isIntentName, isLeftover, isTempName, noteOfMetaFile } from './names.ts';
 import { readDotFile } from './read-file.ts';
 
 /**
@@ -37,7 +37,7 @@ export async function clearAway(
   for (const name of files) {
     const note = noteOfMetaFile(name);
     const isOrphan = note !== undefined && !files.has(note) && isServiceId(parseNoteFile(note)!.id);
-    if (isOrphan || isTempName(name)) await remove(folder, files, name);
+    if (isOrphan || isLeftover(name)) await remove(folder, files, name);
   }
   return files.size < count;
 }

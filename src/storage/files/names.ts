@@ -36,6 +36,14 @@ export function isTempName(name: string): boolean {
   return name.startsWith(TEMP_PREFIX) && UUID.test(name.slice(TEMP_PREFIX.length));
 }
 
+/** Half written files and half removed feeds of the reference. */
+const LEFT_BY_REFERENCE = /^\.(?:[0-9a-f]{12}\.tmp|deleted-[0-9a-f]{12})$/;
+
+/** Something that a crash left unfinished, of the service or of the reference. */
+export function isLeftover(name: string): boolean {
+  return isTempName(name) || LEFT_BY_REFERENCE.test(name);
+}
+
 /** A fresh name for an intent; see `intents.ts`. */
 export function intentName(): string {
   return INTENT_PREFIX + randomUUID();

@@ -7,7 +7,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
 import { clearAway } from './intents.ts';
-import { isTempName, LICENSE_FILE, metaFile } from './names.ts';
+import { isLeftover, LICENSE_FILE, metaFile } from './names.ts';
 import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
 import { statFile } from './read-file.ts';
 import { readFeedFiles, readMetaFile } from './read-metadata.ts';
@@ -35,7 +35,7 @@ export async function scanAll(
   removals: Pick<Removals, 'add'>,
   log: Pick<Log, 'warn'>,
 ): Promise<IndexedFeed[]> {
-  for (const name of await readdir(dir)) if (isTempName(name)) removals.add(join(dir, name));
+  for (const name of await readdir(dir)) if (isLeftover(name)) removals.add(join(dir, name));
   const atOnce = pLimit(PARALLEL);
   const names = await feedNames(dir);
   const scans = names.map((name) => atOnce(() => scanFeed(dir, name, log, { clean: true })));
