@@ -11,6 +11,8 @@ export interface Command {
   readonly help: string;
   /** Options that it takes, each with a value. */
   readonly options?: readonly string[];
+  /** Options without a value; if given, they have their name as value. */
+  readonly flags?: readonly string[];
   /** The fewest and the most arguments beside options. */
   readonly words: readonly [number, number];
   /**
@@ -41,7 +43,7 @@ export const LIST_OF_COMMANDS = `  --check  looks at the settings, says whether 
   operator unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it
   operator hash <feed>  prints what stands for a feed in the log
   license keygen | issue --until <last day> | check <license>  makes keys and licenses of a hosted instance, for whoever sells them, and checks one
-  move --from <place> --to <place>  moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…
+  move --from <place> --to <place> [--accept-read-ids]  moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…
 `;
 
 const HELP = `npm start
@@ -60,7 +62,7 @@ export async function runCommand(name: string, args: string[], env: Environment)
   if (load === undefined) throw new WrongArguments();
   const { command } = await load();
   if (args.includes('--help')) return print(command.help);
-  const { values, positionals } = parse(args, command.options ?? []);
+  const { values, positionals } = parse(args, command);
   const [fewest, most] = command.words;
   if (positionals.length < fewest || positionals.length > most) throw new WrongArguments();
   return command.run(positionals, values, env);
@@ -71,10 +73,15 @@ function print(text: string): number {
   return 0;
 }
 
-function parse(args: string[], names: readonly string[]) {
+function parse(args: string[], { options = [], flags = [] }: Command) {
   try {
-    const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]));
-    return parseArgs({ args, options, allowPositionals: true });
+    const types = Object.fromEntries([
+      ...options.map((name) => [name, { type: 'string' } as const]),
+      ...flags.map((name) => [name, { type: 'boolean' } as const]),
+    ]);
+    const { values, positionals } = parseArgs({ args, options: types, allowPositionals: true });
+    const texts = Object.entries(values).map(([name, value]) => [name, value === true ? name : value]);
+    return { values: Object.fromEntries(texts) as Options, positionals };
   } catch {
     throw new WrongArguments();
   }

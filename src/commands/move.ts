@@ -19,20 +19,24 @@ interface Both {
   readonly progress: Progress;
 }
 
-const HELP = `npm run move -- --from <place> --to <place>
+const HELP = `npm run move -- --from <place> --to <place> [--accept-read-ids]
 
 Copies a whole instance into an empty place, and compares both. A place is fs: and a data folder, sqlite: and a database file,
 postgres for the database that SERVICE_DATABASE_URL names, or its URL. The service must not run meanwhile. Stopped, the same
 command goes on. docs/backends.md has the details.
 `;
 
+/** Moves feeds that have the `.readid` of another one with the read links that they have now. */
+const ACCEPT = 'accept-read-ids';
+
 export const command: Command = {
   help: HELP,
   options: ['from', 'to'],
+  flags: [ACCEPT],
   words: [0, 0],
-  async run(_words, { from, to }, env) {
+  async run(_words, { from, to, [ACCEPT]: accept }, env) {
     if (from === undefined || to === undefined) throw new WrongArguments();
-    return move(placeNamed(from, env), placeNamed(to, env), env);
+    return move(placeNamed(from, env), placeNamed(to, env), env, accept !== undefined);
   },
 };
 
@@ -40,13 +44,14 @@ export const command: Command = {
  * Moves a whole instance: copies it into an empty place, or goes on where an earlier run was stopped, and then reads
  * both again to see that they hold the same. Until then the target is marked, so that no service starts on it.
  */
-async function move(from: Place, to: Place, env: Environment): Promise<number> {
+async function move(from: Place, to: Place, env: Environment, acceptReadIds: boolean): Promise<number> {
   const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
   const { puid, pgid, ...ofSecret } = readSome(env, ['puid', 'pgid', 'secret', 'derivedReadIds']);
   const imagePlace = configuredPlace(readImages(env));
   const images = imagePlace && (await openSource(imagePlace));
   const settings = {
     ...ofSecret,
+    acceptReadIds,
     log,
     images,
     ownerIn: (dataDir: string) => dataOwner({ dataDir, puid, pgid }),

@@ -25,6 +25,8 @@ interface PlaceSettings extends SecretSettings {
   /** Who owns the files and folders made in a data folder; the process's own user when undefined. */
   readonly ownerIn: (dataDir: string) => Owner | undefined;
   readonly log: Pick<Log, 'warn'>;
+  /** See `FilesArchiveOptions`. */
+  readonly acceptReadIds?: boolean;
   /** The image store of databases whose pictures are not in rows. */
   readonly images?: ImageSource | undefined;
 }
@@ -89,7 +91,7 @@ async function lockFolder(
   const owner = settings.ownerIn(dir);
   const lock = FolderLock.take(dir, owner);
   return {
-    open: () => FilesArchive.open({ dir, owner, secret, log: settings.log }),
+    open: () => FilesArchive.open({ ...settings, dir, owner, secret }),
     isLocked: async () => lock.isValid,
     release: async () => lock.release(),
   };

@@ -1,6 +1,6 @@
 /** A data folder of the service that this one takes the place of, opened as it is. */
 import { createHmac, randomBytes, scryptSync } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -283,4 +283,50 @@ t.test('a start without the secret of the last one says how many read links chan
   const fourth = await start(t, {}, dir);
   t.match(warningsOf(fourth), [{ message: /nothing in DATA_DIR tells/, fields: { feedsWithoutReadId: 1 } }]);
   t.notMatch(JSON.stringify([...third.lines, ...fourth.lines]), /by-hand|posted/);
+});
+
+t.test('what a crash of the reference left is cleared away at the start', async (t) => {
+  const dir = await referenceFolder(t);
+  const leftovers = ['.deleted-0123456789ab/note.md', '.fedcba987654.tmp', 'open/.0123456789ab.tmp'];
+  const others = [
+    '.deleted-0123456789abc',
+    '.0123456789AB.tmp',
+    'open/.0123456789ab.tmp.md',
+    'open/.0123.tmp',
+  ];
+  placeFiles(
+    dir,
+    [...leftovers, ...others].map((name) => [name, 'half', 0]),
+  );
+  await start(t, {}, dir);
+  t.ok(await eventually(() => leftovers.every((name) => !existsSync(join(dir, name.split('/note')[0]!)))));
+  for (const name of others) t.ok(existsSync(join(dir, name)), name);
+});
+
+t.test(
+  'folders that nobody reaches, because they are named like routes, are told at the start',
+  async (t) => {
+    const dir = await referenceFolder(t);
+    for (const name of ['r', 'api']) placeFiles(dir, [[`${name}/note.md`, 'x', 0]]);
+    const service = await start(t, {}, dir);
+    t.match(
+      warningsOf(service).filter(({ fields }) => fields.names !== undefined),
+      [{ message: /named like an address of the service/, fields: { names: ['api', 'r'] } }],
+    );
+  },
+);
+
+t.test('a copied folder that takes a read link is told at the start', async (t) => {
+  const dir = await referenceFolder(t);
+  const first = await start(t, {}, dir);
+  t.same(warningsOf(first), []);
+  await first.stop();
+  cpSync(join(dir, 'open'), join(dir, 'a-copy'), { recursive: true });
+  const second = await start(t, {}, dir);
+  t.equal(await readIdOf(second.url, 'a-copy'), 'read-open', 'the rule of the specification');
+  t.match(warningsOf(second), [{ message: /name sorts first/, fields: { feed: /^[0-9a-f]{12}$/ } }]);
+  t.notMatch(JSON.stringify(second.lines), /a-copy|"open"/);
+  await second.stop();
+  rmSync(join(dir, 'a-copy/.readid'));
+  t.same(warningsOf(await start(t, {}, dir)), []);
 });

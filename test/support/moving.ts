@@ -29,9 +29,14 @@ export interface RunningMove {
   readonly result: Promise<MoveResult>;
 }
 
-export function startMove(from: string, to: string, env: Record<string, string> = {}): RunningMove {
+export function startMove(
+  from: string,
+  to: string,
+  env: Record<string, string> = {},
+  flags: readonly string[] = [],
+): RunningMove {
   const { PATH = '' } = process.env;
-  const args = ['-u', 'NODE_OPTIONS', process.execPath, MAIN, 'move', '--from', from, '--to', to];
+  const args = ['-u', 'NODE_OPTIONS', process.execPath, MAIN, 'move', '--from', from, '--to', to, ...flags];
   const child = spawn('env', args, { env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -44,8 +49,8 @@ export function startMove(from: string, to: string, env: Record<string, string> 
   return { process: child, result };
 }
 
-export function runMove(from: string, to: string, env: Record<string, string> = {}): Promise<MoveResult> {
-  return startMove(from, to, env).result;
+export function runMove(...args: Parameters<typeof startMove>): Promise<MoveResult> {
+  return startMove(...args).result;
 }
 
 /** A file as it is placed by hand: its name in the data folder, its bytes and its date, ms since the epoch. */

@@ -151,6 +151,13 @@ export class FeedIndex {
     return [...this.#feeds.keys()];
   }
 
+  /** The names of feeds whose `.readid` names an id that another one has, each with the name of that. */
+  waiting(): (readonly [waiting: FeedName, holder: FeedName])[] {
+    return [...this.#waiting].flatMap(([readId, names]) =>
+      [...names].map((name) => [name, this.#holders.get(readId)!] as const),
+    );
+  }
+
   /** Whether the limit of feeds is reached, including those being made; 0 is no limit. */
   isFull(maxFeeds: number): boolean {
     return maxFeeds > 0 && this.#feeds.size + this.making >= maxFeeds;

@@ -13,7 +13,7 @@ import { errorCode } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
 import { feedParts } from './feed-writes.ts';
 import { readText, retiredFile } from './line-files.ts';
-import { isFeedFile, isIntentName, isTempName, MOVE_FILE, noteOfMetaFile, RETIRED_FILE } from './names.ts';
+import { isFeedFile, isIntentName, isLeftover, MOVE_FILE, noteOfMetaFile, RETIRED_FILE } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
@@ -29,12 +29,17 @@ const MAX_NOTE_BYTES = 256 * 1024 * 1024;
 /** For a folder in which no read id is derived. */
 export const NO_SECRET = { key: new Uint8Array(), derivation: 'own' } as const;
 
+/** Folders that an error names at most. */
+const MAX_NAMED = 10;
+
 export interface FilesArchiveOptions {
   readonly dir: string;
   /** Who owns the files and folders made; the process's own user when absent. */
   readonly owner: Owner | undefined;
   /** Asked for where read ids follow from the secret. */
   readonly secret: () => Promise<Pick<FolderSecret, 'key' | 'derivation'>>;
+  /** Take feeds that have the `.readid` of another one with the read ids that they have now. */
+  readonly acceptReadIds?: boolean;
   readonly log: Pick<Log, 'warn'>;
 }
 
@@ -56,13 +61,20 @@ export class FilesArchive implements Archive {
    * Reads everything but the bytes of notes, and cleans up after a crash, as the start of the service does. Throws an error
    * with a sentence for the operator if a part cannot be read or removed.
    */
-  static async open({ dir, owner, secret, log }: FilesArchiveOptions): Promise<FilesArchive> {
+  static async open({
+    dir,
+    owner,
+    secret,
+    acceptReadIds = false,
+    log,
+  }: FilesArchiveOptions): Promise<FilesArchive> {
     await mustBeReadable(dir);
     const feeds = await scanAll(dir, { add: () => {} }, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
     const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await secret();
     const index = new FeedIndex(key, derivation);
     index.addAll(feeds);
+    if (!acceptReadIds) refuseWaiting(index.waiting());
     const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
     const free = retired.filter((readId) => !index.byReadId(readId));
     return new FilesArchive(dir, owner, index, free);
@@ -87,7 +99,7 @@ export class FilesArchive implements Archive {
     for (const entry of await readdir(this.#dir, { withFileTypes: true })) {
       if (entry.isDirectory() && isFeedName(entry.name))
         count += await countInFeed(join(this.#dir, entry.name));
-      else if (!entry.isFile() && !isTempName(entry.name)) count += 1;
+      else if (!entry.isFile() && !isLeftover(entry.name)) count += 1;
     }
     return count;
   }
@@ -192,6 +204,18 @@ async function mustBeReadable(dir: string): Promise<void> {
   } catch (error) {
     throw isForbidden(error) ? notOurs() : error;
   }
+}
+
+/** Names folders, because the operator must choose among them and cannot find them by anything else. */
+function refuseWaiting(waiting: ReturnType<FeedIndex['waiting']>): void {
+  if (waiting.length === 0) return;
+  const named = waiting.slice(0, MAX_NAMED).map(([name, holder]) => `${name} (as ${holder})`);
+  if (waiting.length > MAX_NAMED) named.push(`${waiting.length - MAX_NAMED} more`);
+  throw new Error(
+    `Folders there have the .readid of another one, whose name sorts first and which has the read link: ${named.join(', ')}. ` +
+      'Put another read id into that of each copy, or remove the file; or add --accept-read-ids to move the read links as ' +
+      'they are.',
+  );
 }
 
 /** Names no file, because the name of a feed is a key. */

@@ -31,6 +31,7 @@ import { FolderLock } from './lock.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { type ChangedNote, postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
+import { warnOfOddFeeds } from './odd-feeds.ts';
 import { OpenedFile, openFile, readLine } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
@@ -130,6 +131,7 @@ class FilesStorage implements Storage {
     });
     await watching.promise;
     this.#parts.index.addAll(await scanAll(dir, this.#removals, log));
+    warnOfOddFeeds(this.#parts.index, log);
     await collectGarbage();
     scanned.resolve();
   }

@@ -118,6 +118,22 @@ t.test('derived read ids are moved as they are, ours and those of the reference'
   }
 });
 
+t.test('copied folders are named, and moved only if their read links are accepted', async (t) => {
+  const dir = await tempDir(t);
+  const files = join(dir, 'files');
+  placeFiles(files, [
+    ['.secret', 'a text that is a secret of 32 bytes and more', 0],
+    ...['b-first', 'c-copy', 'd-copy'].map((name) => [`${name}/.readid`, 'the-same\n', 0] as const),
+  ]);
+  const [from, to] = [`fs:${files}`, `fs:${join(dir, 'after')}`];
+  const refused = await runMove(from, to);
+  t.match(refused, { code: 1, stderr: /c-copy \(as b-first\), d-copy \(as b-first\)\..*--accept-read-ids/ });
+  t.match(await runMove(from, to, {}, ['--accept-read-ids']), { code: 0, stderr: '' });
+  const readIdIn = (name: string) => readFileSync(join(dir, 'after', name, '.readid'), 'utf8').trim();
+  t.equal(readIdIn('b-first'), 'the-same');
+  t.equal(new Set(['b-first', 'c-copy', 'd-copy'].map(readIdIn)).size, 3);
+});
+
 t.test('files on which a service was killed', async (t) => {
   const dir = await tempDir(t);
   const leftover = 'feed/.tmp-nfs-019a7f3c-0000-7000-8000-000000000000';
