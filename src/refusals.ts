@@ -35,6 +35,10 @@ export const REFUSALS = {
   },
   no_image_store: { status: 409, meaning: 'pictures have no store of their own' },
   same_store: { status: 409, meaning: 'the pictures are in that store already' },
+  unreadable_file: {
+    status: 409,
+    meaning: 'a file that the change would overwrite cannot be read, which the operator must mend first',
+  },
   too_large: { status: 413, meaning: 'the body is larger than it may be' },
   unsupported_type: {
     status: 415,

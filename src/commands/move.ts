@@ -45,7 +45,8 @@ export const command: Command = {
  * both again to see that they hold the same. Until then the target is marked, so that no service starts on it.
  */
 async function move(from: Place, to: Place, env: Environment, acceptReadIds: boolean): Promise<number> {
-  const log = { warn: (message: string) => process.stderr.write(`${message}\n`) };
+  const say = (message: string) => process.stderr.write(`${message}\n`);
+  const log = { warn: say, error: say };
   const { puid, pgid, ...ofSecret } = readSome(env, ['puid', 'pgid', 'secret', 'derivedReadIds']);
   const imagePlace = configuredPlace(readImages(env));
   const images = imagePlace && (await openSource(imagePlace));

@@ -137,6 +137,11 @@ export function randomReadId(): ReadId {
   return randomBytes(16).toString('base64url') as ReadId;
 }
 
+/** In place of a read id in a feed without a read link: unlike any other, and in no address, because it is malformed. */
+export function noReadId(): ReadId {
+  return `!${randomReadId()}` as ReadId;
+}
+
 /** Whether a read id is the name of its feed: only reserved feeds have such a one, and get it again after a deletion. */
 export function isReservedReadId(readId: ReadId, name: FeedName): boolean {
   return (readId as string) === name;

@@ -24,7 +24,7 @@ export type Place =
 interface PlaceSettings extends SecretSettings {
   /** Who owns the files and folders made in a data folder; the process's own user when undefined. */
   readonly ownerIn: (dataDir: string) => Owner | undefined;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'warn' | 'error'>;
   /** See `FilesArchiveOptions`. */
   readonly acceptReadIds?: boolean;
   /** The image store of databases whose pictures are not in rows. */

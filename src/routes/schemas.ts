@@ -14,16 +14,20 @@ const createdSchema = z.object({
   id: text('Names the note within its feed: the time it was posted and a UUID.'),
   url: url('Where the note is replaced, changed and deleted. Holds the name of the feed, which is its key.'),
   feed_url: url('The feed by its name.'),
-  read_url: url('The RSS feed, for everybody who may read: no password, and the name is not in it.'),
+  read_url: addressOrNull(
+    'The RSS feed, for everybody who may read: no password, and the name is not in it. Null where the feed has no read link.',
+  ),
   file: text('The file of the note, `<id>.<ext>`.'),
-  file_url: url('The file for everybody who may read.'),
+  file_url: addressOrNull('The file for everybody who may read. Null where the feed has no read link.'),
 });
 
 const noteSchema = z.object({
   id: text('Names the note within its feed.'),
   type: z.enum(NOTE_TYPES.map(mediaType)).describe('The media type of the file.'),
   file: text('The file of the note, `<id>.<ext>`.'),
-  file_url: url('The file for everybody who may read, byte for byte.'),
+  file_url: addressOrNull(
+    'The file for everybody who may read, byte for byte. Null where the feed has no read link.',
+  ),
   size: z.int().nonnegative().describe('Size of the file in bytes.'),
   title: text(
     'The title set; else the first heading or line of a markdown text, in plain text, or the alternative text or name ' +
@@ -80,9 +84,11 @@ const SCHEMAS = {
     title: text('Empty where none is set.'),
     description: text('Empty where none is set.'),
     show_sender: z.boolean().describe('Readers see who posted a note.'),
-    image_url: addressOrNull('The title image; null where the feed has none, or no notes.'),
+    image_url: addressOrNull('The title image; null where the feed has none, no notes or no read link.'),
     protected: z.boolean().describe('The feed has a password of its own.'),
-    read_url: addressOrNull('The RSS feed, for everybody who may read; null while the feed has no notes.'),
+    read_url: addressOrNull(
+      'The RSS feed, for everybody who may read; null while the feed has no notes or no read link.',
+    ),
     license: z
       .object({ until: text('Its last day, a UTC date.') })
       .nullable()

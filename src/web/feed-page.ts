@@ -48,26 +48,28 @@ ${script(site, 'live')}`,
   });
 }
 
-interface NamedFeedPage extends FeedPage, Omit<ComposedFeed, 'hasNotes'> {
-  /** Undefined while there is nothing to read. */
+interface NamedFeedPage extends FeedPage, ComposedFeed {
+  /** Undefined in a feed without a read link. */
   readonly readId: ReadId | undefined;
 }
 
 /** The page at `/<feed>`, for its writers. */
 export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
-  const { base, name, readId, tag, isOlder } = feed;
-  const hasNotes = readId !== undefined;
+  const { base, name, readId, hasNotes, tag, isOlder } = feed;
   const settings = `${base}/${name}/settings`;
   const links =
     hasNotes &&
-    html`<a href="${readPageUrl(base, readId)}">Read link</a>
-<a class="rss" href="${rssUrl(base, readId)}">RSS</a>
+    html`${
+      readId !== undefined &&
+      html`<a href="${readPageUrl(base, readId)}">Read link</a>
+<a class="rss" href="${rssUrl(base, readId)}">RSS</a>`
+    }
 <a href="${settings}">Settings</a>`;
   const isNewest = tag === undefined && !isOlder;
   return pageText(site, {
     title: feed.title,
     main: html`${feedHeader(feed, links)}
-${isNewest ? composeBox(site, { ...feed, hasNotes }) : script(site, 'live')}
+${isNewest ? composeBox(site, feed) : script(site, 'live')}
 ${hasNotes ? notesHtml(site, feed, tierNotice(site, settings)) : html`<div id="notes" data-version="${feed.version}"></div>`}`,
   });
 }

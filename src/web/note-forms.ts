@@ -124,8 +124,8 @@ export interface EditedNote {
   readonly title: string | undefined;
   readonly tags: readonly string[];
   readonly alt: string | undefined;
-  /** The public page of the note, absolute. */
-  readonly readUrl: string;
+  /** The public page of the note, absolute; null in a feed without a read link. */
+  readonly readUrl: string | null;
 }
 
 /** Where a note is edited and deleted, on its own page; driven by `browser/note.ts`. */
@@ -135,10 +135,10 @@ export function noteEditor(site: Site, note: EditedNote): Html {
  data-type="${mediaType(note.type)}">
 <p class="actions">
 <button type="button" data-action="edit" aria-expanded="false" aria-controls="edit-note" disabled>Edit</button>
-<button type="button" data-copy="read-link">Copy read link</button>
+${note.readUrl !== null && html`<button type="button" data-copy="read-link">Copy read link</button>`}
 <button type="button" class="danger" data-action="delete" disabled>Delete</button>
 </p>
-<p hidden id="read-link">${note.readUrl}</p>
+<p hidden id="read-link">${note.readUrl ?? ''}</p>
 <noscript><p class="hint">Editing and deleting in the browser need JavaScript.</p></noscript>
 <form id="edit-note" class="compose" method="post" hidden aria-label="Edit this note">
 ${isText ? textFields(site, note) : pictureFields(site, note)}

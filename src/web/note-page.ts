@@ -81,8 +81,8 @@ export interface ArticleNote {
   /** Undefined if it is unknown or not shown. */
   readonly sender: string | undefined;
   readonly url: string;
-  /** The public page of the note, on pages for writers. */
-  readonly readUrl?: string | undefined;
+  /** The public page of the note, on pages for writers; null in a feed without a read link. */
+  readonly readUrl?: string | null;
 }
 
 /**
@@ -100,7 +100,7 @@ ${heading && (isAlone ? html`<h1>${heading}</h1>` : html`<h3>${heading}</h3>`)}
 <footer><a class="time" href="${url}">${timeElement(createdAt, isAlone ? 'full' : 'clock', site.timeZone)}</a>
 ${sender !== undefined && html`<span class="sender">by <bdi>${sender}</bdi></span>`}
 ${tags.map((tag) => html`<a class="tag" href="${ofFeed ?? ''}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
-${readUrl !== undefined && html`${edit} <a class="read-link" href="${readUrl}">Read link</a>`}
+${readUrl !== undefined && html`${edit} ${readUrl !== null && html`<a class="read-link" href="${readUrl}">Read link</a>`}`}
 ${site.reportUrl !== undefined && html`<a class="report" rel="nofollow noreferrer" href="${reportUrl(site.reportUrl, note)}">Report</a>`}
 </footer>
 </article>

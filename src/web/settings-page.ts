@@ -1,4 +1,4 @@
-import type { FeedName } from '../feeds/names.ts';
+import { type FeedName, isReadId, type ReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Feed } from '../storage/storage.ts';
 import { copyable, copyableCurl, type Field, field, passwordField } from './forms.ts';
@@ -96,26 +96,38 @@ ${SENDING}
 </section>`;
 }
 
+/** Without a form, because nothing may replace what the operator has to put right. */
+const NO_READ_LINK = html`<p>There is none: the file of the read id cannot be read. The operator of the service can put it right.</p>`;
+
+function readLinks(base: string, readId: ReadId): Html {
+  return html`${copyable('read-link', readPageUrl(base, readId), 'the read link')}
+<h3>RSS link</h3>
+${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}`;
+}
+
 function sharing(site: Site, { feed, base, refused }: SettingsPage): Child {
   const { name, readId } = feed;
   const curl = copyableCurl(site, { base, name, isProtected: feed.passwordHash !== undefined });
-  const hint = 'Changing it changes the links. The current links stop working.';
-  // It belongs to another form, so that it does not send the field beside it.
-  const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
   return html`<section aria-labelledby="sharing">
 <h2 id="sharing">Sharing</h2>
 <h3>Read link</h3>
 <p class="hint">For everybody who may read. It does not hold the name of the feed.</p>
-${copyable('read-link', readPageUrl(base, readId), 'the read link')}
-<h3>RSS link</h3>
-${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}
+${isReadId(readId) ? readLinks(base, readId) : NO_READ_LINK}
 ${
   curl &&
   html`<h3>Post from a terminal</h3>
 <p class="hint">This holds the name of the feed: keep it to yourself.</p>
 ${curl}`
 }
-<form method="post" action="${site.root}/${name}/details">
+${isReadId(readId) && readIdForm(site, feed, refused)}
+</section>`;
+}
+
+function readIdForm(site: Site, { name, readId }: Feed, refused: Refused | undefined): Html {
+  const hint = 'Changing it changes the links. The current links stop working.';
+  // It belongs to another form, so that it does not send the field beside it.
+  const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
+  return html`<form method="post" action="${site.root}/${name}/details">
 ${
   site.allowsCustomIds
     ? html`${settingField(refused, readId, { name: 'read_id', label: 'Read id', isExact: true, hint })}
@@ -125,8 +137,7 @@ ${
 <p class="actions">${random}</p>`
 }
 </form>
-<form id="random" method="post" action="${site.root}/${name}/details"></form>
-</section>`;
+<form id="random" method="post" action="${site.root}/${name}/details"></form>`;
 }
 
 function privacy(site: Site, { feed, refused }: SettingsPage): Child {

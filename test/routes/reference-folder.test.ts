@@ -1,6 +1,6 @@
 /** A data folder of the service that this one takes the place of, opened as it is. */
-import { createHmac, randomBytes, scryptSync } from 'node:crypto';
-import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes, scryptSync } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -192,98 +192,9 @@ t.test(
   },
 );
 
-/** 32 raw bytes, as the reference writes them; not all of them are UTF-8. */
-const RAW_SECRET = Buffer.from(Array.from({ length: 32 }, (_, i) => (i * 37 + 200) % 256));
-
-/** The read id that the reference derives: HMAC-SHA256 over the bare name. */
-function referenceReadId(name: string, key: Buffer = RAW_SECRET): string {
-  return createHmac('sha256', key).update(name).digest('base64url').slice(0, 22);
-}
-
-async function readIdOf(url: string, name: string): Promise<string> {
-  return readIdIn((await new FeedClient(url, name).get()).json.read_url);
-}
-
 function warningsOf(service: TestService): LogLine[] {
   return service.lines.filter(({ level }) => level === 'warn');
 }
-
-t.test('feeds without .readid keep their links, with and without its .secret', async (t) => {
-  const dir = await tempDir(t);
-  placeFiles(dir, [
-    ['.secret', RAW_SECRET, 0],
-    ['old/note.md', '# Old', 0],
-  ]);
-  const first = await start(t, {}, dir);
-  t.equal(await readIdOf(first.url, 'old'), referenceReadId('old'));
-  t.match((await ask(`${first.url}/r/${referenceReadId('old')}/feed.xml`)).text, 'Old');
-  placeFiles(dir, [['older/note.md', '# Older', 0]]);
-  t.ok(await eventually(async () => (await new FeedClient(first.url, 'older').get()).status === 200));
-  t.equal(await readIdOf(first.url, 'older'), referenceReadId('older'), 'a folder copied in later too');
-  await first.stop();
-  t.same(warningsOf(first), []);
-
-  const key = 'another secret of 32 bytes, or more';
-  const second = await start(t, { SERVICE_SECRET: key }, dir);
-  t.equal(await readIdOf(second.url, 'old'), referenceReadId('old', Buffer.from(key)), 'the mark says how');
-  t.match(warningsOf(second), [{ message: /not that of the last start/, fields: { feedsWithoutReadId: 2 } }]);
-  t.notMatch(JSON.stringify(second.lines), /older|another secret/);
-  await second.stop();
-  const third = await start(t, {}, dir);
-  t.equal(await readIdOf(third.url, 'old'), referenceReadId('old'), 'and its own secret brings them back');
-});
-
-t.test('a setting says how the links follow where no file does', async (t) => {
-  const dir = await tempDir(t);
-  placeFiles(dir, [['old/note.md', '# Old', 0]]);
-  const SERVICE_SECRET = 'the secret that the reference was run with';
-  const env = { SERVICE_SECRET, SERVICE_DERIVED_READ_IDS: 'reference' };
-  const first = await start(t, env, dir);
-  const expected = referenceReadId('old', Buffer.from(SERVICE_SECRET));
-  t.equal(await readIdOf(first.url, 'old'), expected);
-  t.match(warningsOf(first), [{ message: /nothing in DATA_DIR tells/, fields: { feedsWithoutReadId: 1 } }]);
-  await first.stop();
-  const second = await start(t, { SERVICE_SECRET }, dir);
-  t.equal(await readIdOf(second.url, 'old'), expected, 'the mark keeps it');
-  t.same(warningsOf(second), []);
-});
-
-t.test('a folder of ours keeps its links, marked or not', async (t) => {
-  const dir = await tempDir(t);
-  const text = 'a text of 32 bytes and some more';
-  placeFiles(dir, [
-    ['.secret', `${text}\n`, 0],
-    ['mine/note.md', '# Mine', 0],
-  ]);
-  const ours = createHmac('sha256', text).update('read-id:mine').digest('base64url').slice(0, 22);
-  const first = await start(t, {}, dir);
-  t.equal(await readIdOf(first.url, 'mine'), ours);
-  const second = await first.restart();
-  t.equal(await readIdOf(second.url, 'mine'), ours);
-  t.equal(statSync(join(dir, '.secret-mark')).size < 40, true);
-  t.same([...warningsOf(first), ...warningsOf(second)], []);
-});
-
-t.test('a start without the secret of the last one says how many read links change', async (t) => {
-  const dir = await tempDir(t);
-  const first = await start(t, {}, dir);
-  await new FeedClient(first.url, 'posted').post('x');
-  await first.stop();
-  placeFiles(dir, [['by-hand/note.md', 'x', 0]]);
-  const second = await start(t, {}, dir);
-  const before = await readIdOf(second.url, 'by-hand');
-  t.same(warningsOf(second), []);
-  await second.stop();
-  rmSync(join(dir, '.secret'));
-  const third = await start(t, {}, dir);
-  t.not(await readIdOf(third.url, 'by-hand'), before);
-  t.match(warningsOf(third), [{ message: /not that of the last start/, fields: { feedsWithoutReadId: 1 } }]);
-  await third.stop();
-  for (const name of ['.secret', '.secret-mark']) rmSync(join(dir, name));
-  const fourth = await start(t, {}, dir);
-  t.match(warningsOf(fourth), [{ message: /nothing in DATA_DIR tells/, fields: { feedsWithoutReadId: 1 } }]);
-  t.notMatch(JSON.stringify([...third.lines, ...fourth.lines]), /by-hand|posted/);
-});
 
 t.test('what a crash of the reference left is cleared away at the start', async (t) => {
   const dir = await referenceFolder(t);
@@ -315,18 +226,3 @@ t.test(
     );
   },
 );
-
-t.test('a copied folder that takes a read link is told at the start', async (t) => {
-  const dir = await referenceFolder(t);
-  const first = await start(t, {}, dir);
-  t.same(warningsOf(first), []);
-  await first.stop();
-  cpSync(join(dir, 'open'), join(dir, 'a-copy'), { recursive: true });
-  const second = await start(t, {}, dir);
-  t.equal(await readIdOf(second.url, 'a-copy'), 'read-open', 'the rule of the specification');
-  t.match(warningsOf(second), [{ message: /name sorts first/, fields: { feed: /^[0-9a-f]{12}$/ } }]);
-  t.notMatch(JSON.stringify(second.lines), /a-copy|"open"/);
-  await second.stop();
-  rmSync(join(dir, 'a-copy/.readid'));
-  t.same(warningsOf(await start(t, {}, dir)), []);
-});

@@ -43,7 +43,7 @@ async function opened(dir: string): Promise<FilesArchive> {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(USER);
   try {
-    const log = { warn: () => {} };
+    const log = { warn: () => {}, error: () => {} };
     return await FilesArchive.open({ dir, owner: undefined, secret: async () => NO_SECRET, log });
   } finally {
     if (isRoot) process.seteuid?.(0);

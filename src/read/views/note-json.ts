@@ -1,4 +1,4 @@
-import { type FeedName, noteFile } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../routes/schemas.ts';
@@ -54,9 +54,9 @@ export function createdNote({ id, type }: Pick<Note, 'id' | 'type'>, place: Name
     id,
     url: noteUrlByName(base, name, id),
     feed_url: feedUrl(base, name),
-    read_url: rssUrl(base, readId),
+    read_url: isReadId(readId) ? rssUrl(base, readId) : null,
     file,
-    file_url: fileUrl(base, readId, file),
+    file_url: fileUrlIfAny({ base, readId }, file),
   };
 }
 
@@ -67,6 +67,11 @@ export function readFeed(feed: ViewFeed, { base, readId }: ReadPlace): Json<'Rea
     description: feed.description,
     image_url: feed.image === undefined ? null : fileUrl(base, readId, feed.image),
   };
+}
+
+/** Null in a feed without a read link. */
+function fileUrlIfAny({ base, readId }: ReadPlace, file: NoteFile): string | null {
+  return isReadId(readId) ? fileUrl(base, readId, file) : null;
 }
 
 function noteJson(
@@ -81,7 +86,7 @@ function noteJson(
     id,
     type: mediaType(type),
     file,
-    file_url: fileUrl(base, readId, file),
+    file_url: fileUrlIfAny({ base, readId }, file),
     size,
     title: noteTitle(note),
     content: content && exactText(content),

@@ -1,4 +1,4 @@
-import { type FeedName, noteFile } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteId, noteFile } from '../../feeds/names.ts';
 import type { PixelSize } from '../../feeds/picture-bytes.ts';
 import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
 import type { Neighbours } from '../../storage/storage.ts';
@@ -71,7 +71,8 @@ export function feedPage(document: FeedPageDocument & NamedFeed): string {
   return namedFeedPage(site, {
     base,
     name,
-    readId: hasNotes ? readId : undefined,
+    readId: isReadId(readId) ? readId : undefined,
+    hasNotes,
     title: feed.title || name,
     description: feed.description,
     imageUrl: imageUrl(document),
@@ -101,7 +102,7 @@ export function readNotePageOf(document: NotePageDocument): string {
 
 /** The page at `/<feed>/<id>`. */
 export function notePage(document: NotePageDocument & OfName): string {
-  const { site, base, readId, name, feed, neighbours } = document;
+  const { site, base, name, feed, neighbours } = document;
   const note = document.notes[0]!;
   const { id, type, content, meta } = note;
   const feedTitle = feed.title || name;
@@ -118,7 +119,7 @@ export function notePage(document: NotePageDocument & OfName): string {
       title: meta.title,
       tags: meta.tags,
       alt: meta.alt,
-      readUrl: noteUrl(base, readId, id),
+      readUrl: readUrlOf(document, id),
     },
     neighbours,
   });
@@ -138,11 +139,10 @@ function readArticle(note: ViewNote, document: PageDocument, level: number): Art
 }
 
 function namedArticle(note: ViewNote, document: PageDocument & OfName, level: number): ArticleNote {
-  const { base, readId, name } = document;
   return {
     ...article(note, document, level),
-    url: noteUrlByName(base, name, note.id),
-    readUrl: noteUrl(base, readId, note.id),
+    url: noteUrlByName(document.base, document.name, note.id),
+    readUrl: readUrlOf(document, note.id),
     sender: note.meta.sender,
   };
 }
@@ -161,7 +161,12 @@ function titleOf({ feed, serviceTitle }: FeedDocument): string {
 }
 
 function imageUrl({ base, readId, feed }: FeedDocument): string | undefined {
-  return feed.image && fileUrl(base, readId, feed.image);
+  return feed.image && isReadId(readId) ? fileUrl(base, readId, feed.image) : undefined;
+}
+
+/** Null in a feed without a read link. */
+function readUrlOf({ base, readId }: FeedDocument, id: NoteId): string | null {
+  return isReadId(readId) ? noteUrl(base, readId, id) : null;
 }
 
 /** The address of the first picture in the HTML. */

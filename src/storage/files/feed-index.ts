@@ -1,14 +1,15 @@
-import { type Derivation, derivedReadId } from '../../feeds/ids.ts';
+import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
 import { type Counts, NO_NOTES } from '../refused-writes.ts';
 import type { AllowedFeed, Feed, FeedChange } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
+import { UNREADABLE_READ_ID } from './read-metadata.ts';
 
 /** The contents of a feed's dot files; undefined if there is no such file. */
 export interface FeedFiles {
-  /** The valid text of `.readid`. */
+  /** The valid text of `.readid`, or `UNREADABLE_READ_ID`. */
   readonly storedReadId: ReadId | undefined;
   readonly settings: StoredSettings;
   /** The line of `.password`. */
@@ -230,12 +231,16 @@ export class FeedIndex {
 
   /** Assigns a read id to a feed without one: the stored one if it is free. */
   #claim(feed: IndexedFeed): void {
-    const { name, files } = feed;
-    const stored = files.storedReadId;
-    if (stored !== undefined && !this.reserve(name, stored))
-      this.#waiting.set(stored, (this.#waiting.get(stored) ?? new Set()).add(name));
-    feed.readId = stored !== undefined && this.#holders.get(stored) === name ? stored : this.#derived(name);
-    this.#holders.set(feed.readId, name);
+    feed.readId = this.#claimed(feed);
+    this.#holders.set(feed.readId, feed.name);
+  }
+
+  #claimed({ name, files: { storedReadId: stored } }: IndexedFeed): ReadId {
+    if (stored === undefined) return this.#derived(name);
+    if (stored === UNREADABLE_READ_ID) return noReadId();
+    if (this.reserve(name, stored)) return stored;
+    this.#waiting.set(stored, (this.#waiting.get(stored) ?? new Set()).add(name));
+    return this.#derived(name);
   }
 
   /** Releases a read id. Returns the first feed by name that waits for it and must claim again. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
-import type { FeedName, ReadId } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type ReadId } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS, serializeSettings, settingsAsStored } from '../metadata.ts';
 import {
@@ -18,6 +18,7 @@ import { asRefusal, errorCode } from './failures.ts';
 import { type FeedFiles, IndexedFeed } from './feed-index.ts';
 import { LICENSE_FILE, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE, SETTINGS_FILE } from './names.ts';
 import { entriesOf, noteParts, settingsFile } from './note-writes.ts';
+import { UNREADABLE_READ_ID } from './read-metadata.ts';
 import { scanFeed } from './scan.ts';
 import { changeFeed, type WriteParts } from './steps.ts';
 
@@ -95,6 +96,11 @@ export function configureFeed(
 ): Promise<Feed | undefined> {
   return changeFeed(parts, allowed, async (feed) => {
     const { readId, ...settings } = change(feed.record());
+    if (readId !== feed.readId && feed.files.storedReadId === UNREADABLE_READ_ID)
+      throw new Refusal(
+        'unreadable_file',
+        `The file ${READ_ID_FILE} cannot be read: mend or remove it first.`,
+      );
     const isSame = serializeSettings(feed.files.settings) === serializeSettings(settings);
     const changes = isSame ? [] : [await settingsFile(join(parts.dir, feed.name), settings)];
     // As the file will have them, so that the watch finds no difference.
@@ -143,7 +149,7 @@ export function setLicense(
 export async function deleteFeed(parts: WriteParts, allowed: AllowedFeed): Promise<boolean> {
   const { dir, index, locks, removals, retired, writer } = parts;
   const moved = await changeFeed(parts, allowed, async (feed) => {
-    await locks.exclusive(RETIRED_FILE, () => retired.add(feed.readId));
+    if (isReadId(feed.readId)) await locks.exclusive(RETIRED_FILE, () => retired.add(feed.readId));
     const temp = await writer.moveAway(dir, feed.name);
     index.drop(feed);
     return temp;

@@ -17,7 +17,7 @@ import { isFeedFile, isIntentName, isLeftover, MOVE_FILE, noteOfMetaFile, RETIRE
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
-import { readMetaFile } from './read-metadata.ts';
+import { readMetaFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret-mark.ts';
 import { dateByFile, dateOfFile } from './stamp.ts';
@@ -40,7 +40,7 @@ export interface FilesArchiveOptions {
   readonly secret: () => Promise<Pick<FolderSecret, 'key' | 'derivation'>>;
   /** Take feeds that have the `.readid` of another one with the read ids that they have now. */
   readonly acceptReadIds?: boolean;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
 /** The instance in a data folder. */
@@ -71,6 +71,9 @@ export class FilesArchive implements Archive {
     await mustBeReadable(dir);
     const feeds = await scanAll(dir, { add: () => {} }, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
+    const odd = feeds.filter(({ files }) => files.storedReadId === UNREADABLE_READ_ID);
+    if (odd.length > 0)
+      throw new Error(`The .readid of ${odd.length} feeds there cannot be read or holds no read id.`);
     const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await secret();
     const index = new FeedIndex(key, derivation);
     index.addAll(feeds);

@@ -8,7 +8,7 @@ import type { Changes, FeedFiles, IndexedFeed } from './feed-index.ts';
 import { isFeedFile, noteOfMetaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isFolder } from './read-file.ts';
-import { readFeedFiles } from './read-metadata.ts';
+import { logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
 import { sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './steps.ts';
@@ -160,8 +160,7 @@ export class Reconciler {
       if (entry && !isSame) put.push(entry);
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
-    const warn = (message: string) => this.#parts.log.warn(message, { feed: feed.name });
-    const files = isOfFeed ? await readFeedFiles(folder, warn) : undefined;
+    const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
     this.#apply(feed, { put, gone, files });

@@ -10,7 +10,7 @@ import { clearAway } from './intents.ts';
 import { isLeftover, LICENSE_FILE, metaFile } from './names.ts';
 import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
 import { statFile } from './read-file.ts';
-import { readFeedFiles, readMetaFile } from './read-metadata.ts';
+import { logOfFeed, readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { dateByFile, dateOfFile, folderIdentity, settled } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -33,7 +33,7 @@ export async function feedNames(dir: string): Promise<FeedName[]> {
 export async function scanAll(
   dir: string,
   removals: Pick<Removals, 'add'>,
-  log: Pick<Log, 'warn'>,
+  log: Pick<Log, 'warn' | 'error'>,
 ): Promise<IndexedFeed[]> {
   for (const name of await readdir(dir)) if (isLeftover(name)) removals.add(join(dir, name));
   const atOnce = pLimit(PARALLEL);
@@ -50,11 +50,11 @@ export async function scanAll(
 export async function scanFeed(
   dir: string,
   name: FeedName,
-  log: Pick<Log, 'warn'>,
+  log: Pick<Log, 'warn' | 'error'>,
   { clean = false } = {},
 ): Promise<IndexedFeed | 'unreadable' | undefined> {
   const folder = join(dir, name);
-  const warn = (message: string) => log.warn(message, { feed: name });
+  const ofFeed = logOfFeed(log, name);
   try {
     const stats = await sys.lstat(folder);
     if (!stats.isDirectory()) return undefined;
@@ -62,14 +62,14 @@ export async function scanFeed(
       (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
     );
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
-    if (clean && (await clearAway(folder, files, warn))) return scanFeed(dir, name, log);
+    if (clean && (await clearAway(folder, files, ofFeed.warn))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
-    const feedFiles = await readFeedFiles(folder, warn, files.has(LICENSE_FILE));
+    const feedFiles = await readFeedFiles(folder, ofFeed, files.has(LICENSE_FILE));
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, notes, dateOfFile(stats));
   } catch (error) {
     if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
-    warn('the folder of a feed cannot be read and is ignored');
+    ofFeed.warn('the folder of a feed cannot be read and is ignored');
     return 'unreadable';
   }
 }
