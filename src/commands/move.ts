@@ -23,10 +23,10 @@ const HELP = `npm run move -- --from <place> --to <place> [--accept-read-ids]
 
 Copies a whole instance into an empty place, and compares both. A place is fs: and a data folder, sqlite: and a database file,
 postgres for the database that SERVICE_DATABASE_URL names, or its URL. The service must not run meanwhile. Stopped, the same
-command goes on. docs/backends.md has the details.
+command goes on. --accept-read-ids moves feeds that have the read id of another one with the links that they have now.
+docs/backends.md has the details.
 `;
 
-/** Moves feeds that have the `.readid` of another one with the read links that they have now. */
 const ACCEPT = 'accept-read-ids';
 
 export const command: Command = {
