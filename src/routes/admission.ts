@@ -6,7 +6,7 @@ import { formBody } from '../requests/bodies.ts';
 import { unlockPage } from '../web/access-pages.ts';
 import { errorPage } from '../web/page.ts';
 import type { Site } from '../web/site.ts';
-import { callerOf, isFromOwnPage, refuseAllButOwnPages } from './caller.ts';
+import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
@@ -138,18 +138,6 @@ function pageCaller(exchange: Exchange, { sessions }: Access): Caller {
   return callerOf(exchange, sessions, () => true);
 }
 
-/**
- * Refuses requests from pages of other sites, which could otherwise write to an instance in the network of their visitor.
- * @throws Refusal `foreign_form`
- */
-function refuseForeignPages(exchange: Exchange): void {
-  if (exchange.header('sec-fetch-site') === 'cross-site') throw foreignPage();
-}
-
-function foreignPage(): Refusal {
-  return new Refusal('foreign_form', 'A page of another site cannot write to this instance.');
-}
-
 /** Hosts that no other site can have. */
 const OWN_HOST = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/;
 
@@ -162,7 +150,7 @@ function refuseForeignOrigin(exchange: Exchange): void {
   const sent = exchange.header('origin', true);
   if (sent === undefined) return;
   const { origin, hostname } = new URL(exchange.base);
-  if (sent !== origin || !(exchange.hasPublicUrl || OWN_HOST.test(hostname))) throw foreignPage();
+  if (sent !== origin || !(exchange.hasPublicUrl || OWN_HOST.test(hostname))) throw foreignPage(exchange);
 }
 
 /** The refusal of a token says where to get one (RFC 9728 §5.1). */

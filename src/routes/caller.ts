@@ -54,11 +54,41 @@ export function isFromOwnPage(exchange: Exchange): boolean {
   const site = exchange.header('sec-fetch-site', true);
   if (site !== undefined) return site === 'same-origin';
   const origin = exchange.header('origin', true);
-  return origin !== undefined && origin === new URL(exchange.base).origin;
+  return origin !== undefined && isOwnOrigin(exchange, origin);
 }
 
 /** @throws Refusal `foreign_form` unless a page of this instance sent the request */
 export function refuseAllButOwnPages(exchange: Exchange): void {
   if (!isFromOwnPage(exchange))
     throw new Refusal('foreign_form', 'This form is only taken from the pages of this instance.');
+}
+
+/**
+ * Refuses requests from pages of other sites, which could otherwise write to an instance in the network of their visitor.
+ * Programs send neither `Sec-Fetch-Site` nor `Origin`.
+ * @throws Refusal `foreign_form`
+ */
+export function refuseForeignPages(exchange: Exchange): void {
+  const site = exchange.header('sec-fetch-site', true);
+  if (site === 'same-origin') return;
+  const origin = exchange.header('origin', true);
+  const isForeign = site === 'cross-site' || site === 'same-site';
+  if (isForeign || (origin !== undefined && !isOwnOrigin(exchange, origin))) throw foreignPage(exchange);
+}
+
+export function foreignPage({ base }: Exchange): Refusal {
+  const { origin } = new URL(base);
+  return new Refusal(
+    'foreign_form',
+    `A page of another site cannot write to this instance, which is ${origin}.`,
+  );
+}
+
+/**
+ * Whether an `Origin` is that of this instance. If only the `Host` header says which that is, it may be behind a proxy that
+ * takes https, so both schemes of this host and port are its own.
+ */
+function isOwnOrigin({ base, hasPublicUrl }: Exchange, origin: string): boolean {
+  const own = new URL(base).origin;
+  return origin === own || (!hasPublicUrl && origin === own.replace('http:', 'https:'));
 }

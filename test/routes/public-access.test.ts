@@ -63,7 +63,7 @@ t.test('what is keyed by the name is for one client, and for no other web page',
       t.equal(headers['cache-control'], 'private, no-store', `${method} ${path}`);
       for (const name of Object.keys(headers)) t.notMatch(name, /^access-control/, `${method} ${path}`);
     }
-  const posted = await post(`${url}/key`, 'x', ORIGIN);
+  const posted = await post(`${url}/key`, 'x', { origin: url });
   t.equal(posted.status, 201);
   t.equal(posted.headers.get('cache-control'), 'private, no-store');
   t.equal(posted.headers.get('access-control-allow-origin'), null);

@@ -44,13 +44,16 @@ export interface Visit extends Faults {
  * Starts Chromium; it ends when the test ends. One per test file is enough: each visit has its own cookies. Where it is
  * missing, the whole file is skipped, so call it before anything else is started.
  */
-export async function startBrowser(t: Scope): Promise<Browser> {
+export async function startBrowser(t: Scope, more: readonly string[] = []): Promise<Browser> {
   const reason = missing('chromium');
   if (reason !== false) {
     t.plan(0, reason);
     process.exit();
   }
-  const browser = await chromium.launch({ executablePath: program('chromium'), args: ARGUMENTS });
+  const browser = await chromium.launch({
+    executablePath: program('chromium'),
+    args: [...ARGUMENTS, ...more],
+  });
   t.teardown(() => browser.close());
   return browser;
 }
