@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina';
 import { WorkerPool } from '../src/worker-pool.ts';
-import inspect, { type PictureBytes } from '../workers/inspect-picture.ts';
+import inspect from '../workers/inspect-picture.ts';
 
 /**
  * Prints what the inspection of a picture costs the event loop, in CPU microseconds per picture (median of the rounds):
@@ -17,10 +17,10 @@ const THREADS = 2;
 const ROUND_BYTES = 64 * 1024 * 1024;
 const MOST_PICTURES = 4_000;
 
-type Inspect = (picture: PictureBytes) => unknown;
+type Inspect = (picture: Uint8Array) => unknown;
 
 const single = new WorkerPool({ threads: THREADS, maxQueue: IN_FLIGHT });
-const eight = new Piscina<PictureBytes>({
+const eight = new Piscina<Uint8Array>({
   filename: new URL('../workers/inspect-picture.ts', import.meta.url).href,
   minThreads: THREADS,
   maxThreads: THREADS,
@@ -52,7 +52,7 @@ async function row(size: number): Promise<Record<string, number>> {
 }
 
 /** CPU microseconds of the event loop per picture, with `IN_FLIGHT` at once. */
-async function inspectMany(run: Inspect, all: readonly PictureBytes[], count: number): Promise<number> {
+async function inspectMany(run: Inspect, all: readonly Uint8Array[], count: number): Promise<number> {
   const before = process.threadCpuUsage();
   const perPicture = Math.ceil(count / all.length);
   await Promise.all(
@@ -64,10 +64,10 @@ async function inspectMany(run: Inspect, all: readonly PictureBytes[], count: nu
   return (used.user + used.system) / (perPicture * all.length);
 }
 
-function pictures(size: number, shared: boolean): PictureBytes[] {
+function pictures(size: number, shared: boolean): Uint8Array[] {
   return Array.from({ length: IN_FLIGHT }, () => {
     const buffer = shared ? new SharedArrayBuffer(size) : new ArrayBuffer(size);
-    return { type: 'png', bytes: new Uint8Array(buffer).fill(1) };
+    return new Uint8Array(buffer).fill(1);
   });
 }
 

@@ -105,7 +105,7 @@ function welcome(url: string, { title, publicUrl, password, oidcIssuer }: Config
   if (password === undefined && oidcIssuer !== undefined)
     return `${title} is open at ${base}. Sign in there to post.\n`;
   const bearer = password === undefined ? '' : '-H "Authorization: Bearer $SERVICE_PASSWORD" ';
-  const post = `curl ${bearer}-H 'Content-Type: text/markdown' --data 'Hello' ${base}/my-first-feed`;
+  const post = `curl -d 'Hello' ${bearer}${base}/my-first-feed`;
   return `${title} is open at ${base}. Post a first note with: ${post}\n`;
 }
 

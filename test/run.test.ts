@@ -59,7 +59,7 @@ t.test('a signal stops the service and the exit code is 0', async (t) => {
     t.equal(
       await errors,
       'Note Feed is open at http://localhost:3000. Post a first note with: ' +
-        "curl -H 'Content-Type: text/markdown' --data 'Hello' http://localhost:3000/my-first-feed\n",
+        "curl -d 'Hello' http://localhost:3000/my-first-feed\n",
     );
   }
 });
@@ -103,7 +103,7 @@ t.test('with a password no warning is logged, and the first post has it', async 
     (await output).filter(({ level }) => level !== 'info'),
     [],
   );
-  t.match(await errors, ` with: curl -H "Authorization: Bearer $SERVICE_PASSWORD" -H 'Content-Type: `);
+  t.match(await errors, ` with: curl -d 'Hello' -H "Authorization: Bearer $SERVICE_PASSWORD" http`);
   t.notMatch(await errors, 'hush');
 });
 

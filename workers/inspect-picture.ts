@@ -1,28 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { PictureType } from '../src/feeds/note-types.ts';
-import { hasSignature, type PixelSize, pixelSize } from '../src/feeds/picture-bytes.ts';
-
-export interface PictureBytes {
-  readonly type: PictureType;
-  /** Not copied to the thread if in a SharedArrayBuffer. */
-  readonly bytes: Uint8Array;
-}
+import { type PixelSize, pixelSize, signedType } from '../src/feeds/picture-bytes.ts';
 
 /** The result of inspecting a picture. */
 export interface Inspection {
-  /** They carry the signature of the declared type. */
-  readonly signed: boolean;
+  /** The type by their signature; undefined if they have none. */
+  readonly type: PictureType | undefined;
   /** Their SHA-256 in base64url. */
   readonly sha256: string;
   /** Width and height, if they are found. */
   readonly pixels: PixelSize | undefined;
 }
 
-/** Checks the signature of a picture, hashes it and reads its size. */
-export default function inspect({ type, bytes }: PictureBytes): Inspection {
+/**
+ * Finds the type and the size of a picture, and hashes it.
+ * @param bytes not copied to the thread if in a SharedArrayBuffer
+ */
+export default function inspect(bytes: Uint8Array): Inspection {
+  const type = signedType(bytes);
   return {
-    signed: hasSignature(type, bytes),
+    type,
     sha256: createHash('sha256').update(bytes).digest('base64url'),
-    pixels: pixelSize(type, bytes),
+    pixels: type && pixelSize(type, bytes),
   };
 }

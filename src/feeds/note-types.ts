@@ -13,6 +13,19 @@ const MEDIA_TYPES: Readonly<Record<NoteType, string>> = {
   webp: 'image/webp',
 };
 
+const NAMES: Readonly<Record<NoteType, string>> = {
+  md: 'markdown',
+  png: 'PNG',
+  jpg: 'JPEG',
+  gif: 'GIF',
+  webp: 'WebP',
+};
+
+/** The name of a type for people. */
+export function typeName(type: NoteType): string {
+  return NAMES[type];
+}
+
 /** The media type of a note, for example `image/png`. */
 export function mediaType(type: NoteType): string {
   return MEDIA_TYPES[type];

@@ -2,7 +2,7 @@ import { GIF } from 'image-size/types/gif';
 import { JPG } from 'image-size/types/jpg';
 import { PNG } from 'image-size/types/png';
 import { WEBP } from 'image-size/types/webp';
-import type { PictureType } from './note-types.ts';
+import { PICTURE_TYPES, type PictureType, typeName } from './note-types.ts';
 
 /** Width and height of a picture as it is shown, in pixels. */
 export interface PixelSize {
@@ -40,7 +40,9 @@ function isSide(pixels: number): boolean {
   return Number.isInteger(pixels) && pixels > 0 && pixels <= MAX_SIDE;
 }
 
-/** The bytes that each format starts with, as latin1 text. */
+/** Bytes at the start of a picture that tell its type. */
+export const SIGNATURE_BYTES = 12;
+/** What files of each type start with, as latin1 text. */
 const SIGNATURES: Readonly<Record<PictureType, RegExp>> = {
   png: /^\x89PNG\r\n\x1a\n/,
   jpg: /^\xff\xd8\xff/,
@@ -48,7 +50,38 @@ const SIGNATURES: Readonly<Record<PictureType, RegExp>> = {
   webp: /^RIFF.{4}WEBP/s,
 };
 
-/** Whether bytes start like a picture of this type. */
-export function hasSignature(type: PictureType, bytes: Uint8Array): boolean {
-  return SIGNATURES[type].test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'));
+/** The type of a picture by its signature; undefined for any other bytes. */
+export function signedType(bytes: Uint8Array): PictureType | undefined {
+  const start = startOf(bytes, SIGNATURE_BYTES);
+  return PICTURE_TYPES.find((type) => SIGNATURES[type].test(start));
+}
+
+/** Files that people post as pictures, but that are none of ours. */
+const OTHER_FORMATS: Readonly<Record<string, RegExp>> = {
+  HEIC: /^.{4}ftyp(?:hei[cmsx]|hev[cmsx]|mif1|msf1)/s,
+  AVIF: /^.{4}ftypavi[fs]/s,
+  'JPEG XL': /^(?:\xff\n|\0\0\0\x0cJXL )/,
+  TIFF: /^(?:II\*\0|MM\0\*)/,
+  BMP: /^BM.{4}\0{4}/s,
+  PDF: /^%PDF-/,
+  SVG: /^(?:\xef\xbb\xbf)?\s*<(?:[?!].*<)?svg[\s>]/is,
+};
+/** An SVG may begin with a declaration and comments. */
+const FORMAT_BYTES = 1024;
+
+/** Why bytes are refused, for example `The bytes are HEIC, not PNG.` */
+export function wrongFormat(bytes: Uint8Array, expected: string): string {
+  const name = formatName(bytes);
+  return `The bytes are ${name === undefined ? '' : `${name}, `}not ${expected}.`;
+}
+
+function formatName(bytes: Uint8Array): string | undefined {
+  const type = signedType(bytes);
+  if (type !== undefined) return typeName(type);
+  const start = startOf(bytes, FORMAT_BYTES);
+  return Object.keys(OTHER_FORMATS).find((name) => OTHER_FORMATS[name]!.test(start));
+}
+
+function startOf(bytes: Uint8Array, length: number): string {
+  return Buffer.from(bytes.subarray(0, length)).toString('latin1');
 }

@@ -4,12 +4,13 @@ import type { Caller } from '../access/access.ts';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteIds } from '../feeds/ids.ts';
 import { noteFile } from '../feeds/names.ts';
-import type { PictureType } from '../feeds/note-types.ts';
+import { type PictureType, typeName } from '../feeds/note-types.ts';
+import { wrongFormat } from '../feeds/picture-bytes.ts';
 import { Refusal } from '../refusals.ts';
 import type { NewNote, NoteMeta } from '../storage/storage.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import type { PictureTexts, TextSender } from './picture-texts.ts';
-import { attachmentRefusal, type Draft, type Submission, withBlame } from './submission.ts';
+import { type Draft, type Submission, withBlame } from './submission.ts';
 
 /**
  * Limit of concurrent checks of submissions with pictures, and of concurrent writes. One sync answers many posts at once,
@@ -88,11 +89,10 @@ export class Preparation {
   }
 
   async #checkPicture({ type, meta, bytes }: Draft<PictureType>, isForm: boolean): Promise<Inspection> {
-    const inspection = await inspectPicture(this.#parts.checks, type, bytes);
-    if (inspection.signed) return inspection;
-    const reason = 'the bytes are not a picture of the type that its Content-Type says';
-    if (isForm) throw attachmentRefusal(meta.name ?? '', reason, 'unsupported_type');
-    throw new Refusal('unsupported_type', 'The bytes are not a picture of the type that Content-Type says.');
+    const inspection = await inspectPicture(this.#parts.checks, bytes);
+    if (inspection.type === type) return inspection;
+    const refusal = new Refusal('unsupported_type', wrongFormat(bytes, typeName(type)));
+    throw isForm ? withBlame(meta.name ?? '', refusal) : refusal;
   }
 
   async #place(text: Draft, pictures: readonly NewNote[], sender: TextSender): Promise<Uint8Array> {
@@ -122,14 +122,10 @@ function checkText(text: Uint8Array): void {
 }
 
 /**
- * Checks the signature of a picture and hashes it, on the event loop or on a thread, whichever is cheaper for the loop.
+ * Finds the type of a picture and hashes it, on the event loop or on a thread, whichever is cheaper for the loop.
  * The bytes must not change meanwhile. Throws a Refusal `busy` if too many tasks wait for the pool.
  */
-export async function inspectPicture(
-  pool: WorkerPool,
-  type: PictureType,
-  bytes: Uint8Array,
-): Promise<Inspection> {
-  if (bytes.length <= INLINE_MAX_BYTES) return inspect({ type, bytes });
-  return (await pool.run('inspect-picture', { type, bytes })) as Inspection;
+export async function inspectPicture(pool: WorkerPool, bytes: Uint8Array): Promise<Inspection> {
+  if (bytes.length <= INLINE_MAX_BYTES) return inspect(bytes);
+  return (await pool.run('inspect-picture', bytes)) as Inspection;
 }

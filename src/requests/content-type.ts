@@ -4,20 +4,42 @@ import { Refusal } from '../refusals.ts';
 /** A multipart boundary (RFC 2046, section 5.1.1). */
 const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
 
+/** Types of a text in UTF-8. The last is what curl sends unless it is told another one. */
+export const TEXT_TYPES: ReadonlySet<string> = new Set([
+  'text/markdown',
+  'text/plain',
+  'application/x-www-form-urlencoded',
+]);
+
+/** Type of a picture whose bytes tell which one it is. */
+export const UNKNOWN_PICTURE = 'application/octet-stream';
+
+/** What a body holds: a note of a type, a picture or any note whose type its bytes tell, or a form. */
+export type PostedType = NoteType | 'picture' | 'note' | 'form';
+
 /**
- * The note type of a post's `Content-Type`: `text/markdown` in UTF-8, one of the four picture types, or a form.
- * @throws Refusal `unsupported_type` for any other, and for none
+ * What a post brings by its `Content-Type` (contract §4).
+ * @throws Refusal `unsupported_type`
  */
-export function postedType(contentType: string | undefined): NoteType | 'form' {
-  const { media, isUtf8 } = parse(contentType);
-  if (media === 'text/markdown' && isUtf8) return 'md';
+export function postedType(contentType: string | undefined): PostedType {
+  const { media } = parse(contentType);
+  if (media === '') return 'note';
   if (media === 'multipart/form-data') return 'form';
-  const picture = pictureType(media);
-  if (picture !== undefined) return picture;
+  if (media === UNKNOWN_PICTURE) return 'picture';
+  const type = noteTypeOf(contentType);
+  if (type !== undefined) return type;
   throw new Refusal(
     'unsupported_type',
-    'The Content-Type must be text/markdown (in UTF-8), image/png, image/jpeg, image/gif or image/webp.',
+    'The Content-Type must be text/markdown, text/plain or application/x-www-form-urlencoded (in UTF-8), ' +
+      'multipart/form-data, application/octet-stream (for a picture), image/png, image/jpeg, image/gif or image/webp, ' +
+      'or be left out.',
   );
+}
+
+/** The type of a note that a `Content-Type` names; undefined for any other and for none. */
+export function noteTypeOf(contentType: string | undefined): NoteType | undefined {
+  const { media, isUtf8 } = parse(contentType);
+  return TEXT_TYPES.has(media) && isUtf8 ? 'md' : pictureType(media);
 }
 
 /** The picture type of a `Content-Type`; undefined for any other and for none. */

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
-import type { NoteType } from '../feeds/note-types.ts';
+import { isNoteType, type NoteType } from '../feeds/note-types.ts';
+import { SIGNATURE_BYTES, signedType, wrongFormat } from '../feeds/picture-bytes.ts';
 import { parseTags } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
@@ -10,7 +11,7 @@ import { Refusal } from '../refusals.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
 import type { BodyRequest } from './bodies.ts';
-import { postedType } from './content-type.ts';
+import { type PostedType, postedType } from './content-type.ts';
 import { admitMultipart, type Multipart, readMultipart, type SubmissionRules } from './multipart.ts';
 
 const NO_META: NoteMeta = { tags: [] };
@@ -34,12 +35,8 @@ export function admitPost(
 }
 
 function admitNotes(request: BodyRequest, rules: SubmissionRules): ReadSubmission {
-  const type = postedType(request.header('content-type'));
-  if (type !== 'form') {
-    const limit = admitNote(request, type, rules);
-    const meta = noteHeaders(request, type);
-    return () => readNote(request, type, meta, limit);
-  }
+  const posted = postedType(request.header('content-type'));
+  if (posted !== 'form') return admitNote(request, posted, rules, (type) => noteHeaders(request, type));
   admitMultipart(request, rules);
   refusePictureHeaders(request);
   const { title, tags } = titleAndTags(request);
@@ -54,11 +51,8 @@ function admitNotes(request: BodyRequest, rules: SubmissionRules): ReadSubmissio
  * new pictures, and a form must have a text.
  */
 export function admitReplacement(request: BodyRequest, rules: SubmissionRules): ReadSubmission {
-  const type = postedType(request.header('content-type'));
-  if (type !== 'form') {
-    const limit = admitNote(request, type, rules);
-    return () => readNote(request, type, NO_META, limit);
-  }
+  const posted = postedType(request.header('content-type'));
+  if (posted !== 'form') return admitNote(request, posted, rules, () => NO_META);
   admitMultipart(request, rules);
   refusePictureHeaders(request);
   const tags = parseTags(request.header('x-note-tags') ?? '');
@@ -69,26 +63,63 @@ export function admitReplacement(request: BodyRequest, rules: SubmissionRules): 
   };
 }
 
-/** Checks what can be known without the bytes; returns the size limit. */
-function admitNote(request: BodyRequest, type: NoteType, { limits, maxImageBytes }: SubmissionRules): number {
-  refusePicture(type, limits);
-  const limit = type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
-  if ((request.contentLength ?? 0) > limit) {
-    const what = type === 'md' ? 'A text' : 'A picture';
-    throw new Refusal('too_large', `${what} may have at most ${limit} bytes.`);
-  }
-  return limit;
+/** A note of a known type whose headers are checked. */
+interface AdmittedNote {
+  readonly type: NoteType;
+  readonly meta: NoteMeta;
+  /** Bytes. */
+  readonly limit: number;
 }
 
-async function readNote(
+/**
+ * Checks a note as soon as its type is known: now, or when the first bytes of its body tell it.
+ * @param metaOf checks the metadata of a note of that type
+ */
+function admitNote(
   request: BodyRequest,
-  type: NoteType,
-  meta: NoteMeta,
-  limit: number,
-): Promise<Submission> {
-  const bytes = await request.body(limit);
+  posted: Exclude<PostedType, 'form'>,
+  { limits, maxImageBytes }: SubmissionRules,
+  metaOf: (type: NoteType) => NoteMeta,
+): ReadSubmission {
+  const admit = (type: NoteType): AdmittedNote => {
+    refusePicture(type, limits);
+    const note = { type, limit: type === 'md' ? MAX_TEXT_BYTES : maxImageBytes };
+    refuseTooLarge(note, request.contentLength ?? 0);
+    return { ...note, meta: metaOf(type) };
+  };
+  if (isNoteType(posted)) {
+    const note = admit(posted);
+    return async () => submissionOfNote(note, await request.body(note.limit));
+  }
+  if (posted === 'picture') refusePicture('png', limits);
+  return async () => {
+    let note: AdmittedNote | undefined;
+    const bytes = await request.body(Math.max(MAX_TEXT_BYTES, maxImageBytes), (piece) => {
+      const received = piece.byteOffset + piece.length;
+      if (received < SIGNATURE_BYTES) return;
+      note ??= admit(typeOfBytes(posted, new Uint8Array(piece.buffer, 0, received)));
+      refuseTooLarge(note, received);
+    });
+    return submissionOfNote(note ?? admit(typeOfBytes(posted, bytes)), bytes);
+  };
+}
+
+/** @throws Refusal `unsupported_type` for bytes that are no picture of ours where there must be one */
+function typeOfBytes(posted: 'picture' | 'note', bytes: Uint8Array): NoteType {
+  const type = signedType(bytes);
+  if (type !== undefined) return type;
+  if (posted === 'note') return 'md';
+  throw new Refusal('unsupported_type', wrongFormat(bytes, 'PNG, JPEG, GIF or WebP'));
+}
+
+function refuseTooLarge({ type, limit }: Pick<AdmittedNote, 'type' | 'limit'>, size: number): void {
+  const what = type === 'md' ? 'A text' : 'A picture';
+  if (size > limit) throw new Refusal('too_large', `${what} may have at most ${limit} bytes.`);
+}
+
+function submissionOfNote({ type, meta }: AdmittedNote, bytes: Uint8Array): Submission {
   if (type !== 'md') return { text: undefined, pictures: [{ type, meta, bytes }], isForm: false };
-  if (!isUtf8(bytes)) throw new Refusal('unsupported_type', 'The text is not UTF-8.');
+  if (!isUtf8(bytes)) throw new Refusal('unsupported_type', wrongFormat(bytes, 'a text in UTF-8'));
   return { text: { type, meta, bytes }, pictures: [], isForm: false };
 }
 

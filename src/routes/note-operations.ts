@@ -139,7 +139,9 @@ const POST: OperationDocs = {
   summary: 'Post a note',
   description:
     'The body is the note, stored byte for byte: markdown in UTF-8 of at most 100 KB, or a picture of at most 5 MiB ' +
-    'unless the instance says otherwise. The first note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
+    'unless the instance says otherwise. As `text/plain` and `application/x-www-form-urlencoded` it is markdown too; as ' +
+    '`application/octet-stream` a picture whose type its first bytes tell; without a type one or the other. The first ' +
+    'note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
     'pictures only: on markdown the first is refused, the second ignored.\n\n' +
     'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
     'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +

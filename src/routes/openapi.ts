@@ -1,5 +1,6 @@
-import { mediaType, NOTE_TYPES, PICTURE_TYPES } from '../feeds/note-types.ts';
+import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import { REFUSALS, type RefusalCode } from '../refusals.ts';
+import { TEXT_TYPES, UNKNOWN_PICTURE } from '../requests/content-type.ts';
 import type { DescribedOperation } from './operation.ts';
 import {
   type AnswerDocs,
@@ -137,9 +138,10 @@ const PART_TYPES = {
 
 function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   if (body !== 'note') return contentObject({ 'application/json': body });
-  const raw = NOTE_TYPES.map((type) => [mediaType(type), type === 'md' ? 'text' : 'bytes']);
+  const texts = [...TEXT_TYPES].map((type) => [type, 'text']);
+  const pictures = [...PICTURE_TYPES.map(mediaType), UNKNOWN_PICTURE].map((type) => [type, 'bytes']);
   return {
-    ...contentObject(Object.fromEntries(raw)),
+    ...contentObject(Object.fromEntries([...texts, ...pictures])),
     'multipart/form-data': { schema: contentSchema('NoteForm'), encoding: PART_TYPES },
   };
 }

@@ -61,7 +61,7 @@ export function copyable(id: string, text: string, what: string): Html {
 export function copyableCurl({ isLocked, hasPassword }: Site, feed: PostedFeed): Html | undefined {
   if (isLocked && !hasPassword) return undefined;
   const command = [
-    "curl --data-binary 'Hello' -H 'Content-Type: text/markdown'",
+    "curl -d 'Hello'",
     ...(isLocked ? ["-H 'Authorization: Bearer INSTANCE-PASSWORD'"] : []),
     ...(feed.isProtected ? ["-H 'X-Feed-Password: FEED-PASSWORD'"] : []),
     `${feed.base}/${feed.name}`,

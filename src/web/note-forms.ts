@@ -71,7 +71,8 @@ export interface ComposedFeed extends PostedFeed {
 
 /** Where a note is written and posted, on the page of a feed; driven by `browser/compose.ts`. */
 export function composeBox(site: Site, feed: ComposedFeed): Html {
-  return html`<form id="compose" class="compose" method="post" data-feed="${feed.name}" data-draft="${draftKey(feed.name)}"
+  // Multipart, because of any other type the fields would be a note if the script has failed.
+  return html`<form id="compose" class="compose" method="post" enctype="multipart/form-data" data-feed="${feed.name}" data-draft="${draftKey(feed.name)}"
  aria-label="New note">
 <label for="note-text">Note <span class="optional">markdown</span></label>
 <textarea id="note-text" name="text" rows="4"></textarea>

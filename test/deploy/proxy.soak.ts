@@ -118,7 +118,7 @@ t.test('through the proxy of several containers', options, async (t) => {
     const { status, body } = await connection.response();
     t.match([status, JSON.parse(body.toString()).code], [415, 'unsupported_type']);
     connection.close();
-    for (const type of ['image/svg+xml', 'text/plain', 'image/bmp'])
+    for (const type of ['image/svg+xml', 'text/html', 'image/bmp'])
       t.equal(
         (await post(`${url}/godwit`, picture('gif', MAX_PICTURE_BYTES), { 'content-type': type })).status,
         415,

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { boundaryOf, isTextPartType, postedType } from '../../src/requests/content-type.ts';
 
-const taken: [contentType: string, type: string][] = [
+const taken: [contentType: string | undefined, type: string][] = [
   ['text/markdown', 'md'],
   ['Text/Markdown', 'md'],
   [' text/markdown ;', 'md'],
@@ -15,17 +15,27 @@ const taken: [contentType: string, type: string][] = [
   ['IMAGE/JPEG', 'jpg'],
   ['image/gif', 'gif'],
   ['image/webp; quality=high', 'webp'],
+  ['text/plain', 'md'],
+  ['Text/Plain; charset=UTF-8', 'md'],
+  ['application/x-www-form-urlencoded', 'md'],
+  ['application/x-www-form-urlencoded; charset=utf-8', 'md'],
+  ['application/octet-stream', 'picture'],
+  ['application/octet-stream; a=b', 'picture'],
+  [undefined, 'note'],
+  ['', 'note'],
+  [';', 'note'],
+  ['; charset=utf-16', 'note'],
 ];
 for (const [contentType, type] of taken) {
   t.test(`"${contentType}" is ${type}`, async (t) => t.equal(postedType(contentType), type));
 }
 
 const refused = [
-  undefined,
-  '',
-  ';',
-  'text/plain',
+  'text',
   'text/html',
+  'text/plain; charset=iso-8859-1',
+  'text/plain, text/plain',
+  'application/x-www-form-urlencoded; charset=latin1',
   'text/markdown; charset=iso-8859-1',
   'text/markdown; charset=',
   'text/markdown; charset=utf-16',
@@ -35,8 +45,6 @@ const refused = [
   'image/jpg',
   'image/*',
   'image/png, image/gif',
-  'application/octet-stream',
-  'application/x-www-form-urlencoded',
   'constructor',
 ];
 for (const contentType of refused) {
@@ -44,7 +52,8 @@ for (const contentType of refused) {
     t.throws(() => postedType(contentType), {
       name: 'Refusal',
       code: 'unsupported_type',
-      message: /text\/markdown.*image\/png, image\/jpeg, image\/gif or image\/webp/,
+      message:
+        /text\/markdown, text\/plain.*octet-stream.*image\/png, image\/jpeg, image\/gif or image\/webp/,
     });
   });
 }

@@ -128,7 +128,11 @@ for (const { kind, feed, path } of PATHS) {
     });
     const NOBODY = '20260101T000000Z-00000000-0000-7000-8000-000000000000';
     const rows: Refused[] = [
-      { ...put('no type', text.id, { 'content-type': '' }, 'x'), status: 415, code: 'unsupported_type' },
+      {
+        ...put('HTML', text.id, { 'content-type': 'text/html' }, 'x'),
+        status: 415,
+        code: 'unsupported_type',
+      },
       { ...put('a wrong type', text.id, JSON_TYPE, 'x'), status: 415, code: 'unsupported_type' },
       {
         ...put('SVG', image.id, { 'content-type': 'image/svg+xml' }, 'x'),

@@ -115,7 +115,7 @@ function body(what: string, value: Request['body'], status: number, code: string
   };
 }
 
-const WRONG_TYPE = header('a wrong type', 'content-type', 'text/plain', 415, 'unsupported_type');
+const WRONG_TYPE = header('a wrong type', 'content-type', 'text/html', 415, 'unsupported_type');
 const PICTURE = header('a picture where none is taken', 'content-type', 'image/png', 403, 'images_off');
 const LONG_TEXT = body('a text too large', 'x'.repeat(102_401), 413, 'too_large');
 const BAD_TITLE = header('a bad title', 'x-note-title', 'x'.repeat(101), 400, 'invalid_request');

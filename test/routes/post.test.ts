@@ -112,8 +112,7 @@ const REFUSALS: [
         ],
     ),
   ),
-  ['no type', '/new', { 'content-type': '' }, 'x', 415, 'unsupported_type', 'image/webp'],
-  ['plain text', '/new', { 'content-type': 'text/plain' }, 'x', 415, 'unsupported_type', 'text/markdown'],
+  ['HTML', '/new', { 'content-type': 'text/html' }, 'x', 415, 'unsupported_type', 'text/markdown'],
   ['SVG', '/new', { 'content-type': 'image/svg+xml' }, '<svg/>', 415, 'unsupported_type'],
   [
     'markdown in Latin 1',

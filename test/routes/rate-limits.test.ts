@@ -51,7 +51,7 @@ t.test('each kind of write takes one turn', async (t) => {
   const { id: other } = (await from('192.0.2.1').post()).json;
   const writes: [string, (client: FeedClient) => Promise<{ status: number }>][] = [
     ['post', (client) => client.post()],
-    ['a refused post', (client) => client.post('', { 'content-type': 'text/plain' })],
+    ['a refused post', (client) => client.post('', { 'content-type': 'text/html' })],
     ['settings', (client) => client.set()],
     ['change', (client) => client.send('PATCH', `/notes/${id}`, '{"title":"a"}')],
     ['delete of a note', (client) => client.send('DELETE', `/notes/${other}`)],

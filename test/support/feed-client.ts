@@ -32,6 +32,11 @@ export class FeedClient {
     return this.post(formBody(parts), { 'content-type': FORM_TYPE, ...headers });
   }
 
+  /** Replaces a note by a body. */
+  put(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Reply> {
+    return ask(this.record + path, { method: 'PUT', headers: this.#headers, body });
+  }
+
   /** Replaces a note by a form. */
   putForm(id: string, parts: readonly SentPart[]): Promise<Reply> {
     const headers = { ...this.#headers, 'content-type': FORM_TYPE };
