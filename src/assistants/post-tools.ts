@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tagsOf } from '../feeds/tags.ts';
+import { TAG_RULE, tagsOf } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
@@ -16,10 +16,7 @@ import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './too
 
 const LABELS = {
   title: option('One line of at most 100 characters; without it, the first heading or line is shown.'),
-  tags: z
-    .array(z.string())
-    .describe('At most 10, each 1 to 32 characters of a-z, 0-9, "-", "_", "." and ":".')
-    .optional(),
+  tags: z.array(z.string()).describe(`At most 10, each 1 to 32 characters: ${TAG_RULE}.`).optional(),
 };
 const PICTURE = {
   type: text('image/png, image/jpeg, image/gif or image/webp.'),
@@ -134,7 +131,7 @@ function pictureOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submi
 }
 
 function titleAndTags({ title = '', tags = [] }: PostFile | PostNote): Pick<NoteMeta, 'title' | 'tags'> {
-  return { title: oneLine('title', title, TITLE_LENGTH) || undefined, tags: tagsOf('tags', tags) };
+  return { title: oneLine('title', title, TITLE_LENGTH) || undefined, tags: tagsOf(tags) };
 }
 
 function addPart(form: Form, header: Partial<PartHeader>, content: (part: OpenPart) => Uint8Array): void {

@@ -2,39 +2,52 @@ import { Refusal } from '../refusals.ts';
 import { shownOneLine } from './text.ts';
 
 const MOST_TAGS = 10;
-const TAG = /^[A-Za-z0-9\-_.:]{1,32}$/;
+/** Longest tag, in characters (code points). */
+const TAG_LENGTH = 32;
+const TAG = /^[\p{L}\p{M}\p{Nd}\-_.:]+$/u;
+const NOT_IN_TAGS = /[^\p{L}\p{M}\p{Nd}\-_.:]/u;
+/** The rule for people. */
+export const TAG_RULE = 'letters, digits, "-", "_", "." and ":"';
 /** How much of a wrong tag a refusal repeats, in UTF-16 units. */
 const SHOWN_LENGTH = 40;
 
-/** The tags of an `X-Note-Tags` header, separated by commas. Throws as `tagsOf`. */
-export function parseTags(header: string): string[] {
-  return tagsOf('X-Note-Tags', header.split(','));
+/** The tags of a text that separates them by commas. Throws as `tagsOf`. */
+export function parseTags(text: string): string[] {
+  return tagsOf(text.split(','));
 }
 
 /**
- * The tags of a list (contract §3): at most 10, each 1 to 32 of `a-z0-9-_.:`; capitals are lowered, repeats and blank
- * entries dropped.
- *
- * `field` names the list in the refusal, for example `tags` in a JSON body. Throws `invalid_request` naming the tag
- * that is wrong.
+ * The tags of a list (contract §3), at most 10; repeats and blank entries are dropped.
+ * @throws Refusal `invalid_request` naming the tag that is wrong
  */
-export function tagsOf(field: string, list: readonly string[]): string[] {
+export function tagsOf(list: readonly string[]): string[] {
   const entries = list.map((entry) => entry.trim()).filter((entry) => entry !== '');
-  const tags = new Set(entries.map((entry) => parseTag(field, entry)));
-  if (tags.size > MOST_TAGS) {
-    throw new Refusal('invalid_request', `${field} must not hold more than ${MOST_TAGS} tags.`);
-  }
+  const tags = new Set(entries.map(tagOf));
+  if (tags.size > MOST_TAGS) throw invalid(`A note has at most ${MOST_TAGS} tags, not ${tags.size}.`);
   return [...tags];
 }
 
-function parseTag(field: string, tag: string): string {
-  // Tested before it is lowered: some letters of other scripts have a lower case in a-z.
-  if (!TAG.test(tag)) {
-    const shown = shownOneLine(tag).slice(0, SHOWN_LENGTH).toWellFormed();
-    throw new Refusal(
-      'invalid_request',
-      `${field}: the tag "${shown}" must be 1 to 32 of a-z, 0-9, "-", "_", "." and ":".`,
-    );
-  }
-  return tag.toLowerCase();
+/**
+ * A tag as it is stored: 1 to 32 letters, marks and digits of any script, `-`, `_`, `.` and `:`, in lower case and NFC.
+ * @throws Refusal `invalid_request`
+ */
+export function tagOf(text: string): string {
+  // Lowered first, because it may leave a letter and a mark that have a common character.
+  const tag = text.toLowerCase().normalize('NFC');
+  if (TAG.test(tag) && [...tag].length <= TAG_LENGTH) return tag;
+  const shown = `The tag "${shownOneLine(text).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
+  const [wrong] = NOT_IN_TAGS.exec(tag) ?? [];
+  if (wrong === undefined) throw invalid(`${shown} is longer than ${TAG_LENGTH} characters.`);
+  throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${TAG_RULE} only.`);
+}
+
+/** A character for people, who do not see every one. */
+function nameOf(character: string): string {
+  if (/\s/.test(character)) return 'a space';
+  if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(character)) return `"${character}"`;
+  return `the invisible character U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal('invalid_request', message);
 }

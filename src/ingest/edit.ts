@@ -62,7 +62,7 @@ export class Editing {
       throw new Refusal('invalid_request', 'There is nothing to change: give a title, an alt or tags.');
     const title = changes.title && oneLine('title', changes.title, TITLE_LENGTH);
     const alt = changes.alt && oneLine('alt', changes.alt, ALT_LENGTH);
-    const tags = changes.tags && tagsOf('tags', changes.tags);
+    const tags = changes.tags && tagsOf(changes.tags);
     const note = await this.#note(feed, id);
     if (note.type === 'md' && alt !== undefined)
       throw new Refusal('invalid_request', 'Only a picture has an alt.');

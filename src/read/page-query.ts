@@ -2,6 +2,7 @@ import { dateOfId } from '../feeds/ids.ts';
 import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import { decodeCursor, encodeCursor } from '../feeds/order.ts';
+import { tagOf } from '../feeds/tags.ts';
 import { Refusal } from '../refusals.ts';
 import type { Position } from '../storage/storage.ts';
 
@@ -34,11 +35,7 @@ export function pageQuery(source: QuerySource): RequestedPage {
  */
 export function tagQuery(source: QuerySource): string | undefined {
   const text = source.query('tag');
-  if (!text) return undefined;
-  // Tested before it is lowered: some letters of other scripts have a lower case in a-z.
-  if (!/^[A-Za-z0-9_.:-]{1,32}$/.test(text))
-    throw new Refusal('invalid_request', 'A tag is 1 to 32 characters of a-z, 0-9, "-", "_", "." and ":".');
-  return text.toLowerCase();
+  return text ? tagOf(text) : undefined;
 }
 
 function parseLimit(source: QuerySource): number {

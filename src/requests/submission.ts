@@ -55,7 +55,7 @@ export function admitReplacement(request: BodyRequest, rules: SubmissionRules): 
   if (posted !== 'form') return admitNote(request, posted, rules, () => NO_META);
   admitMultipart(request, rules);
   refusePictureHeaders(request);
-  const tags = parseTags(request.header('x-note-tags') ?? '');
+  const tags = tagsHeader(request);
   return async () => {
     const form = await readMultipart(request, rules);
     if (form.text === undefined) throw new Refusal('invalid_body', 'The part text is missing.');
@@ -162,11 +162,12 @@ function refusePictureHeaders(source: HeaderSource): void {
 }
 
 function titleAndTags(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
-  const tags = source.header('x-note-tags');
-  return {
-    title: oneLineHeader(source, 'X-Note-Title', TITLE_LENGTH),
-    tags: tags === undefined ? [] : parseTags(tags),
-  };
+  return { title: oneLineHeader(source, 'X-Note-Title', TITLE_LENGTH), tags: tagsHeader(source) };
+}
+
+function tagsHeader(source: HeaderSource): string[] {
+  const text = textHeader(source, 'X-Note-Tags');
+  return text ? parseTags(text) : [];
 }
 
 /** An empty text is none. */

@@ -150,6 +150,7 @@ const POST: OperationDocs = {
     'title',
     'extendedTitle',
     'tags',
+    'extendedTags',
     'alt',
     'extendedAlt',
     'name',
@@ -198,7 +199,7 @@ const EDIT: OperationDocs = {
   description:
     'A note is replaced by one of the same type; its id, date, title, tags, alternative text and name stay. ' +
     'As `multipart/form-data` a text brings new pictures with it; `X-Note-Tags` is for these.',
-  parameters: ['tags'],
+  parameters: ['tags', 'extendedTags'],
   body: 'note',
   answers: { 200: jsonAnswer('Replaced', 'The note as it is now.') },
   refusals: [...WRITE_ERRORS, ...NOTE_ERRORS, 'image_limit'],

@@ -1,3 +1,5 @@
+import { TAG_RULE } from '../feeds/tags.ts';
+
 /** A parameter as OpenAPI describes it. */
 interface Parameter {
   readonly name: string;
@@ -49,7 +51,9 @@ export const PARAMETERS = {
     'before',
     'The `next` of the page before, or the id of a note: notes older than that. Empty is none.',
   ),
-  tag: query('tag', 'Only notes with this tag; empty is all.', { pattern: '^[A-Za-z0-9_.:-]{0,32}$' }),
+  tag: query('tag', 'Only notes with this tag; empty is all.', {
+    pattern: '^[\\p{L}\\p{M}\\p{Nd}_.:-]{0,32}$',
+  }),
   title: textHeader('X-Note-Title', 'The title of the note, one line of at most 100 characters'),
   extendedTitle: extendedHeader('X-Note-Title'),
   alt: textHeader('X-Note-Alt', 'Alternative text of the picture, one line of at most 500 characters'),
@@ -60,11 +64,12 @@ export const PARAMETERS = {
       'beyond 200 characters',
   ),
   extendedName: extendedHeader('X-Note-Name'),
-  tags: header(
+  tags: textHeader(
     'X-Note-Tags',
-    'The tags of the note, separated by commas: at most 10, each 1 to 32 characters of a-z, 0-9, "-", "_", "." and ' +
-      '":". Capitals are lowered, repeats and blank entries dropped.',
+    `The tags of the note, separated by commas: at most 10, each 1 to 32 characters: ${TAG_RULE}, in any script. Capitals ` +
+      'are lowered, repeats and blank entries dropped',
   ),
+  extendedTags: extendedHeader('X-Note-Tags'),
   chosenReadId: header(
     'X-Read-Id',
     'The read id of a feed that the post makes, 3 to 64 characters of a-z, 0-9, "-" and "_", where the instance lets ' +

@@ -111,7 +111,7 @@ t.test('what breaks a rule is refused with the code of the API', async (t) => {
     ['post_note', { feed, markdown: ' \n' }, 'empty_note'],
     ['post_note', { feed, markdown: 'x'.repeat(100 * 1024 + 1) }, 'too_large'],
     ['post_note', { feed, markdown: 'x', title: 'a\nb' }, 'invalid_request', /title/],
-    ['post_note', { feed, markdown: 'x', tags: ['a b'] }, 'invalid_request', /tags/],
+    ['post_note', { feed, markdown: 'x', tags: ['a b'] }, 'invalid_request', /tag/],
     ['post_note', { feed, markdown: 1 }, 'invalid_body', /"markdown" must be a text/],
     ['post_note', { markdown: 'x' }, 'invalid_body', /"feed" must be a text/],
     ['post_note', { feed, markdown: 'x', tags: 'a' }, 'invalid_body', /"tags" must be an array/],

@@ -29,6 +29,7 @@ const taken: [type: 'md' | 'png', fields: Record<string, string>, meta: Partial<
   ['md', { 'x-note-title': '\u{1f600}'.repeat(100) }, { title: '\u{1f600}'.repeat(100) }],
   ['md', { 'x-note-tags': 'News, b' }, { tags: ['news', 'b'] }],
   ['md', { 'x-note-tags': '' }, {}],
+  ['md', { 'x-note-tags*': "UTF-8''%C3%BC%2Cb" }, { tags: ['ü', 'b'] }],
   ['png', { 'x-note-alt': 'a'.repeat(500) }, { alt: 'a'.repeat(500) }],
   ['md', { 'x-note-title': '' }, {}],
   ['md', { 'x-note-alt': '' }, {}],
@@ -78,7 +79,8 @@ const refused: [type: 'md' | 'png', fields: Record<string, string>, message: Reg
   ['md', { 'x-note-title': 'a\u202eb' }, /X-Note-Title must be one line/],
   ['png', { 'x-note-alt': 'a'.repeat(501) }, /X-Note-Alt must be at most 500/],
   ['png', { 'x-note-alt*': "UTF-8''%E2%81%A6" }, /X-Note-Alt must be one line/],
-  ['md', { 'x-note-tags': 'a b' }, /X-Note-Tags/],
+  ['md', { 'x-note-tags': 'a b' }, /The tag "a b"/],
+  ['md', { 'x-note-tags*': 'a' }, /X-Note-Tags\*/],
 ];
 for (const [type, fields, message] of refused) {
   t.test(`refused on ${type}: ${JSON.stringify(fields).slice(0, 60)}`, async (t) => {

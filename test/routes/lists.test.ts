@@ -98,7 +98,7 @@ for (const [what, list, address] of ADDRESSES) {
       ...['limit=0x10', 'limit=%201', 'limit=1000000000000000000000', 'limit=٣'],
       ...['before=no-such-note', 'before=a.b', 'before=a%2Fb', 'before=%00', 'before=zz.a.txt'],
       ...['before=1..md', `before=${'z'.repeat(12)}.a.md`, 'before=%FF', 'before=-.a.md', 'before=1.5.a.md'],
-      ...['tag=a%20b', 'tag=a,b', `tag=${'a'.repeat(33)}`, 'tag=%E2%84%AA', 'tag=%C3%A9', 'tag=%00'],
+      ...['tag=a%20b', 'tag=a,b', `tag=${'a'.repeat(33)}`, 'tag=%E2%82%AC', 'tag=%E2%80%8C', 'tag=%00'],
     ];
     for (const query of queries) {
       const reply = await ask(`${list}?${query}`);

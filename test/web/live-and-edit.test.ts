@@ -101,11 +101,11 @@ t.test('a note is edited with a new picture, title and tags, then deleted', asyn
   await page.waitForSelector('.preview img[src^="blob:"]');
   t.same(await axeFindings(page), []);
   await page.fill('#note-title', 'Ärger');
-  await page.fill('#note-tags', 'one');
+  await page.fill('#note-tags', '日本');
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('article img');
   const { json: edited } = await ask(`${url}/api/v1/feeds/edited/notes/${note.id}`);
-  t.match(edited, { title: 'Ärger', tags: ['one'], content: /^\nA {2}text\n!\[a dot\]\(\S+\.png\)$/ });
+  t.match(edited, { title: 'Ärger', tags: ['日本'], content: /^\nA {2}text\n!\[a dot\]\(\S+\.png\)$/ });
   await page.click('[data-copy]');
   await page.waitForSelector('[data-copy]:text("Copied")');
   t.match(await page.evaluate('navigator.clipboard.readText()'), /\/r\/[\w-]{22}\//);
@@ -133,7 +133,7 @@ t.test('a picture gets another alternative text and is replaced; a refusal is ex
   await page.fill('#note-tags', 'not a tag');
   await page.click('#edit-note .primary');
   await page.waitForSelector('#edit-note .error:not(:empty)');
-  t.match(await page.textContent('#edit-note .error'), 'the tag "not a tag"');
+  t.match(await page.textContent('#edit-note .error'), 'The tag "not a tag"');
   t.equal(await page.inputValue('#note-tags'), 'not a tag');
 });
 
