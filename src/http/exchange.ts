@@ -83,6 +83,11 @@ export class Exchange {
     throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
   }
 
+  /** The lower-case names of the headers of any request but a GET. */
+  get headerNames(): readonly string[] {
+    return [...(this.#fields?.keys() ?? [])];
+  }
+
   /** The first query parameter of that name, decoded; undefined if it is empty. */
   query(name: string): string | undefined {
     if (this.queryText === '') return undefined;

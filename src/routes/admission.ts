@@ -9,6 +9,7 @@ import type { Site } from '../web/site.ts';
 import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
+import { refuseUnknownHeaders } from './unknown-headers.ts';
 
 const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
 
@@ -67,11 +68,17 @@ async function handleByName(
   const { caller } = admitted;
   if (operation.access !== 'reader') refuseForeignPages(exchange);
   const name = exchange.parameters[0]!;
-  if (operation.access === 'writer')
-    return operation.handle(exchange, { feed: await access.requireWriter(caller, name), ...admitted });
-  const named = await (operation.access === 'poster'
-    ? access.requirePoster(caller, name)
-    : access.requireReader(caller, name));
+  if (operation.access === 'writer') {
+    const feed = await access.requireWriter(caller, name);
+    refuseUnknownHeaders(exchange);
+    return operation.handle(exchange, { feed, ...admitted });
+  }
+  if (operation.access === 'poster') {
+    const named = await access.requirePoster(caller, name);
+    refuseUnknownHeaders(exchange);
+    return operation.handle(exchange, { ...named, ...admitted });
+  }
+  const named = await access.requireReader(caller, name);
   if (operation.access === 'previewer') await access.previews.count(caller.client);
   return operation.handle(exchange, { ...named, ...admitted });
 }

@@ -115,6 +115,7 @@ function body(what: string, value: Request['body'], status: number, code: string
   };
 }
 
+const MISSPELT = header('a misspelt header', 'x-note-titel', 'x', 400, 'invalid_request');
 const WRONG_TYPE = header('a wrong type', 'content-type', 'text/html', 415, 'unsupported_type');
 const PICTURE = header('a picture where none is taken', 'content-type', 'image/png', 403, 'images_off');
 const LONG_TEXT = body('a text too large', 'x'.repeat(102_401), 413, 'too_large');
@@ -175,6 +176,7 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
         },
       },
       ...faultsOfAccess(at),
+      MISSPELT,
       WRONG_TYPE,
       PICTURE,
       LONG_TEXT,
@@ -224,7 +226,7 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
       body: 'new',
     });
     const access = faultsOfAccess(toNote);
-    await ladder(t, good, [...access, WRONG_TYPE, PICTURE, LONG_TEXT, BAD_TEXT, absent]);
+    await ladder(t, good, [...access, MISSPELT, WRONG_TYPE, PICTURE, LONG_TEXT, BAD_TEXT, absent]);
   });
 
   t.test(`a PATCH to ${at('{feed}')}/{id}`, async (t) => {
@@ -235,7 +237,7 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
       body: '{"title":"new"}',
     });
     const wrong = body('an alt for a text', '{"alt":"a"}', 400, 'invalid_request');
-    await ladder(t, good, [...faultsOfAccess(toNote), LONG_JSON, BAD_JSON, absent]);
+    await ladder(t, good, [...faultsOfAccess(toNote), MISSPELT, LONG_JSON, BAD_JSON, absent]);
     await ladder(t, good, [...faultsOfAccess(toNote), absent, wrong]);
   });
 
