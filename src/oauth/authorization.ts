@@ -1,7 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import { type Client, isRegistered } from './clients.ts';
 import type { OAuth } from './oauth.ts';
-import { OAuthError } from './oauth-error.ts';
 
 /** This instance as an OAuth server. */
 export interface Issuer {
@@ -27,61 +26,55 @@ export const AUTHORIZATION_PARAMETERS = [
   'resource',
 ] as const;
 
-/** Client and redirect URI; must be valid before any redirect. */
 export interface AuthorizationRequest {
   readonly client: Client;
   readonly redirectUri: string;
   readonly state: string | undefined;
+  /** S256 code challenge (RFC 7636). */
+  readonly challenge: string;
 }
 
 /** S256 makes 43 characters (RFC 7636 §4.2). */
 const CHALLENGE = /^[\w-]{43}$/;
 
-/** @throws Refusal `invalid_request` for an unknown client or redirect URI */
+/**
+ * Checks an authorization request. No fault is sent to the redirect URI, because anybody can register one, and a link to
+ * this instance must lead nowhere else before its visitor consents (RFC 9700 §4.11).
+ * @throws Refusal `invalid_request`
+ */
 export async function parseAuthorizationRequest(
   parameters: URLSearchParams,
   oauth: OAuth,
+  base: string,
 ): Promise<AuthorizationRequest> {
-  const single = (name: string) => (parameters.getAll(name).length === 1 ? parameters.get(name)! : undefined);
-  const client = await oauth.client(single('client_id') ?? '');
-  const redirectUri = single('redirect_uri');
-  if (client === undefined)
-    throw new Refusal('invalid_request', 'This program is not registered here. Add the service to it anew.');
-  if (redirectUri === undefined || !isRegistered(redirectUri, client.redirectUris))
-    throw new Refusal(
-      'invalid_request',
-      'The address to go back to is none that this program has registered.',
-    );
-  return { client, redirectUri, state: single('state') };
-}
-
-/** Checks the rest of an authorization request, and returns its code challenge. Throws OAuthError for the client. */
-export function parseChallenge(parameters: URLSearchParams, base: string): string {
   for (const name of new Set(parameters.keys()))
-    if (parameters.getAll(name).length > 1)
-      throw new OAuthError('invalid_request', 'A parameter is there more than once.');
-  if (parameters.get('response_type') !== 'code')
-    throw new OAuthError('unsupported_response_type', 'response_type must be code.');
+    if (parameters.getAll(name).length > 1) throw invalid('A parameter is there more than once.');
+  const client = await oauth.client(parameters.get('client_id') ?? '');
+  if (client === undefined) throw invalid('This program is not registered here. Add the service to it anew.');
+  const redirectUri = parameters.get('redirect_uri') ?? '';
+  if (!isRegistered(redirectUri, client.redirectUris))
+    throw invalid('The address to go back to is none that this program has registered.');
+  if (parameters.get('response_type') !== 'code') throw invalid('response_type must be code.');
   const challenge = parameters.get('code_challenge') ?? '';
   if (parameters.get('code_challenge_method') !== 'S256' || !CHALLENGE.test(challenge))
-    throw new OAuthError(
-      'invalid_request',
-      'There must be a code_challenge, with code_challenge_method=S256.',
-    );
-  refuseOtherResource(parameters, base);
-  return challenge;
+    throw invalid('There must be a code_challenge, with code_challenge_method=S256.');
+  if (!isOwnResource(parameters, base)) throw invalid(`resource must be ${resourceOf(base)}.`);
+  return { client, redirectUri, state: parameters.get('state') ?? undefined, challenge };
 }
 
-/** @throws OAuthError `invalid_target` unless tokens are for the tools of this instance (RFC 8707) */
-export function refuseOtherResource(parameters: URLSearchParams, base: string): void {
+function invalid(sentence: string): Refusal {
+  return new Refusal('invalid_request', sentence);
+}
+
+/** Whether tokens are for the tools of this instance (RFC 8707), as they are by default. */
+export function isOwnResource(parameters: URLSearchParams, base: string): boolean {
   const resource = parameters.get('resource');
-  if (resource !== null && resource !== resourceOf(base))
-    throw new OAuthError('invalid_target', `resource must be ${resourceOf(base)}.`);
+  return resource === null || resource === resourceOf(base);
 }
 
 /** The redirect URI with an answer for the client (RFC 6749 §4.1.2, RFC 9207). */
 export function redirectWith(
-  { redirectUri, state }: AuthorizationRequest,
+  { redirectUri, state }: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   { base }: Issuer,
   answer: Readonly<Record<string, string>>,
 ): string {

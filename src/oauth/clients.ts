@@ -5,6 +5,8 @@ import { OAuthError } from './oauth-error.ts';
 const MAX_URI_LENGTH = 512;
 /** The client's own machine, where http is safe (RFC 8252 §7.3). */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** The policy of the consent page names the host, so no character of it may mean something there. */
+const HOST = /^(?:[a-z\d.-]+|\[[\da-f:.]+\])$/;
 const MAX_REDIRECT_URIS = 5;
 const NAME_LENGTH = 100;
 
@@ -28,7 +30,8 @@ export function parseMetadata(metadata: unknown): Omit<Client, 'id'> {
     throw new OAuthError(
       'invalid_redirect_uri',
       `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} addresses of at most 512 characters with https, or with http ` +
-        'on localhost, 127.0.0.1 or [::1], without a user and a fragment.',
+        'on localhost, 127.0.0.1 or [::1], without a user and a fragment; a host is of letters, digits, "." and "-", or ' +
+        'an IP address.',
     );
   return { name: nameOf(name), redirectUris };
 }
@@ -55,7 +58,8 @@ function isRedirectUri(text: string): boolean {
   if (text.length > MAX_URI_LENGTH || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text))
     return false;
   if (!URL.canParse(text) || /^[^/?]*@/.test(text.slice(text.indexOf('//') + 2))) return false;
-  return text.startsWith('https:') || LOOPBACK.has(new URL(text).hostname);
+  const { hostname } = new URL(text);
+  return text.startsWith('https:') ? HOST.test(hostname) : LOOPBACK.has(hostname);
 }
 
 /** Whether a URI is registered; on the client's own machine its port may differ. */

@@ -1,6 +1,5 @@
-/** Error codes (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2). */
+/** Error codes of endpoints for programs (RFC 6749 §5.2, RFC 7591 §3.2.2, RFC 8707 §2). */
 export type OAuthErrorCode =
-  | 'access_denied'
   | 'invalid_client'
   | 'invalid_client_metadata'
   | 'invalid_grant'
@@ -8,8 +7,7 @@ export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_target'
   | 'temporarily_unavailable'
-  | 'unsupported_grant_type'
-  | 'unsupported_response_type';
+  | 'unsupported_grant_type';
 
 /** An error in the format of OAuth. */
 export class OAuthError extends Error {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import type { Person } from '../access/sessions.ts';
 import type { TokenSeries } from '../storage/storage.ts';
-import { type Issuer, refuseOtherResource, resourceOf } from './authorization.ts';
+import { type AuthorizationRequest, type Issuer, isOwnResource, resourceOf } from './authorization.ts';
 import { type Client, parseMetadata } from './clients.ts';
 import { OAuthError } from './oauth-error.ts';
 import { SignedTokens, type SignedTokensParts } from './signed-tokens.ts';
@@ -15,11 +15,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** How long one consent is valid, if given with the password or by a person. */
 const FAMILY_DAYS = { password: 30, person: 7 };
 
-interface Consent {
-  readonly client: Client;
-  readonly redirectUri: string;
-  /** S256 code challenge (RFC 7636). */
-  readonly challenge: string;
+interface Consent extends Pick<AuthorizationRequest, 'client' | 'redirectUri' | 'challenge'> {
   /** Undefined if the instance password was entered instead of a sign-in. */
   readonly person: Person | undefined;
 }
@@ -94,7 +90,8 @@ export class OAuth {
     if (client === undefined) throw new OAuthError('invalid_client', 'This client is not registered here.');
     if (parameters.getAll('resource').length > 1)
       throw new OAuthError('invalid_target', 'There may be one resource.');
-    refuseOtherResource(parameters, issuer.base);
+    if (!isOwnResource(parameters, issuer.base))
+      throw new OAuthError('invalid_target', `resource must be ${resourceOf(issuer.base)}.`);
     if (type === 'refresh_token') return this.refresh(required('refresh_token'), client, issuer);
     if (type !== 'authorization_code')
       throw new OAuthError(

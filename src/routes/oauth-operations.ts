@@ -4,10 +4,8 @@ import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import {
   AUTHORIZATION_PARAMETERS,
-  type AuthorizationRequest,
   type Issuer,
   parseAuthorizationRequest,
-  parseChallenge,
   redirectWith,
   resourceOf,
 } from '../oauth/authorization.ts';
@@ -96,71 +94,52 @@ async function giveTokens(exchange: Exchange, oauth: OAuth): Promise<Answer> {
   return json(200, await oauth.answerTokenRequest(await formBody(exchange), issuerOf(exchange)));
 }
 
-/** Shows the consent page, or redirects a wrong request back to its client. */
+/** Shows the consent page. */
 async function authorize(
   exchange: Exchange,
   oauth: OAuth,
   { site, access }: OperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
-  const asking = await parseAuthorizationRequest(parameters, oauth);
-  const issuer = issuerOf(exchange);
-  return answerOrRedirect(asking, issuer, async () => {
-    parseChallenge(parameters, issuer.base);
-    const body = authorizePage({
-      site,
-      action: exchange.root + CONSENT,
-      client: asking.client.name,
-      redirectUri: asking.redirectUri,
-      fields: fieldsIn(parameters),
-      next: sessionOf(exchange, access) === undefined ? `${PAGE}?${exchange.queryText}` : undefined,
-      problem: problemIn(parameters),
-    });
-    return { status: 200, headers: headers(authorizePageFields(asking.redirectUri)), body };
+  const { client, redirectUri } = await parseAuthorizationRequest(parameters, oauth, exchange.base);
+  const body = authorizePage({
+    site,
+    action: exchange.root + CONSENT,
+    client: client.name,
+    redirectUri,
+    fields: fieldsIn(parameters),
+    next: sessionOf(exchange, access) === undefined ? `${PAGE}?${exchange.queryText}` : undefined,
+    problem: problemIn(parameters),
   });
+  return { status: 200, headers: headers(authorizePageFields(redirectUri)), body };
 }
 
-/** Takes the form of the consent page. */
+/** Takes the form of the consent page, and goes back to the client with a code or a denial (RFC 6749 §4.1.2). */
 async function consent(exchange: Exchange, oauth: OAuth, { access }: OperationParts): Promise<Answer> {
   refuseAllButOwnPages(exchange);
   const form = await formBody(exchange);
-  const asking = await parseAuthorizationRequest(form, oauth);
   const issuer = issuerOf(exchange);
-  return answerOrRedirect(asking, issuer, async () => {
-    const challenge = parseChallenge(form, issuer.base);
-    if (form.has('deny')) throw new OAuthError('access_denied', 'The user has denied it.');
-    const session = sessionOf(exchange, access);
-    if (session === undefined) {
-      // An empty password is none, which is not counted.
-      const bearer = form.get('password') || undefined;
-      try {
-        await access.requireInstance({ ...callerOf(exchange, undefined, () => false), bearer });
-      } catch (cause) {
-        if (cause instanceof Refusal) return backToPage(exchange, form, cause);
-        throw cause;
-      }
-    }
-    const { client, redirectUri } = asking;
-    const { sender, email } = session ?? {};
-    // Undefined if the instance password was entered instead of a sign-in.
-    const person = email === undefined ? undefined : { sender, email };
-    const code = await oauth.createCode({ client, redirectUri, challenge, person }, issuer);
-    return redirect(redirectWith(asking, issuer, { code }));
-  });
-}
-
-/** Redirects with the error if the client caused it (RFC 6749 §4.1.2.1). */
-async function answerOrRedirect(
-  asking: AuthorizationRequest,
-  issuer: Issuer,
-  answer: () => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await answer();
-  } catch (cause) {
-    if (!(cause instanceof OAuthError)) throw cause;
-    return redirect(redirectWith(asking, issuer, { error: cause.code, error_description: cause.message }));
+  const asking = await parseAuthorizationRequest(form, oauth, issuer.base);
+  if (form.has('deny')) {
+    const denial = { error: 'access_denied', error_description: 'The user has denied it.' };
+    return redirect(redirectWith(asking, issuer, denial));
   }
+  const session = sessionOf(exchange, access);
+  if (session === undefined) {
+    // An empty password is none, which is not counted.
+    const bearer = form.get('password') || undefined;
+    try {
+      await access.requireInstance({ ...callerOf(exchange, undefined, () => false), bearer });
+    } catch (cause) {
+      if (cause instanceof Refusal) return backToPage(exchange, form, cause);
+      throw cause;
+    }
+  }
+  const { sender, email } = session ?? {};
+  // Undefined if the instance password was entered instead of a sign-in.
+  const person = email === undefined ? undefined : { sender, email };
+  const code = await oauth.createCode({ ...asking, person }, issuer);
+  return redirect(redirectWith(asking, issuer, { code }));
 }
 
 /** Redirects to the consent page, which shows the problem. */

@@ -54,6 +54,8 @@ t.test('clients register with addresses that are their own', async (t) => {
     ['https://assistant.example/callback?x=1'],
     ['http://localhost/cb', 'http://127.0.0.1:1234/cb', 'http://[::1]:5/cb'],
     [`https://a.example/${'x'.repeat(494)}`],
+    ['https://xn--bcher-kva.example:8443/cb', 'https://A-1.Example./cb'],
+    ['https://192.0.2.1/cb', 'https://[2001:db8::1]:8443/cb'],
   ];
   for (const redirect_uris of good) {
     const { status, json } = await registered(url, { redirect_uris, client_name: 'Café', scope: 'x' });
@@ -74,6 +76,17 @@ t.test('clients register with addresses that are their own', async (t) => {
     ['javascript:alert(1)'],
     ['com.example.app:/cb'],
     ['http://localhost.evil.example/cb'],
+    // The host enters the page's policy.
+    ['https://*/'],
+    ['https://*.example/cb'],
+    ['https://a;b.example/cb'],
+    ["https://a'b.example/cb"],
+    ['https://a,b.example/cb'],
+    ['https://a_b.example/cb'],
+    ['https://%2A.example/cb'],
+    ['https://a.example:*/cb'],
+    ['https://b\u00fccher.example/cb'],
+    ['https://assistant.example/cb', 'https://*/'],
     [`https://a.example/${'x'.repeat(495)}`],
     Array.from({ length: 6 }, (_, i) => `https://a.example/${i}`),
     'https://assistant.example/cb',
@@ -147,23 +160,37 @@ t.test('a wrong client or address is a page, and never leads there', async (t) =
   t.equal((await local.page(local.request({ redirect_uri: 'http://localhost:9/cb' }))).status, 400);
 });
 
-t.test('other faults go back to the client', async (t) => {
+t.test('other faults are a page too, so nobody is led anywhere without a consent', async (t) => {
   const client = await OAuthClient.register(url, `${REDIRECT}?kept=1`);
-  const table: readonly (readonly [string, URLSearchParams])[] = [
-    ['unsupported_response_type', client.request({ response_type: 'token' })],
-    ['invalid_request', client.request({ code_challenge: '' })],
-    ['invalid_request', client.request({ code_challenge: 'too-short' })],
-    ['invalid_request', client.request({ code_challenge_method: 'plain' })],
-    ['invalid_request', new URLSearchParams([...client.request(), ['scope', 'a'], ['scope', 'b']])],
-    ['invalid_target', client.request({ resource: 'https://other.example/mcp' })],
+  const table: readonly (readonly [RegExp, URLSearchParams])[] = [
+    [/response_type/, client.request({ response_type: 'token' })],
+    [/response_type/, client.request({ response_type: '' })],
+    [/code_challenge/, client.request({ code_challenge: '' })],
+    [/code_challenge/, client.request({ code_challenge: 'too-short' })],
+    [/code_challenge_method/, client.request({ code_challenge_method: 'plain' })],
+    [/more than once/, new URLSearchParams([...client.request(), ['scope', 'a'], ['scope', 'b']])],
+    [/resource/, client.request({ resource: 'https://other.example/mcp' })],
   ];
-  for (const [error, parameters] of table)
-    for (const reply of [await client.page(parameters), await client.consent({}, {}, parameters)]) {
-      t.equal(reply.status, 303);
-      t.ok(reply.headers.get('location')!.startsWith(`${REDIRECT}?kept=1&`));
-      t.match(Object.fromEntries(answerIn(reply)), { error, state: 'a state', iss: url }, error);
+  for (const [sentence, parameters] of table)
+    for (const reply of [
+      await client.page(parameters),
+      await client.consent({}, { accept: 'text/html' }, parameters),
+      await client.consent({ password: PASSWORD }, { accept: 'text/html' }, parameters),
+      await client.consent({ deny: '1' }, { accept: 'text/html' }, parameters),
+    ]) {
+      t.equal(reply.status, 400);
+      t.notOk(reply.headers.has('location'));
+      t.match(reply.headers.get('content-type'), /text\/html/);
+      t.match(reply.text, sentence);
+      t.notMatch(reply.headers.get('content-security-policy'), 'assistant.example');
     }
+});
+
+t.test('a denial goes back to the client', async (t) => {
+  const client = await OAuthClient.register(url, `${REDIRECT}?kept=1`);
   const denied = await client.consent({ password: PASSWORD, deny: '1' });
+  t.equal(denied.status, 303);
+  t.ok(denied.headers.get('location')!.startsWith(`${REDIRECT}?kept=1&`));
   t.match(Object.fromEntries(answerIn(denied)), { error: 'access_denied', state: 'a state', iss: url });
 });
 
