@@ -28,7 +28,7 @@ import { ReadCache } from './read/cache.ts';
 import { FileBodies } from './read/file-bodies.ts';
 import { LegalTexts } from './read/legal-texts.ts';
 import { Reader } from './read/reader.ts';
-import { Renderer } from './read/renderer.ts';
+import { Renderer, type RenderingPools } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
 import { withAdmission } from './routes/admission.ts';
 import { type OperationParts, operations } from './routes/operations.ts';
@@ -118,15 +118,19 @@ async function openStores(
   return { ...opened, images, storage: withImageStore(opened.storage, rows, store) };
 }
 
-type Pools = Readonly<Record<'checks' | 'parsing' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;
+type Pools = RenderingPools & Readonly<Record<'checks' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;
 
 /** Separate pools, so that slow texts and a flood of passwords (10 ms of a core each) delay no other work. */
 function createPools({ workers: threads }: Config, metrics: Metrics | undefined): Pools {
   const common = { threads, maxQueue: MAX_QUEUE, observe: metrics?.task };
+  // Of usual texts few are slow, so one thread is enough.
+  const slow = { ...common, threads: 1, nice: TEXT_NICE };
   const ofTexts = { ...common, threads: TEXT_THREADS, nice: TEXT_NICE };
   return {
     checks: new WorkerPool(common),
     parsing: new WorkerPool(common),
+    slowParsing: new WorkerPool(slow),
+    slowestParsing: new WorkerPool(slow),
     texts: new WorkerPool(ofTexts),
     slowTexts: new WorkerPool(ofTexts),
     hashing: new WorkerPool({ ...common, threads: HASHING_THREADS, maxQueue: MAX_HASHING_QUEUE }),
@@ -156,7 +160,7 @@ async function createParts(
   const limits = feedLimits(config);
   const site = siteOf(config, assets.paths, limits);
   const licensing = await createLicensing(config, storage, limits, record);
-  const renderer = new Renderer(pools.parsing, config.cacheBytes / RENDERED_PART);
+  const renderer = new Renderer(pools, config.cacheBytes / RENDERED_PART);
   const { imprintFile: imprint, privacyFile: privacy, termsFile: terms, noticeFile: notice } = config;
   return {
     ...gate,

@@ -10,14 +10,16 @@ export interface TaskLimit {
   readonly counts: 'time' | 'cpu time';
 }
 
-/** Written by the thread that starts a task: the CPU time it has used so far, in ms, then its id, with a notification. */
-export type TaskStart = Int32Array<SharedArrayBuffer>;
-export const [START_CPU_MS, THREAD_ID] = [0, 1];
+/**
+ * What a task and who waits for it know of each other. The thread that starts the task writes the CPU time it has used so far,
+ * in ms, then its id, with a notification. `GIVEN_UP` is 1 when nobody waits any more.
+ */
+export type TaskState = Int32Array<SharedArrayBuffer>;
+export const [START_CPU_MS, THREAD_ID, GIVEN_UP] = [0, 1, 2];
 
 /** Watches one task until `stop`. */
 export class LimitWatch {
-  /** The thread writes it. */
-  readonly start: TaskStart = new Int32Array(new SharedArrayBuffer(8));
+  readonly state: TaskState = new Int32Array(new SharedArrayBuffer(12));
   readonly #limit: TaskLimit;
   readonly #threads: () => readonly Worker[];
   readonly #onReached: () => void;
@@ -30,7 +32,7 @@ export class LimitWatch {
     this.#limit = limit;
     this.#threads = threads;
     this.#onReached = onReached;
-    Promise.resolve(Atomics.waitAsync(this.start, THREAD_ID, 0, THREAD_START_MS).value).then(() => {
+    Promise.resolve(Atomics.waitAsync(this.state, THREAD_ID, 0, THREAD_START_MS).value).then(() => {
       this.#startedAt = performance.now();
       this.#checkIn(limit.ms);
     });
@@ -39,6 +41,11 @@ export class LimitWatch {
   stop(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
+  }
+
+  /** Tells the task, which may ask, that nobody waits for it. */
+  giveUp(): void {
+    Atomics.store(this.state, GIVEN_UP, 1);
   }
 
   #checkIn(ms: number): void {
@@ -54,9 +61,9 @@ export class LimitWatch {
 
   /** Wall time if the thread is unknown. */
   async #usedMs(): Promise<number> {
-    const thread = this.#threads().find(({ threadId }) => threadId === this.start[THREAD_ID]);
+    const thread = this.#threads().find(({ threadId }) => threadId === this.state[THREAD_ID]);
     if (thread === undefined || this.#limit.counts === 'time') return performance.now() - this.#startedAt;
     const usage = await thread.cpuUsage().catch(() => undefined);
-    return usage === undefined ? 0 : (usage.user + usage.system) / 1000 - this.start[START_CPU_MS]!;
+    return usage === undefined ? 0 : (usage.user + usage.system) / 1000 - this.state[START_CPU_MS]!;
   }
 }

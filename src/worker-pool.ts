@@ -30,6 +30,8 @@ export interface WorkerPoolOptions {
 export interface RunOptions {
   /** Beyond it the task and its thread are ended. */
   readonly limit?: TaskLimit;
+  /** Nobody waits any more: the task is not begun, or told so if it has a limit. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A task was ended because it reached its limit. */
@@ -69,15 +71,18 @@ export class WorkerPool {
 
   /**
    * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
-   * Rejects with what the function threw, `TaskTimeout`, the error that ended its thread, or the refusal `busy` if the
-   * queue is full or the pool is being drained.
+   * Rejects with what the function threw, `TaskTimeout`, the error that ended its thread, the reason of the signal, or the
+   * refusal `busy` if the queue is full or the pool is being drained.
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
     if (this.running === this.#threads && this.waiting >= this.#maxQueue)
       throw busy('The service is busy, please try again in a moment.');
     try {
-      return await this.#atOnce(() => this.#runObserved(work, task, options));
+      return await this.#atOnce(() => {
+        options.signal?.throwIfAborted();
+        return this.#runObserved(work, task, options);
+      });
     } finally {
       this.#resolveIfIdle();
     }
@@ -134,7 +139,7 @@ export class WorkerPool {
     }
   }
 
-  async #execute(filename: string, task: unknown, { limit }: RunOptions): Promise<unknown> {
+  async #execute(filename: string, task: unknown, { limit, signal }: RunOptions): Promise<unknown> {
     this.#piscina ??= this.#start();
     if (limit === undefined) return this.#piscina.run(task, { filename });
     const abort = new AbortController();
@@ -143,12 +148,17 @@ export class WorkerPool {
       () => this.#piscina?.threads ?? [],
       () => abort.abort(),
     );
-    const limited: LimitedTask = { work: filename, task, nice: this.#nice, start: watch.start };
+    const limited: LimitedTask = { work: filename, task, nice: this.#nice, state: watch.state };
+    const giveUp = () => watch.giveUp();
+    signal?.addEventListener('abort', giveUp);
     try {
-      return await this.#piscina.run(limited, { filename: LIMITED_TASK, signal: abort.signal });
+      const result = await this.#piscina.run(limited, { filename: LIMITED_TASK, signal: abort.signal });
+      signal?.throwIfAborted();
+      return result;
     } catch (error) {
       throw abort.signal.aborted ? new TaskTimeout(limit) : error;
     } finally {
+      signal?.removeEventListener('abort', giveUp);
       watch.stop();
     }
   }

@@ -22,6 +22,7 @@ function createPool(t: Test, options: Partial<WorkerPoolOptions> = {}) {
 function createHolder() {
   const gate = new Int32Array(new SharedArrayBuffer(8));
   return {
+    gate,
     task: { kind: 'hold', gate } as const,
     /** Settles when a thread has the task. */
     async taken(): Promise<void> {
@@ -172,6 +173,33 @@ t.test('the time limit does not run while a task waits', async (t) => {
   holder.letGo();
   await held;
   t.equal(await waiting, 'in time');
+});
+
+t.test('a task that nobody waits for is not begun, or told so', async (t) => {
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  process.on('worker', count);
+  t.teardown(() => process.off('worker', count));
+  const { pool, echo } = createPool(t);
+  const gone = new AbortController();
+  const reason = new Error('nobody waits');
+  const limit = { ms: 3_600_000, counts: 'cpu time' } as const;
+  const begun = createHolder();
+  const running = pool.run(
+    WORK,
+    { kind: 'until-given-up', gate: begun.gate },
+    { limit, signal: gone.signal },
+  );
+  const waiting = pool.run(WORK, { kind: 'exit' }, { limit, signal: gone.signal });
+  const other = echo('other');
+  await begun.taken();
+  gone.abort(reason);
+  await t.rejects(running, reason);
+  await t.rejects(waiting, reason);
+  t.equal(await other, 'other');
+  t.equal(started, 1, 'by the same thread');
 });
 
 t.test('threads are as nice as asked for from the first task with a limit', async (t) => {

@@ -3,7 +3,7 @@ import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import type { Route } from './router.ts';
-import { type Sink, Upload, type UploadContext } from './upload.ts';
+import { ClientGone, type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 export interface Operation extends Route {
@@ -53,6 +53,7 @@ export class Exchange {
   #query: URLSearchParams | undefined;
   #client: string | undefined;
   #requestId: string | undefined;
+  #gone: AbortController | undefined;
 
   constructor(res: HttpResponse, req: HttpRequest, context: ExchangeContext) {
     this.#res = res;
@@ -151,6 +152,13 @@ export class Exchange {
     return this.upload === undefined ? new Uint8Array(0) : this.upload.collect(limit, onPiece);
   }
 
+  /** Aborts with `ClientGone`, for work that ends when the client leaves. */
+  get signal(): AbortSignal {
+    this.#gone ??= new AbortController();
+    if (this.isAborted) this.#gone.abort(new ClientGone());
+    return this.#gone.signal;
+  }
+
   /** @internal Reads everything from the binding's request before the handler waits. */
   detach(): void {
     const req = this.#req;
@@ -181,6 +189,7 @@ export class Exchange {
   abort(): void {
     this.isAborted = true;
     this.upload?.abort();
+    this.#gone?.abort(new ClientGone());
   }
 
   #findClient(): string {

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Refusal } from '../refusals.ts';
 import { type Html, trustedHtml } from '../web/html.ts';
 import type { LegalPage } from '../web/site.ts';
+import { placedHtml } from './note-text.ts';
 import { pageHtml } from './page-html.ts';
 import type { Renderer } from './renderer.ts';
 
@@ -61,6 +62,6 @@ export class LegalTexts {
 
   async #read(file: string, base: string): Promise<string> {
     const content = await readFile(file);
-    return (await this.#renderer.text(content, base)).html;
+    return placedHtml(await this.#renderer.text(content, file), base);
   }
 }

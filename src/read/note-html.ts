@@ -1,23 +1,19 @@
-import { Marked, type MarkedToken, type Token, type Tokens } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
 import { decodeString } from 'micromark-util-decode-string';
 import { CHARACTER_REFERENCE } from '../feeds/inline-text.ts';
+import { type CpuLimit, CpuLimitReached } from './cpu-limit.ts';
+import { addCharacters, parseMarkdown } from './markdown-parser.ts';
 import { escapeMarkup, withoutForbidden } from './markup.ts';
-import { exactText, excerpt, type Rendered, unrendered } from './note-text.ts';
-import { PictureReferences } from './picture-references.ts';
+import { excerpt, REFERENCE_LENGTH, type Rendered, unrendered } from './note-text.ts';
+import type { PreparedText } from './prepared-text.ts';
 
-/**
- * Limit of the characters that rendering adds. Three constructs amplify a note: short table rows are padded with cells, each
- * use of a link definition repeats its address, and relative addresses get the base. Without a limit 30 KB of markdown could
- * become gigabytes of HTML.
- */
-const MAX_ADDED = 64 * 1024;
-/** Characters of an empty table cell in HTML. */
-const CELL = 10;
 /** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
 
 const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 const PICTURE_SCHEMES = ['http:', 'https:'];
+/** A reference such as `http:x` is relative only to a base of its own scheme. */
+const BASES = ['http://base.invalid/', 'https://base.invalid/'];
 
 const CHARACTER_REFERENCES = new RegExp(CHARACTER_REFERENCE, 'gi');
 
@@ -33,173 +29,203 @@ type BlockToken =
   | Tokens.Space
   | Tokens.Def;
 
-/** Characters added to the current note; a thread renders one at a time. */
-let added = 0;
-
-const markdownParser = new Marked({
-  tokenizer: {
-    table(source) {
-      if (!/^.*\n {0,3}[|:-]/.test(source)) return undefined;
-      const [, , delimiters = '', rows = ''] = this.rules.block.table.exec(source) ?? [];
-      addCharacters(missingCells(delimiters, rows) * CELL);
-      return false;
-    },
-  },
-});
-
 /**
  * The note as HTML: GitHub's markdown, raw HTML as text, only harmless elements, absolute addresses, no characters that
- * XML forbids. A note that nests too deep or grows too large is its text in a `<pre>`. Takes up to minutes on hostile
- * input: run it with a time limit.
+ * XML forbids. A note that nests too deep or grows too large is its text in a `<pre>`.
  *
- * @param base of relative references: `<base url>/r/<read_id>/`, with the slash
+ * @returns undefined if it takes longer than the limit; a few inputs, up to minutes longer
  */
-export function renderNote(markdown: Uint8Array, base: string): Rendered {
-  added = 0;
+export function renderNote(text: PreparedText, limit: CpuLimit): Rendered | undefined {
   try {
-    const references = new PictureReferences(exactText(markdown), base);
-    const writer = new NoteHtml(references, base);
-    const html = withoutForbidden(writer.write(markdownParser.lexer(references.marked)));
-    return { html, excerpt: excerpt(writer.text), text: references.absoluteText() };
-  } catch {
-    return unrendered(markdown);
+    return new NoteHtml(text).render(parseMarkdown(text, limit));
+  } catch (cause) {
+    return cause instanceof CpuLimitReached ? undefined : unrendered(text.markdown);
   }
 }
 
 /** Writes tokens as HTML. All tags are written here, and all texts and values are escaped here. */
 class NoteHtml {
-  readonly #references: PictureReferences;
-  readonly #base: string;
+  readonly #source: PreparedText;
+  /** What is written up to the last relative reference. */
+  readonly #pieces: string[] = [];
+  readonly #references: string[] = [];
+  readonly #pictures = new Set<number>();
   #depth = 0;
+  #html = '';
   /** The text of what is written so far. */
-  text = '';
+  #text = '';
 
-  constructor(references: PictureReferences, base: string) {
-    this.#references = references;
-    this.#base = base;
+  constructor(source: PreparedText) {
+    this.#source = source;
   }
 
-  write(tokens: readonly Token[]): string {
-    let html = '';
-    for (const token of tokens) html += this.#token(token as MarkedToken);
-    return html;
+  render(tokens: readonly Token[]): Rendered {
+    this.#write(tokens);
+    return {
+      html: [...this.#pieces, this.#html].map(withoutForbidden),
+      references: this.#references,
+      excerpt: excerpt(this.#text),
+      pictures: [...this.#pictures].sort((a, b) => a - b),
+    };
   }
 
-  #token(token: MarkedToken): string {
+  #write(tokens: readonly Token[]): void {
+    for (const token of tokens) this.#token(token as MarkedToken);
+  }
+
+  #token(token: MarkedToken): void {
     switch (token.type) {
       case 'text':
-        return token.tokens ? this.write(token.tokens) : this.#emitText(decodeReferences(token.text));
+        if (token.tokens) this.#write(token.tokens);
+        else this.#emitText(decodeReferences(token.text));
+        break;
       case 'escape':
-        return this.#emitText(token.text);
+        this.#emitText(token.text);
+        break;
       case 'html':
-        return token.block
-          ? this.#emitBlock(`<p>${this.#emitText(token.text)}</p>`)
-          : this.#emitText(token.text);
+        if (token.block) this.#block('p', [asLiteral(token.text)]);
+        else this.#emitText(token.text);
+        break;
       case 'strong':
       case 'em':
       case 'del':
-        return this.#element(token.type, token.tokens);
+        this.#element(token.type, token.tokens);
+        break;
       case 'codespan':
-        return `<code>${this.#emitText(token.text)}</code>`;
+        this.#element('code', [asLiteral(token.text)]);
+        break;
       case 'br':
-        this.text += '\n';
-        return '<br />';
+        this.#text += '\n';
+        this.#html += '<br />';
+        break;
       case 'link':
-        return this.#link(token);
+        this.#link(token);
+        break;
       case 'image':
-        return this.#picture(token);
+        this.#picture(token);
+        break;
       case 'checkbox':
-        return this.#emitText(token.checked ? '☑ ' : '☐ ');
+        this.#emitText(token.checked ? '☑ ' : '☐ ');
+        break;
       default:
-        return this.#block(token);
+        this.#blockToken(token);
     }
   }
 
-  #block(token: BlockToken): string {
+  #blockToken(token: BlockToken): void {
     switch (token.type) {
       case 'paragraph':
-        return this.#emitBlock(this.#element('p', token.tokens));
+        this.#block('p', token.tokens);
+        break;
       case 'heading':
-        return this.#emitBlock(this.#element(`h${token.depth}`, token.tokens));
+        this.#block(`h${token.depth}`, token.tokens);
+        break;
       case 'code':
-        return this.#emitBlock(`<pre><code>${this.#emitText(withLineEnd(token.text))}</code></pre>`);
+        this.#html += '<pre>';
+        this.#element('code', [asLiteral(withLineEnd(token.text))]);
+        this.#endBlock('</pre>\n');
+        break;
       case 'blockquote':
-        return this.#emitBlock(this.#element('blockquote', token.tokens, '', '\n'));
+        this.#block('blockquote', token.tokens, '', '\n');
+        break;
       case 'list':
-        return this.#list(token);
+        this.#list(token);
+        break;
       case 'list_item':
-        return this.#emitBlock(this.#element('li', token.tokens));
+        this.#block('li', token.tokens);
+        break;
       case 'table':
-        return this.#table(token);
+        this.#table(token);
+        break;
       case 'hr':
-        return '<hr />\n';
-      case 'space':
-      case 'def':
-        return '';
+        this.#html += '<hr />\n';
     }
   }
 
-  #emitText(text: string): string {
-    this.text += text;
-    return escapeMarkup(text);
+  #emitText(text: string): void {
+    this.#text += text;
+    this.#html += escapeMarkup(text);
   }
 
-  #emitBlock(html: string): string {
-    this.text += '\n';
-    return `${html}\n`;
+  #element(name: string, tokens: readonly Token[], attributes = '', start = ''): void {
+    this.#html += `<${name}${attributes}>${start}`;
+    this.#children(tokens);
+    this.#html += `</${name}>`;
   }
 
-  #element(name: string, tokens: readonly Token[], attributes = '', start = ''): string {
+  #block(name: string, tokens: readonly Token[], attributes = '', start = ''): void {
+    this.#element(name, tokens, attributes, start);
+    this.#endBlock('\n');
+  }
+
+  #endBlock(end: string): void {
+    this.#text += '\n';
+    this.#html += end;
+  }
+
+  #children(tokens: readonly Token[]): void {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new RangeError('the note is nested too deep');
-    const html = `<${name}${attributes}>${start}${this.write(tokens)}</${name}>`;
+    this.#write(tokens);
     this.#depth -= 1;
-    return html;
   }
 
-  #list({ ordered, start, items }: Tokens.List): string {
+  #list({ ordered, start, items }: Tokens.List): void {
     const attributes = ordered && start !== 1 ? attribute('start', String(start)) : '';
-    return this.#emitBlock(this.#element(ordered ? 'ol' : 'ul', items, attributes, '\n'));
+    this.#block(ordered ? 'ol' : 'ul', items, attributes, '\n');
   }
 
-  #table({ header, rows }: Tokens.Table): string {
-    const head = `<thead>\n${this.#row(header)}</thead>\n`;
-    const body = rows.length > 0 ? `<tbody>${rows.map((row) => this.#row(row)).join('')}</tbody>` : '';
-    return `<table>\n${head}${body}</table>\n`;
+  #table({ header, rows }: Tokens.Table): void {
+    this.#html += '<table>\n<thead>\n';
+    this.#row(header);
+    this.#html += '</thead>\n';
+    if (rows.length > 0) this.#html += '<tbody>';
+    for (const row of rows) this.#row(row);
+    this.#html += rows.length > 0 ? '</tbody></table>\n' : '</table>\n';
   }
 
-  #row(cells: readonly Tokens.TableCell[]): string {
-    let html = '<tr>\n';
+  #row(cells: readonly Tokens.TableCell[]): void {
+    this.#html += '<tr>\n';
     for (const { header, align, tokens } of cells)
-      html += this.#emitBlock(this.#element(header ? 'th' : 'td', tokens, attribute('align', align)));
-    return `${html}</tr>\n`;
+      this.#block(header ? 'th' : 'td', tokens, attribute('align', align));
+    this.#html += '</tr>\n';
   }
 
-  #link(link: Tokens.Link): string {
-    const attributes = attribute('href', this.#address(link, LINK_SCHEMES)) + titleOf(link);
-    return this.#element('a', link.autolink ? [asLiteral(link)] : link.tokens, attributes);
+  #link(link: Tokens.Link): void {
+    this.#html += '<a';
+    this.#address('href', link, LINK_SCHEMES);
+    this.#html += `${titleOf(link)}>`;
+    this.#children(link.autolink ? [asLiteral(link.text)] : link.tokens);
+    this.#html += '</a>';
   }
 
-  #picture(image: Tokens.Image): string {
+  #picture(image: Tokens.Image): void {
     const alt = textOf(image.tokens);
-    this.text += alt;
-    const address = attribute('src', this.#address(image, PICTURE_SCHEMES));
-    return `<img${address}${attribute('alt', alt)}${titleOf(image)} />`;
+    this.#text += alt;
+    this.#html += '<img';
+    this.#address('src', image, PICTURE_SCHEMES);
+    this.#html += `${attribute('alt', alt)}${titleOf(image)} />`;
   }
 
-  /** The absolute address; undefined if its scheme is not one of these. An absolute one stays as written. */
-  #address(token: Tokens.Link | Tokens.Image, schemes: readonly string[]): string | undefined {
+  /** Writes the address, unless its scheme is not one of these. An absolute one stays as written. */
+  #address(name: string, token: Tokens.Link | Tokens.Image, schemes: readonly string[]): void {
     const { href, title, raw } = token;
     // A definition is in the note once, but in the HTML at every use.
     addCharacters(Math.max(0, href.length + (title?.length ?? 0) - raw.length));
     const written = withoutForbidden('autolink' in token && token.autolink ? href : decodeReferences(href));
     const reference = encodeURI(written).replaceAll('%25', '%');
-    const url = URL.parse(reference, this.#base);
-    if (url === null || !schemes.includes(url.protocol)) return undefined;
-    if (/^(?:https?:\/\/|mailto:)/i.test(reference)) return reference;
-    addCharacters(Math.max(0, url.href.length - reference.length));
-    this.#references.recordUse(href, reference, url.href);
-    return url.href;
+    const [http, https] = BASES.map((base) => URL.parse(reference, base));
+    if (!http || !https || !schemes.includes(https.protocol)) return;
+    if (/^(?:https?:\/\/|mailto:)/i.test(reference)) {
+      this.#html += attribute(name, reference);
+      return;
+    }
+    addCharacters(REFERENCE_LENGTH);
+    this.#pieces.push(`${this.#html} ${name}="`);
+    this.#references.push(reference);
+    this.#html = '"';
+    const picture = this.#source.pictureAt(href, reference);
+    if (picture !== undefined) this.#pictures.add(picture);
   }
 }
 
@@ -217,8 +243,8 @@ function withLineEnd(code: string): string {
   return code === '' || code.endsWith('\n') ? code : `${code}\n`;
 }
 
-/** The text of an autolink, which is not decoded. */
-function asLiteral({ text }: Tokens.Link): Tokens.Escape {
+/** Text that is not decoded. */
+function asLiteral(text: string): Tokens.Escape {
   return { type: 'escape', raw: text, text };
 }
 
@@ -235,16 +261,4 @@ function decodeReferences(text: string): string {
   return text.includes('&')
     ? text.replace(CHARACTER_REFERENCES, (reference) => decodeString(reference))
     : text;
-}
-
-function addCharacters(characters: number): void {
-  added += characters;
-  if (added > MAX_ADDED) throw new RangeError('the rendered note is too large');
-}
-
-/** About how many cells have to be added to the rows of a table. */
-function missingCells(delimiters: string, rows: string): number {
-  const columns = delimiters.match(/-+/g)?.length ?? 0;
-  const lines = rows.split('\n').length;
-  return Math.max(0, columns * lines - (lines + rows.split('|').length));
 }

@@ -1,5 +1,5 @@
 import { cutAtWord } from '../feeds/text.ts';
-import { escapeHtml, withoutForbidden } from './markup.ts';
+import { escapeAttribute, escapeHtml, withoutForbidden } from './markup.ts';
 
 /** Longest excerpt of a note, in characters. */
 const EXCERPT_LENGTH = 500;
@@ -8,19 +8,50 @@ const EXCERPT_LENGTH = 500;
 const exact = new TextDecoder('utf-8', { ignoreBOM: true });
 const shown = new TextDecoder('utf-8');
 
-/** A rendered markdown note. */
+/** A rendered markdown note, wherever its feed is. */
 export interface Rendered {
-  readonly html: string;
+  /** HTML in pieces. Between two of them stands the absolute address of a relative reference. */
+  readonly html: readonly string[];
+  /** The relative references, percent-encoded; one fewer than the pieces. */
+  readonly references: readonly string[];
   /** Its beginning as plain text. */
   readonly excerpt: string;
-  /** The markdown with absolute references to the feed's pictures; undefined if the note has none. */
-  readonly text?: string | undefined;
+  /** Offsets in the markdown of the references to pictures of the feed, ascending. */
+  readonly pictures: readonly number[];
+}
+
+/** About the length of an address: what a relative reference counts, in characters. */
+export const REFERENCE_LENGTH = 100;
+
+/** About the length of the HTML with its addresses. */
+export function htmlLength({ html, references }: Rendered): number {
+  let length = references.length * REFERENCE_LENGTH;
+  for (const piece of html) length += piece.length;
+  return length;
+}
+
+/**
+ * The HTML with absolute addresses.
+ * @param base what relative references are relative to, with a slash at its end
+ */
+export function placedHtml({ html, references }: Rendered, base: string): string {
+  let placed = html[0]!;
+  for (const [n, reference] of references.entries()) {
+    // Without an address if a client made up a host that is none.
+    placed += escapeAttribute(URL.parse(reference, base)?.href ?? reference) + html[n + 1]!;
+  }
+  return placed;
 }
 
 /** A note that cannot be rendered: its text as written. */
 export function unrendered(markdown: Uint8Array): Rendered {
   const text = shownText(markdown);
-  return { html: `<pre>${escapeHtml(text)}</pre>`, excerpt: excerpt(text) };
+  return {
+    html: [`<pre>${escapeHtml(text)}</pre>`],
+    references: [],
+    excerpt: excerpt(text),
+    pictures: [],
+  };
 }
 
 /** The beginning of a text on one line, at most 500 characters. */

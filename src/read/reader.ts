@@ -13,8 +13,10 @@ import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { loadNote, loadPage, noSuchNote } from './note-pages.ts';
+import { placedHtml } from './note-text.ts';
 import { pageHtml } from './page-html.ts';
 import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
+import { Previews } from './previews.ts';
 import type { Renderer } from './renderer.ts';
 import type { ViewMaker } from './view-maker.ts';
 import type { ComposeTask, FeedTask } from './views/compose.ts';
@@ -29,8 +31,6 @@ const PREVIEW_READ_ID = 'new' as ReadId;
 const PREVIEW_LEVEL = 2;
 /** The read id in the page of a feed that does not exist, which shows no note. */
 const NO_READ_ID = '' as ReadId;
-/** How long one answer waits for its texts to be rendered, in ms; the rest is then sent as plain text. */
-const RENDER_BUDGET_MS = 4_000;
 
 interface ReaderParts {
   readonly storage: Storage;
@@ -60,11 +60,13 @@ export class Reader {
   readonly #storage: Storage;
   readonly #bases = new KnownBases();
   readonly #documents: Documents;
+  readonly #previews: Previews;
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
     this.#storage = parts.storage;
     this.#documents = new Documents(parts);
+    this.#previews = new Previews(parts.renderer);
   }
 
   /** `GET /r/{read_id}/feed.xml` and `feed.json` */
@@ -203,11 +205,14 @@ export class Reader {
     });
   }
 
-  /** The HTML of a page for a text that is no note yet, of a feed that need not exist. */
-  async preview(content: Uint8Array, base: string, feed: Feed | undefined): Promise<string> {
-    const address = filesUrl(base, feed?.readId ?? PREVIEW_READ_ID);
-    const { html } = await this.#parts.renderer.text(content, address);
-    return pageHtml(html, PREVIEW_LEVEL, new Map());
+  /**
+   * The HTML of a page for a text that is no note yet, of a feed that need not exist.
+   * @throws Refusal `busy`, also if the client asks for another one meanwhile; ClientGone
+   */
+  async preview(exchange: Exchange, content: Uint8Array, feed: Feed | undefined): Promise<string> {
+    const address = filesUrl(exchange.base, feed?.readId ?? PREVIEW_READ_ID);
+    const rendered = await this.#previews.render(content, exchange);
+    return pageHtml(placedHtml(rendered, address), PREVIEW_LEVEL, new Map());
   }
 
   /** @param isCacheable false if the view must not take room in the cache */
@@ -215,8 +220,7 @@ export class Reader {
     const { renderer, views } = this.#parts;
     const { notes, base } = asked.document;
     const keep = notes.length > 0 && this.#bases.admit(base);
-    const until = performance.now() + RENDER_BUDGET_MS;
-    const { task, isComplete } = await renderer.render(asked, { until, keep });
+    const { task, isComplete } = await renderer.render(asked);
     const representation = await views.composed(task, lastModified(feed));
     return { representation, isCacheable: isCacheable && keep && isComplete };
   }

@@ -2,39 +2,54 @@ import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { UnrenderedTexts } from '../../workers/render-texts.ts';
-import { filesUrl } from '../feeds/urls.ts';
 import { KeyedLimit } from '../keyed-limit.ts';
 import { Refusal } from '../refusals.ts';
-import type { TaskLimit } from '../task-limit.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
-import { renderNote } from './note-html.ts';
-import { type Rendered, unrendered } from './note-text.ts';
+import { htmlLength, type Rendered, unrendered } from './note-text.ts';
+import { renderAtOnce } from './render-at-once.ts';
 import { type FeedTask, withNotes } from './views/compose.ts';
 
-/** Limit of a note's rendering; beyond it readers get its text. */
-const LIMIT: TaskLimit = { ms: 2_000, counts: 'cpu time' };
-/** Limit of rendering all texts of a feed in one task; beyond it each gets a task of its own. */
-const TOGETHER_LIMIT: TaskLimit = { ms: 500, counts: 'cpu time' };
-/**
- * Up to this sum of the squares of their lengths, in bytes², texts are rendered on the event loop, which takes less than
- * the trip to a thread. marked takes 30 ns per byte² for its worst text, so 3 ms for these, and usually 0.3 ms.
- */
-const INLINE_MAX_SQUARES = 100_000;
-/**
- * Block quotes, nested lists and long gaps, for which marked's time grows exponentially or by a high power: 300 bytes of them
- * take minutes. (Lines of `=` are headings below a paragraph, tried at each item of a list.)
- */
-const NESTING =
-  /^[^\S\n]*>|^[^\S\n]*(?:[-*+]|\d+[.)])[^\S\n]*(?:[-*+>=]|\d+[.)]|$)|^[^\S\n]+(?:[-*+]|\d+[.)])|^[^\S\n]*=|[^\S\n]{5}|\t/m;
-/** Notes beyond the limit that are remembered, so that no reader waits for them again. */
-const REMEMBERED_SLOW = 10_000;
+/** The pools that render texts, for fast ones first. */
+export type RenderingPools = Readonly<Record<'parsing' | 'slowParsing' | 'slowestParsing', WorkerPool>>;
 
-export interface RenderOptions {
-  /** The caller waits until this time of `performance.now()`. */
-  readonly until: number;
-  /** Whether the HTML may be cached. */
-  readonly keep: boolean;
+/** A kind of task on threads of its own. */
+interface Lane {
+  readonly pool: keyof RenderingPools;
+  /** CPU time of each text, ms. A task takes texts until they have taken as much together. */
+  readonly ms: number;
+  /** The longest text, bytes. */
+  readonly maxBytes: number;
+  /** The most texts of a task. */
+  readonly maxTexts: number;
+  /** The most texts that one reader finds too slow here; the others are for the next. */
+  readonly maxSlow: number;
 }
+
+/**
+ * Each text starts in the first lane that takes its length, and starts again in the next if it takes too long; behind the last
+ * lane it is shown as its text. So usual texts wait only for tasks as short as their own, whatever texts others have.
+ */
+const LANES: readonly Lane[] = [
+  { pool: 'parsing', ms: 25, maxBytes: 16 * 1024, maxTexts: 50, maxSlow: Number.POSITIVE_INFINITY },
+  { pool: 'slowParsing', ms: 250, maxBytes: Number.POSITIVE_INFINITY, maxTexts: 1, maxSlow: 4 },
+  {
+    pool: 'slowestParsing',
+    ms: 2_000,
+    maxBytes: Number.POSITIVE_INFINITY,
+    maxTexts: 1,
+    maxSlow: Number.POSITIVE_INFINITY,
+  },
+];
+const LAST_LANE = LANES.length - 1;
+/**
+ * How long a reader waits for texts in the last lane, ms. In the others, readers wait as long as it takes, because usual texts
+ * must never be shown as text. So the texts of a feed hold its readers for 1 s of CPU each in the second lane, and this time.
+ */
+const PATIENCE_MS = 4_000;
+/** CPU time after which the thread is ended, ms. Texts are ended by then, but for a few that the parser never returns from. */
+const HARD_LIMIT_MS = 300;
+/** Texts that were too slow, which are remembered. */
+const REMEMBERED_SLOW = 10_000;
 
 /** A feed with all its notes rendered or shown as text. */
 export interface RenderedFeed {
@@ -43,59 +58,61 @@ export interface RenderedFeed {
   readonly isComplete: boolean;
 }
 
-/** The text of a note in a feed. */
+/** A text that is to be rendered. */
 interface Text {
   readonly content: Uint8Array;
   readonly sha256: string;
-  /** What relative references are relative to, with a slash at its end. */
-  readonly base: string;
   rendered: Rendered | undefined;
 }
 
-/** Renders each note's markdown once: short texts on the event loop, others on worker threads. */
-export class Renderer {
-  readonly #pool: WorkerPool;
-  /** By hash and base, because relative references depend on the base. */
-  readonly #rendered: LRUCache<string, Rendered>;
-  readonly #slow = new LRUCache<string, true>({ max: REMEMBERED_SLOW });
-  /** By read id: a slow text in many views of its feed would hold every thread. */
-  readonly #turns = new KeyedLimit(1);
+/** What texts are rendered for. */
+interface Wish {
+  /** Tasks of the same one take turns. */
+  readonly key: string;
+  /** Whether to keep what is rendered. */
+  readonly keep: boolean;
+  /** Ends running tasks, too. */
+  readonly signal?: AbortSignal | undefined;
+  /** Nobody waits any more, so no task is begun. */
+  isOver: boolean;
+}
 
-  /** @param keepBytes size of the cache of rendered HTML, in bytes */
-  constructor(pool: WorkerPool, keepBytes: number) {
-    this.#pool = pool;
+/** Renders each text once, wherever its feed is: short ones on the event loop, others on worker threads. */
+export class Renderer {
+  readonly #pools: RenderingPools;
+  readonly #patienceMs: number;
+  /** By hash. */
+  readonly #rendered: LRUCache<string, Rendered>;
+  /** The next lane of texts that were too slow, by hash; the number of lanes for those that are shown as text. */
+  readonly #nextLane = new LRUCache<string, number>({ max: REMEMBERED_SLOW });
+  readonly #turns = LANES.map(() => new KeyedLimit(1));
+
+  /**
+   * @param keepBytes size of the cache of rendered HTML, in bytes
+   * @param patienceMs how long a reader waits for texts in the last lane
+   */
+  constructor(pools: RenderingPools, keepBytes: number, patienceMs = PATIENCE_MS) {
+    this.#pools = pools;
+    this.#patienceMs = patienceMs;
     this.#rendered = new LRUCache({
       maxSize: Math.max(1, keepBytes),
-      sizeCalculation: ({ html, excerpt, text = '' }, key) =>
-        2 * (html.length + excerpt.length + text.length + key.length) + 200,
+      sizeCalculation: (rendered, key) =>
+        2 * (htmlLength(rendered) + rendered.excerpt.length + key.length) +
+        8 * rendered.pictures.length +
+        200,
     });
   }
 
   /**
-   * The feed with its notes rendered, by one thread at a time. A note is shown as text in a `<pre>` if its rendering exceeds
-   * its CPU or memory limit, if its thread dies, or if it is not rendered by `until`.
+   * The feed with its notes rendered. A note is shown as text in a `<pre>` if its rendering exceeds its CPU or memory limit, if
+   * its thread dies, or if it is known to be slow and not rendered in time. Tasks of a feed take turns with those of others.
    * @throws Refusal `busy` if too many tasks wait
    */
-  async render(task: FeedTask, { until, keep }: RenderOptions): Promise<RenderedFeed> {
-    const { notes, base: address, readId } = task.document;
-    const base = filesUrl(address, readId);
-    const texts = notes.map(({ content }): Text | undefined => {
-      if (content === undefined) return undefined;
-      const text = { content, base, sha256: keyOfText(content), rendered: undefined };
-      return { ...text, rendered: this.#known(text) };
-    });
+  async render(task: FeedTask): Promise<RenderedFeed> {
+    const { notes, readId } = task.document;
+    const texts = notes.map(({ content }) => (content === undefined ? undefined : this.#textOf(content)));
     const missing = texts.filter((text) => text !== undefined && text.rendered === undefined) as Text[];
-    const left = until - performance.now();
-    if (areCheap(missing)) for (const text of missing) this.#keep(text, renderNote(text.content, base), keep);
-    else if (left > 0) {
-      const over = new AbortController();
-      try {
-        const rendering = this.#turns.run(readId, () => this.#renderOnThreads(missing, keep, over.signal));
-        await Promise.race([rendering, wait(left, undefined, { signal: over.signal })]);
-      } finally {
-        over.abort();
-      }
-    }
+    await this.#render(missing, { key: readId, keep: true, isOver: false });
     const shown = notes.map((note, n) =>
       note.content ? { ...note, rendered: texts[n]!.rendered ?? unrendered(note.content) } : note,
     );
@@ -106,88 +123,109 @@ export class Renderer {
   }
 
   /**
-   * A text by itself, not cached; in a `<pre>` if its rendering exceeds the limit.
-   * @param base what relative references are relative to, with a slash at its end
-   * @throws Refusal `busy`
+   * A text by itself, not kept; in a `<pre>` as in `render`.
+   * @param sender whose texts take turns
+   * @throws Refusal `busy`; the reason of the signal, which ends the rendering
    */
-  async text(content: Uint8Array, base: string): Promise<Rendered> {
-    const text = { content, base, sha256: keyOfText(content), rendered: undefined };
-    return this.#slow.has(text.sha256) ? unrendered(content) : this.#renderAlone(text);
+  async text(content: Uint8Array, sender: string, signal?: AbortSignal): Promise<Rendered> {
+    const text = this.#textOf(content);
+    if (text.rendered === undefined)
+      await this.#render([text], { key: sender, keep: false, signal, isOver: false });
+    return text.rendered ?? unrendered(content);
   }
 
-  #known({ content, base, sha256 }: Text): Rendered | undefined {
-    return this.#slow.has(sha256) ? unrendered(content) : this.#rendered.get(`${sha256} ${base}`);
+  #textOf(content: Uint8Array): Text {
+    const sha256 = hash('sha256', content, 'base64url');
+    const text: Text = { content, sha256, rendered: undefined };
+    text.rendered = this.#known(text);
+    return text;
   }
 
-  #keep(text: Text, rendered: Rendered, keep: boolean): void {
-    text.rendered = rendered;
-    if (keep) this.#rendered.set(`${text.sha256} ${text.base}`, rendered);
+  #known({ content, sha256 }: Text): Rendered | undefined {
+    return this.#nextLane.get(sha256) === LANES.length ? unrendered(content) : this.#rendered.get(sha256);
   }
 
-  /**
-   * After the signal no text is begun, but for the first of those that were too slow together, so that each call gets on.
-   * If a thread dies, the texts that are left stay unrendered.
-   */
-  async #renderOnThreads(texts: readonly Text[], keep: boolean, over: AbortSignal): Promise<void> {
-    for (const text of texts) text.rendered = this.#known(text);
-    const missing = texts.filter(({ rendered }) => rendered === undefined);
-    if (missing.length === 0 || over.aborted) return;
+  async #render(texts: readonly Text[], wish: Wish): Promise<void> {
+    const atOnce = renderAtOnce(texts.map(({ content }) => content));
+    for (const [n, rendered] of atOnce.entries()) this.#finish(texts[n]!, rendered, wish);
+    const left = texts.slice(atOnce.length);
     try {
-      const together = missing.length > 1 ? await this.#renderTogether(missing) : undefined;
-      for (const [n, text] of missing.entries()) {
-        // It may have the text of one before.
-        const rendered = together?.[n] ?? this.#known(text);
-        if (rendered) this.#keep(text, rendered, keep);
-        else if (n === 0 || !over.aborted) this.#keep(text, await this.#renderAlone(text), keep);
-      }
+      for (let lane = 0; lane < LAST_LANE; lane++) await this.#runLane(lane, left, wish);
+      await this.#runLastLane(left, wish);
     } catch (cause) {
-      if (cause instanceof Refusal) throw cause;
+      if (cause instanceof Refusal || wish.signal?.aborted) throw cause;
+      // A thread that died says nothing of its texts, which stay unrendered.
       process.emitWarning(`A feed was not rendered: ${cause}`);
     }
   }
 
-  /** Undefined if the texts reach the limit together. */
-  async #renderTogether(texts: readonly Text[]): Promise<readonly Rendered[] | undefined> {
+  async #runLastLane(texts: readonly Text[], wish: Wish): Promise<void> {
+    const isDone = new AbortController();
     try {
-      return await this.#run(texts, TOGETHER_LIMIT);
+      const patience = wait(this.#patienceMs, undefined, { signal: isDone.signal });
+      await Promise.race([this.#runLane(LAST_LANE, texts, wish), patience]);
+    } finally {
+      isDone.abort();
+      wish.isOver = true;
+    }
+  }
+
+  /** Renders those of the texts whose lane it is, in as many tasks as it takes. */
+  async #runLane(lane: number, texts: readonly Text[], wish: Wish): Promise<void> {
+    const { maxSlow, maxTexts } = LANES[lane]!;
+    const mine = () => texts.filter((text) => this.#laneOf(text) === lane);
+    let slow = 0;
+    while (!wish.isOver && slow < maxSlow && mine().length > 0)
+      await this.#turns[lane]!.run(wish.key, async () => {
+        if (wish.isOver) return;
+        const tried = mine().slice(0, maxTexts);
+        if (tried.length > 0) slow += await this.#runTask(lane, tried, wish);
+      });
+  }
+
+  /** Undefined if the text is rendered, maybe for another reader. */
+  #laneOf(text: Text): number | undefined {
+    text.rendered ??= this.#known(text);
+    if (text.rendered !== undefined) return undefined;
+    const { length } = text.content;
+    return this.#nextLane.get(text.sha256) ?? LANES.findIndex(({ maxBytes }) => length <= maxBytes);
+  }
+
+  /** Renders as many of the texts as a task takes. Returns how many were too slow. */
+  async #runTask(lane: number, texts: readonly Text[], wish: Wish): Promise<number> {
+    let slow = 0;
+    for (const [n, rendered] of (await this.#attempt(LANES[lane]!, texts, wish.signal)).entries()) {
+      const text = texts[n]!;
+      if (rendered !== undefined) this.#finish(text, rendered, wish);
+      else {
+        slow += 1;
+        this.#nextLane.set(text.sha256, lane + 1);
+        text.rendered = this.#known(text);
+      }
+    }
+    return slow;
+  }
+
+  /** Of the texts from the first on; undefined for those that are too slow. */
+  async #attempt(
+    { pool, ms }: Lane,
+    texts: readonly Text[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (Rendered | undefined)[]> {
+    // Copies, because the whole buffer of each is sent to the thread.
+    const task: UnrenderedTexts = { contents: texts.map(({ content }) => new Uint8Array(content)), ms };
+    const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
+    try {
+      const rendered = await this.#pools[pool].run('render-texts', task, { limit, signal });
+      return rendered as (Rendered | undefined)[];
     } catch (cause) {
-      if (hasReachedLimit(cause)) return undefined;
+      if (cause instanceof TaskTimeout || ranOutOfMemory(cause)) return texts.map(() => undefined);
       throw cause;
     }
   }
 
-  async #renderAlone(text: Text): Promise<Rendered> {
-    try {
-      return (await this.#run([text], LIMIT))[0]!;
-    } catch (cause) {
-      if (!hasReachedLimit(cause)) throw cause;
-      this.#slow.set(text.sha256, true);
-      return unrendered(text.content);
-    }
+  #finish(text: Text, rendered: Rendered, { keep }: Wish): void {
+    text.rendered = rendered;
+    if (keep) this.#rendered.set(text.sha256, rendered);
   }
-
-  async #run(texts: readonly Text[], limit: TaskLimit): Promise<readonly Rendered[]> {
-    // Copies, because the whole buffer of each is sent to the thread.
-    const contents = texts.map(({ content }) => new Uint8Array(content));
-    const task: UnrenderedTexts = { contents, base: texts[0]!.base };
-    return (await this.#pool.run('render-texts', task, { limit })) as Rendered[];
-  }
-}
-
-function hasReachedLimit(cause: unknown): boolean {
-  return cause instanceof TaskTimeout || ranOutOfMemory(cause);
-}
-
-/** Whether marked is quick with these texts, whatever they hold. */
-function areCheap(texts: readonly Text[]): boolean {
-  let squares = 0;
-  for (const { content } of texts) squares += content.length ** 2;
-  return (
-    squares <= INLINE_MAX_SQUARES &&
-    texts.every(({ content }) => !NESTING.test(Buffer.from(content).toString('latin1')))
-  );
-}
-
-function keyOfText(content: Uint8Array): string {
-  return hash('sha256', content, 'base64url');
 }

@@ -4,6 +4,7 @@ import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
 import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
+import { htmlLength } from './note-text.ts';
 import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
 import type { ViewNote } from './views/document.ts';
 
@@ -80,6 +81,6 @@ function isShort({ view, document: { notes } }: ComposeTask): boolean {
   const isPage = FIELDS[view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
   let size = 0;
   for (const { content, rendered } of notes as readonly ViewNote[])
-    size += (rendered?.html.length ?? 0) + (isPage ? 0 : (content?.length ?? 0));
+    size += (rendered === undefined ? 0 : htmlLength(rendered)) + (isPage ? 0 : (content?.length ?? 0));
   return size <= (isPage ? INLINE_MAX_PAGE : INLINE_MAX_BYTES);
 }

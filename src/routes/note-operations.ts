@@ -83,8 +83,8 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
     operation('notePage', `GET ${NOTE_URL}`, { ...page, accepts: isFeedPath }, (exchange, { feed }) =>
       reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
     ),
-    operation('preview', 'POST /api/v1/feeds/{feed}/preview', preview, async (exchange, { feed, base }) =>
-      json(200, { html: await reader.preview(await previewText(exchange), base, feed) }),
+    operation('preview', 'POST /api/v1/feeds/{feed}/preview', preview, async (exchange, { feed }) =>
+      json(200, { html: await reader.preview(exchange, await previewText(exchange), feed) }),
     ),
   ];
 }

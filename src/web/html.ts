@@ -1,5 +1,9 @@
 import { raw, html as tag } from 'hono/html';
-import type { Rendered } from '../read/note-text.ts';
+
+/** HTML of markdown, from `read/`. */
+export interface RenderedHtml {
+  readonly html: string;
+}
 
 /** HTML that is safe to send: made by `html` or `trustedHtml`, by nothing else. */
 export type Html = ReturnType<typeof raw>;
@@ -15,6 +19,6 @@ export type Child = Html | string | number | false | undefined | readonly Child[
 export const html = tag as (strings: TemplateStringsArray, ...children: readonly Child[]) => Html;
 
 /** A note from the renderer, which escapes by construction (`read/note-html.ts`). */
-export function trustedHtml(note: Pick<Rendered, 'html'>): Html {
+export function trustedHtml(note: RenderedHtml): Html {
   return raw(note.html);
 }

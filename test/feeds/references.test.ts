@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { placePictures, type StoredPicture } from '../../src/feeds/references.ts';
-import { renderNote } from '../../src/read/note-html.ts';
 import { outlineOf, shownFiles, withFiles } from '../support/markdown-outline.ts';
 import { DEFINED_NAMES, INLINE_NAMES, markdownTexts } from '../support/markdown-texts.ts';
+import { shownNote } from '../support/rendered.ts';
 
 /** Pictures of these names, stored as `1.png`, `2.png` and so on. */
 const stored = (names: readonly string[]): StoredPicture[] =>
@@ -294,7 +294,7 @@ t.test('pages show what is placed, whatever the text ends with', async (t) => {
   ];
   for (const text of endings) {
     const placed = placePictures(text, stored(['a.png']));
-    const html = renderNote(new TextEncoder().encode(placed), base).html;
+    const html = shownNote(placed, base).html;
     t.ok(html.trimEnd().endsWith(picture), `${JSON.stringify(text)}: ${html}`);
   }
 });

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { renderNote } from '../../src/read/note-html.ts';
 import { unrendered } from '../../src/read/note-text.ts';
 import { HOSTILE_NOTES, hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
+import { shownNote } from '../support/rendered.ts';
 import { sanitized } from '../support/sanitizer.ts';
 import { plainText, violations } from '../support/strict-html.ts';
 
 const base = 'https://notes.example/r/abc/';
 const bytes = (text: string) => new TextEncoder().encode(text);
-const rendered = (text: string) => renderNote(bytes(text), base);
+const rendered = (text: string) => shownNote(bytes(text), base);
 const render = (text: string) => rendered(text).html.trim();
 
 t.test('the usual markdown', async (t) => {
@@ -74,10 +74,10 @@ t.test('a link that may not be one keeps its text', async (t) => {
 t.test('what would grow or nest without end is shown as its text', async (t) => {
   for (const name of ['wideTable', 'longAddress', 'deepQuotes', 'deepLists']) {
     const note = bytes(HOSTILE_NOTES[name]!);
-    t.ok(renderNote(note, base).html === unrendered(note).html, name);
+    t.ok(shownNote(note, base).html === unrendered(note).html[0], name);
   }
   const manyRelative = bytes('[](a) '.repeat(16_000));
-  t.ok(renderNote(manyRelative, base).html === unrendered(manyRelative).html, 'many relative links');
+  t.ok(shownNote(manyRelative, base).html === unrendered(manyRelative).html[0], 'many relative links');
   t.match(render(`${'>'.repeat(50)}a`), '<blockquote>');
 });
 
@@ -96,14 +96,14 @@ t.test('small notes stay small', async (t) => {
 t.test('hostile notes leave nothing but what is allowed', async (t) => {
   for (const [name, note] of Object.entries(HOSTILE_NOTES)) {
     t.same(violations(render(note)), [], name);
-    t.same(violations(unrendered(bytes(note)).html), [], `${name}, not rendered`);
+    t.same(violations(unrendered(bytes(note)).html[0]!), [], `${name}, not rendered`);
   }
 });
 
 t.test('so does any text, and a sanitizer finds nothing to change', async () => {
   fc.assert(
     fc.property(fc.oneof(hostileText(), markdownTexts), (text) => {
-      const html = renderNote(bytes(text), base).html;
+      const html = shownNote(bytes(text), base).html;
       const wrong = violations(html.trim());
       if (wrong.length > 0) throw new Error(wrong.join('\n'));
       const clean = sanitized(html);
@@ -116,7 +116,7 @@ t.test('so does any text, and a sanitizer finds nothing to change', async () => 
 t.test('and any bytes', async () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (markdown) => {
-      return violations(renderNote(markdown, base).html.trim()).length === 0;
+      return violations(shownNote(markdown, base).html.trim()).length === 0;
     }),
     { numRuns: 500 },
   );
@@ -148,9 +148,9 @@ t.test('the excerpt is the text without marks on one line', async (t) => {
   for (const [markdown, excerpt] of Object.entries(cases)) t.equal(rendered(markdown).excerpt, excerpt);
   t.equal(rendered('word '.repeat(200)).excerpt, `${'word '.repeat(99)}word…`);
   t.equal(rendered('x'.repeat(600)).excerpt, `${'x'.repeat(499)}…`);
-  t.match(renderNote(bytes(HOSTILE_NOTES.deepQuotes!), base).excerpt, /^>+a$/, 'not rendered');
+  t.match(shownNote(bytes(HOSTILE_NOTES.deepQuotes!), base).excerpt, /^>+a$/, 'not rendered');
 });
 
 t.test('a note that is not rendered shows all its text', async (t) => {
-  t.equal(unrendered(bytes('a <b> & "c"\n\0')).html, '<pre>a &lt;b&gt; &amp; &quot;c&quot;\n</pre>');
+  t.equal(unrendered(bytes('a <b> & "c"\n\0')).html[0], '<pre>a &lt;b&gt; &amp; &quot;c&quot;\n</pre>');
 });

@@ -1,14 +1,14 @@
 import t from 'tap';
-import { renderNote } from '../../src/read/note-html.ts';
 import { pageHtml } from '../../src/read/page-html.ts';
 import { HOSTILE_NOTES } from '../support/hostile-notes.ts';
+import { shownNote } from '../support/rendered.ts';
 import { BASE, READ_ID } from '../support/view-notes.ts';
 
 const FOLDER = `${BASE}/r/${READ_ID}/`;
 const NONE = new Map<string, never>();
 
 function shown(markdown: string, level = 2, sizes: Parameters<typeof pageHtml>[2] = NONE): string {
-  return pageHtml(renderNote(new TextEncoder().encode(markdown), FOLDER).html, level, sizes);
+  return pageHtml(shownNote(markdown, FOLDER).html, level, sizes);
 }
 
 t.test('headings are below those of the page, and leave no level out', async (t) => {
@@ -46,7 +46,7 @@ t.test('nothing but tags that the renderer wrote is changed', async (t) => {
   const own =
     / (?:rel="noreferrer noopener nofollow"|loading="lazy" decoding="async" referrerpolicy="no-referrer"|tabindex="0"|class="task")/g;
   for (const [name, markdown] of Object.entries(HOSTILE_NOTES)) {
-    const { html } = renderNote(new TextEncoder().encode(markdown), FOLDER);
+    const { html } = shownNote(markdown, FOLDER);
     const back = pageHtml(html, 2, NONE)
       .replaceAll(/<div class="wide" role="group" aria-label="Table" tabindex="0"><table>/g, '<table>')
       .replaceAll('</table></div>', '</table>')

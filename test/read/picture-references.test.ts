@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import t from 'tap';
 import { parseNoteFile } from '../../src/feeds/names.ts';
 import { withoutForbidden } from '../../src/read/markup.ts';
-import { renderNote } from '../../src/read/note-html.ts';
 import { exactText } from '../../src/read/note-text.ts';
-import { PictureReferences } from '../../src/read/picture-references.ts';
+import { PreparedText } from '../../src/read/prepared-text.ts';
 import { hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
+import { shownNote } from '../support/rendered.ts';
 
 const folder = 'https://notes.example/r/abc/';
 const bytes = (text: string) => new TextEncoder().encode(text);
-const html = (text: string, base: string) => renderNote(bytes(text), base).html;
-const absolute = (text: string) => renderNote(bytes(text), folder).text ?? exactText(bytes(text));
+const html = (text: string, base: string) => shownNote(bytes(text), base).html;
+const absolute = (text: string) => shownNote(bytes(text), folder).text ?? exactText(bytes(text));
 
 t.test('references to the own pictures become absolute', async (t) => {
   const cases: Record<string, string> = {
@@ -97,7 +97,7 @@ t.test('long hostile texts', async (t) => {
     ']('.padEnd(800, 'a'),
   ]) {
     const text = `${piece.repeat(size / piece.length)}.png`;
-    const { marked } = new PictureReferences(text, folder);
-    t.equal(withoutForbidden(marked), text, piece.slice(0, 10));
+    const { source } = new PreparedText(bytes(text));
+    t.equal(withoutForbidden(source), text, piece.slice(0, 10));
   }
 });

@@ -107,24 +107,6 @@ t.test('200 made-up Hosts push nothing out of the cache and fill it with little'
   t.ok(cache.size < 10 * alone, `${cache.size} bytes are held`);
 });
 
-t.test('HTML is kept for a Host only where its views are', async (t) => {
-  const kept = new Map<string, boolean>();
-  const render: Renderer['render'] = (task, options) => {
-    if (task.document.notes.length > 0) kept.set(task.document.base, options.keep);
-    return rendering(true)(task, options);
-  };
-  const { reader, counts } = counted({ render });
-  await reader.syndication(request('http://unknown.example', 'unknown'), 'rss');
-  for (let i = 0; i < 20; i += 1) {
-    const mine = request(`http://host-${i}.example`);
-    await reader.syndication(mine, 'rss');
-    const { pages } = counts;
-    await reader.syndication(mine, 'rss');
-    t.equal(kept.get(`http://host-${i}.example`), counts.pages === pages, `Host ${i}`);
-  }
-  t.strictSame(new Set(kept.values()), new Set([true, false]));
-});
-
 t.test('a Host in use keeps its place, even where all its answers come from the cache', async (t) => {
   let now = 0;
   t.intercept(Date, 'now', { value: () => now });
@@ -183,19 +165,6 @@ t.test('a view of texts that were not rendered in time shows them as text, and i
     '<content:encoded>&lt;pre&gt;text&lt;/pre&gt;</content:encoded>',
   );
   t.equal(cache.size, 0);
-});
-
-t.test('the texts of a view have a time', async (t) => {
-  let until = 0;
-  const render: Renderer['render'] = (task, options) => {
-    ({ until } = options);
-    return rendering(true)(task, options);
-  };
-  await counted({ notes: [NOTE, NOTE, NOTE], render }).reader.syndication(
-    request('http://notes.example'),
-    'rss',
-  );
-  t.ok(until > 0 && Number.isFinite(until));
 });
 
 t.test('read ids that nobody has fill nothing', async (t) => {

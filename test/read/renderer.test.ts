@@ -1,112 +1,162 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { ReadId } from '../../src/feeds/names.ts';
-import type { Rendered } from '../../src/read/note-text.ts';
-import { type RenderedFeed, Renderer, type RenderOptions } from '../../src/read/renderer.ts';
+import { placedHtml, type Rendered } from '../../src/read/note-text.ts';
+import { type RenderedFeed, Renderer, type RenderingPools } from '../../src/read/renderer.ts';
 import type { FeedTask } from '../../src/read/views/compose.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
 import type { UnrenderedTexts } from '../../workers/render-texts.ts';
 import { feedDocument, unrenderedNote } from '../support/view-notes.ts';
 
-/** A time that no test sees. */
-const LATER = 1e9;
+/** A time that no test sees, and one that passes at once; ms. */
+const [LONG, SHORT] = [1e9, 1];
 
-/** A pool whose tasks end when the test says so. */
-class HeldPool {
-  readonly tasks: (UnrenderedTexts & {
-    /** Resolves the task with this HTML for its texts. */
-    render: (...html: string[]) => void;
-    reject: (cause: unknown) => void;
-  })[] = [];
-
-  run(_work: string, task: UnrenderedTexts): Promise<readonly Rendered[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Rendered[]>();
-    const render = (...html: string[]) => resolve(html.map((one) => ({ html: one, excerpt: '' })));
-    this.tasks.push({ ...task, render, reject });
-    return promise;
-  }
+/** A task of a pool, which ends when the test says so. */
+interface HeldTask extends UnrenderedTexts {
+  readonly pool: string;
+  readonly signal: AbortSignal | undefined;
+  /** Resolves it with HTML of its texts; undefined for one that is too slow. */
+  readonly render: (...html: (string | undefined)[]) => void;
+  readonly reject: (cause: unknown) => void;
 }
 
-/** A text of this many characters is rendered on a thread. */
-const LONG = 400;
+function heldPools(): { pools: RenderingPools; tasks: HeldTask[] } {
+  const tasks: HeldTask[] = [];
+  const held = (pool: string) => ({
+    run(_: string, task: UnrenderedTexts, { signal }: { signal?: AbortSignal }) {
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const render: HeldTask['render'] = (...html) =>
+        resolve(html.map((one) => (one === undefined ? undefined : asRendered(one))));
+      tasks.push({ ...task, pool, signal, render, reject });
+      return promise;
+    },
+  });
+  const pool = (name: string) => held(name) as unknown as WorkerPool;
+  const names = ['parsing', 'slowParsing', 'slowestParsing'] as const;
+  return { tasks, pools: Object.fromEntries(names.map((name) => [name, pool(name)])) as RenderingPools };
+}
 
-/** A feed of these texts at an address; spaces make each long. */
-const feedOf = (texts: readonly string[], base: string, readId?: string): FeedTask => ({
-  view: 'rss',
-  document: {
-    ...feedDocument(texts.map((text) => unrenderedNote(text.padEnd(LONG)))),
-    base,
-    ...(readId && { readId: readId as ReadId }),
-  },
+const asRendered = (html: string): Rendered => ({
+  html: [html],
+  references: [],
+  excerpt: '',
+  pictures: [],
 });
 
-const htmlOf = ({ task }: RenderedFeed) =>
-  task.document.notes.map(({ rendered }) => rendered?.html.replace(/ +(?=<)/, ''));
+/** A text that is rendered on a thread. */
+const long = (text: string) => text.padEnd(400);
+const bytes = (text: string) => new TextEncoder().encode(long(text));
 
-function renderer(keepBytes = 100_000): {
-  feed: (
-    texts: readonly string[],
-    options?: Partial<RenderOptions> & { readonly readId?: string },
-  ) => Promise<RenderedFeed>;
-  html: (text: string, base: string, until?: number, keep?: boolean) => Promise<string | undefined>;
-  pool: HeldPool;
-} {
-  const pool = new HeldPool();
-  const real = new Renderer(pool as unknown as WorkerPool, keepBytes);
+const feedOf = (texts: readonly string[], readId: string, base: string): FeedTask => ({
+  view: 'rss',
+  document: { ...feedDocument(texts.map((text) => unrenderedNote(text))), base, readId: readId as ReadId },
+});
+
+/** The HTML of each note, without the spaces that make it long. */
+const htmlOf = ({ task }: RenderedFeed) =>
+  task.document.notes.map(({ rendered }) =>
+    placedHtml(rendered!, 'https://x.example/').replace(/ +(?=<)/, ''),
+  );
+
+function renderer({ patienceMs = LONG, keepBytes = 100_000 } = {}) {
+  const { pools, tasks } = heldPools();
+  const real = new Renderer(pools, keepBytes, patienceMs);
+  const feed = (texts: readonly string[], readId = 'read-id', base = 'https://x.example') =>
+    real.render(feedOf(texts.map(long), readId, base));
   return {
-    feed: (texts, { readId, ...options } = {}) =>
-      real.render(feedOf(texts, 'base', readId), { until: LATER, keep: true, ...options }),
-    html: async (text, base, until = LATER, keep = true) => {
-      const rendered = await real.render(feedOf([text], base), { until, keep });
-      return rendered.isComplete ? htmlOf(rendered)[0] : undefined;
+    real,
+    tasks,
+    feed,
+    /** The HTML of a note; undefined if a later read may get another one. */
+    html: async (text: string, readId?: string, base?: string) => {
+      const read = await feed([text], readId, base);
+      return read.isComplete ? htmlOf(read)[0] : undefined;
     },
-    pool,
+    preview: async (text: string, signal?: AbortSignal) =>
+      placedHtml(await real.text(bytes(text), 'client', signal), 'https://x.example/').replace(/ +(?=<)/, ''),
+    /** The task that began last. */
+    last: async () => {
+      await settle();
+      return tasks.at(-1)!;
+    },
   };
 }
 
 /** Lets everything run that waits for nothing but its turn. */
 const settle = () => new Promise(setImmediate);
 
-t.test('a text is rendered once for all who ask', async (t) => {
-  const { html, pool } = renderer();
-  const asked = Array.from({ length: 5 }, () => html('a', 'base'));
-  await settle();
-  t.equal(pool.tasks.length, 1);
-  pool.tasks[0]!.render('<p>a</p>');
+t.test('a text is rendered once for all who ask, wherever they are', async (t) => {
+  const { html, tasks, last } = renderer();
+  const bases = ['https://a.example', 'http://b.example', 'https://a.example'];
+  const asked = bases.map((base) => html('a', 'read-id', base));
+  (await last()).render('<p>a</p>');
   t.strictSame(new Set(await Promise.all(asked)), new Set(['<p>a</p>']));
-  t.equal(await html('a', 'base'), '<p>a</p>');
-  t.equal(pool.tasks.length, 1, 'and kept');
-});
-
-t.test('what must take no room is not kept', async (t) => {
-  const { html, pool } = renderer();
-  for (const keep of [false, true, false]) {
-    const asked = html('a', 'base', LATER, keep);
-    await settle();
-    pool.tasks.at(-1)!.render('<p>a</p>');
-    t.equal(await asked, '<p>a</p>');
-  }
-  t.equal(pool.tasks.length, 2, 'what another has kept is used');
+  t.equal(await html('a', 'other feed', 'https://c.example'), '<p>a</p>');
+  t.equal(tasks.length, 1);
 });
 
 t.test('different feeds do not wait for each other', async (t) => {
-  const { feed, pool } = renderer();
-  const asked = ['one', 'two'].map((readId) => feed([readId], { readId }));
+  const { feed, tasks } = renderer();
+  const asked = ['one', 'two'].map((readId) => feed([readId], readId));
   await settle();
-  t.equal(pool.tasks.length, 2);
-  for (const task of pool.tasks) task.render('<p></p>');
+  t.equal(tasks.length, 2);
+  for (const task of tasks) task.render('<p></p>');
   await Promise.all(asked);
 });
 
-t.test('a text holds one thread, whatever addresses it is rendered for', async (t) => {
-  const { html, pool } = renderer();
-  const asked = ['one', 'two', 'three'].map((base) => html('a', base));
-  for (const [index, base] of ['one', 'two', 'three'].entries()) {
-    await settle();
-    t.equal(pool.tasks.length, index + 1);
-    pool.tasks[index]!.render(`<p>${base}</p>`);
-  }
-  t.strictSame(await Promise.all(asked), ['<p>one</p>', '<p>two</p>', '<p>three</p>']);
+t.test('views of one feed take turns', async (t) => {
+  const { feed, tasks } = renderer();
+  const asked = [feed(['a', 'b']), feed(['b', 'c']), feed(['d'], 'other')];
+  await settle();
+  t.equal(tasks.length, 2, 'but not with those of another');
+  tasks[0]!.render('<p>a</p>', '<p>b</p>');
+  tasks[1]!.render('<p>d</p>');
+  await settle();
+  t.equal(tasks.length, 3);
+  tasks[2]!.render('<p>c</p>');
+  t.strictSame(htmlOf((await Promise.all(asked))[1]!), ['<p>b</p>', '<p>c</p>']);
+});
+
+t.test('the notes of a feed are one task, or more with others in between', async (t) => {
+  const { feed, tasks, last } = renderer();
+  const asked = feed(['a', 'b', 'c']);
+  (await last()).render('<p>a</p>', '<p>b</p>');
+  (await last()).render('<p>c</p>');
+  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
+  t.strictSame(htmlOf(await feed(['c', 'b', 'a'])), ['<p>c</p>', '<p>b</p>', '<p>a</p>']);
+  t.strictSame(
+    tasks.map(({ contents }) => contents.length),
+    [3, 1],
+  );
+});
+
+t.test('a text that is too slow starts again on slower threads; in the end it is text for all', async (t) => {
+  const { feed, html, preview, tasks, last } = renderer();
+  const asked = feed(['a', '<b>', 'c']);
+  (await last()).render('<p>a</p>', undefined, '<p>c</p>');
+  (await last()).render(undefined);
+  (await last()).render(undefined);
+  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<pre>&lt;b&gt;</pre>', '<p>c</p>']);
+  t.equal((await asked).isComplete, true);
+  t.strictSame(
+    tasks.map(({ pool, contents }) => [pool, contents.length]),
+    [
+      ['parsing', 3],
+      ['slowParsing', 1],
+      ['slowestParsing', 1],
+    ],
+  );
+  t.equal(await html('<b>', 'another feed'), '<pre>&lt;b&gt;</pre>');
+  t.equal(await preview('<b>'), '<pre>&lt;b&gt;</pre>');
+  t.equal(tasks.length, 3);
+});
+
+t.test('a long text starts on slower threads, so that short ones do not wait for it', async (t) => {
+  const { html, last } = renderer();
+  const asked = html('a'.repeat(20_000));
+  t.equal((await last()).pool, 'slowParsing');
+  (await last()).render('<p>a</p>');
+  t.equal(await asked, '<p>a</p>');
 });
 
 for (const [what, cause] of [
@@ -114,210 +164,143 @@ for (const [what, cause] of [
   ['memory', Object.assign(new Error('Out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })],
   ['stack', new RangeError('Maximum call stack size exceeded')],
 ] as const)
-  t.test(`a text that ran out of ${what} is text for all who wait, and for all who come`, async (t) => {
-    const { html, pool } = renderer();
-    const asked = ['one', 'two', 'one'].map((base) => html('<a>', base));
-    await settle();
-    pool.tasks[0]!.reject(cause);
-    t.strictSame(new Set(await Promise.all(asked)), new Set(['<pre>&lt;a&gt;</pre>']));
-    t.equal(await html('<a>', 'three'), '<pre>&lt;a&gt;</pre>');
-    t.equal(pool.tasks.length, 1);
+  t.test(`a text that ends its thread by its need of ${what} is too slow as well`, async (t) => {
+    const { html, feed, tasks, last } = renderer();
+    const asked = feed(['<a>', 'b']);
+    (await last()).reject(cause);
+    (await last()).reject(cause);
+    (await last()).render('<p>b</p>');
+    (await last()).reject(cause);
+    t.strictSame(htmlOf(await asked), ['<pre>&lt;a&gt;</pre>', '<p>b</p>']);
+    t.equal(await html('<a>'), '<pre>&lt;a&gt;</pre>');
+    t.equal(tasks.length, 4);
   });
 
-t.test(
-  'a thread that died says nothing of the text: who asked goes without, the next tries again',
-  async (t) => {
-    const warnings = t.capture(process, 'emitWarning');
-    const { html, pool } = renderer();
-    const [first, second] = [html('a', 'base'), html('a', 'base')];
-    await settle();
-    pool.tasks[0]!.reject(new Error('The thread died.'));
-    t.equal(await first, undefined);
-    t.match(warnings(), [{ args: [/The thread died\./] }], 'the reason is told');
-    await settle();
-    pool.tasks[1]!.render('<p>a</p>');
-    t.equal(await second, '<p>a</p>');
-  },
-);
+t.test('a thread that died says nothing of the text: who asked goes without', async (t) => {
+  const warnings = t.capture(process, 'emitWarning');
+  const { html, tasks, last } = renderer();
+  const [first, second] = [html('a'), html('a')];
+  (await last()).reject(new Error('The thread died.'));
+  t.equal(await first, undefined);
+  t.match(warnings(), [{ args: [/The thread died\./] }], 'the reason is told');
+  (await last()).render('<p>a</p>');
+  t.equal(await second, '<p>a</p>', 'the next tries again');
+  t.equal(tasks.length, 2);
+});
 
 t.test('a refusal is told to who met it; the next tries again', async (t) => {
-  const { html, pool } = renderer();
-  const [first, second] = [html('a', 'base'), html('a', 'base')];
-  await settle();
-  pool.tasks[0]!.reject(new Refusal('busy', 'Busy.'));
+  const { html, last } = renderer();
+  const [first, second] = [html('a'), html('a')];
+  (await last()).reject(new Refusal('busy', 'Busy.'));
   await t.rejects(first, { code: 'busy' });
-  await settle();
-  pool.tasks[1]!.render('<p>a</p>');
+  (await last()).render('<p>a</p>');
   t.equal(await second, '<p>a</p>');
 });
 
-/** In 5 ms, where the clock stands still. */
-const SOON = 5;
-/** Time stands still, as long as anything may take to begin; timers go on. */
-const stopClock = (t: Test) => t.intercept(performance, 'now', { value: () => 0 });
-
 const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
-t.test('who asked is told in time that a text is not rendered yet; it is, later', async (t) => {
-  stopClock(t);
-  const { html, pool } = renderer();
-  t.equal(await html('a', 'base', SOON), undefined);
-  t.equal(pool.tasks.length, 1);
-  pool.tasks[0]!.render('<p>a</p>');
-  await settle();
-  t.equal(await html('a', 'base', 0), '<p>a</p>', 'known at once, however late it is');
-  t.equal(pool.tasks.length, 1);
-});
-
-t.test('what nobody waits for any more is not begun', async (t) => {
-  stopClock(t);
-  const { html, pool } = renderer();
-  t.equal(await html('a', 'base', 0), undefined);
-  t.equal(pool.tasks.length, 0);
-  const asked = ['one', 'two', 'three'].map((base) => html('a', base, SOON));
-  t.strictSame(await Promise.all(asked), [undefined, undefined, undefined]);
-  pool.tasks[0]!.render('<p>one</p>');
-  await settle();
-  t.equal(pool.tasks.length, 1);
-  const last = html('a', 'four');
-  await settle();
-  pool.tasks[1]!.render('<p>four</p>');
-  t.equal(await last, '<p>four</p>', 'and stands in the way of nobody');
-});
-
-t.test('waiting leaves no timer behind, and a late failure harms nobody', async (t) => {
-  stopClock(t);
-  const { html, pool } = renderer();
+t.test('readers wait for usual texts as long as it takes, for the slowest not for long', async (t) => {
+  const { html, feed, tasks, last } = renderer({ patienceMs: SHORT });
   const before = timers();
-  const asked = html('a', 'base');
-  t.equal(timers(), before + 1);
+  const asked = feed(['a', '<b>']);
   await settle();
-  pool.tasks[0]!.render('<p>a</p>');
-  await asked;
+  t.equal(timers(), before, 'nothing ends the waiting');
+  (await last()).render('<p>a</p>', undefined);
+  (await last()).render(undefined);
+  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<pre>&lt;b&gt;</pre>']);
+  t.equal((await asked).isComplete, false);
   t.equal(timers(), before);
-  t.equal(await html('b', 'base', SOON), undefined);
-  pool.tasks[1]!.reject(new Refusal('busy', 'Busy.'));
+  (await last()).render('<p>b</p>');
   await settle();
-  t.equal(timers(), before);
+  t.equal(await html('<b>'), '<p>b</p>', 'it is rendered for the next');
+  t.equal(tasks.length, 3);
 });
 
-t.test('the notes of a feed are one task', async (t) => {
-  const { feed, pool } = renderer();
-  const asked = feed(['a', 'b', 'c']);
+t.test('of the slowest texts, only what somebody waits for is begun', async (t) => {
+  const { html, feed, tasks, last } = renderer({ patienceMs: SHORT });
+  const asked = feed(['a', 'b']);
+  (await last()).render(undefined, undefined);
+  (await last()).render(undefined);
+  (await last()).render(undefined);
+  t.equal((await asked).isComplete, false);
+  const waiting = html('b');
+  t.equal(await waiting, undefined, 'it waits for its turn');
+  tasks[3]!.render('<p>a</p>');
   await settle();
-  pool.tasks[0]!.render('<p>a</p>', '<p>b</p>', '<p>c</p>');
-  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
-  t.strictSame(htmlOf(await feed(['c', 'b', 'a'])), ['<p>c</p>', '<p>b</p>', '<p>a</p>']);
-  t.equal(pool.tasks.length, 1);
+  t.equal(tasks.length, 4, 'nobody waits any more');
+  const next = html('b');
+  (await last()).render('<p>b</p>');
+  t.equal(await next, '<p>b</p>');
 });
 
-t.test('texts that take too long together are rendered alone, to find the one to blame', async (t) => {
-  const { feed, pool } = renderer();
-  const tooLong = new TaskTimeout({ ms: 1, counts: 'cpu time' });
-  const asked = feed(['a', '<b>', 'c']);
-  await settle();
-  pool.tasks[0]!.reject(tooLong);
-  await settle();
-  pool.tasks[1]!.render('<p>a</p>');
-  await settle();
-  pool.tasks[2]!.reject(tooLong);
-  await settle();
-  pool.tasks[3]!.render('<p>c</p>');
-  t.strictSame(htmlOf(await asked), ['<p>a</p>', '<pre>&lt;b&gt;</pre>', '<p>c</p>']);
-  t.strictSame(htmlOf(await feed(['<b>'])), ['<pre>&lt;b&gt;</pre>']);
-  t.equal(pool.tasks.length, 4);
-});
-
-t.test('a feed that takes too long together gets rendered, however late each thread answers', async (t) => {
-  stopClock(t);
-  const { feed, pool } = renderer();
-  const tooLong = new TaskTimeout({ ms: 1, counts: 'cpu time' });
-  for (const [n, text] of ['a', 'b'].entries()) {
-    t.equal((await feed(['a', 'b', 'c'], { until: SOON })).isComplete, false);
-    pool.tasks[2 * n]!.reject(tooLong);
-    await settle();
-    pool.tasks[2 * n + 1]!.render(`<p>${text}</p>`);
-    await settle();
-  }
-  t.equal(pool.tasks.length, 4);
-  const last = feed(['a', 'b', 'c']);
-  await settle();
-  pool.tasks[4]!.render('<p>c</p>');
-  t.strictSame(htmlOf(await last), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
-});
+t.test(
+  'the slow texts of a feed hold one reader for a while, and the next finds out about the others',
+  async (t) => {
+    const { feed, tasks, last } = renderer();
+    const texts = Array.from({ length: 6 }, (_, n) => `${n}`);
+    const first = feed(texts);
+    (await last()).render(...texts.map(() => undefined));
+    for (let n = 0; n < 8; n++) (await last()).render(undefined);
+    t.equal((await first).isComplete, false);
+    t.equal(tasks.length, 9, 'four of them are tried twice more');
+    const second = feed(texts);
+    for (const text of ['4', '5']) (await last()).render(`<p>${text}</p>`);
+    t.strictSame(htmlOf(await second), [
+      ...['0', '1', '2', '3'].map((text) => `<pre>${text}</pre>`),
+      ...['4', '5'].map((text) => `<p>${text}</p>`),
+    ]);
+    t.equal((await second).isComplete, true);
+  },
+);
 
 t.test('the same text twice in a feed is found to be slow once', async (t) => {
-  const { feed, pool } = renderer();
+  const { feed, tasks, last } = renderer();
   const asked = feed(['a', 'a']);
-  for (const index of [0, 1]) {
-    await settle();
-    pool.tasks[index]!.reject(new TaskTimeout({ ms: 1, counts: 'cpu time' }));
-  }
+  (await last()).render(undefined, undefined);
+  (await last()).render(undefined);
+  (await last()).render(undefined);
   t.strictSame(htmlOf(await asked), ['<pre>a</pre>', '<pre>a</pre>']);
-  t.equal(pool.tasks.length, 2);
+  t.equal(tasks.length, 3);
 });
 
-t.test('views of one feed wait for each other', async (t) => {
-  const { feed, pool } = renderer();
-  const asked = [feed(['a', 'b']), feed(['b', 'c']), feed(['d'], { readId: 'other' })];
-  await settle();
-  t.equal(pool.tasks.length, 2, 'but not those of another');
-  pool.tasks[0]!.render('<p>a</p>', '<p>b</p>');
-  pool.tasks[1]!.render('<p>d</p>');
-  await settle();
-  t.equal(pool.tasks.length, 3);
-  pool.tasks[2]!.render('<p>c</p>');
-  t.strictSame(htmlOf((await Promise.all(asked))[1]!), ['<p>b</p>', '<p>c</p>']);
+t.test('a preview is not kept, but uses what is', async (t) => {
+  const { html, preview, tasks, last } = renderer();
+  for (const n of [1, 2]) {
+    const asked = preview('a');
+    (await last()).render(`<p>${n}</p>`);
+    t.equal(await asked, `<p>${n}</p>`);
+  }
+  const asked = html('a');
+  (await last()).render('<p>3</p>');
+  await asked;
+  t.equal(await preview('a'), '<p>3</p>');
+  t.equal(tasks.length, 3);
 });
 
-t.test('what is not known in time is shown as its text', async (t) => {
-  stopClock(t);
-  const { feed, pool } = renderer();
-  const known = feed(['a']);
+t.test('a preview that nobody waits for is ended, and starts nowhere again', async (t) => {
+  const { preview, tasks, last } = renderer();
+  const gone = new AbortController();
+  const asked = preview('a', gone.signal);
+  const { signal, reject } = await last();
+  const next = preview('b');
   await settle();
-  pool.tasks[0]!.render('<p>a</p>');
-  await known;
-  const { isComplete, ...rendered } = await feed(['a', 'b'], { until: SOON });
-  t.strictSame(htmlOf({ isComplete, ...rendered }), ['<p>a</p>', '<pre>b</pre>']);
-  t.equal(isComplete, false);
-  t.equal(pool.tasks.length, 2);
+  t.equal(tasks.length, 1, 'those of one client take turns');
+  const reason = new Error('The client has gone.');
+  gone.abort(reason);
+  t.equal(signal?.aborted, true);
+  reject(reason);
+  await t.rejects(asked, reason);
+  (await last()).render('<p>b</p>');
+  t.equal(await next, '<p>b</p>');
+  t.equal(tasks.length, 2);
 });
 
 t.test('short texts are rendered at once, without a thread, and kept', async (t) => {
-  const pool = new HeldPool();
-  const real = new Renderer(pool as unknown as WorkerPool, 100_000);
-  const notes = ['*a*', '[b](x)'].map((text) => unrenderedNote(text));
-  const task: FeedTask = { view: 'rss', document: { ...feedDocument(notes), base: 'https://x.example' } };
-  const first = await real.render(task, { until: LATER, keep: true });
-  t.match(htmlOf(first), [
-    '<p><em>a</em></p>\n',
-    /^<p><a href="https:\/\/x\.example\/r\/[^"]+\/x">b<\/a><\/p>\n$/,
-  ]);
+  const { real, tasks } = renderer();
+  const task = feedOf(['*a*', '[b](x)'], 'read-id', 'https://x.example');
+  const first = await real.render(task);
+  t.strictSame(htmlOf(first), ['<p><em>a</em></p>\n', '<p><a href="https://x.example/x">b</a></p>\n']);
   t.equal(first.isComplete, true);
-  t.strictSame(htmlOf(await real.render(task, { until: 0, keep: true })), htmlOf(first));
-  t.equal(pool.tasks.length, 0);
-});
-
-t.test('no texts that could hold the event loop for longer are short', async (t) => {
-  const quotes = Array.from({ length: 23 }, (_, i) => `${'>'.repeat(22 - i)}a`).join('\n');
-  for (const texts of [
-    ['_a*'.repeat(106)],
-    Array.from({ length: 50 }, (_, n) => `${n}`.padEnd(45, '_a*')),
-    [quotes],
-    [`- ${quotes.replaceAll('\n', '\n  ')}`],
-    ['- - - - a'],
-    ['- a\n  - b'],
-    ['1. a\n   2) b'],
-    ['- =\n='],
-    ['a\tb'],
-  ]) {
-    const pool = new HeldPool();
-    const notes = texts.map((text) => unrenderedNote(text));
-    const task: FeedTask = { view: 'rss', document: feedDocument(notes) };
-    const asked = new Renderer(pool as unknown as WorkerPool, 1).render(task, { until: LATER, keep: true });
-    await settle();
-    t.equal(pool.tasks.length, 1, texts[0]!.slice(0, 40));
-    pool.tasks[0]!.render(...texts);
-    await asked;
-  }
+  t.equal((await real.render(task)).task.document.notes[0]!.rendered, first.task.document.notes[0]!.rendered);
+  t.equal(tasks.length, 0);
 });

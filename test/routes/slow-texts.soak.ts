@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { type ExactReply, exactly } from '../support/exact-request.ts';
-import { untilItRenders } from '../support/rendering.ts';
-import { post, start, type TestService } from '../support/service.ts';
+import { isIdle, renderedTasks, renderingTasks, untilItRenders } from '../support/rendering.ts';
+import { ask, post, start, type TestService } from '../support/service.ts';
 
 /** `_a*` over and over: the parser's work grows with the square of its length. */
 const slow = (bytes: number, mark: string) => `${mark} ${'_a*'.repeat(bytes / 3)}`;
@@ -38,27 +38,9 @@ function watched<T>(promise: Promise<T>): Reading<T> {
   return reading;
 }
 
-/** How many texts have been rendered, those given up included. */
-function rendered(service: TestService): Promise<number> {
-  return metric(service, 'service_task_duration_seconds_count{task="render-texts"}');
-}
-
-/** How many texts wait for a thread. */
-function waiting(service: TestService): Promise<number> {
-  return metric(service, 'service_pool_waiting{pool="parsing"}');
-}
-
 /** Waits until no text is being rendered, nor waits: all have been tried, also those that readers gave up. */
 async function untilIdle(service: TestService): Promise<void> {
-  const running = () => metric(service, 'service_pool_running{pool="parsing"}');
-  while ((await running()) + (await waiting(service)) > 0) await wait(50);
-}
-
-/** 0 for a metric that is not there yet. */
-async function metric({ url }: TestService, name: string): Promise<number> {
-  const { text } = await exactly(`${url}/metrics`);
-  const line = text.split('\n').find((line) => line.startsWith(`${name} `));
-  return Number(line?.slice(name.length) ?? 0);
+  while (!isIdle(await renderingTasks(service))) await wait(50);
 }
 
 const service = await start(t, { SERVICE_METRICS: '1' });
@@ -97,15 +79,22 @@ t.test('a text that was too slow once is not tried again', async (t) => {
   for (let i = 0; i < 3; i += 1) {
     // Long, because a short one is rendered without a task.
     await post(`${url}/again`, `new ${i}`.padEnd(400, ' and on'));
-    const before = await rendered(service);
+    const before = await renderedTasks(service);
     const { text: rss } = await exactly(address);
     t.ok(rss.includes(`new ${i}`) && rss.includes('_a*_a*'));
     await untilIdle(service);
-    t.equal(await rendered(service), before + 1, 'the new text alone');
+    t.equal(await renderedTasks(service), before + 1, 'the new text alone');
   }
-  const before = await rendered(service);
+  const before = await renderedTasks(service);
   await exactly(address.replace('feed.xml', 'feed.json'));
-  t.equal(await rendered(service), before, 'nor for another view');
+  t.equal(await renderedTasks(service), before, 'nor for another view');
+  const { json } = await ask(`${url}/api/v1/feeds/again/preview`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text }),
+  });
+  t.match(json.html, /^<pre/);
+  t.equal(await renderedTasks(service), before, 'nor for a preview');
 });
 
 /**
@@ -164,32 +153,24 @@ t.test('a feed full of slow texts is answered before they are all tried', async 
   const { json } = await post(`${url}/slow-many`, slow(90_000, '0'));
   for (let i = 1; i < 8; i += 1) await post(`${url}/slow-many`, slow(90_000, `${i}`));
   await untilIdle(service);
-  const before = await rendered(service);
+  const before = await renderedTasks(service);
   t.equal((await exactly(json.read_url)).status, 200);
-  t.ok((await rendered(service)) < before + 8, 'some of them have not been tried');
+  t.ok((await renderedTasks(service)) < before + 8, 'some of them have not been tried');
 });
 
-t.test(
-  'where slow texts of others hold the only thread, a feed is answered as text, and later as ever',
-  async (t) => {
-    const single = await start(t, { SERVICE_METRICS: '1', SERVICE_WORKERS: '1' });
-    const slowFeeds: string[] = [];
-    for (let i = 0; i < 4; i += 1) {
-      const { json } = await post(`${single.url}/slow-${i}`, slow(99_000, `${i}`));
-      slowFeeds.push(json.read_url);
-    }
+t.test('where slow texts of others hold all threads for long texts, usual notes are rendered', async (t) => {
+  const single = await start(t, { SERVICE_METRICS: '1', SERVICE_WORKERS: '1' });
+  const readings: Promise<ExactReply>[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    const { json } = await post(`${single.url}/slow-${i}`, slow(99_000, `${i}`));
+    readings.push(exactly(json.read_url));
+  }
+  t.ok(await eventually(async () => (await renderingTasks(single)).slowestParsing! > 1));
+  for (let i = 0; i < 3; i += 1) {
     // A short text needs no thread.
-    const cold = (await post(`${single.url}/cold`, `*cold*${' word'.repeat(100)}`)).json.read_url;
-    const readings = slowFeeds.map((address) => exactly(address));
-    // The three that wait take longer than a reader does.
-    t.ok(await eventually(async () => (await waiting(single)) === slowFeeds.length - 1));
-    const { status, text } = await exactly(cold);
-    t.equal(status, 200);
-    t.match(text, '&lt;pre&gt;*cold* word');
-    t.ok((await rendered(single)) < slowFeeds.length, 'it did not wait for all of them');
-    for (const reading of readings) t.equal((await reading).status, 200);
-    await untilIdle(single);
-    t.equal(await rendered(single), slowFeeds.length + 1);
+    const cold = (await post(`${single.url}/cold-${i}`, `*cold*${' word'.repeat(100)}`)).json.read_url;
     t.match((await exactly(cold)).text, '&lt;em&gt;cold&lt;/em&gt;');
-  },
-);
+  }
+  for (const reading of readings) t.equal((await reading).status, 200);
+  await untilIdle(single);
+});

@@ -1,4 +1,4 @@
-import { ask, post } from './service.ts';
+import { ask, post, type TestService } from './service.ts';
 
 /** Tries until a note is shown as HTML; each with a text of its own, for one that took too long is not tried again. */
 const TRIES = 10;
@@ -17,4 +17,26 @@ async function untilOneIsRendered(feedUrl: string): Promise<void> {
     if ((await ask(json.read_url)).text.includes('&lt;em&gt;')) return;
   }
   throw new Error(`In ${TRIES} tries no note was rendered`);
+}
+
+/** The tasks that run and those that wait, by the pool of their threads. */
+export async function renderingTasks({ url }: Pick<TestService, 'url'>): Promise<Record<string, number>> {
+  const { text } = await ask(`${url}/metrics`);
+  const counts: Record<string, number> = {};
+  for (const [, pool = '', count] of text.matchAll(
+    /^service_pool_(?:running|waiting)\{pool="(\w*parsing)"\} (\d+)$/gim,
+  ))
+    counts[pool] = (counts[pool] ?? 0) + Number(count);
+  return counts;
+}
+
+/** Whether no text is being rendered. */
+export function isIdle(tasks: Record<string, number>): boolean {
+  return Object.values(tasks).every((count) => count === 0);
+}
+
+/** How many tasks have rendered texts, those given up included. */
+export async function renderedTasks({ url }: Pick<TestService, 'url'>): Promise<number> {
+  const { text } = await ask(`${url}/metrics`);
+  return Number(/^service_task_duration_seconds_count\{task="render-texts"\} (\d+)$/m.exec(text)?.[1] ?? 0);
 }

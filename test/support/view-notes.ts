@@ -1,8 +1,8 @@
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { PictureType } from '../../src/feeds/note-types.ts';
-import { renderNote } from '../../src/read/note-html.ts';
 import type { FeedDocument, ViewNote } from '../../src/read/views/document.ts';
 import type { NoteMeta } from '../../src/storage/storage.ts';
+import { rendered } from './rendered.ts';
 
 /** Notes and feeds as the views get them. */
 
@@ -16,7 +16,7 @@ export const ID = `20260102T030405Z-${UUID}` as NoteId;
 /** A markdown note, rendered. */
 export function markdownNote(markdown: string, meta: Partial<NoteMeta> = {}, id = ID): ViewNote {
   const note = unrenderedNote(markdown, meta, id);
-  return { ...note, rendered: renderNote(note.content!, `${BASE}/r/${READ_ID}/`) };
+  return { ...note, rendered: rendered(note.content!) };
 }
 
 export function unrenderedNote(markdown: string, meta: Partial<NoteMeta> = {}, id = ID): ViewNote {

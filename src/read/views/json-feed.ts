@@ -27,7 +27,7 @@ function item(note: ViewNote, document: FeedDocument): Json<'JsonFeed'>['items']
     url: noteUrl(base, readId, note.id),
     title: noteTitle(note) || undefined,
     content_html: noteHtml(note, document),
-    content_text: noteText(note) || undefined,
+    content_text: noteText(note, document) || undefined,
     image: file?.url,
     date_published: new Date(note.createdAt).toISOString(),
     authors: sender && feed.showSender ? [{ name: sender }] : undefined,

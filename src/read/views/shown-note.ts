@@ -1,10 +1,11 @@
 import { noteFile } from '../../feeds/names.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { cutTitle, markdownTitle } from '../../feeds/title.ts';
-import { fileUrl } from '../../feeds/urls.ts';
+import { filesUrl, fileUrl } from '../../feeds/urls.ts';
 import type { Note } from '../../storage/storage.ts';
 import { escapeHtml } from '../markup.ts';
-import { exactText } from '../note-text.ts';
+import { exactText, placedHtml } from '../note-text.ts';
+import { withBaseAt } from '../prepared-text.ts';
 import type { ReadPlace, ViewNote } from './document.ts';
 
 /** The title of a note (contract §3 "Title of a note"); empty if it has none. */
@@ -15,8 +16,9 @@ export function noteTitle(note: Note): string {
 }
 
 /** The markdown with absolute references to the feed's pictures; a picture's alternative text. */
-export function noteText({ content, rendered, meta }: ViewNote): string {
-  return content === undefined ? (meta.alt ?? '') : (rendered?.text ?? exactText(content));
+export function noteText({ content, rendered, meta }: ViewNote, { base, readId }: ReadPlace): string {
+  if (content === undefined) return meta.alt ?? '';
+  return withBaseAt(rendered?.pictures ?? [], exactText(content), filesUrl(base, readId));
 }
 
 /** The beginning of the note in plain text; a picture's alternative text. */
@@ -26,7 +28,8 @@ export function noteExcerpt({ rendered, meta }: ViewNote): string {
 
 /** The note as HTML with absolute addresses. */
 export function noteHtml(note: ViewNote, place: ReadPlace): string {
-  if (note.rendered !== undefined) return note.rendered.html;
+  const { base, readId } = place;
+  if (note.rendered !== undefined) return placedHtml(note.rendered, filesUrl(base, readId));
   const { url } = picture(note, place);
   return `<p><img src="${escapeHtml(url)}" alt="${escapeHtml(note.meta.alt ?? '')}" /></p>`;
 }

@@ -1,0 +1,24 @@
+import { CpuLimit } from '../../src/read/cpu-limit.ts';
+import { renderNote } from '../../src/read/note-html.ts';
+import { exactText, placedHtml, type Rendered } from '../../src/read/note-text.ts';
+import { PreparedText, withBaseAt } from '../../src/read/prepared-text.ts';
+
+/** More CPU time than any test takes, ms. */
+const NO_LIMIT = 600_000;
+
+/** A note as rendered. */
+export function rendered(markdown: Uint8Array): Rendered {
+  return renderNote(new PreparedText(markdown), new CpuLimit(NO_LIMIT))!;
+}
+
+/** A note as readers of a feed get it; the text is undefined if it has no references to pictures. */
+export function shownNote(
+  markdown: Uint8Array | string,
+  folder: string,
+): { html: string; excerpt: string; text: string | undefined } {
+  const bytes = typeof markdown === 'string' ? new TextEncoder().encode(markdown) : markdown;
+  const note = rendered(bytes);
+  const { excerpt, pictures } = note;
+  const text = pictures.length > 0 ? withBaseAt(pictures, exactText(bytes), folder) : undefined;
+  return { html: placedHtml(note, folder), excerpt, text };
+}
