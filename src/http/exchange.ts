@@ -25,12 +25,8 @@ export interface ExchangeContext extends UploadContext {
   onUntrustedProxy: (() => void) | undefined;
 }
 
-/** The end of the request is unclear, so the bytes after it cannot be trusted. */
-export class BadFraming extends Refusal {
-  constructor() {
-    super('invalid_request', 'The length of the request body is not clear.');
-  }
-}
+/** Methods of requests that need neither a body nor its length. */
+const BODILESS = ['GET', 'HEAD', 'OPTIONS'];
 
 export class Exchange {
   readonly method: string;
@@ -41,6 +37,11 @@ export class Exchange {
   parameters: readonly string[] = [];
   /** @internal */
   upload: Upload | undefined;
+  /**
+   * Bytes that follow are the next request. Not certain without a length, because the binding hides all fields behind an
+   * empty name (`: x`), nor with chunks, because it accepts any two bytes as the end of one and reads trailers as a request.
+   */
+  hasCertainEnd = true;
   /** The client is gone; further work is useless. */
   isAborted = false;
   readonly #context: ExchangeContext;
@@ -171,18 +172,22 @@ export class Exchange {
 
   /**
    * @internal Prepares to read the body, if there is one.
-   * @throws BadFraming if its end is ambiguous: of two lengths the binding uses the first, and takes the rest for the
-   * next request (RFC 9112 §6.3)
+   * @throws Refusal `invalid_request` if its end is ambiguous: of two lengths the binding uses the first, and takes the rest
+   * for the next request (RFC 9112 §6.3)
    */
   openUpload(): void {
     const length = this.#fields?.get('content-length');
     const encoding = this.#fields?.get('transfer-encoding');
-    if (encoding === undefined && length === undefined) return;
-    if (encoding === undefined ? !/^\d{1,15}$/.test(length!) : encoding.toLowerCase() !== 'chunked')
-      throw new BadFraming();
+    if (encoding === undefined && length === undefined) {
+      this.hasCertainEnd = BODILESS.includes(this.method);
+      return;
+    }
+    const isLength = encoding === undefined && /^\d{1,15}$/.test(length!);
+    this.hasCertainEnd = isLength;
+    if (!isLength && encoding?.toLowerCase() !== 'chunked')
+      throw new Refusal('invalid_request', 'The length of the request body is not clear.');
     if (length === '0') return;
-    const declared = encoding === undefined ? Number(length) : undefined;
-    this.upload = new Upload(this.#res, declared, this.client, this.#context);
+    this.upload = new Upload(this.#res, isLength ? Number(length) : undefined, this.client, this.#context);
   }
 
   /** @internal */

@@ -1,22 +1,20 @@
 import { STATUS_CODES } from 'node:http';
 import { Refusal } from '../refusals.ts';
 import { type Answer, bodySize, refusalAnswer } from './answer.ts';
-import { BadFraming, type Exchange, type Operation } from './exchange.ts';
+import type { Exchange, Operation } from './exchange.ts';
 import { type LiveBody, LiveStream } from './live.ts';
 import { Sending } from './sending.ts';
 import type { HttpServer } from './server.ts';
 import { ClientGone, type DrainLimits, type Upload } from './upload.ts';
-import type { HttpResponse } from './uws.ts';
+import { type HttpResponse, writeLast } from './uws.ts';
 
 /** The binding closes connections that are idle for 10 s, so a pause at this interval resets its timer, ms. */
 const KEEP_ALIVE_INTERVAL = 3_000;
 /** The most bytes of a refused body to read and discard; for more the connection is closed. */
 const UNREAD_BODY_MAX = 1024 * 1024;
-/** Waits for the end of a refused chunked body. */
-const UNTIL_END: DrainLimits = { bytes: UNREAD_BODY_MAX, ms: 2_000 };
 /**
- * Lingering close after a refusal: closing a socket with unread input sends a RST, which discards the answer. Large enough
- * for the biggest form; a client that stops sending gets the answer soon.
+ * Lingering close after an answer: closing a socket with unread input sends a RST, which discards the answer. Large enough
+ * for the biggest form.
  */
 const UNTIL_QUIET: DrainLimits = { bytes: 64 * UNREAD_BODY_MAX, ms: 5_000, quietMs: 200 };
 /** The binding can send a body up to this size and close the connection in one call. */
@@ -79,16 +77,12 @@ export class Transaction {
   /** Sends the handler's answer. Call it before the binding's request handler returns. */
   run(answer: Answer | Promise<Answer>): void {
     if (answer instanceof Promise) this.#await(answer);
-    else this.#answerAfterBody(answer);
+    else this.#respond(answer);
   }
 
   /** As `run`, for an error of the handler. */
   fail(cause: unknown): void {
-    const answer = this.#failure(cause);
-    // Answered when the binding has parsed its buffer: while this request is pending, the binding closes the connection on
-    // pipelined bytes instead of parsing them as a request (request smuggling).
-    if (cause instanceof BadFraming) this.#answerOnce(setImmediate, () => this.#send(answer, true));
-    else this.#answerAfterBody(answer);
+    this.#respond(this.#failure(cause));
   }
 
   /** Checks the limits for slow clients. Call it about every second. */
@@ -133,10 +127,8 @@ export class Transaction {
     } catch (cause) {
       answer = this.#failure(cause);
     }
-    if (this.#exchange.isAborted) {
-      if (answer.body && 'cancel' in answer.body) answer.body.cancel?.();
-      this.#finish();
-    } else this.#res.cork(() => this.#answerAfterBody(answer));
+    if (this.#exchange.isAborted) this.#abandon(answer);
+    else this.#res.cork(() => this.#respond(answer));
   }
 
   #failure(cause: unknown): Answer {
@@ -153,40 +145,35 @@ export class Transaction {
     return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
 
-  /**
-   * Discards a short rest of the body, and closes the connection for a long one. The rest of a chunked body is unknown, so
-   * this waits for its end up to `UNTIL_END`.
-   */
-  #answerAfterBody(answer: Answer): void {
+  /** The client left before the answer. */
+  #abandon({ body }: Answer): void {
+    if (body && 'cancel' in body) body.cancel?.();
+    this.#finish();
+  }
+
+  /** Discards a short rest of the body. Behind a long one, or if its end is not certain, the connection ends. */
+  #respond(answer: Answer): void {
     const upload = this.#exchange.upload;
     upload?.discard();
-    if (upload === undefined || upload.ended) {
-      this.#send(answer, this.#host.isStopping);
-      return;
-    }
-    const { remaining } = upload;
-    if (remaining === undefined)
-      this.#afterBody(upload, UNTIL_END, () => this.#answerOnceQuiet(answer, upload));
-    else if (remaining > UNREAD_BODY_MAX || answer.status === 408 || this.#host.isStopping)
-      this.#answerOnceQuiet(answer, upload);
-    else this.#send(answer, false);
+    const remaining = upload?.remaining ?? 0;
+    const close =
+      this.#host.isStopping ||
+      !this.#exchange.hasCertainEnd ||
+      remaining > UNREAD_BODY_MAX ||
+      (remaining > 0 && answer.status === 408);
+    if (close && !isArriving(upload)) this.#afterParsing(answer);
+    else this.#send(answer, close);
   }
 
-  #answerOnceQuiet(answer: Answer, upload: Upload): void {
-    if (upload.ended) this.#send(answer, this.#host.isStopping);
-    else
-      this.#afterBody(upload, UNTIL_QUIET, () => this.#send(answer, !upload.ended || this.#host.isStopping));
-  }
-
-  #afterBody(upload: Upload, limits: DrainLimits, answer: () => void): void {
-    this.#answerOnce((isOver) => upload.whenEnded(limits, isOver), answer);
-  }
-
-  #answerOnce(wait: (isOver: () => void) => void, answer: () => void): void {
+  /**
+   * Ends the connection when the binding has parsed its buffer: while this request is pending, it closes the connection on
+   * bytes that follow instead of parsing them as a request (request smuggling).
+   */
+  #afterParsing(answer: Answer): void {
     this.#keepRunning();
-    wait(() => {
-      if (this.#exchange.isAborted) this.#finish();
-      else this.#res.cork(answer);
+    setImmediate(() => {
+      if (this.#exchange.isAborted) this.#abandon(answer);
+      else this.#res.cork(() => this.#send(answer, true));
     });
   }
 
@@ -197,43 +184,57 @@ export class Transaction {
     const { headers, body } = answer;
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
-    if (body === undefined) this.#sendNothing(close);
-    else if (this.#exchange.isHead) this.#sendLength(bodySize(body), close);
-    else if (body instanceof Uint8Array) this.#sendBytes(body, close);
-    else if ('open' in body) this.#open(body);
-    else this.#sendPieces(new Sending(res, body.size), body.chunks);
+    const content = this.#exchange.isHead ? undefined : body;
+    if (close && (content === undefined || isShort(content))) this.#sendLast(content);
+    else if (body === undefined) this.#sendNothing();
+    else if (content === undefined) this.#sendLength(bodySize(body));
+    else if (content instanceof Uint8Array) this.#sendBytes(content);
+    else if ('open' in content) this.#open(content);
+    else this.#sendPieces(new Sending(res, content.size), content.chunks);
   }
 
-  #sendNothing(close: boolean): void {
+  /** Sends the rest of an answer that ends its connection. */
+  #sendLast(content: Uint8Array | undefined): void {
+    const { upload } = this.#exchange;
+    if (content !== undefined && !isArriving(upload)) {
+      this.#res.end(content, true);
+      this.#finish();
+      return;
+    }
+    this.#keepRunning();
+    const { status, body } = this.#answer!;
+    const length = status === 204 || status === 304 ? undefined : body === undefined ? 0 : bodySize(body);
+    writeLast(this.#res, length, content);
+    this.#report();
+    // The binding flushes the answer when it has parsed its buffer.
+    const close = () => setImmediate(() => this.#close());
+    if (isArriving(upload)) upload.whenEnded(UNTIL_QUIET, close);
+    else close();
+  }
+
+  #close(): void {
+    if (!this.#exchange.isAborted) this.#res.close();
+    this.#host.onFinished(this);
+  }
+
+  #sendNothing(): void {
     const { status } = this.#answer!;
-    if (status === 204 || status === 304) {
-      // Any argument of `endWithoutBody` would end the process here.
-      if (close) this.#res.writeHeader('Connection', 'close');
-      this.#res.endWithoutBody();
-    } else this.#res.end('', close);
+    // Any argument of `endWithoutBody` would end the process here.
+    if (status === 204 || status === 304) this.#res.endWithoutBody();
+    else this.#res.end('');
     this.#finish();
   }
 
-  #sendLength(size: number | undefined, close: boolean): void {
-    // Only this call closes the connection; nobody needs the length of an error.
-    if (close && this.#answer!.status >= 400) this.#res.end('', true);
-    else {
-      // `endWithoutBody(size)` would end the process.
-      if (size !== undefined) this.#res.writeHeader('Content-Length', String(size));
-      this.#res.endWithoutBody();
-    }
+  #sendLength(size: number | undefined): void {
+    // `endWithoutBody(size)` would end the process.
+    if (size !== undefined) this.#res.writeHeader('Content-Length', String(size));
+    this.#res.endWithoutBody();
     this.#finish();
   }
 
-  #sendBytes(bytes: Uint8Array, close: boolean): void {
-    if (close && bytes.length <= CLOSABLE_BODY_MAX) {
-      this.#res.end(bytes, true);
-      this.#finish();
-    } else if (this.#res.tryEnd(bytes, bytes.length)[1]) {
-      this.#finish();
-    } else {
-      this.#sendPieces(new Sending(this.#res, bytes.length, bytes), []);
-    }
+  #sendBytes(bytes: Uint8Array): void {
+    if (this.#res.tryEnd(bytes, bytes.length)[1]) this.#finish();
+    else this.#sendPieces(new Sending(this.#res, bytes.length, bytes), []);
   }
 
   async #sendPieces(sending: Sending, chunks: Parameters<Sending['run']>[0]): Promise<void> {
@@ -265,8 +266,12 @@ export class Transaction {
 
   #finish(): void {
     this.#sending = undefined;
-    this.#exchange.upload?.release();
     if (this.#isRunning) this.#host.onFinished(this);
+    this.#report();
+  }
+
+  #report(): void {
+    this.#exchange.upload?.release();
     const { observe, observeErrors: ofErrors } = this.#host.options;
     const observeErrors = this.#error === undefined ? undefined : ofErrors;
     if (observe === undefined && observeErrors === undefined) return;
@@ -286,4 +291,13 @@ export class Transaction {
     observe?.(outcome);
     observeErrors?.(outcome);
   }
+}
+
+function isArriving(upload: Upload | undefined): upload is Upload {
+  return upload !== undefined && !upload.ended;
+}
+
+/** Whether the connection can be closed behind a body. */
+function isShort(body: NonNullable<Answer['body']>): body is Uint8Array {
+  return body instanceof Uint8Array && body.length <= CLOSABLE_BODY_MAX;
 }

@@ -192,7 +192,7 @@ export class Upload {
       this.#windowBytes = 0;
       if (this.#early !== undefined) this.#feed(this.#early.bytes);
       this.#early?.release();
-      if (this.ended) this.#complete();
+      if (this.ended) this.#completeAfterParsing();
       else this.#resume();
     });
   }
@@ -203,7 +203,7 @@ export class Upload {
     if (isLast) this.ended = true;
     if (this.#state === 'receiving') {
       this.#feed(new Uint8Array(chunk));
-      if (isLast) this.#complete();
+      if (isLast) this.#completeAfterParsing();
     } else if (this.#state === 'unread' || this.#state === 'waiting') {
       if (chunk.byteLength > 0) this.#keepEarly(chunk);
     } else if (isLast || this.received > this.#passLimit) this.#onPassed?.();
@@ -231,6 +231,15 @@ export class Upload {
     if (this.#state !== 'receiving') return;
     this.#state = 'complete';
     this.#settle?.resolve();
+  }
+
+  /**
+   * Waits with a chunked body until the binding has parsed its buffer: it takes trailers for a request and closes the
+   * connection, and a request that gets no answer must change nothing.
+   */
+  #completeAfterParsing(): void {
+    if (this.declared === undefined) setImmediate(() => this.#complete());
+    else this.#complete();
   }
 
   #fail(cause: unknown): void {

@@ -2,7 +2,7 @@
  * The uWebSockets binding, and a check of its build. It reads its header limit from the environment when it is first
  * loaded, so everything of ours takes it from here.
  */
-import type { us_listen_socket } from 'uWebSockets.js';
+import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import type { Log } from '../telemetry/log.ts';
 
@@ -26,6 +26,24 @@ export const uws = await import('uWebSockets.js');
 
 export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 export type ListenSocket = us_listen_socket;
+
+/**
+ * Writes the last fields and the content of an answer after which the connection ends. For the binding the response stays
+ * open, so it goes on to read the body and takes no bytes that follow for a request, until `res.close()`. It has no call
+ * for this; but it writes the value of a field as it is, and a line break behind it, which is not part of the content.
+ * @param length undefined for a status that has no content
+ */
+export function writeLast(res: HttpResponse, length: number | undefined, content?: Uint8Array): void {
+  if (length === undefined) {
+    res.writeHeader('Connection', 'close\r\n');
+    return;
+  }
+  res.writeHeader('Connection', 'close');
+  res.writeHeader(
+    'Content-Length',
+    Buffer.concat([Buffer.from(`${length}\r\n\r\n`), content ?? new Uint8Array()]),
+  );
+}
 
 const SENT = 'éaé';
 
