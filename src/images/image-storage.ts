@@ -44,10 +44,10 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
   };
   return {
     ...databaseOnly(database),
-    async open(name, file) {
-      const found = await database.open(name, file);
+    async open(feed, file) {
+      const found = await database.open(feed, file);
       if (found?.key === undefined) return found;
-      return inStore(store, found, () => database.open(name, file));
+      return inStore(store, found, () => database.open(feed, file));
     },
     post: (name, notes, target, limits) =>
       storeImages({ store, sweeper }, notes, (stored) => database.post(name, stored, target, limits)),

@@ -88,7 +88,7 @@ export class Editing {
     return note;
   }
 
-  async #note({ name }: Feed, id: string): Promise<Note> {
-    return existing(isNoteId(id) ? await this.#parts.storage.note(name, id as NoteId) : undefined, 'note');
+  async #note(feed: Feed, id: string): Promise<Note> {
+    return existing(isNoteId(id) ? await this.#parts.storage.note(feed, id as NoteId) : undefined, 'note');
   }
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import { randomReadId } from '../feeds/ids.ts';
-import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
@@ -36,7 +36,7 @@ export class FeedSettingsWriter {
     const description =
       changes.description && oneLine('description', changes.description, DESCRIPTION_LENGTH);
     const readId = this.#readId(changes.read_id, allowed);
-    const image = await this.#image(allowed.name, changes.image);
+    const image = await this.#image(allowed, changes.image);
     const changed = await this.#parts.storage.configure(allowed, (feed) => ({
       title: title ?? feed.title,
       description: description ?? feed.description,
@@ -90,18 +90,18 @@ export class FeedSettingsWriter {
     return chosenReadId(text, name, this.#parts) ?? randomReadId();
   }
 
-  async #image(name: FeedName, text: string | undefined): Promise<NoteFile | undefined | 'kept'> {
+  async #image(feed: Feed, text: string | undefined): Promise<NoteFile | undefined | 'kept'> {
     if (text === undefined) return 'kept';
     if (text === '') return undefined;
     const named = parseNoteFile(text);
     const isPicture = named !== undefined && named.type !== 'md';
-    if (!isPicture || !(await this.#exists(name, named.file)))
+    if (!isPicture || !(await this.#exists(feed, named.file)))
       throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');
     return named.file;
   }
 
-  async #exists(name: FeedName, file: NoteFile): Promise<boolean> {
-    const stored = await this.#parts.storage.open(name, file);
+  async #exists(feed: Feed, file: NoteFile): Promise<boolean> {
+    const stored = await this.#parts.storage.open(feed, file);
     await stored?.close();
     return stored !== undefined;
   }

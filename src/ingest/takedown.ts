@@ -42,7 +42,7 @@ export class Takedown {
 
   async #note(feed: Feed, file: string, request: Identified): Promise<number | undefined> {
     const named = parseNoteFile(file);
-    const stored = existing(named && (await this.#storage.open(feed.name, named.file)), 'note');
+    const stored = existing(named && (await this.#storage.open(feed, named.file)), 'note');
     await stored.close();
     if (!(await this.#storage.remove(feed, named!.id, named!.type))) return undefined;
     this.#record({ name: 'note deleted', feed: feed.name, kind: named!.type, size: stored.size }, request);

@@ -45,7 +45,7 @@ export class Documents {
   async notePage(place: ReadPlace, feed: Feed | undefined, id: string): Promise<NotePageDocument> {
     const { storage } = this.#parts;
     const note = await loadNote(storage, feed, id);
-    const neighbours = await storage.neighbours(feed!.name, positionOf(note));
+    const neighbours = await storage.neighbours(feed!, positionOf(note));
     return { ...(await this.#page(place, feed, [note])), neighbours };
   }
 

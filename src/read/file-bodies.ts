@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { FeedName, NoteFile } from '../feeds/names.ts';
+import type { NoteFile } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import { type LargeBody, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
-import type { Storage, StoredFile } from '../storage/storage.ts';
+import type { AdmittedFeed, Storage, StoredFile } from '../storage/storage.ts';
 import type { CacheableView } from './cache.ts';
 import { noSuchNote } from './note-pages.ts';
 
@@ -31,14 +31,14 @@ export class FileBodies {
   }
 
   /** @throws Refusal `not_found` when there is no such file */
-  async build(name: FeedName, file: NoteFile, type: string): Promise<CacheableView> {
-    const stored = await this.#open(name, file);
+  async build(feed: AdmittedFeed, file: NoteFile, type: string): Promise<CacheableView> {
+    const stored = await this.#open(feed, file);
     try {
       const isKept = stored.size <= this.#largestKept;
-      const body = isKept ? await readWhole(stored) : this.#reopened(name, file, stored);
+      const body = isKept ? await readWhole(stored) : this.#reopened(feed, file, stored);
       const etag =
         stored.sha256 ??
-        (body instanceof Uint8Array ? await sha256(body) : await this.#hashOfLarge(name, file, stored));
+        (body instanceof Uint8Array ? await sha256(body) : await this.#hashOfLarge(feed, file, stored));
       const representation = new Representation({
         body,
         etag,
@@ -52,15 +52,15 @@ export class FileBodies {
     }
   }
 
-  async #open(name: FeedName, file: NoteFile): Promise<StoredFile> {
-    const stored = await this.#storage.open(name, file);
+  async #open(feed: AdmittedFeed, file: NoteFile): Promise<StoredFile> {
+    const stored = await this.#storage.open(feed, file);
     if (stored === undefined) throw noSuchNote();
     return stored;
   }
 
   /** Opened for each answer, because an answer that is never read would keep its file open. */
-  #reopened(name: FeedName, file: NoteFile, { size, modifiedAt }: StoredFile): LargeBody {
-    const open = () => this.#open(name, file);
+  #reopened(feed: AdmittedFeed, file: NoteFile, { size, modifiedAt }: StoredFile): LargeBody {
+    const open = () => this.#open(feed, file);
     return {
       size,
       async *read(start, end) {
@@ -76,8 +76,8 @@ export class FileBodies {
     };
   }
 
-  async #hashOfLarge(name: FeedName, file: NoteFile, stored: StoredFile): Promise<string> {
-    const key = `${name}/${file} ${stored.size} ${stored.modifiedAt}`;
+  async #hashOfLarge(feed: AdmittedFeed, file: NoteFile, stored: StoredFile): Promise<string> {
+    const key = `${feed.key} ${file} ${stored.size} ${stored.modifiedAt}`;
     let hash = this.#hashes.get(key);
     if (hash === undefined) {
       const running = createHash('sha256');

@@ -25,18 +25,18 @@ export async function loadPage(
   if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
   let position = before;
   if (typeof position === 'string') {
-    const note = await storage.note(feed.name, position);
+    const note = await storage.note(feed, position);
     if (note === undefined) throw badBefore();
     position = positionOf(note);
   }
-  const page = await storage.page(feed.name, { limit, tag, before: position });
+  const page = await storage.page(feed, { limit, tag, before: position });
   const { notes, next } = withinBudget(page, PAGE_TEXT_BYTES);
   return { notes, next: next && encodeCursor(next) };
 }
 
 /** The note with this id, which may be any text. Throws a Refusal `not_found`. */
 export async function loadNote(storage: Storage, feed: Feed | undefined, id: string): Promise<Note> {
-  const note = feed && isNoteId(id) ? await storage.note(feed.name, id) : undefined;
+  const note = feed && isNoteId(id) ? await storage.note(feed, id) : undefined;
   if (note === undefined) throw noSuchNote();
   return note;
 }

@@ -45,7 +45,7 @@ export class PictureSizes {
 
   async #size(feed: Feed, file: NoteFile, known: Note | undefined): Promise<PixelSize | undefined> {
     const { id, type } = parseNoteFile(file)!;
-    const note = known ?? (await this.#storage.note(feed.name, id));
+    const note = known ?? (await this.#storage.note(feed, id));
     if (note === undefined || note.type !== type || type === 'md') return undefined;
     const { pixels } = note.meta;
     if (pixels?.bytes === note.size) return pixels;
@@ -63,7 +63,7 @@ export class PictureSizes {
   /** The first bytes; undefined if the picture cannot be read now, because a page can do without its size. */
   async #head(feed: Feed, file: NoteFile): Promise<Uint8Array | undefined> {
     try {
-      const stored = await this.#storage.open(feed.name, file);
+      const stored = await this.#storage.open(feed, file);
       if (stored === undefined) return undefined;
       try {
         const pieces: Uint8Array[] = [];

@@ -119,7 +119,7 @@ export class Reader {
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // The page shows the feed as admission loaded it, so the key has its version.
-    const key = `feed-page ${base} ${feed.readId} ${name} ${feed.version} ${pageKey(query)}${tierKey(tier)}`;
+    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)}${tierKey(tier)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
 
@@ -128,7 +128,7 @@ export class Reader {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     const tier = this.#parts.tierOf?.(feed);
-    const key = `note-page ${base} ${readId} ${name} ${feed.version} ${id}${tierKey(tier)}`;
+    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id}${tierKey(tier)}`;
     return this.#answer(exchange, readId, key, async () => {
       const site = withTier(this.#parts.site, tier);
       const document = { ...(await this.#documents.notePage({ base, readId }, feed, id)), site, name };
@@ -144,7 +144,7 @@ export class Reader {
     return this.#answer(exchange, readId, `file ${readId} ${named.file}`, async () => {
       const feed = await this.#storage.feedByReadId(readId);
       if (feed === undefined) throw noSuchNote();
-      return this.#parts.files.build(feed.name, named.file, mediaType(named.type));
+      return this.#parts.files.build(feed, named.file, mediaType(named.type));
     });
   }
 
@@ -182,12 +182,11 @@ export class Reader {
     const base = this.#baseOf(exchange);
     const query = pageQuery(exchange);
     if (feed === undefined) return json(200, { notes: [], next: null });
-    // Since the client was admitted, the read id may have become another feed's, so the key has the name.
     const { readId } = feed;
     return this.#answer(
       exchange,
       readId,
-      `named-list ${base} ${readId} ${name} ${pageKey(query)}`,
+      `named-list ${base} ${readId} ${feed.key} ${pageKey(query)}`,
       async () => {
         const document = { base, readId, name, ...(await loadPage(this.#storage, feed, query)) };
         return this.#jsonView({ view: 'named-note-list', document }, feed, isFirst(query));
@@ -199,7 +198,7 @@ export class Reader {
   async namedNote(exchange: NamedRequest, feed: Feed, id: string): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    return this.#answer(exchange, readId, `named-note ${base} ${readId} ${name} ${id}`, async () => {
+    return this.#answer(exchange, readId, `named-note ${base} ${readId} ${feed.key} ${id}`, async () => {
       const document = { base, readId, name, notes: [await loadNote(this.#storage, feed, id)] as const };
       return this.#jsonView({ view: 'named-note', document }, feed);
     });

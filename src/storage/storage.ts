@@ -33,11 +33,14 @@ export interface Feed {
   readonly imageCount: number;
 }
 
+/** The feed that a read was admitted to. Where another one has its name by the time of the read, there is no such feed. */
+export type AdmittedFeed = Pick<Feed, 'name' | 'key'>;
+
 /**
  * The feed that a change was allowed for. Where another one has its name by the time the change is made, or it has
  * another password, the change finds no feed.
  */
-export type AllowedFeed = Pick<Feed, 'name' | 'key' | 'passwordHash'>;
+export type AllowedFeed = AdmittedFeed & Pick<Feed, 'passwordHash'>;
 
 /** The metadata of a note. */
 export interface NoteMeta {
@@ -212,13 +215,13 @@ export interface Storage extends TokenSeries {
    * A page of a feed; empty for a feed that does not exist. Where texts are long, more than `PAGE_TEXT_BYTES` together,
    * it may end before its limit.
    */
-  page(name: FeedName, query: PageQuery): Promise<Page>;
+  page(feed: AdmittedFeed, query: PageQuery): Promise<Page>;
   /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */
-  note(name: FeedName, id: NoteId): Promise<Note | undefined>;
+  note(feed: AdmittedFeed, id: NoteId): Promise<Note | undefined>;
   /** The notes before and after that one; none for a feed that does not exist. */
-  neighbours(name: FeedName, position: Position): Promise<Neighbours>;
+  neighbours(feed: AdmittedFeed, position: Position): Promise<Neighbours>;
   /** The bytes of a note's file. */
-  open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined>;
+  open(feed: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined>;
 
   /**
    * Stores notes, at least one, in the feed of the target: all of them or, after a failure or a crash at any moment,

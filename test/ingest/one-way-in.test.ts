@@ -14,7 +14,7 @@ import { WorkerPool } from '../../src/worker-pool.ts';
 import { FORM_TYPE, field, formBody } from '../support/multipart.ts';
 import { openBackend } from '../support/open-backend.ts';
 import { tempDir } from '../support/service.ts';
-import { NO_LIMITS } from '../support/storing.ts';
+import { NO_LIMITS, reads } from '../support/storing.ts';
 
 const TEXT = '# Same\n\nnote';
 const RULES = { maxImageBytes: 1000, limits: NO_LIMITS };
@@ -96,7 +96,7 @@ t.test('each way ends in the same call, and stores the same note', async (t) => 
     const submission = await read();
     const named = await access.requirePoster(caller, 'stoat');
     const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, caller);
-    const stored = await storage.note(feed.name, note.id);
+    const stored = await reads(storage).note(feed.name, note.id);
     t.match(stored, { type: 'md', size: TEXT.length, meta: { title: 'T', tags: ['b', 'a'] } }, way);
     t.equal(Buffer.from(stored!.content!).toString(), TEXT, way);
   }
@@ -108,5 +108,5 @@ t.test('a signed-in person is the sender, whatever the way', async (t) => {
   const submission = await WAYS['a tool']!();
   const signedIn = { ...caller, sender: 'Ada' };
   const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, signedIn);
-  t.equal((await storage.note(feed.name, note.id))?.meta.sender, 'Ada');
+  t.equal((await reads(storage).note(feed.name, note.id))?.meta.sender, 'Ada');
 });

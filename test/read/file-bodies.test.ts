@@ -4,7 +4,7 @@ import type { BodyStream } from '../../src/http/answer.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
 import type { Storage, StoredFile } from '../../src/storage/storage.ts';
 
-const NAME = 'feed' as FeedName;
+const FEED = { name: 'feed' as FeedName, key: '1' };
 const FILE = 'large.gif' as NoteFile;
 const GET = { isHead: false, header: () => undefined };
 
@@ -44,7 +44,7 @@ async function read(body: BodyStream): Promise<string> {
 t.test('a large file replaced between its headers and its bytes is not sent under the old tag', async (t) => {
   const file = new OneFile();
   const bodies = new FileBodies(file.storage, 0);
-  const { representation, isCacheable } = await bodies.build(NAME, FILE, 'image/gif');
+  const { representation, isCacheable } = await bodies.build(FEED, FILE, 'image/gif');
   t.equal(isCacheable, false);
   const body = async () => (await representation.answer(GET)).body as BodyStream;
   t.equal(await read(await body()), 'first');
@@ -75,5 +75,5 @@ t.test('a file that fails while it is read is closed', async (t) => {
   const storage = { open: async () => stored } as Partial<Storage> as Storage;
   t.plan(4);
   for (const largestKept of [0, 100])
-    await t.rejects(new FileBodies(storage, largestKept).build(NAME, FILE, 'image/gif'), /broken/);
+    await t.rejects(new FileBodies(storage, largestKept).build(FEED, FILE, 'image/gif'), /broken/);
 });

@@ -1,6 +1,6 @@
 import { type NoteId, noteFile } from '../../src/feeds/names.ts';
 import { Refusal } from '../../src/refusals.ts';
-import { edits, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import {
   bytesIn,
@@ -24,15 +24,15 @@ export function testEdits(backend: Backend): void {
     const picture = newNote('old picture', 'png', { alt: 'A', tags: [] });
     const { readId } = await post(storage, name, text);
     await post(storage, name, picture);
-    const before = await storage.note(name, text.id);
+    const before = await reads(storage).note(name, text.id);
     const file = noteFile(picture.id, 'png');
-    const open = await storage.open(name, file);
+    const open = await reads(storage).open(name, file);
     const changes = heard(storage);
 
     const replaced = await edits(storage).replace(name, text.id, Buffer.from('after it'));
     t.same(replaced, { ...before, size: 8, content: replaced?.content });
     t.equal(textOf(replaced), 'after it');
-    t.same(await storage.note(name, text.id), replaced);
+    t.same(await reads(storage).note(name, text.id), replaced);
     t.equal(
       (await edits(storage).replace(name, picture.id, Buffer.from('new picture!'), { sha256: 'hash' }))?.size,
       12,
@@ -67,11 +67,11 @@ export function testEdits(backend: Backend): void {
     }));
     t.same(changed?.meta, { title: 'U', sender: 'S', tags: ['b', 'c'] });
     t.same(changes, [{ readIds: [readId] }]);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'a' })), []);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'b' })), [note.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'a' })), []);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'b' })), [note.id]);
     t.same((await edits(storage).setMeta(name, note.id, () => ({ tags: [] })))?.meta, { tags: [] });
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'b' })), []);
-    t.equal(textOf(await storage.note(name, note.id)), 'text');
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'b' })), []);
+    t.equal(textOf(await reads(storage).note(name, note.id)), 'text');
     const refuse = () => {
       throw new Refusal('invalid_request', 'no');
     };
@@ -81,7 +81,7 @@ export function testEdits(backend: Backend): void {
     t.equal(await edits(storage).setMeta(name, 'none' as NoteId, refuse), undefined);
     await edits(storage).setMeta(name, note.id, () => ({ alt: 'from nothing', tags: [] }));
     const again = await reopened(t, storage, place);
-    t.same((await again.note(name, note.id))?.meta, { alt: 'from nothing', tags: [] });
+    t.same((await reads(again).note(name, note.id))?.meta, { alt: 'from nothing', tags: [] });
   });
 
   test('a removed note is gone, and is the title image no more', async (t, storage, place) => {
@@ -94,9 +94,9 @@ export function testEdits(backend: Backend): void {
     t.equal(await edits(storage).remove(name, picture.id), true);
     t.same(changes, [{ readIds: [readId] }]);
     t.match(await storage.feed(name), { title: 'T', image: undefined, noteCount: 1, imageCount: 0 });
-    t.equal(await storage.note(name, picture.id), undefined);
-    t.equal(await storage.open(name, noteFile(picture.id, 'webp')), undefined);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'a' })), [text.id]);
+    t.equal(await reads(storage).note(name, picture.id), undefined);
+    t.equal(await reads(storage).open(name, noteFile(picture.id, 'webp')), undefined);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'a' })), [text.id]);
     t.equal(await edits(storage).remove(name, picture.id), false);
     t.equal(await edits(storage).remove(other, text.id), false);
     t.equal(changes.length, 1);
@@ -151,7 +151,7 @@ export function testEdits(backend: Backend): void {
     ]);
     await Promise.all(works.flat());
     const again = await reopened(t, storage, place);
-    t.equal((await again.note(name, note.id))?.meta.title, '20');
+    t.equal((await reads(again).note(name, note.id))?.meta.title, '20');
     t.match(await again.feed(name), { title: '.'.repeat(20), noteCount: 21 });
   });
 

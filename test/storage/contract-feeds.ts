@@ -1,5 +1,6 @@
-import type { Target } from '../../src/storage/storage.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { noteFile } from '../../src/feeds/names.ts';
+import type { Feed, Target } from '../../src/storage/storage.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, feedName, newNote, runner } from './contract.ts';
 import {
   configure,
@@ -55,6 +56,27 @@ export function testFeeds(backend: Backend): void {
     t.match(await again.feed(name), { readId: 'reserved', passwordHash: 'hash', noteCount: 0 });
   });
 
+  test('a feed of the same name is not read in place of the one that was meant', async (t, storage) => {
+    const note = newNote('mine', 'md', { tags: ['x'] });
+    const [file, query] = [noteFile(note.id, 'md'), { limit: 9 }];
+    await post(storage, name, note);
+    const position = { createdAt: 1e15, file };
+    const seenIn = async (feed: Feed) => [
+      (await storage.page(feed, query)).notes.length,
+      (await storage.page(feed, { ...query, tag: 'x' })).notes.length,
+      (await storage.note(feed, note.id))?.id,
+      (await storage.neighbours(feed, position)).older,
+      await storage.open(feed, file).then((stored) => stored?.close().then(() => stored.size)),
+    ];
+    const before = (await storage.feed(name))!;
+    t.same(await seenIn(before), [1, 1, note.id, note.id, 4]);
+    await storage.deleteFeed(before);
+    t.same(await seenIn(before), [0, 0, undefined, undefined, undefined], 'nor a deleted one');
+    await post(storage, name, note);
+    t.same(await seenIn(before), [0, 0, undefined, undefined, undefined]);
+    t.same(await seenIn((await storage.feed(name))!), [1, 1, note.id, note.id, 4]);
+  });
+
   test('every change makes another version, also of many at once', async (t, storage, place) => {
     const seen = new Set<string>();
     const isNew = async (what: string) => {
@@ -65,7 +87,7 @@ export function testFeeds(backend: Backend): void {
     const changing = edits(storage);
     await post(storage, name, newNote('first'));
     await isNew('the feed is made');
-    const { id } = (await storage.page(name, { limit: 1 })).notes[0]!;
+    const { id } = (await reads(storage).page(name, { limit: 1 })).notes[0]!;
     const changes: [string, () => Promise<unknown>][] = [
       ['a post', () => post(storage, name, newNote('second'))],
       ['a replacement', () => changing.replace(name, id, Buffer.from('new'))],
@@ -129,7 +151,7 @@ export function testFeeds(backend: Backend): void {
     const mixed = Array.from({ length: 100 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
     const all = await Promise.allSettled(mixed.map((note) => storage.post(name, [note], OPEN, limits)));
     t.same(tally(all), { object: 12, note_limit: 45, image_limit: 43 });
-    const { notes } = await storage.page(name, { limit: 100 });
+    const { notes } = await reads(storage).page(name, { limit: 100 });
     t.equal(notes.length, 12);
     t.equal(await edits(storage).remove(name, notes.find((note) => note.type === 'png')!.id), true);
     await t.rejects(storage.post(name, [newNote('x')], OPEN, limits), { code: 'note_limit', status: 507 });
@@ -224,7 +246,7 @@ export function testFeeds(backend: Backend): void {
     t.same(changes, [{ readIds: ['once-mine'] }]);
     t.equal(await storage.feed(name), undefined);
     t.equal(await storage.feedByReadId(readId('once-mine')), undefined);
-    t.same(await storage.page(name, { limit: 9 }), { notes: [], next: undefined });
+    t.same(await reads(storage).page(name, { limit: 9 }), { notes: [], next: undefined });
     t.equal(await edits(storage).deleteFeed(name), false);
     const stale: Target = { kind: 'existing', passwordHash: 'hash' };
     t.equal(

@@ -1,5 +1,5 @@
 import type { FeedLimits, NewNote } from '../../src/storage/storage.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, newNote, runner, textOf } from './contract.ts';
 import { leavesAll, name, shown, tally } from './contract-support.ts';
 
@@ -37,7 +37,7 @@ export function testLimits(backend: Backend): void {
     const all = await Promise.allSettled(texts(64).map((note) => storage.post(name, [note], OPEN, limits)));
     t.same(tally(all), { object: 10, note_limit: 54 });
     t.match(await storage.feed(name), { noteCount: 17, imageCount: 2 });
-    t.equal((await storage.page(name, { limit: 100 })).notes.length, 17);
+    t.equal((await reads(storage).page(name, { limit: 100 })).notes.length, 17);
   });
 
   test('a post counts once while it is told of', async (t, storage) => {

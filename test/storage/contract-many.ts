@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noteFile, type ReadId } from '../../src/feeds/names.ts';
 import type { NewNote, Storage, Target } from '../../src/storage/storage.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import { heard, reopened, shown, tally } from './contract-support.ts';
 
@@ -16,7 +16,7 @@ function bundle(tag: string, pictures = 2): NewNote[] {
 
 /** How many notes of one request are there. */
 const countOf = async (storage: Storage, tag: string) =>
-  (await storage.page(name, { limit: 100, tag })).notes.length;
+  (await reads(storage).page(name, { limit: 100, tag })).notes.length;
 
 const idsFrom = (notes: readonly NewNote[]) => notes.map((note) => note.id);
 
@@ -36,11 +36,11 @@ export function testManyNotes(backend: Backend): void {
     t.match(feed, { noteCount: 3, imageCount: 2 });
     t.same(changes, [{ readIds: [readId] }]);
     const check = async (from: Storage) => {
-      t.same(idsOf(await from.page(name, { limit: 9 })), idsFrom(notes).reverse());
-      t.same(idsOf(await from.page(name, { limit: 9, tag: 't' })), [notes[2]!.id, notes[0]!.id]);
+      t.same(idsOf(await reads(from).page(name, { limit: 9 })), idsFrom(notes).reverse());
+      t.same(idsOf(await reads(from).page(name, { limit: 9, tag: 't' })), [notes[2]!.id, notes[0]!.id]);
       for (const note of notes) {
-        t.same((await from.note(name, note.id))?.meta, note.meta);
-        const file = await from.open(name, noteFile(note.id, note.type));
+        t.same((await reads(from).note(name, note.id))?.meta, note.meta);
+        const file = await reads(from).open(name, noteFile(note.id, note.type));
         t.same(await bytesOf(file!), note.bytes);
         await file?.close();
       }
@@ -58,7 +58,7 @@ export function testManyNotes(backend: Backend): void {
     for (const target of wrong) t.equal(await storage.post(name, bundle('y'), target, NO_LIMITS), undefined);
     const again = await reopened(t, storage, place);
     t.match(await again.feed(name), { ...creation, noteCount: 3, imageCount: 2 });
-    t.same(idsOf(await again.page(name, { limit: 9 })), idsFrom(notes).reverse());
+    t.same(idsOf(await reads(again).page(name, { limit: 9 })), idsFrom(notes).reverse());
   });
 
   test('of several notes that cannot all be stored, none is; a feed made for them stays', async (t, storage, place) => {
@@ -67,7 +67,7 @@ export function testManyNotes(backend: Backend): void {
     const creation = { readId: 'chosen' as ReadId, passwordHash: 'hash' };
     await t.rejects(storage.post(name, notes, { kind: 'new', ...creation }, NO_LIMITS));
     t.match(await storage.feed(name), { ...creation, noteCount: 0, imageCount: 0 });
-    t.same(await storage.page(name, { limit: 9 }), { notes: [], next: undefined });
+    t.same(await reads(storage).page(name, { limit: 9 }), { notes: [], next: undefined });
     await t.rejects(storage.post(name, notes, { kind: 'existing', passwordHash: 'hash' }, NO_LIMITS));
     await t.rejects(storage.post(feedName('other'), [unstorable], NEW, NO_LIMITS));
     const again = await reopened(t, storage, place);
@@ -80,7 +80,7 @@ export function testManyNotes(backend: Backend): void {
     const all = Array.from({ length: 20 }, (_, i) => bundle(`t${i}`, i % 4));
     const feeds = await Promise.all(all.map((notes) => post(storage, name, notes)));
     t.equal(new Set(feeds.map((feed) => feed.readId)).size, 1);
-    const { notes } = await storage.page(name, { limit: 100 });
+    const { notes } = await reads(storage).page(name, { limit: 100 });
     t.same(
       notes.map((note) => note.id),
       all.flatMap(idsFrom).reverse(),
@@ -122,7 +122,7 @@ export function testManyNotes(backend: Backend): void {
   test('a note gets other bytes with new notes, as one change', async (t, storage, place) => {
     const text = newNote('before', 'md', { title: 'T', tags: ['a'] });
     const { readId } = await post(storage, name, text);
-    const before = await storage.note(name, text.id);
+    const before = await reads(storage).note(name, text.id);
     const changes = heard(storage);
     const added = [newNote('1', 'png', { alt: 'A', tags: ['a'] }), newNote('2', 'gif')];
     const replaced = await edits(storage).replace(name, text.id, Buffer.from('after it'), { added });
@@ -130,8 +130,8 @@ export function testManyNotes(backend: Backend): void {
     t.equal(textOf(replaced), 'after it');
     t.same(changes, [{ readIds: [readId] }]);
     t.match(await storage.feed(name), { noteCount: 3, imageCount: 2 });
-    t.same(idsOf(await storage.page(name, { limit: 9 })), [added[1]!.id, added[0]!.id, text.id]);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'a' })), [added[0]!.id, text.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9 })), [added[1]!.id, added[0]!.id, text.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'a' })), [added[0]!.id, text.id]);
     t.equal(
       await edits(storage).replace(name, newNote('').id, Buffer.from('x'), { added: bundle('z') }),
       undefined,
@@ -179,7 +179,7 @@ export function testManyNotes(backend: Backend): void {
     const look = async (who: number) => {
       // Reads answered from memory alone would never let the writing go on.
       for (; !isDone; looks[who]! += 1, await nextTurn()) {
-        const shows = Number(textOf(await storage.note(name, text.id)));
+        const shows = Number(textOf(await reads(storage).note(name, text.id)));
         const { imageCount } = (await storage.feed(name))!;
         if (imageCount < 4 * shows) t.fail(`text ${shows} is shown with ${imageCount} pictures`);
         for (const tag of [`t${shows}`, `t${shows + 1}`]) {

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { FeedName, NoteFile, ReadId } from '../../src/feeds/names.ts';
 import type { Refusal } from '../../src/refusals.ts';
 import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
-import { edits } from '../support/storing.ts';
+import { edits, reads } from '../support/storing.ts';
 import { bytesOf, feedName, type Place } from './contract.ts';
 
 export const name = feedName('feed');
@@ -31,7 +31,7 @@ export async function reopened(t: Test, storage: Storage, place: Place): Promise
 /** What anybody can see of a feed, but for the times. */
 export async function shown(storage: Storage, feed: FeedName) {
   const record = await storage.feed(feed);
-  const { notes } = await storage.page(feed, { limit: 100 });
+  const { notes } = await reads(storage).page(feed, { limit: 100 });
   return { feed: record && { ...record, key: '', changedAt: 0, version: '' }, notes };
 }
 
@@ -56,7 +56,7 @@ export function heard(storage: Storage): FeedChange[] {
 
 /** The text of a note's file; undefined where there is none. */
 export async function bytesIn(storage: Storage, feed: FeedName, file: NoteFile): Promise<string | undefined> {
-  const stored = await storage.open(feed, file);
+  const stored = await reads(storage).open(feed, file);
   if (!stored) return undefined;
   const bytes = await bytesOf(stored);
   await stored.close();

@@ -12,7 +12,7 @@ import type {
   Storage,
   StoredFile,
 } from '../../src/storage/storage.ts';
-import { NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 
 /** A backend under test. Each `create` gives an empty place of its own, removed when the test ends. */
 export interface Backend {
@@ -68,9 +68,9 @@ export function testContract(backend: Backend): void {
     const name = feedName('none');
     t.equal(await storage.feed(name), undefined);
     t.equal(await storage.feedByReadId('some-read-id' as ReadId), undefined);
-    t.same(await storage.page(name, { limit: 10 }), { notes: [], next: undefined });
-    t.equal(await storage.note(name, 'x' as NoteId), undefined);
-    t.equal(await storage.open(name, 'x.md' as NoteFile), undefined);
+    t.same(await reads(storage).page(name, { limit: 10 }), { notes: [], next: undefined });
+    t.equal(await reads(storage).note(name, 'x' as NoteId), undefined);
+    t.equal(await reads(storage).open(name, 'x.md' as NoteFile), undefined);
     t.equal(await storage.feed(name), undefined);
   });
 
@@ -107,15 +107,15 @@ export function testContract(backend: Backend): void {
     const feed = await post(storage, name, picture);
     t.match({ notes: feed.noteCount, images: feed.imageCount }, { notes: 2, images: 1 });
 
-    const note = await storage.note(name, text.id);
+    const note = await reads(storage).note(name, text.id);
     t.same(note?.content && Buffer.from(note.content), text.bytes);
     t.same(note?.meta, text.meta);
     t.match(note, { id: text.id, type: 'md', size: text.bytes.byteLength });
 
-    const found = await storage.note(name, picture.id);
+    const found = await reads(storage).note(name, picture.id);
     t.match(found, { id: picture.id, type: 'png', size: 300_000, content: undefined });
     t.same(found?.meta, picture.meta);
-    const file = await storage.open(name, noteFile(picture.id, 'png'));
+    const file = await reads(storage).open(name, noteFile(picture.id, 'png'));
     t.equal(file?.size, 300_000);
     t.ok(bytes.equals(await bytesOf(file!)));
     t.ok(bytes.subarray(65_000, 140_001).equals(await bytesOf(file!, 65_000, 140_001)));
@@ -128,7 +128,7 @@ export function testContract(backend: Backend): void {
     for (const size of [0, 5 * 1024 * 1024]) {
       const note = newNote(randomBytes(size), 'gif');
       await post(storage, name, note);
-      const file = await storage.open(name, noteFile(note.id, 'gif'));
+      const file = await reads(storage).open(name, noteFile(note.id, 'gif'));
       t.ok(Buffer.from(note.bytes).equals(await bytesOf(file!)));
       await file?.close();
     }
@@ -139,7 +139,7 @@ export function testContract(backend: Backend): void {
     const note = newNote('before');
     await post(storage, name, note);
     note.bytes.fill(0x78);
-    t.equal(textOf(await storage.note(name, note.id)), 'before');
+    t.equal(textOf(await reads(storage).note(name, note.id)), 'before');
   });
 
   test('pages go from new to old and meet without gap or overlap', async (t, storage) => {
@@ -148,14 +148,14 @@ export function testContract(backend: Backend): void {
     for (const note of notes) await post(storage, name, note);
     const expected = notes.map((note) => note.id).reverse();
     const seen: NoteId[] = [];
-    let page = await storage.page(name, { limit: 10 });
+    let page = await reads(storage).page(name, { limit: 10 });
     seen.push(...idsOf(page));
     while (page.next) {
-      page = await storage.page(name, { limit: 10, before: page.next });
+      page = await reads(storage).page(name, { limit: 10, before: page.next });
       seen.push(...idsOf(page));
     }
     t.same(seen, expected);
-    const exact = await storage.page(name, { limit: 25 });
+    const exact = await reads(storage).page(name, { limit: 25 });
     t.equal(exact.next, undefined, 'a page that holds all has no next one');
     t.equal(textOf(exact.notes[0]), 'note 24');
   });
@@ -169,8 +169,8 @@ export function testContract(backend: Backend): void {
     await post(storage, name, notes);
     for (const tag of [undefined, 't']) {
       const seen: NoteId[] = [];
-      let page = await storage.page(name, { limit: 25, tag });
-      for (; page.next; page = await storage.page(name, { limit: 25, tag, before: page.next })) {
+      let page = await reads(storage).page(name, { limit: 25, tag });
+      for (; page.next; page = await reads(storage).page(name, { limit: 25, tag, before: page.next })) {
         t.ok(page.notes.length > 9, 'a page has at least what fits into 1 MiB');
         if (backend.name !== 'files') t.ok(page.notes.length < 16, 'and little more');
         seen.push(...idsOf(page));
@@ -185,9 +185,9 @@ export function testContract(backend: Backend): void {
     const [old, middle, young] = [newNote('1'), newNote('2'), newNote('3')] as const;
     await post(storage, name, young);
     await post(storage, name, old);
-    const { notes } = await storage.page(name, { limit: 1 });
+    const { notes } = await reads(storage).page(name, { limit: 1 });
     const before = { createdAt: notes[0]!.createdAt, file: noteFile(middle.id, 'md') };
-    t.same(idsOf(await storage.page(name, { limit: 5, before })), [old.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 5, before })), [old.id]);
   });
 
   test('every place has its neighbours', async (t, storage) => {
@@ -197,8 +197,14 @@ export function testContract(backend: Backend): void {
     await post(storage, name, notes[2]!);
     await post(storage, name, notes[0]!);
     const at = async (index: number) => {
-      const { createdAt } = (await storage.note(name, (index === 1 ? young : notes[index]!.id) as NoteId))!;
-      return storage.neighbours(name, { createdAt, file: noteFile(notes[index]!.id, notes[index]!.type) });
+      const { createdAt } = (await reads(storage).note(
+        name,
+        (index === 1 ? young : notes[index]!.id) as NoteId,
+      ))!;
+      return reads(storage).neighbours(name, {
+        createdAt,
+        file: noteFile(notes[index]!.id, notes[index]!.type),
+      });
     };
     t.same(await at(0), { older: undefined, newer: young });
     t.same(await at(2), { older: old, newer: undefined });
@@ -212,7 +218,10 @@ export function testContract(backend: Backend): void {
       ],
     );
     const position = { createdAt: 1, file: noteFile(old, 'md') };
-    t.same(await storage.neighbours(feedName('nobodys'), position), { older: undefined, newer: undefined });
+    t.same(await reads(storage).neighbours(feedName('nobodys'), position), {
+      older: undefined,
+      newer: undefined,
+    });
   });
 
   test('a tag selects notes, those posted later too', async (t, storage) => {
@@ -220,14 +229,14 @@ export function testContract(backend: Backend): void {
     const red = newNote('1', 'md', { tags: ['red'] });
     const both = newNote('2', 'gif', { tags: ['red', 'blue'] });
     for (const note of [red, both, newNote('3')]) await post(storage, name, note);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'red' })), [both.id, red.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'red' })), [both.id, red.id]);
     const later = newNote('4', 'md', { tags: ['blue'] });
     await post(storage, name, later);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'blue' })), [later.id, both.id]);
-    const first = await storage.page(name, { limit: 1, tag: 'blue' });
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'blue' })), [later.id, both.id]);
+    const first = await reads(storage).page(name, { limit: 1, tag: 'blue' });
     t.same(idsOf(first), [later.id]);
-    t.same(idsOf(await storage.page(name, { limit: 1, tag: 'blue', before: first.next })), [both.id]);
-    t.same(idsOf(await storage.page(name, { limit: 9, tag: 'none' })), []);
+    t.same(idsOf(await reads(storage).page(name, { limit: 1, tag: 'blue', before: first.next })), [both.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'none' })), []);
   });
 
   test('a chosen read id is taken once only, and looked at only when the feed is new', async (t, storage) => {
@@ -251,7 +260,7 @@ export function testContract(backend: Backend): void {
     const feeds = await Promise.all(notes.map((note) => post(storage, name, note)));
     t.equal(new Set(feeds.map((feed) => feed.readId)).size, 1);
     t.equal((await storage.feed(name))?.noteCount, 20);
-    t.same(idsOf(await storage.page(name, { limit: 100 })), notes.map((note) => note.id).reverse());
+    t.same(idsOf(await reads(storage).page(name, { limit: 100 })), notes.map((note) => note.id).reverse());
   });
 
   test('everything is there again after closing and opening', async (t, storage, place) => {
@@ -259,13 +268,13 @@ export function testContract(backend: Backend): void {
     const notes = [newNote('one', 'md', { title: 'T', tags: ['x'] }), newNote(randomBytes(99), 'webp')];
     for (const note of notes) await post(storage, name, note);
     const feed = await storage.feed(name);
-    const page = await storage.page(name, { limit: 10 });
+    const page = await reads(storage).page(name, { limit: 10 });
     await storage.close();
     const reopened = await place.open();
     t.teardown(() => reopened.close());
     t.match(await reopened.feed(name), { ...feed, key: String, changedAt: Number, version: String });
-    t.same(await reopened.page(name, { limit: 10 }), page);
-    t.same(idsOf(await reopened.page(name, { limit: 10, tag: 'x' })), [notes[0]!.id]);
+    t.same(await reads(reopened).page(name, { limit: 10 }), page);
+    t.same(idsOf(await reads(reopened).page(name, { limit: 10, tag: 'x' })), [notes[0]!.id]);
     t.equal((await reopened.feedByReadId(feed!.readId))?.name, name);
   });
 

@@ -7,7 +7,7 @@ import { FolderLock } from '../../src/storage/files/lock.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
-import { post } from '../support/storing.ts';
+import { post, reads } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, opened } from './files-support.ts';
 
@@ -43,7 +43,7 @@ function eitherWay(title: string, body: Body, rescanOnly = {}): void {
 }
 
 async function files(storage: Storage, feed: FeedName, tag?: string): Promise<string[]> {
-  const { notes } = await storage.page(feed, { limit: 100, tag });
+  const { notes } = await reads(storage).page(feed, { limit: 100, tag });
   return notes.map((note) => `${note.id}.${note.type}`);
 }
 
@@ -73,7 +73,7 @@ eitherWay('a note is added, edited and removed', async (t, { storage, dir, chang
   t.same(changes[0], { readIds: [readId] });
 
   const text = async () =>
-    Buffer.from((await storage.note(name, 'by hand' as NoteId))?.content ?? []).toString();
+    Buffer.from((await reads(storage).note(name, 'by hand' as NoteId))?.content ?? []).toString();
   t.equal(await text(), 'one');
   await writeFile(join(dir, name, 'by hand.md'), 'two');
   t.ok(await eventually(async () => (await text()) === 'two'), 'an edit of the same length shows');
@@ -85,8 +85,8 @@ eitherWay('a note is added, edited and removed', async (t, { storage, dir, chang
 
   await unlink(join(dir, name, 'by hand.md'));
   await becomes(t, storage, [first!]);
-  t.equal(await storage.note(name, 'by hand' as NoteId), undefined);
-  t.equal(await storage.open(name, 'by hand.md' as NoteFile), undefined);
+  t.equal(await reads(storage).note(name, 'by hand' as NoteId), undefined);
+  t.equal(await reads(storage).open(name, 'by hand.md' as NoteFile), undefined);
 });
 
 byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => {
@@ -100,12 +100,12 @@ byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => 
     '{"title": "A\\u0007B", "tags": ["red"], "created": "2001-02-03T04:05:06Z"}',
   );
   await becomes(t, storage, [posted!, 'old.md']);
-  const note = await storage.note(name, 'old' as NoteId);
+  const note = await reads(storage).note(name, 'old' as NoteId);
   t.match(note, { createdAt: Date.UTC(2001, 1, 3, 4, 5, 6), meta: { title: 'A B', tags: ['red'] } });
   t.same(await files(storage, name, 'red'), ['old.md']);
   await unlink(join(dir, name, '.old.md.json'));
   await becomes(t, storage, ['old.md', posted!]);
-  t.same((await storage.note(name, 'old' as NoteId))?.meta, { tags: [] });
+  t.same((await reads(storage).note(name, 'old' as NoteId))?.meta, { tags: [] });
   t.same(await files(storage, name, 'red'), []);
 });
 
@@ -193,7 +193,7 @@ byHand('what is no note is ignored when it appears', async (t, { storage, dir })
   await utimes(join(dir, name, 'z.md'), 1, 1);
   await becomes(t, storage, [posted!, 'z.md']);
   t.equal(await storage.feed(feedName('linked')), undefined);
-  t.equal(await storage.open(name, 'link.md' as NoteFile), undefined);
+  t.equal(await reads(storage).open(name, 'link.md' as NoteFile), undefined);
 });
 
 byHand('a note replaced by a link or a folder is gone', async (t, { storage, dir }) => {
@@ -203,9 +203,9 @@ byHand('a note replaced by a link or a folder is gone', async (t, { storage, dir
   await unlink(join(dir, name, posted!));
   await symlink(join(dir, 'outside'), join(dir, name, posted!));
   const id = posted!.slice(0, -3) as NoteId;
-  t.ok(await eventually(async () => (await storage.note(name, id)) === undefined));
+  t.ok(await eventually(async () => (await reads(storage).note(name, id)) === undefined));
   await becomes(t, storage, []);
-  t.equal(await storage.open(name, posted as NoteFile), undefined, 'the link is not followed');
+  t.equal(await reads(storage).open(name, posted as NoteFile), undefined, 'the link is not followed');
 });
 
 byHand("the service's own posts are told once", async (t, { storage, dir, changes }) => {
@@ -246,7 +246,7 @@ byHand('the whole data folder goes away and comes back', async (t, { storage, di
   await t.rejects(storage.check(), { code: 'store_unavailable' });
   await t.rejects(post(storage, name, newNote('2')), { code: 'store_unavailable' });
   await t.rejects(post(storage, feedName('new'), newNote('2')), { code: 'store_unavailable' });
-  await t.rejects(storage.page(name, { limit: 9 }), { code: 'store_unavailable' });
+  await t.rejects(reads(storage).page(name, { limit: 9 }), { code: 'store_unavailable' });
   await rename(`${dir}.away`, dir);
   t.ok(await eventually(() => isUsable(storage)));
   t.ok(

@@ -7,7 +7,7 @@ import { derivedReadId } from '../../src/feeds/ids.ts';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';
 import { dataFolder, opened, SECRET } from './files-support.ts';
 
@@ -87,15 +87,15 @@ withFiles('a hand-placed note keeps its date when it is edited', async (t, { sto
   await writeFile(prepared, 'one');
   await utimes(prepared, 1000, 1000.25);
   await rename(prepared, join(dir, name, 'by hand.md'));
-  t.ok(await eventually(async () => (await storage.note(name, id))?.createdAt === 1_000_250));
+  t.ok(await eventually(async () => (await reads(storage).note(name, id))?.createdAt === 1_000_250));
   const edited = await edits(storage).replace(name, id, Buffer.from('two'));
   t.match(edited, { createdAt: 1_000_250, meta: { tags: ['a'] } });
   t.match(await edits(storage).setMeta(name, id, () => ({ title: 'T', tags: [] })), { createdAt: 1_000_250 });
   await edits(storage).setMeta(name, id, () => ({ tags: [] }));
   await storage.close();
   const again = await opened(t, dir);
-  t.match(await again.note(name, id), { createdAt: 1_000_250, meta: { tags: [] } });
-  t.equal(textOf(await again.note(name, id)), 'two');
+  t.match(await reads(again).note(name, id), { createdAt: 1_000_250, meta: { tags: [] } });
+  t.equal(textOf(await reads(again).note(name, id)), 'two');
 });
 
 withFiles('a note whose file was taken away by hand just now is no note', async (t, { storage, dir }) => {
@@ -165,12 +165,12 @@ withFiles('edits and reads at once: every read is one state or the next', async 
   const edit = async () => {
     for (let i = 1; i <= 40; i += 1) {
       await edits(storage).replace(name, note.id, Buffer.from(`${i}`));
-      t.equal(textOf(await storage.note(name, note.id)), `${i}`);
+      t.equal(textOf(await reads(storage).note(name, note.id)), `${i}`);
       const set = await edits(storage).setMeta(name, note.id, () =>
         i % 3 ? { title: `${i}`, tags: [`n${i}`] } : { tags: [] },
       );
-      t.equal((await storage.note(name, note.id))?.meta.title, set?.meta.title);
-      const tagged = await storage.page(name, { limit: 1, tag: `n${i}` });
+      t.equal((await reads(storage).note(name, note.id))?.meta.title, set?.meta.title);
+      const tagged = await reads(storage).page(name, { limit: 1, tag: `n${i}` });
       if (tagged.notes.length !== (i % 3 ? 1 : 0)) t.fail(`the tag of edit ${i}`);
     }
     done = true;
@@ -178,7 +178,7 @@ withFiles('edits and reads at once: every read is one state or the next', async 
   const look = async () => {
     let last = 0;
     for (; !done; await wait(1)) {
-      const now = Number(textOf(await storage.note(name, note.id)));
+      const now = Number(textOf(await reads(storage).note(name, note.id)));
       if (!(now >= last)) t.fail(`${now} after ${last}`);
       last = now;
     }

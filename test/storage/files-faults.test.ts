@@ -4,7 +4,7 @@ import t from 'tap';
 import type { NoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
-import { edits, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { bytesOf, feedName, newNote, textOf } from './contract.ts';
 import { dataFolder, opened } from './files-support.ts';
 
@@ -35,7 +35,7 @@ t.test('a full disk refuses with storage_full and keeps nothing half', needsMoun
   t.equal(await storage.feed(feedName('new')), undefined);
   const small = newNote('well again');
   await post(storage, feedName('new'), small, { readId: 'chosen' as never });
-  t.equal((await storage.page(feedName('new'), { limit: 1 })).notes[0]?.id, small.id);
+  t.equal((await reads(storage).page(feedName('new'), { limit: 1 })).notes[0]?.id, small.id);
 });
 
 t.test('a full disk takes all notes of a request or none', needsMount, async (t) => {
@@ -53,7 +53,7 @@ t.test('a full disk takes all notes of a request or none', needsMount, async (t)
   await t.rejects(post(storage, name, [...pictures, newNote('after')]), full);
   await t.rejects(edits(storage).replace(name, text.id, Buffer.from('after'), { added: pictures }), full);
   t.same(await everyName(dir), before);
-  t.equal(textOf(await storage.note(name, text.id)), 'before');
+  t.equal(textOf(await reads(storage).note(name, text.id)), 'before');
   t.equal(await countOf(storage), 1);
   t.same(changes, []);
 
@@ -85,7 +85,7 @@ t.test(
       cause: { code: 'EROFS' },
     });
     await t.rejects(post(storage, feedName('new'), newNote('2')), { code: 'store_unavailable' });
-    const file = await storage.open(name, `${note.id}.gif` as never);
+    const file = await reads(storage).open(name, `${note.id}.gif` as never);
     t.equal((await bytesOf(file!)).toString(), 'text');
     await file?.close();
     t.same(await everyName(dir), before);
@@ -117,7 +117,7 @@ t.test('no edit on a read-only disk changes anything', needsMount, async (t) => 
   await configure({});
   const seen = async () => [
     await storage.feed(name),
-    await storage.page(name, { limit: 9, tag: 'a' }),
+    await reads(storage).page(name, { limit: 9, tag: 'a' }),
     await everyName(dir),
   ];
   const before = await seen();
@@ -156,7 +156,7 @@ t.test('a full disk takes no edit, and lets notes be removed', needsMount, async
   });
   await t.rejects(edits(storage).setPassword(name, 'hash'), { code: 'storage_full' });
   t.same(await everyName(dir), before);
-  t.match(await storage.note(name, note.id), { size: 4, meta: { title: 'T' } });
+  t.match(await reads(storage).note(name, note.id), { size: 4, meta: { title: 'T' } });
   t.equal(await edits(storage).remove(name, note.id), true);
 });
 

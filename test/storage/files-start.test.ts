@@ -9,7 +9,7 @@ import { openFiles } from '../../src/storage/files/files.ts';
 import { loadSecret } from '../../src/storage/files/secret.ts';
 import { eventually } from '../support/eventually.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
-import { post } from '../support/storing.ts';
+import { post, reads } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, opened, SECRET } from './files-support.ts';
 
@@ -53,7 +53,7 @@ t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
   await writeFile(join(dir, 'file'), 'no feed');
 
   const storage = await opened(t, dir);
-  const { notes } = await storage.page(feedName('feed'), { limit: 50 });
+  const { notes } = await reads(storage).page(feedName('feed'), { limit: 50 });
   const expected: [string, string, number][] = [
     ['a note, 100%', 'md', 2_000_000_000_250],
     ['20200102T000001Z', 'md', Date.UTC(2020, 0, 2, 0, 0, 1)],
@@ -69,7 +69,7 @@ t.test('hand-placed notes: dates, names, and what is ignored', async (t) => {
     expected,
   );
   t.same(notes[3]?.meta, { tags: ['a', 'b'] });
-  t.equal((await storage.note(feedName('feed'), 'same' as NoteId))?.type, 'md');
+  t.equal((await reads(storage).note(feedName('feed'), 'same' as NoteId))?.type, 'md');
   for (const name of ['linked', 'Bad Name', 'file']) t.equal(await storage.feed(feedName(name)), undefined);
   await t.rejects(post(storage, feedName('file'), newNote('x')), { code: 'internal' });
 });
@@ -81,7 +81,7 @@ t.test('a file dated further than dates go', { skip: CANNOT_MOUNT }, async (t) =
   await utimes(join(dir, 'feed', 'far.md'), 99_999_999_999_999, 99_999_999_999_999);
   await utimes(join(dir, 'feed'), 99_999_999_999_999, 99_999_999_999_999);
   const storage = await opened(t, dir);
-  t.equal((await storage.note(feedName('feed'), 'far' as NoteId))?.createdAt, 8.64e15);
+  t.equal((await reads(storage).note(feedName('feed'), 'far' as NoteId))?.createdAt, 8.64e15);
   t.equal((await storage.feed(feedName('feed')))?.changedAt, 8.64e15);
 });
 
@@ -226,8 +226,8 @@ t.test('a read that races a removal is no exception', async (t) => {
   await post(storage, name, note);
   await post(storage, name, newNote('y', 'png'));
   await unlink(join(dir, name, `${note.id}.md`));
-  t.equal(await storage.note(name, note.id), undefined);
-  t.equal((await storage.page(name, { limit: 9 })).notes.length, 1);
-  t.equal(await storage.open(name, `${note.id}.md` as never), undefined);
+  t.equal(await reads(storage).note(name, note.id), undefined);
+  t.equal((await reads(storage).page(name, { limit: 9 })).notes.length, 1);
+  t.equal(await reads(storage).open(name, `${note.id}.md` as never), undefined);
   t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 1));
 });

@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { NEW, NO_LIMITS } from '../support/storing.ts';
+import { NEW, NO_LIMITS, reads } from '../support/storing.ts';
 import { bytesOf, feedName, newNote } from './contract.ts';
 
 const PICTURE = '20261102T080000Z-019a4382-0000-7000-8000-000000000002' as NoteId;
@@ -57,11 +57,11 @@ export async function checkKept(
     content: new Uint8Array(Buffer.from('\uFEFF# Grüße\r\n\0 end')),
   };
   const name = feedName('diary');
-  t.same(await storage.page(name, { limit: 9 }), { notes: [text, picture], next: undefined });
-  t.same((await storage.page(name, { limit: 9, tag: 'cat' })).notes, [text, picture]);
-  t.same((await storage.page(name, { limit: 9, tag: 'a' })).notes, [text]);
-  t.same(await storage.note(name, TEXT), text);
-  const file = await storage.open(name, `${PICTURE}.png` as NoteFile);
+  t.same(await reads(storage).page(name, { limit: 9 }), { notes: [text, picture], next: undefined });
+  t.same((await reads(storage).page(name, { limit: 9, tag: 'cat' })).notes, [text, picture]);
+  t.same((await reads(storage).page(name, { limit: 9, tag: 'a' })).notes, [text]);
+  t.same(await reads(storage).note(name, TEXT), text);
+  const file = await reads(storage).open(name, `${PICTURE}.png` as NoteFile);
   t.match(file, { modifiedAt: 1795278830169, sha256: 'Yt5MN0c0tZ0Z2dSAkUJ0oXCPY8nYvNlW8nCwFvYqk9s' });
   t.equal((await bytesOf(file!)).toString('hex'), '89504e470d0a1a0a00ff');
 

@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { BackendName } from '../support/open-backend.ts';
+import { reads } from '../support/storing.ts';
 import { bytesOf } from './contract.ts';
 
 /**
@@ -52,8 +53,8 @@ export async function nothingIsLost(
 async function isWhole(storage: Storage, line: string): Promise<boolean> {
   const [feed, file, length] = line.split(' ') as [FeedName, NoteFile, string];
   const { id, type } = parseNoteFile(file)!;
-  const note = await storage.note(feed, id);
-  const stored = await storage.open(feed, file);
+  const note = await reads(storage).note(feed, id);
+  const stored = await reads(storage).open(feed, file);
   if (!note || !stored) return false;
   const text = (await bytesOf(stored)).toString();
   await stored.close();
@@ -71,9 +72,9 @@ export async function listedAreWhole(storage: Storage, feed: FeedName): Promise<
   const texts = new Map<string, string>();
   let before: Awaited<ReturnType<Storage['page']>>['next'];
   do {
-    const page = await storage.page(feed, { limit: 100, before });
+    const page = await reads(storage).page(feed, { limit: 100, before });
     for (const { id, type, meta } of page.notes) {
-      const stored = await storage.open(feed, noteFile(id, type));
+      const stored = await reads(storage).open(feed, noteFile(id, type));
       const text = (await bytesOf(stored!)).toString();
       await stored!.close();
       if (String(meta.tags) !== 't' || !isText(id, text)) return false;

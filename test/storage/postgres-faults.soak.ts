@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask, post as postTo, start } from '../support/service.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { opened } from './postgres-support.ts';
@@ -88,7 +88,7 @@ t.test('a connection that hangs fails in time, and is used no more', async (t) =
   const all = await Promise.allSettled([
     storage.post(name, [newNote('lost')], OPEN, NO_LIMITS),
     storage.feed(name),
-    storage.page(name, { limit: 9 }),
+    reads(storage).page(name, { limit: 9 }),
   ]);
   t.ok(performance.now() - begun < 10_000);
   t.ok((tally(all).store_unavailable ?? 0) >= 2, 'those that met a stopped connection');
@@ -103,8 +103,12 @@ t.test('a connection that hangs fails in time, and is used no more', async (t) =
   );
   const later = newNote('later');
   await post(storage, name, later);
-  t.equal(textOf(await storage.note(name, later.id)), 'later');
-  t.equal((await storage.page(name, { limit: 9 })).notes.length, 2, 'nothing was stored that was refused');
+  t.equal(textOf(await reads(storage).note(name, later.id)), 'later');
+  t.equal(
+    (await reads(storage).page(name, { limit: 9 })).notes.length,
+    2,
+    'nothing was stored that was refused',
+  );
 });
 
 /** The way to a database through a proxy that can hold back what the server answers to COMMIT, and all behind it. */
@@ -213,7 +217,7 @@ t.test(
       'the small one has its place',
     );
     t.match(await storage.feed(name), { noteCount: 2, imageCount: 0 });
-    t.equal(textOf(await storage.note(name, kept.id)), 'kept');
+    t.equal(textOf(await reads(storage).note(name, kept.id)), 'kept');
   },
 );
 
@@ -231,7 +235,7 @@ t.test('a database that can only be read refuses writes until it takes them agai
   await setReadOnly('on');
   await t.rejects(post(storage, name, newNote('lost')), { code: 'store_unavailable' });
   await t.rejects(storage.check(), { code: 'store_unavailable' });
-  t.equal(textOf(await storage.note(name, note.id)), 'kept', 'reads go on');
+  t.equal(textOf(await reads(storage).note(name, note.id)), 'kept', 'reads go on');
   await setReadOnly('off');
   t.ok(
     await eventually(() =>
@@ -267,6 +271,6 @@ t.test(
     const again = await opened(t, url);
     const isCleared = async () => JSON.stringify(await server.sql(url, count)) === '[{"notes":1,"tags":1}]';
     t.ok(await eventually(isCleared));
-    t.same(idsOf(await again.page(feedName('other'), { limit: 9, tag: 'a' })), [kept.id]);
+    t.same(idsOf(await reads(again).page(feedName('other'), { limit: 9, tag: 'a' })), [kept.id]);
   },
 );

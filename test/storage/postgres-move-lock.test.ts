@@ -6,7 +6,7 @@ import { MOVE_LOCK, MoveLock } from '../../src/storage/postgres/move-lock.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
@@ -77,7 +77,7 @@ t.test('a move that began while a service had lost its connections keeps it from
       ),
     ),
   );
-  t.equal((await storage.page(name, { limit: 9 })).notes.length, 2);
+  t.equal((await reads(storage).page(name, { limit: 9 })).notes.length, 2);
 });
 
 t.test('a server that ends what is idle leaves a move its lock', async (t) => {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ServiceProcess } from '../support/service-process.ts';
-import { edits, NEW, NO_LIMITS, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, post, reads } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
@@ -132,7 +132,7 @@ t.test('changes of one feed through several are done one after the other', async
     ];
   });
   await Promise.all(works.flat());
-  t.equal((await storages[1]!.note(name, note.id))?.meta.title, '8');
+  t.equal((await reads(storages[1]!).note(name, note.id))?.meta.title, '8');
   t.match(await storages[0]!.feed(name), { title: '.'.repeat(8), noteCount: 9 });
-  t.equal(idsOf(await storages[1]!.page(name, { limit: 100 })).length, 9);
+  t.equal(idsOf(await reads(storages[1]!).page(name, { limit: 100 })).length, 9);
 });

@@ -11,7 +11,7 @@ import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { bytesOf, feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { dataFolder, keptLog } from './files-support.ts';
@@ -34,9 +34,9 @@ function look<T>(dir: string, sql: string): T {
 }
 
 async function filesAreWhole(storage: Storage): Promise<boolean> {
-  const { notes } = await storage.page(name, { limit: 100 });
+  const { notes } = await reads(storage).page(name, { limit: 100 });
   for (const { id, type, size } of notes) {
-    const file = await storage.open(name, `${id}.${type}` as never);
+    const file = await reads(storage).open(name, `${id}.${type}` as never);
     if (!file || (await bytesOf(file)).byteLength !== size) return false;
   }
   return true;
@@ -61,11 +61,11 @@ t.test(
     const { object: stored = 0, storage_full: refused = 0 } = tally(settled);
     t.ok(refused > 0 && stored + refused === 12, `${stored} stored, ${refused} refused`);
     t.match(await storage.feed(name), { noteCount: 1 + stored, imageCount: stored });
-    t.equal((await storage.page(name, { limit: 100 })).notes.length, 1 + stored);
+    t.equal((await reads(storage).page(name, { limit: 100 })).notes.length, 1 + stored);
     t.ok(await filesAreWhole(storage));
     rmSync(ballast);
     await post(storage, name, newNote(Buffer.alloc(MIB), 'png'));
-    t.equal(textOf(await storage.note(name, kept.id)), 'kept');
+    t.equal(textOf(await reads(storage).note(name, kept.id)), 'kept');
   },
 );
 
@@ -97,7 +97,7 @@ t.test('a disk that cannot be written to is store_unavailable until it can', nee
   await post(storage, name, note);
   const uncover = makeReadOnly(t, dir);
   await t.rejects(storage.check(), { code: 'store_unavailable' });
-  t.equal(textOf(await storage.note(name, note.id)), 'kept', 'reads go on');
+  t.equal(textOf(await reads(storage).note(name, note.id)), 'kept', 'reads go on');
   uncover();
   await storage.check();
   await post(storage, name, newNote('well again'));
@@ -226,7 +226,7 @@ t.test('what a deleted feed has left is cleared away, also after a stop in the m
       'SELECT (SELECT count(*) FROM notes) AS notes, (SELECT count(*) FROM tags) AS tags',
     );
   t.ok(await eventually(() => left().notes === 1 && left().tags === 1));
-  t.same(idsOf(await again.page(feedName('other'), { limit: 9, tag: 'a' })), [kept.id]);
+  t.same(idsOf(await reads(again).page(feedName('other'), { limit: 9, tag: 'a' })), [kept.id]);
 });
 
 t.test('all pages of a feed of 100,000 notes together are the feed', IN_SOAK, async (t) => {
@@ -242,11 +242,11 @@ t.test('all pages of a feed of 100,000 notes together are the feed', IN_SOAK, as
   const seen: string[] = [];
   let page: Awaited<ReturnType<Storage['page']>> = { notes: [], next: undefined };
   do {
-    page = await storage.page(name, { limit: 100, before: page.next });
+    page = await reads(storage).page(name, { limit: 100, before: page.next });
     seen.push(...idsOf(page));
   } while (page.next);
   t.equal(seen.join(), expected.reverse().join());
-  const tagged = await storage.page(name, { limit: 100, tag: 'tenth' });
+  const tagged = await reads(storage).page(name, { limit: 100, tag: 'tenth' });
   t.same(idsOf(tagged), seen.filter((_, i) => (99_999 - i) % 10 === 0).slice(0, 100));
 });
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { noteFile } from '../../src/feeds/names.ts';
-import { edits, post } from '../support/storing.ts';
+import { edits, post, reads } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
@@ -11,7 +11,7 @@ t.test('no two versions of a file are of the same time', async (t) => {
   await post(storage, name, note);
   const times = new Set<number>();
   for (let version = 1; version <= 4; version += 1) {
-    const file = await storage.open(name, noteFile(note.id, 'png'));
+    const file = await reads(storage).open(name, noteFile(note.id, 'png'));
     await file?.close();
     times.add(file!.modifiedAt);
     await edits(storage).replace(name, note.id, Buffer.from(`${version}`));

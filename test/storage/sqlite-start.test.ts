@@ -8,7 +8,7 @@ import { DatabaseFile } from '../../src/storage/sqlite/database-file.ts';
 import { SCHEMA_VERSION } from '../../src/storage/sqlite/schema.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import { databaseIn } from '../support/open-backend.ts';
-import { post } from '../support/storing.ts';
+import { post, reads } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { dataFolder, keptLog } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
@@ -121,7 +121,7 @@ t.test(
     await rename(databaseIn(dir), join(dir, 'away'));
     const refusal = { code: 'store_unavailable', status: 503 };
     await t.rejects(post(storage, name, newNote('lost')), refusal);
-    await t.rejects(storage.page(name, { limit: 9 }), refusal);
+    await t.rejects(reads(storage).page(name, { limit: 9 }), refusal);
     await t.rejects(storage.check(), refusal);
     await writeFile(databaseIn(dir), '');
     await t.rejects(storage.check(), refusal, 'another file is not the one');
@@ -129,7 +129,7 @@ t.test(
     await storage.check();
     const later = newNote('later');
     await post(storage, name, later);
-    t.same(idsOf(await storage.page(name, { limit: 9 })), [later.id, note.id]);
+    t.same(idsOf(await reads(storage).page(name, { limit: 9 })), [later.id, note.id]);
     await unlink(`${databaseIn(dir)}.lock`);
     await t.rejects(storage.check(), refusal, 'without its lock it says so');
   },

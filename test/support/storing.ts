@@ -1,4 +1,4 @@
-import type { FeedName, NoteId } from '../../src/feeds/names.ts';
+import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
 import type {
   Feed,
   FeedCreation,
@@ -7,6 +7,8 @@ import type {
   NewLicense,
   NewNote,
   NoteMeta,
+  PageQuery,
+  Position,
   Replacement,
   Storage,
   Target,
@@ -40,6 +42,18 @@ export async function post(
   }
 }
 
+/** Reads by name: of whatever feed has it now. */
+export function reads(storage: Storage) {
+  const admitted = async (name: FeedName) => (await storage.feed(name)) ?? { name, key: '0' };
+  return {
+    page: async (name: FeedName, query: PageQuery) => storage.page(await admitted(name), query),
+    note: async (name: FeedName, id: NoteId) => storage.note(await admitted(name), id),
+    neighbours: async (name: FeedName, position: Position) =>
+      storage.neighbours(await admitted(name), position),
+    open: async (name: FeedName, file: NoteFile) => storage.open(await admitted(name), file),
+  };
+}
+
 /** Changes by name: of whatever feed has it now. */
 export function edits(storage: Storage) {
   return {
@@ -51,7 +65,7 @@ export function edits(storage: Storage) {
       limits = NO_LIMITS,
     ) => {
       const feed = await storage.feed(name);
-      const note = await storage.note(name, id);
+      const note = feed && (await storage.note(feed, id));
       return feed && storage.replace(feed, id, { type: note?.type ?? 'md', bytes, ...more }, limits);
     },
     setMeta: async (name: FeedName, id: NoteId, change: (meta: NoteMeta) => NoteMeta) => {

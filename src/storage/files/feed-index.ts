@@ -3,7 +3,7 @@ import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
 import { type Counts, NO_NOTES } from '../refused-writes.ts';
-import type { AllowedFeed, Feed, FeedChange } from '../storage.ts';
+import type { AdmittedFeed, AllowedFeed, Feed, FeedChange } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 import { UNREADABLE_READ_ID } from './read-metadata.ts';
 
@@ -84,6 +84,11 @@ export class IndexedFeed {
     this.#changedAt = Math.max(this.#changedAt, Date.now());
     this.#version = nextVersion();
     this.#record = undefined;
+  }
+
+  /** Ends an edit that has changed nothing: a copy of the entry, from before the edit, takes its place. */
+  takeBack(copy: Entry): void {
+    this.tags?.replace([this.notes.put(copy)], [copy]);
   }
 
   /** The feed for the world above; the same value until something changes. */
@@ -168,10 +173,16 @@ export class FeedIndex {
     return this.#feeds.get(name);
   }
 
-  /** The feed that a change was allowed for, if it is still there. */
-  find({ name, key, passwordHash }: AllowedFeed): IndexedFeed | undefined {
+  /** The feed that a read was admitted to, if it is still there. */
+  admitted({ name, key }: AdmittedFeed): IndexedFeed | undefined {
     const feed = this.#feeds.get(name);
-    return feed?.key === key && feed.files.passwordHash === passwordHash ? feed : undefined;
+    return feed?.key === key ? feed : undefined;
+  }
+
+  /** The feed that a change was allowed for, if it is still there. */
+  allowed(to: AllowedFeed): IndexedFeed | undefined {
+    const feed = this.admitted(to);
+    return feed?.files.passwordHash === to.passwordHash ? feed : undefined;
   }
 
   /** How many other feeds have a license of that id. */

@@ -13,6 +13,7 @@ import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
 import type {
+  AdmittedFeed,
   Feed,
   FeedChange,
   Neighbours,
@@ -32,7 +33,7 @@ import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { type ChangedNote, postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
 import { warnOfOddFeeds } from './odd-feeds.ts';
-import { OpenedFile, openFile, readLine } from './read-file.ts';
+import { readLine } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
@@ -111,7 +112,7 @@ class FilesStorage implements Storage {
       onMade: (name) => this.#order([name]),
     };
     this.#reconciler = new Reconciler(this.#parts, (name) => this.#order([name], true));
-    this.#reader = new NoteReader(dir, (feed, seen) => this.#reconciler.look(feed, seen));
+    this.#reader = new NoteReader(this.#parts, (feed, seen) => this.#reconciler.look(feed, seen));
   }
 
   /** The watch begins before the scan, so that no change falls between the two. */
@@ -146,32 +147,28 @@ class FilesStorage implements Storage {
     return this.#parts.index.byReadId(readId)?.record();
   }
 
-  async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const feed = this.#parts.index.get(name);
+  async page(admitted: AdmittedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
+    const feed = this.#parts.index.admitted(admitted);
     if (!feed) return NO_NOTES;
     const asked = tag === undefined ? feed.notes : await this.#reader.tagged(feed, tag);
     return this.#reader.loadPage(feed, asked.older(before, limit + 1), limit);
   }
 
-  async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    const feed = this.#parts.index.get(name);
+  async note(admitted: AdmittedFeed, id: NoteId): Promise<Note | undefined> {
+    const feed = this.#parts.index.admitted(admitted);
     const entry = feed?.entryOfId(id);
     return feed && entry ? this.#reader.load(feed, entry) : undefined;
   }
 
-  async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const all = this.#parts.index.get(name)?.notes;
+  async neighbours(admitted: AdmittedFeed, position: Position): Promise<Neighbours> {
+    const all = this.#parts.index.admitted(admitted)?.notes;
     return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
   }
 
-  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const feed = this.#parts.index.get(name);
+  async open(admitted: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined> {
+    const feed = this.#parts.index.admitted(admitted);
     const entry = feed?.notes.get(file);
-    if (!feed || !entry) return undefined;
-    const opened = await openFile(join(this.#parts.dir, name, file));
-    if (!opened) return this.#reader.absent();
-    const isCurrent = this.#reader.isCurrent(feed, entry, opened.stats);
-    return new OpenedFile(opened.fd, opened.stats, isCurrent ? entry.sha256 : undefined);
+    return feed && entry ? this.#reader.open(feed, entry) : undefined;
   }
 
   readonly post: Storage['post'] = (name, notes, target, limits) =>

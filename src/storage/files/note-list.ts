@@ -18,6 +18,8 @@ export interface Entry extends Ordered {
   meta: Stamp | undefined;
   /** SHA-256 of the bytes in base64url, if the post told it. */
   readonly sha256?: string | undefined;
+  /** An edit of the note began, so what is read of the entry from then on may be taken back. */
+  isEdited?: boolean;
 }
 
 /** The id has no UUID, so the metadata file may say another date than the name. */

@@ -4,14 +4,15 @@ import pLimit from 'p-limit';
 import type { FileSeen } from '../../../workers/watched-folder.ts';
 import type { FeedName } from '../../feeds/names.ts';
 import { NO_META } from '../metadata.ts';
-import type { Note, NoteMeta, Page } from '../storage.ts';
+import type { Note, NoteMeta, Page, StoredFile } from '../storage.ts';
 import { refuse } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
 import { type Entry, type NoteList, TagIndex } from './note-list.ts';
-import { readWhole, statFile } from './read-file.ts';
+import { type Opened, OpenedFile, openFile, readWhole, statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
+import type { WriteParts } from './steps.ts';
 import * as sys from './syscalls.ts';
 
 /** A page of 50 small notes takes 4 to 8 ms from the disk and 0.1 ms from here. */
@@ -23,21 +24,34 @@ const PARALLEL_READS = 32;
 /** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
+type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks'>;
+
+const WHICH = ['stamp', 'meta'] as const;
+
 /** Compares files of a feed with the index in a step. Settles after it, also if it failed. */
 type LookAgain = (feed: FeedName, seen: readonly FileSeen[]) => Promise<void>;
 
 /** States of the files of a note that were read; undefined for one that is not there or cannot be read. */
-type Stamps = { readonly [which in 'stamp' | 'meta']?: Stamp | undefined };
+type Stamps = { readonly [which in (typeof WHICH)[number]]?: Stamp | undefined };
 
 interface Read {
   readonly meta: NoteMeta;
   readonly content?: Uint8Array | undefined;
+  readonly opened?: Opened | undefined;
   readonly stamps: Stamps;
+}
+
+/** Reads files of a note in the folder of its feed. */
+type ReadFiles = (folder: string, entry: Entry) => Promise<Read>;
+
+interface Found {
+  readonly entry: Entry;
+  readonly read: Read;
 }
 
 /** Reads notes from their files and keeps the latest used ones. */
 export class NoteReader {
-  readonly #dir: string;
+  readonly #parts: ReaderParts;
   readonly #lookAgain: LookAgain;
   readonly #atOnce = pLimit(PARALLEL_READS);
   readonly #loading = new Map<Entry, Promise<Note | undefined>>();
@@ -46,8 +60,8 @@ export class NoteReader {
     sizeCalculation: (note) => NOTE_OVERHEAD + (note.content?.byteLength ?? 0),
   });
 
-  constructor(dir: string, lookAgain: LookAgain) {
-    this.#dir = dir;
+  constructor(parts: ReaderParts, lookAgain: LookAgain) {
+    this.#parts = parts;
     this.#lookAgain = lookAgain;
   }
 
@@ -82,16 +96,19 @@ export class NoteReader {
     return feed.tags.tagged(tag);
   }
 
-  /** Whether the opened file of a note has the stamp of its entry; starts a look at it if not. */
-  isCurrent(feed: IndexedFeed, entry: Entry, opened: Stamp): boolean {
-    const differences = differencesOf(feed, entry, { stamp: opened });
-    if (differences.length > 0) this.#lookAgain(feed.name, differences);
-    return sameStamp(entry.stamp, opened);
+  /** The file of an entry; undefined when it is gone or cannot be read. */
+  async open(feed: IndexedFeed, asked: Entry): Promise<StoredFile | undefined> {
+    const found = await this.#readSettled(feed, asked, openNote);
+    if (!found) return undefined;
+    const { entry, read } = found;
+    const { opened } = read;
+    if (!opened) return this.#absent();
+    return new OpenedFile(opened, sameStamp(entry.stamp, opened.stats) ? entry.sha256 : undefined);
   }
 
   /** The answer for an absent file. Throws if the whole data folder is absent. */
-  async absent(): Promise<undefined> {
-    await sys.lstat(this.#dir).catch(refuse);
+  async #absent(): Promise<undefined> {
+    await sys.lstat(this.#parts.dir).catch(refuse);
   }
 
   async #load(feed: IndexedFeed, asked: Entry): Promise<Note | undefined> {
@@ -103,7 +120,7 @@ export class NoteReader {
       content,
       stamps: { stamp },
     } = read;
-    if (!stamp) return this.absent();
+    if (!stamp) return this.#absent();
     const { id, type, createdAt } = entry;
     const note: Note = { id, type, size: stamp.size, createdAt, meta, content };
     if (entry.stamp !== UNSURE && entry.meta !== UNSURE) this.#cache.set(entry, note);
@@ -111,27 +128,60 @@ export class NoteReader {
   }
 
   /**
-   * If the files differ from the entry, they were changed by hand, or by a write that is not durable yet and may be rolled
-   * back: they are read again after a step has compared them. Undefined if the note is gone by then.
+   * If the files differ from the entry, they were changed by hand: they are read again after a step has compared them.
+   * Undefined if the note or the feed is gone by then.
    */
-  async #readSettled(
-    feed: IndexedFeed,
-    asked: Entry,
-    readFiles: (folder: string, entry: Entry) => Promise<Read>,
-  ): Promise<{ readonly entry: Entry; readonly read: Read } | undefined> {
+  async #readSettled(feed: IndexedFeed, asked: Entry, readFiles: ReadFiles): Promise<Found | undefined> {
     let entry: Entry | undefined = asked;
     for (let attempt = 1; entry; attempt += 1) {
-      const read = await readFiles(join(this.#dir, feed.name), entry);
-      const differences = differencesOf(feed, entry, read.stamps);
+      const found: Found | undefined = await this.#readDurable(feed, entry, readFiles);
+      if (!found) return undefined;
+      const differences = differencesOf(feed, found.entry, found.read.stamps);
       // An unreadable file may become readable without a new stamp, so the next report must count as a change.
       if (attempt === MAX_ATTEMPTS)
-        for (const { file } of differences) entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
-      if (differences.length === 0 || attempt === MAX_ATTEMPTS) return { entry, read };
+        for (const { file } of differences) found.entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
+      if (differences.length === 0 || attempt === MAX_ATTEMPTS) return found;
+      discard(found.read);
       await this.#lookAgain(feed.name, differences);
       entry = feed.notes.get(entry.file);
     }
     return undefined;
   }
+
+  /**
+   * What a running step changes may be taken back. So what was read of an edited note, and what was not there, is read
+   * again between two steps. Undefined if the note is gone, or another feed has the folder.
+   */
+  async #readDurable(feed: IndexedFeed, asked: Entry, readFiles: ReadFiles): Promise<Found | undefined> {
+    const { dir, index, locks } = this.#parts;
+    const readNow = async (entry: Entry): Promise<Found | undefined> => {
+      const read = await readFiles(join(dir, feed.name), entry);
+      if (index.get(feed.name) === feed) return { entry, read };
+      discard(read);
+      return undefined;
+    };
+    const found = await readNow(asked);
+    if (!found || (!asked.isEdited && hasAll(asked, found.read))) return found;
+    discard(found.read);
+    return locks.shared(feed.name, async () => {
+      const entry = feed.notes.get(asked.file);
+      return entry && readNow(entry);
+    });
+  }
+}
+
+function discard({ opened }: Read): void {
+  if (opened) sys.close(opened.fd);
+}
+
+/** Whether all files that the entry says were there, of those that were read. */
+function hasAll(entry: Entry, { stamps }: Read): boolean {
+  return WHICH.every((which) => stamps[which] || !entry[which] || !(which in stamps));
+}
+
+async function openNote(folder: string, entry: Entry): Promise<Read> {
+  const opened = await openFile(join(folder, entry.file));
+  return { meta: NO_META.meta, opened, stamps: { stamp: opened?.stats } };
 }
 
 async function readNote(folder: string, entry: Entry): Promise<Read> {
@@ -152,7 +202,7 @@ async function readMeta(folder: string, entry: Entry): Promise<Read> {
 
 /** The files whose stamps differ from the entry. The first look at a file only records its stamp. */
 function differencesOf(feed: IndexedFeed, entry: Entry, stamps: Stamps): FileSeen[] {
-  return (['stamp', 'meta'] as const).flatMap((which) => {
+  return WHICH.flatMap((which) => {
     const stamp = stamps[which];
     if (entry[which] === UNSEEN && stamp) entry[which] = settled(stamp);
     if (!(which in stamps) || entry[which] === UNSURE || sameStamp(entry[which], stamp)) return [];

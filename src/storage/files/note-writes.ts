@@ -130,13 +130,19 @@ function editNote<T>(
     const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
     const stats = entry && (await statFile(join(folder, entry.file)));
     if (!stats) return undefined;
-    // The first read must not take what is not durable yet for the state that it finds first.
+    // Known before the edit, so that the watch finds no difference if it is taken back.
     if (entry.stamp === UNSEEN) entry.stamp = settled(stats);
     if (entry.meta === UNSEEN) {
       const found = await statFile(join(folder, metaFile(entry.file)));
       if (found) entry.meta = settled(found);
     }
-    return work(feed, entry, folder);
+    const copy = { ...entry };
+    entry.isEdited = true;
+    try {
+      return await work(feed, copy, folder);
+    } finally {
+      if (feed.notes.get(entry.file) === entry) feed.takeBack(copy);
+    }
   });
 }
 

@@ -78,8 +78,14 @@ async function statAny(path: string): Promise<Stats | undefined> {
   }
 }
 
+/** A file open for reading. */
+export interface Opened {
+  readonly fd: number;
+  readonly stats: Stats;
+}
+
 /** Opens a regular file for reading; undefined when there is none. The caller closes the descriptor. */
-export async function openFile(path: string): Promise<{ fd: number; stats: Stats } | undefined> {
+export async function openFile(path: string): Promise<Opened | undefined> {
   let fd: number | undefined;
   try {
     fd = await sys.open(path, sys.READ);
@@ -116,7 +122,7 @@ export class OpenedFile implements StoredFile {
   readonly sha256: string | undefined;
   readonly #fd: number;
 
-  constructor(fd: number, stats: Stats, sha256: string | undefined) {
+  constructor({ fd, stats }: Opened, sha256: string | undefined) {
     this.#fd = fd;
     this.sha256 = sha256;
     this.size = stats.size;

@@ -43,7 +43,7 @@ export function changeFeed<T>(
   work: (feed: IndexedFeed) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   return parts.locks.exclusive(allowed.name, async () => {
-    const feed = parts.index.find(allowed);
+    const feed = parts.index.allowed(allowed);
     return feed && work(feed).catch((error) => forgetIfGone(parts, feed, error));
   });
 }

@@ -15,6 +15,7 @@ import {
   typeNumber,
 } from '../rows.ts';
 import {
+  type AdmittedFeed,
   type Feed,
   type Neighbours,
   type Note,
@@ -35,7 +36,8 @@ const MAX_ATTEMPTS = 5;
 
 const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
-const OF_FEED = '= (SELECT id FROM feeds WHERE name = $1)';
+/** The first value is `Feed.key`. The notes of a deleted feed stay for a while. */
+const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 
 const READ_ONLY = statement<{ is_read_only: boolean }>('read_only')`
   SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`;
@@ -108,8 +110,8 @@ export abstract class PostgresReads extends DatabaseStorage {
     return row && feedOf(row);
   }
 
-  async page(name: FeedName, { limit, before, tag }: PageQuery): Promise<Page> {
-    const values = [name, ...placeOf(before), limit + 1];
+  async page({ key }: AdmittedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
+    const values = [key, ...placeOf(before), limit + 1];
     const rows =
       tag === undefined
         ? await this.database.read(PAGE, values)
@@ -119,23 +121,23 @@ export abstract class PostgresReads extends DatabaseStorage {
     return pageOf(rows.slice(0, count).map(noteOf), count === rows.length);
   }
 
-  async note(name: FeedName, id: NoteId): Promise<Note | undefined> {
-    const [row] = await this.database.read(NOTE, [name, id]);
+  async note({ key }: AdmittedFeed, id: NoteId): Promise<Note | undefined> {
+    const [row] = await this.database.read(NOTE, [key, id]);
     return row && noteOf(row);
   }
 
-  async neighbours(name: FeedName, position: Position): Promise<Neighbours> {
-    const [row] = await this.database.read(NEIGHBOURS, [name, ...placeOf(position)]);
+  async neighbours({ key }: AdmittedFeed, position: Position): Promise<Neighbours> {
+    const [row] = await this.database.read(NEIGHBOURS, [key, ...placeOf(position)]);
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }
 
   /** A note that is replaced meanwhile is read again. */
-  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
+  async open({ key }: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
     const type = typeNumber(named.type);
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const [row] = await this.database.read(BYTES, [name, named.id, type]);
+      const [row] = await this.database.read(BYTES, [key, named.id, type]);
       if (!row) return undefined;
       if (row.image_key !== null) return storedFile(row);
       const version = [row.feed, named.id, type, row.modified_at];

@@ -25,7 +25,7 @@ import { NOTE_COLUMNS } from './note-rows.ts';
 
 const TEXT = typeNumber('md');
 
-/** The reads of the database. Each call sees one state: all that was committed before it. */
+/** The reads of the database; those of notes by `Feed.key`. Each call sees one state: all that was committed before it. */
 export class Reads {
   readonly #connection: Connection;
   readonly #sql: ReturnType<typeof prepareStatements>;
@@ -51,12 +51,12 @@ export class Reads {
     return row && feedOf(row);
   }
 
-  page(name: FeedName, { limit, before, tag }: PageQuery): Page {
+  page(key: string, { limit, before, tag }: PageQuery): Page {
     const place = placeOf(before);
     const rows =
       tag === undefined
-        ? this.#sql.page.iterate(name, ...place, limit + 1)
-        : this.#sql.tagged.iterate(name, tag, ...place, limit + 1);
+        ? this.#sql.page.iterate(key, ...place, limit + 1)
+        : this.#sql.tagged.iterate(key, tag, ...place, limit + 1);
     const notes: Note[] = [];
     let textBytes = 0;
     let isCut = false;
@@ -69,19 +69,19 @@ export class Reads {
     return pageOf(notes, !isCut);
   }
 
-  note(name: FeedName, id: NoteId): Note | undefined {
-    const row = this.#sql.note.get(name, id);
+  note(key: string, id: NoteId): Note | undefined {
+    const row = this.#sql.note.get(key, id);
     return row && noteOf(row);
   }
 
-  neighbours(name: FeedName, position: Position): Neighbours {
+  neighbours(key: string, position: Position): Neighbours {
     const place = placeOf(position);
-    return { older: this.#sql.older.get(name, ...place)?.id, newer: this.#sql.newer.get(name, ...place)?.id };
+    return { older: this.#sql.older.get(key, ...place)?.id, newer: this.#sql.newer.get(key, ...place)?.id };
   }
 
-  bytes(name: FeedName, file: NoteFile): BytesRow | undefined {
+  bytes(key: string, file: NoteFile): BytesRow | undefined {
     const named = parseNoteFile(file);
-    return named && this.#sql.bytes.get(name, named.id, typeNumber(named.type));
+    return named && this.#sql.bytes.get(key, named.id, typeNumber(named.type));
   }
 }
 
@@ -89,7 +89,8 @@ type Place = ReturnType<typeof placeOf>;
 
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
-  const ofFeed = 'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.name = ?';
+  const ofFeed =
+    'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.id = ? AND feeds.name IS NOT NULL';
   const place = '(notes.created_at, notes.id, notes.type)';
   const newestFirst = 'notes.created_at DESC, notes.id DESC, notes.type DESC';
   return {
@@ -102,7 +103,7 @@ function prepareStatements(db: Database) {
       SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
     tagged: prepare<[string, string, ...Place, number], NoteRow>`
       SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
-      WHERE feeds.name = ? AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
+      WHERE feeds.id = ? AND feeds.name IS NOT NULL AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
     older: prepare<[string, ...Place], { id: NoteId }>`
       SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,

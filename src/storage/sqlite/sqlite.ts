@@ -13,7 +13,7 @@ import { KeyedLock } from '../keyed-lock.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { storeUnavailable } from '../refused-writes.ts';
-import type { AllowedFeed, Feed, Storage, StoredFile } from '../storage.ts';
+import type { AdmittedFeed, AllowedFeed, Feed, Storage, StoredFile } from '../storage.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
@@ -155,13 +155,13 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly feedToPost: Storage['feedToPost'] = (name) => this.#known.get(name, () => this.feed(name));
   readonly feedByReadId: Storage['feedByReadId'] = (readId) =>
     this.#threads.feeds.call('feedByReadId', readId);
-  readonly page: Storage['page'] = (name, query) => this.#threads.notes.call('page', name, query);
-  readonly note: Storage['note'] = (name, id) => this.#threads.notes.call('note', name, id);
-  readonly neighbours: Storage['neighbours'] = (name, position) =>
-    this.#threads.notes.call('neighbours', name, position);
+  readonly page: Storage['page'] = ({ key }, query) => this.#threads.notes.call('page', key, query);
+  readonly note: Storage['note'] = ({ key }, id) => this.#threads.notes.call('note', key, id);
+  readonly neighbours: Storage['neighbours'] = ({ key }, position) =>
+    this.#threads.notes.call('neighbours', key, position);
 
-  async open(name: FeedName, file: NoteFile): Promise<StoredFile | undefined> {
-    const row = await this.#threads.notes.call('bytes', name, file);
+  async open({ key }: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined> {
+    const row = await this.#threads.notes.call('bytes', key, file);
     return row && storedFile(row);
   }
 
@@ -173,7 +173,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
 
   readonly setMeta: Storage['setMeta'] = (feed, id, change) =>
     this.#locks.exclusive(feed.name, async () => {
-      const note = await this.note(feed.name, id);
+      const note = await this.note(feed, id);
       return note && this.#write(feed.name, 'setMeta', keyOf(feed), id, change(note.meta));
     });
 
