@@ -37,7 +37,8 @@ export const REFUSALS = {
   same_store: { status: 409, meaning: 'the pictures are in that store already' },
   unreadable_file: {
     status: 409,
-    meaning: 'a file that the change would overwrite cannot be read, which the operator must mend first',
+    meaning:
+      'a file with metadata of the note or settings of the feed cannot be read, so nothing overwrites it until it is mended',
   },
   too_large: { status: 413, meaning: 'the body is larger than it may be' },
   unsupported_type: {

@@ -52,7 +52,7 @@ const UPDATE: OperationDocs = {
   description: 'A request that is refused changes nothing. The body may have 8 KB.',
   body: 'FeedChanges',
   answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'taken'],
+  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'taken', 'unreadable_file'],
 };
 
 const DELETE: OperationDocs = {

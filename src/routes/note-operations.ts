@@ -202,7 +202,7 @@ const EDIT: OperationDocs = {
   parameters: ['tags', 'extendedTags'],
   body: 'note',
   answers: { 200: jsonAnswer('Replaced', 'The note as it is now.') },
-  refusals: [...WRITE_ERRORS, ...NOTE_ERRORS, 'image_limit'],
+  refusals: [...WRITE_ERRORS, ...NOTE_ERRORS, 'image_limit', 'unreadable_file'],
 };
 
 const PATCH: OperationDocs = {
@@ -211,7 +211,7 @@ const PATCH: OperationDocs = {
   description: 'Only a picture has an alternative text. An empty text or array removes.',
   body: 'NoteChanges',
   answers: { 200: jsonAnswer('Note', 'The note as it is now.') },
-  refusals: [...WRITE_ERRORS, ...JSON_ERRORS],
+  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'unreadable_file'],
 };
 
 const DELETE: OperationDocs = {

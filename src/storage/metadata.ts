@@ -5,8 +5,10 @@ import type { FeedSettings, NoteMeta } from './storage.ts';
 /** The largest metadata file that is read, in bytes. */
 export const MAX_METADATA_BYTES = 256 * 1024;
 
+export type JsonObject = Readonly<Record<string, unknown>>;
+
 /** Members of a metadata file that the service does not know: they belong to other programs, so a change keeps them. */
-export type OtherMembers = Readonly<Record<string, unknown>>;
+export type OtherMembers = JsonObject;
 
 /** Members of a metadata file besides the note's own. */
 export interface BesideMeta {
@@ -28,10 +30,13 @@ export type StoredSettings = Omit<FeedSettings, 'readId'>;
 
 export const NO_SETTINGS: StoredSettings = { title: '', description: '', image: undefined, showSender: true };
 
-/** Reads a metadata file. People edit it too, so a member of the wrong kind, or all of it, counts as unset. */
+/** The metadata in a text. Anything but a JSON object counts as none. */
 export function parseMeta(json: string): StoredMeta {
-  const fields = parseObject(json);
-  if (!fields) return NO_META;
+  return metaIn(parseObject(json) ?? {});
+}
+
+/** The metadata in a JSON object. People edit it too, so a member of the wrong kind counts as unset. */
+export function metaIn(fields: JsonObject): StoredMeta {
   const { title, alt, name, sender, pixels, tags, created, ...others } = fields;
   const date = typeof created === 'string' ? Date.parse(created) : Number.NaN;
   return {
@@ -64,26 +69,23 @@ export function serializeMeta(
   return json(known, others);
 }
 
-/** Reads a `.feed.json`; undefined when it is not a JSON object. A member of the wrong kind counts as unset. */
-export function parseSettings(json: string): StoredSettings | undefined {
-  const fields = parseObject(json);
-  return (
-    fields && {
-      title: shownText(fields.title) ?? '',
-      description: shownText(fields.description) ?? '',
-      image: typeof fields.image === 'string' ? (fields.image as NoteFile) : undefined,
-      // Older folders spell it in the second way.
-      showSender: [fields.show_sender, fields.showSender].find((one) => typeof one === 'boolean') ?? true,
-    }
-  );
+/** The settings in a `.feed.json`. A member of the wrong kind counts as unset. */
+export function settingsIn(fields: JsonObject): StoredSettings {
+  return {
+    title: shownText(fields.title) ?? '',
+    description: shownText(fields.description) ?? '',
+    image: typeof fields.image === 'string' ? (fields.image as NoteFile) : undefined,
+    // Older folders spell it in the second way.
+    showSender: [fields.show_sender, fields.showSender].find((one) => typeof one === 'boolean') ?? true,
+  };
 }
 
 /**
  * The members of a `.feed.json` that are not settings of the service, with the spelling that the reference reads; undefined
  * when there are none.
  */
-export function otherSettings(json: string): OtherMembers | undefined {
-  const { title, description, image, show_sender, ...others } = parseObject(json) ?? {};
+export function otherSettings(fields: JsonObject): OtherMembers | undefined {
+  const { title, description, image, show_sender, ...others } = fields;
   return hasMembers(others) ? others : undefined;
 }
 
@@ -104,7 +106,7 @@ export function serializeSettings(
 
 /** Settings as a `.feed.json` would bring them back, so that every backend shows odd characters in the same way. */
 export function settingsAsStored(settings: StoredSettings): StoredSettings {
-  return parseSettings(serializeSettings(settings) ?? '') ?? NO_SETTINGS;
+  return settingsIn(parseObject(serializeSettings(settings) ?? '') ?? {});
 }
 
 /** Undefined when no member has a value. */
@@ -130,11 +132,11 @@ function hasMembers(members: OtherMembers): boolean {
 }
 
 /** The object that a JSON text is; undefined for any other text. */
-export function parseObject(json: string): Record<string, unknown> | undefined {
+export function parseObject(json: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(json);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isObject ? (value as JsonObject) : undefined;
   } catch {
     return undefined;
   }

@@ -231,3 +231,21 @@ t.test('a read that races a removal is no exception', async (t) => {
   t.equal(await reads(storage).open(name, `${note.id}.md` as never), undefined);
   t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 1));
 });
+
+t.test('what is kept for ever is not begun anew where it cannot be read', async (t) => {
+  const dir = await dataFolder(t);
+  await mkdir(join(dir, '.used-tokens'));
+  const storage = await opened(t, dir);
+  const refusal = { code: 'store_unavailable', message: /^The file \.used-tokens .* cannot be read/ };
+  await t.rejects(storage.useToken('series', 0, Date.now() + 1000), refusal);
+  t.ok((await stat(join(dir, '.used-tokens'))).isDirectory());
+
+  for (const [file, message] of [
+    ['.deleted-read-ids', /^The file \.deleted-read-ids .* cannot be read/],
+    ['.moving', /has not been finished/],
+  ] as const) {
+    const other = await dataFolder(t);
+    await mkdir(join(other, file));
+    await t.rejects(opened(t, other), { message });
+  }
+});

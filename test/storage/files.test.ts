@@ -1,3 +1,4 @@
+import t from 'tap';
 import { testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
 import { testFeeds } from './contract-feeds.ts';
@@ -5,6 +6,8 @@ import { testLicenses } from './contract-licenses.ts';
 import { testLimits } from './contract-limits.ts';
 import { testTokens } from './contract-tokens.ts';
 import { filesBackend } from './files-support.ts';
+
+t.setTimeout(120_000);
 
 testContract(filesBackend);
 testFeeds(filesBackend);

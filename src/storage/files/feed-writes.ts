@@ -21,6 +21,7 @@ import { entriesOf, noteParts, settingsFile } from './note-writes.ts';
 import { UNREADABLE_READ_ID } from './read-metadata.ts';
 import { scanFeed } from './scan.ts';
 import { changeFeed, type WriteParts } from './steps.ts';
+import { UnreadableFile } from './unreadable-file.ts';
 
 /**
  * See `Storage.create` and, with notes, `Storage.post` with a new target. A single note is stored with the feed; several are
@@ -97,12 +98,11 @@ export function configureFeed(
   return changeFeed(parts, allowed, async (feed) => {
     const { readId, ...settings } = change(feed.record());
     if (readId !== feed.readId && feed.files.storedReadId === UNREADABLE_READ_ID)
-      throw new Refusal(
-        'unreadable_file',
-        `The file ${READ_ID_FILE} cannot be read: mend or remove it first.`,
-      );
+      throw new UnreadableFile(READ_ID_FILE, 'it holds no read id');
     const isSame = serializeSettings(feed.files.settings) === serializeSettings(settings);
-    const changes = isSame ? [] : [await settingsFile(join(parts.dir, feed.name), settings)];
+    // Refuses every change while the settings cannot be read, also one of the read id alone.
+    const changed = await settingsFile(join(parts.dir, feed.name), settings);
+    const changes = isSame ? [] : [changed];
     // As the file will have them, so that the watch finds no difference.
     const files = { ...feed.files, settings: settingsAsStored(settings) };
     if (readId === feed.readId)

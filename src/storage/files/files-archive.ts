@@ -17,7 +17,7 @@ import { isFeedFile, isIntentName, isLeftover, MOVE_FILE, noteOfMetaFile, RETIRE
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
-import { readMetaFile, UNREADABLE_READ_ID } from './read-metadata.ts';
+import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret-mark.ts';
 import { dateByFile, dateOfFile } from './stamp.ts';
@@ -74,6 +74,8 @@ export class FilesArchive implements Archive {
     const odd = feeds.filter(({ files }) => files.storedReadId === UNREADABLE_READ_ID);
     if (odd.length > 0)
       throw new Error(`The .readid of ${odd.length} feeds there cannot be read or holds no read id.`);
+    // Settings that the service leaves as they are would be lost.
+    for (const { name } of feeds) await readSettingsFile(join(dir, name));
     const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await secret();
     const index = new FeedIndex(key, derivation);
     index.addAll(feeds);

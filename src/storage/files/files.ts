@@ -33,7 +33,7 @@ import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { type ChangedNote, postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
 import { warnOfOddFeeds } from './odd-feeds.ts';
-import { readLine } from './read-file.ts';
+import { isThere } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
@@ -70,8 +70,7 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
   const { dir, owner } = options;
   const lock = FolderLock.take(dir, owner);
   try {
-    if ((await readLine(join(dir, MOVE_FILE))) !== undefined)
-      throw unfinishedMove('The data folder (DATA_DIR)');
+    if (await isThere(join(dir, MOVE_FILE))) throw unfinishedMove('The data folder (DATA_DIR)');
     const files = new FilesStorage(options, lock, await readText(dir, RETIRED_FILE));
     await files.start(options.events ?? true);
     return files;

@@ -1,13 +1,21 @@
 import { join } from 'node:path';
 import { isReadId, type ReadId } from '../../feeds/names.ts';
+import { Refusal } from '../../refusals.ts';
 import { type Change, type FileWriter, textFile } from './durable.ts';
 import { RETIRED_FILE, TOKENS_FILE } from './names.ts';
-import { readWhole } from './read-file.ts';
+import { readWhole, whyUnreadable } from './read-file.ts';
 
-/** The text of a file in the data folder, of any length; empty when there is none. */
+/**
+ * The text of a file in the data folder, of any length; empty when there is none.
+ * @throws Refusal `store_unavailable` if something is there that cannot be read
+ */
 export async function readText(dir: string, name: string): Promise<string> {
-  const file = await readWhole(join(dir, name));
-  return file ? new TextDecoder().decode(file.bytes) : '';
+  const path = join(dir, name);
+  const file = await readWhole(path);
+  if (file) return new TextDecoder().decode(file.bytes);
+  const why = await whyUnreadable(path, Number.POSITIVE_INFINITY);
+  if (why === undefined) return '';
+  throw new Refusal('store_unavailable', `The file ${name} in the data folder cannot be read: ${why}.`);
 }
 
 /**

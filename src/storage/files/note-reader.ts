@@ -7,6 +7,7 @@ import { NO_META } from '../metadata.ts';
 import type { Note, NoteMeta, Page, StoredFile } from '../storage.ts';
 import { refuse } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
+import { type FeedLog, logOfFeed } from './feed-log.ts';
 import { metaFile } from './names.ts';
 import { type Entry, type NoteList, TagIndex } from './note-list.ts';
 import { type Opened, OpenedFile, openFile, readWhole, statFile } from './read-file.ts';
@@ -14,6 +15,7 @@ import { readMetaFile } from './read-metadata.ts';
 import { type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
 import type { WriteParts } from './steps.ts';
 import * as sys from './syscalls.ts';
+import { UnreadableFile } from './unreadable-file.ts';
 
 /** A page of 50 small notes takes 4 to 8 ms from the disk and 0.1 ms from here. */
 const CACHE_BYTES = 16 * 1024 * 1024;
@@ -24,7 +26,7 @@ const PARALLEL_READS = 32;
 /** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
-type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks'>;
+type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
 
 const WHICH = ['stamp', 'meta'] as const;
 
@@ -42,7 +44,7 @@ interface Read {
 }
 
 /** Reads files of a note in the folder of its feed. */
-type ReadFiles = (folder: string, entry: Entry) => Promise<Read>;
+type ReadFiles = (folder: string, entry: Entry, log: FeedLog) => Promise<Read>;
 
 interface Found {
   readonly entry: Entry;
@@ -153,9 +155,9 @@ export class NoteReader {
    * again between two steps. Undefined if the note is gone, or another feed has the folder.
    */
   async #readDurable(feed: IndexedFeed, asked: Entry, readFiles: ReadFiles): Promise<Found | undefined> {
-    const { dir, index, locks } = this.#parts;
+    const { dir, index, locks, log } = this.#parts;
     const readNow = async (entry: Entry): Promise<Found | undefined> => {
-      const read = await readFiles(join(dir, feed.name), entry);
+      const read = await readFiles(join(dir, feed.name), entry, logOfFeed(log, feed.name));
       if (index.get(feed.name) === feed) return { entry, read };
       discard(read);
       return undefined;
@@ -184,8 +186,8 @@ async function openNote(folder: string, entry: Entry): Promise<Read> {
   return { meta: NO_META.meta, opened, stamps: { stamp: opened?.stats } };
 }
 
-async function readNote(folder: string, entry: Entry): Promise<Read> {
-  const { meta, stamps } = await readMeta(folder, entry);
+async function readNote(folder: string, entry: Entry, log: FeedLog): Promise<Read> {
+  const { meta, stamps } = await readMeta(folder, entry, log);
   const path = join(folder, entry.file);
   if (entry.type === 'md') {
     const whole = await readWhole(path);
@@ -195,9 +197,15 @@ async function readNote(folder: string, entry: Entry): Promise<Read> {
   return { meta, stamps: { ...stamps, stamp: isKnown ? entry.stamp : await statFile(path) } };
 }
 
-async function readMeta(folder: string, entry: Entry): Promise<Read> {
-  const found = entry.meta && (await readMetaFile(folder, entry.file));
-  return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
+async function readMeta(folder: string, entry: Entry, log: FeedLog): Promise<Read> {
+  try {
+    const found = entry.meta && (await readMetaFile(folder, entry.file));
+    return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    error.tell(log);
+    return { meta: NO_META.meta, stamps: { meta: error.stamp } };
+  }
 }
 
 /** The files whose stamps differ from the entry. The first look at a file only records its stamp. */

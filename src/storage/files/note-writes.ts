@@ -6,6 +6,7 @@ import {
   type BesideMeta,
   NO_META,
   otherSettings,
+  type StoredMeta,
   type StoredSettings,
   serializeMeta,
   serializeSettings,
@@ -16,8 +17,8 @@ import { type Change, type Part, textFile } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile, SETTINGS_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { readDotFile, statFile } from './read-file.ts';
-import { readMetaFile } from './read-metadata.ts';
+import { statFile } from './read-file.ts';
+import { readMetaFile, readSettingsFile } from './read-metadata.ts';
 import { dateByFile, type Stamp, settled, UNSEEN } from './stamp.ts';
 import { changeFeed, forgetIfGone, type WriteParts } from './steps.ts';
 
@@ -74,7 +75,7 @@ export function replaceNote(
     const limitsOfFeed = limitsNow(limits, feed.files.license?.text, parts.isLicenseValid);
     refusePicture(type, limitsOfFeed);
     refuseBeyond({ notes: added, limits: limitsOfFeed }, feed.notes.counts);
-    const dating = await datingOf(folder, entry);
+    const dating = datingOf(entry, await readMetaFile(folder, entry.file));
     const files = added.flatMap((note) => noteParts(note));
     const stamps = await parts.writer.change(folder, [...dating, { name: entry.file, bytes }], files);
     const meta = dating.length > 0 ? stamps.at(-2) : entry.meta;
@@ -147,10 +148,8 @@ function editNote<T>(
 }
 
 /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
-async function datingOf(folder: string, { id, file, createdAt }: Entry): Promise<Change[]> {
-  if (datePrefixOfId(id) !== undefined) return [];
-  const { meta, created, others } = (await readMetaFile(folder, file)) ?? NO_META;
-  if (created !== undefined) return [];
+function datingOf({ id, file, createdAt }: Entry, { meta, created, others }: StoredMeta = NO_META): Change[] {
+  if (datePrefixOfId(id) !== undefined || created !== undefined) return [];
   return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
 }
 
@@ -180,8 +179,11 @@ export function entriesOf(
   });
 }
 
-/** The settings file for the feed in a folder to have these settings; what others keep in the file stays. */
+/**
+ * The settings file for the feed in a folder to have these settings; what others keep in the file stays. Throws an
+ * `UnreadableFile`.
+ */
 export async function settingsFile(folder: string, settings: StoredSettings): Promise<Change> {
-  const found = await readDotFile(join(folder, SETTINGS_FILE));
-  return textFile(SETTINGS_FILE, serializeSettings(settings, found && otherSettings(found.text)));
+  const others = otherSettings((await readSettingsFile(folder)) ?? {});
+  return textFile(SETTINGS_FILE, serializeSettings(settings, others));
 }

@@ -36,6 +36,14 @@ export async function readWhole(
   }
 }
 
+/** Why `readWhole` did not read what is there, in words for people; undefined if nothing is there. */
+export async function whyUnreadable(path: string, maxBytes: number): Promise<string | undefined> {
+  const stats = await statAny(path);
+  if (!stats) return undefined;
+  if (!stats.isFile()) return 'it is not a file';
+  return stats.size > maxBytes ? `it is larger than ${maxBytes} bytes` : 'the service has no permission';
+}
+
 /** The text of a dot file; undefined when it is absent, or too large to be written by the service. */
 export async function readDotFile(path: string): Promise<{ text: string; stamp: Stamp } | undefined> {
   const file = await readWhole(path, MAX_METADATA_BYTES);

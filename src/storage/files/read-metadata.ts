@@ -1,11 +1,22 @@
+import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import { type FeedName, isReadId, type NoteFile, type ReadId } from '../../feeds/names.ts';
-import type { Log } from '../../telemetry/log.ts';
-import { NO_SETTINGS, parseMeta, parseSettings, type StoredMeta } from '../metadata.ts';
+import { isReadId, type NoteFile, type ReadId } from '../../feeds/names.ts';
+import {
+  type JsonObject,
+  MAX_METADATA_BYTES,
+  metaIn,
+  NO_SETTINGS,
+  parseObject,
+  type StoredMeta,
+  type StoredSettings,
+  settingsIn,
+} from '../metadata.ts';
 import type { FeedFiles } from './feed-index.ts';
+import type { FeedLog } from './feed-log.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
-import { isFolder, isThere, readDotFile, readLine } from './read-file.ts';
+import { isFolder, isThere, readLine, readWhole, whyUnreadable } from './read-file.ts';
 import type { Stamp } from './stamp.ts';
+import { UnreadableFile } from './unreadable-file.ts';
 
 /** Stands for the hash in a `.password` that has none or cannot be read: no password has it. */
 const UNMATCHED_HASH = '!';
@@ -13,24 +24,37 @@ const UNMATCHED_HASH = '!';
 /** Stands for the read id in a `.readid` that has none or cannot be read. */
 export const UNREADABLE_READ_ID = '!' as ReadId;
 
-/** Writes sentences about one feed. */
-type FeedLog = Readonly<Record<'warn' | 'error', (message: string) => void>>;
-
-/** The log for sentences about a feed. */
-export function logOfFeed(log: Pick<Log, 'warn' | 'error'>, feed: FeedName): FeedLog {
-  return {
-    warn: (message) => log.warn(message, { feed }),
-    error: (message) => log.error(message, { feed }),
-  };
-}
-
-/** The content and the stamp of a note's metadata file; undefined if there is none. */
+/** The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`. */
 export async function readMetaFile(
   folder: string,
   file: NoteFile,
 ): Promise<(StoredMeta & { readonly stamp: Stamp }) | undefined> {
-  const found = await readDotFile(join(folder, metaFile(file)));
-  return found && { ...parseMeta(found.text), stamp: found.stamp };
+  const found = await readObject(folder, metaFile(file));
+  return found && { ...metaIn(found.fields), stamp: found.stamp };
+}
+
+/** The members of a feed's settings file; undefined if there is none. Throws an `UnreadableFile`. */
+export async function readSettingsFile(folder: string): Promise<JsonObject | undefined> {
+  return (await readObject(folder, SETTINGS_FILE))?.fields;
+}
+
+/** The JSON object in a dot file; undefined if there is no such file. */
+async function readObject(
+  folder: string,
+  name: string,
+): Promise<{ readonly fields: JsonObject; readonly stamp: Stamp } | undefined> {
+  const path = join(folder, name);
+  const file = await readWhole(path, MAX_METADATA_BYTES);
+  if (!file) {
+    const why = await whyUnreadable(path, MAX_METADATA_BYTES);
+    if (why === undefined) return undefined;
+    throw new UnreadableFile(name, why);
+  }
+  const { bytes, stamp } = file;
+  if (!isUtf8(bytes)) throw new UnreadableFile(name, 'it is not UTF-8', stamp);
+  const fields = parseObject(new TextDecoder().decode(bytes));
+  if (!fields) throw new UnreadableFile(name, 'it is not a JSON object', stamp);
+  return { fields, stamp };
 }
 
 /**
@@ -43,18 +67,16 @@ export async function readFeedFiles(
   hasLicense = true,
 ): Promise<FeedFiles | undefined> {
   const storedReadId = await readReadId(join(folder, READ_ID_FILE));
-  const json = (await readDotFile(join(folder, SETTINGS_FILE)))?.text;
-  const settings = json === undefined ? NO_SETTINGS : parseSettings(json);
+  const settings = await readSettings(folder, log);
   const passwordHash = await readPasswordHash(join(folder, PASSWORD_FILE));
   const license = hasLicense ? await readLicense(join(folder, LICENSE_FILE)) : undefined;
   // Looked at last: files missing from a folder that went away would open the feed to everybody.
   if (!(await isFolder(folder))) return undefined;
-  if (!settings) log.warn('the .feed.json of a feed is not a JSON object and counts as unset');
   if (storedReadId === UNREADABLE_READ_ID)
     log.error('the .readid of a feed cannot be read or holds no read id, so the feed has no read link');
   return {
     storedReadId,
-    settings: settings ?? NO_SETTINGS,
+    settings,
     passwordHash,
     ...(license && { license }),
   };
@@ -65,6 +87,16 @@ async function readReadId(path: string): Promise<ReadId | undefined> {
   const text = await readLine(path);
   if (text !== undefined && isReadId(text)) return text;
   return text !== undefined || (await isThere(path)) ? UNREADABLE_READ_ID : undefined;
+}
+
+async function readSettings(folder: string, log: FeedLog): Promise<StoredSettings> {
+  try {
+    return settingsIn((await readSettingsFile(folder)) ?? {});
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    error.tell(log);
+    return NO_SETTINGS;
+  }
 }
 
 /** Whether it counts is found out when that is asked. */

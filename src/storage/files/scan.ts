@@ -6,14 +6,16 @@ import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../f
 import type { Log } from '../../telemetry/log.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
+import { logOfFeed } from './feed-log.ts';
 import { clearAway } from './intents.ts';
 import { isLeftover, LICENSE_FILE, metaFile } from './names.ts';
 import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
 import { statFile } from './read-file.ts';
-import { logOfFeed, readFeedFiles, readMetaFile } from './read-metadata.ts';
+import { readFeedFiles, readMetaFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { dateByFile, dateOfFile, folderIdentity, settled } from './stamp.ts';
 import * as sys from './syscalls.ts';
+import { UnreadableFile } from './unreadable-file.ts';
 
 /** Folders, and hand-placed files of one folder, read at once. */
 const PARALLEL = 16;
@@ -84,10 +86,18 @@ export async function readEntry(folder: string, file: NoteFile, known?: Entry): 
   const { id, type } = parseNoteFile(file)!;
   const dated = dateOfId(id);
   const metaStats = await statFile(join(folder, metaFile(file)));
-  const created = dated === undefined && metaStats ? (await readMetaFile(folder, file))?.created : undefined;
+  const created = dated === undefined && metaStats ? await readCreated(folder, file) : undefined;
   const createdAt = dated ?? created ?? dateByFile(id, stats);
   const meta = metaStats && settled(metaStats, known?.meta);
   return { file, id, type, createdAt, stamp: settled(stats, known?.stamp), meta };
+}
+
+/** The date in the metadata; undefined also if that cannot be read, which is told when the note is. */
+async function readCreated(folder: string, file: NoteFile): Promise<number | undefined> {
+  const meta = await readMetaFile(folder, file).catch((error) => {
+    if (!(error instanceof UnreadableFile)) throw error;
+  });
+  return meta?.created;
 }
 
 async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(Entry | Unasked)[]> {
