@@ -1,10 +1,10 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
-import { allFailed, asRefusal } from '../src/storage/sqlite/failures.ts';
+import { allFailed } from '../src/storage/sqlite/failures.ts';
 import { Pictures } from '../src/storage/sqlite/pictures.ts';
 import { Reads } from '../src/storage/sqlite/reads.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
-import { callMethod, post, serveCalls } from './serve-calls.ts';
+import { callMethod, endIfLost, post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
 export interface SqliteReaderData {
@@ -23,8 +23,9 @@ serveCalls(() => {
     } catch (error) {
       return post({ replies: allFailed(calls, error) });
     }
-    const replies = calls.map((call) => callMethod(reads, call, asRefusal));
+    const replies = calls.map((call) => callMethod(reads, call, connection.asRefusal));
     post({ replies }, replies.flatMap(buffersOf));
+    endIfLost(connection);
   };
   return { run, close: () => connection.db.close() };
 });

@@ -31,6 +31,11 @@ export function serveCalls(open: () => Handler): void {
   }
 }
 
+/** Ends this thread after its replies if it must open its medium anew: the next call starts another one. */
+export function endIfLost({ isLost }: { readonly isLost: boolean }): void {
+  if (isLost) process.exit();
+}
+
 export function post(message: WorkerMessage, transfer: readonly ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, [...transfer]);
 }

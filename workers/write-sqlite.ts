@@ -9,7 +9,7 @@ import { Pictures } from '../src/storage/sqlite/pictures.ts';
 import { migrate, readMoveMark } from '../src/storage/sqlite/schema.ts';
 import { isFull, isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
-import { callMethod, post, serveCalls } from './serve-calls.ts';
+import { callMethod, endIfLost, post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
 export interface SqliteWriterData {
@@ -18,18 +18,20 @@ export interface SqliteWriterData {
   readonly maxFeeds: number;
   /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
+  /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
+  makesTables: boolean;
 }
 
 /** Retry interval of a failed clean-up, ms. */
 const CLEAR_AGAIN_MS = 10_000;
 
-const { path, maxFeeds, licenseKeys } = workerData as SqliteWriterData;
+const { path, maxFeeds, licenseKeys, makesTables } = workerData as SqliteWriterData;
 // Loaded only if needed.
 const isLicenseValid = licenseKeys && (await import('../src/licenses/licenses.ts')).licenseCheck(licenseKeys);
 
 serveCalls(() => {
   const connection = Connection.forWriting(path);
-  migrate(connection.db);
+  if (makesTables) migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const pictures = new Pictures(connection.db);
   const changes = new Changes(connection.db, pictures, maxFeeds, isLicenseValid);
@@ -57,6 +59,7 @@ serveCalls(() => {
       const replies = commit(calls);
       committed([replies.filter(({ failure }) => !failure).length], replies);
       if (calls.some(({ method }) => method === 'deleteFeed')) clearLater();
+      endIfLost(connection);
     }
   };
   return { run, close: () => connection.db.close() };
@@ -74,7 +77,7 @@ function groupCommit(connection: Connection, changes: Changes, pictures: Picture
       db.exec('BEGIN IMMEDIATE');
       changes.begin();
     } catch (error) {
-      return allFailed(calls, error);
+      return allFailed(calls, connection.asRefusal(error));
     }
     let replies: Reply[];
     try {
@@ -86,9 +89,11 @@ function groupCommit(connection: Connection, changes: Changes, pictures: Picture
     } catch (error) {
       // SQLite rolls back by itself after a full disk or a failed write.
       if (db.inTransaction) db.exec('ROLLBACK');
+      const failure = connection.asRefusal(error);
+      if (connection.isLost) return allFailed(calls, failure);
       changes.recount();
       if (isFull(error)) log.empty();
-      return calls.length === 1 ? allFailed(calls, error) : calls.flatMap((call) => run([call]));
+      return calls.length === 1 ? allFailed(calls, failure) : calls.flatMap((call) => run([call]));
     }
     try {
       connection.mustBeThere();

@@ -14,10 +14,11 @@ const PEER_TTL_MS = 60_000;
 /** The `application_name` of the connection, of which every container has one. */
 const LISTENER_NAME = 'note-feed-listener';
 
-/** A round trip, which also tells how many listen. */
+/** A round trip, which also tells how many listen, and which files of the server hold the tables: others after a restore. */
 const COUNT_LISTENERS =
-  'SELECT count(*)::integer AS listeners FROM pg_stat_activity ' +
-  `WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
+  'SELECT count(*)::integer AS listeners, ' +
+  "concat_ws(' ', pg_relation_filenode(to_regclass('feeds')), pg_relation_filenode(to_regclass('notes'))) AS tables " +
+  `FROM pg_stat_activity WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
 
 /** Where change notices come from, and who receives them. */
 interface ChangeListenerOptions {
@@ -43,6 +44,7 @@ export class ChangeListener {
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
   #isFresh: boolean | undefined;
+  #tables: string | undefined;
   #countedAt = 0;
   #client: Client | undefined;
   /** Fires if the last round trip began too long ago. */
@@ -111,7 +113,10 @@ export class ChangeListener {
 
   async #beat(client: Client): Promise<void> {
     const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
-    const listeners = row?.listeners ?? 1;
+    const { listeners = 1, tables } = row ?? {};
+    // Nobody tells of what a restore changes. The next round trip makes the listener fresh again.
+    if (tables !== this.#tables && this.#tables !== undefined) this.#tell(false);
+    this.#tables = tables;
     const now = performance.now();
     if (listeners < this.listeners && now - this.#countedAt < PEER_TTL_MS) return;
     this.listeners = listeners;
@@ -124,7 +129,7 @@ export class ChangeListener {
     this.#client = undefined;
   }
 
-  async #roundTrip(client: Client, sql: string): Promise<{ listeners?: number }[]> {
+  async #roundTrip(client: Client, sql: string): Promise<{ listeners?: number; tables?: string }[]> {
     const begunAt = performance.now();
     const query = { text: sql, query_timeout: HEARTBEAT_TIMEOUT_MS };
     const { rows } = await client.query(query);

@@ -8,6 +8,8 @@ import { storageFull, storeUnavailable } from '../refused-writes.ts';
  * rollback, resources, locks, operator intervention, system error, read-only transaction, corruption.
  */
 const UNAVAILABLE = /^(08|28|3D|40|53|55|57|58|25|XX)/;
+/** The tables are gone, are others than before, or may not be used: what is prepared for them is of no use. */
+const NO_TABLES = /^(0A000|3F000|42501|42703|42P01)$/;
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
 /** Rolled back because of another transaction, for example a deadlock. */
@@ -23,13 +25,14 @@ export function asFailure(error: unknown): Error {
   const cause = Object.assign(new Error(`PostgreSQL: ${code ?? (error as Error).message}`), { code });
   if (!(error instanceof DatabaseError)) return storeUnavailable(cause);
   if (code === DISK_FULL) return storageFull(cause);
-  return UNAVAILABLE.test(code ?? '') ? storeUnavailable(cause) : cause;
+  return UNAVAILABLE.test(code ?? '') || NO_TABLES.test(code ?? '') ? storeUnavailable(cause) : cause;
 }
 
-/** Whether the connection must be closed after this error: it is lost or hangs, or its server takes no writes. */
+/** Whether the connection must be closed after this error: it is lost or hangs, or its server takes no writes or has no tables. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
-  return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
+  const { severity, code = '' } = error;
+  return severity === 'FATAL' || severity === 'PANIC' || code === READ_ONLY || NO_TABLES.test(code);
 }
 
 /** Whether posts that failed together may be stored one by one: the database can be used, and their transaction was rolled back. */

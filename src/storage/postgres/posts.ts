@@ -11,6 +11,7 @@ import {
   NO_NOTES,
   readIdTaken,
   refuseBeyond,
+  storeUnavailable,
   tooManyFeeds,
 } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type InsertedNote, insertedNote } from '../rows.ts';
@@ -87,6 +88,7 @@ export class Posts {
       return { name, readId, passwordHash };
     });
     const [count] = await this.#transaction.run(LOCK_COUNT, []);
+    if (!count) throw storeUnavailable(new Error('the database is empty'));
     const readIds = wanted.map(({ readId }) => readId);
     for (const { name, readId } of wanted)
       if (isReservedReadId(readId, name)) this.#transaction.send(FREE, [readId, randomReadId()]);
@@ -101,7 +103,7 @@ export class Posts {
       const isAllowed = this.#allows(post, () => {
         if (taken.has(feed.readId)) throw readIdTaken();
         const { maxFeeds } = this.#rules;
-        if (maxFeeds > 0 && count!.feeds + feeds.length >= maxFeeds) throw tooManyFeeds();
+        if (maxFeeds > 0 && count.feeds + feeds.length >= maxFeeds) throw tooManyFeeds();
         this.#refuseBeyond(post, undefined, NO_NOTES);
       });
       if (!isAllowed) continue;

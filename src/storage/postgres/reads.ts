@@ -39,8 +39,10 @@ const TEXT = typeNumber('md');
 /** The first value is `Feed.key`. The notes of a deleted feed stay for a while. */
 const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 
-const READ_ONLY = statement<{ is_read_only: boolean }>('read_only')`
-  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only`;
+/** Fails if a table is gone; gives no row if they are there without what is in them. */
+const STATE = statement<{ is_read_only: boolean }>('state')`
+  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only FROM feed_count
+  WHERE NOT EXISTS (SELECT FROM feeds, notes, tags, freed_keys, sweeper, token_series WHERE false)`;
 const FEEDS = statement<FeedRow>('feeds')`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`;
 const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`;
@@ -92,8 +94,9 @@ export abstract class PostgresReads extends DatabaseStorage {
   }
 
   async check(): Promise<void> {
-    const [row] = await this.database.read(READ_ONLY, []);
-    if (row?.is_read_only) throw storeUnavailable(new Error('the database can only be read'));
+    const [row] = await this.database.read(STATE, []);
+    if (!row) throw storeUnavailable(new Error('the database is empty'));
+    if (row.is_read_only) throw storeUnavailable(new Error('the database can only be read'));
   }
 
   /** Asked for by every request by a feed's name. */

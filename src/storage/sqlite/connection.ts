@@ -2,6 +2,7 @@ import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database, { type Statement } from 'better-sqlite3';
 import { storeUnavailable } from '../refused-writes.ts';
+import { asRefusal, losesDatabase } from './failures.ts';
 
 /** How long a connection waits for a lock that another program (a backup, a shell) holds, in ms. */
 export const LOCK_WAIT_MS = 10_000;
@@ -12,6 +13,8 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024;
 /** A connection to the database file, and whether that is still the file at its path. */
 export class Connection {
   readonly db: Database.Database;
+  /** It met an error after which it must be opened anew; never another file, whose log would be mixed up with this one's. */
+  isLost = false;
   readonly #path: string;
   readonly #opened: Stats;
 
@@ -43,6 +46,12 @@ export class Connection {
   static forCheckpoints(path: string): Connection {
     return new Connection(path, { fileMustExist: true });
   }
+
+  /** `asRefusal`, which sees whether the connection is lost. */
+  readonly asRefusal = (error: unknown): unknown => {
+    this.isLost ||= losesDatabase(error);
+    return asRefusal(error);
+  };
 
   /**
    * Writes to a file that was removed are lost without an error.

@@ -1,3 +1,4 @@
+import { SqliteError } from 'better-sqlite3';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import { toFailure, withoutPath } from '../failures.ts';
@@ -7,13 +8,22 @@ import type { Call, Reply } from '../thread-calls.ts';
 /** Error codes of a failed disk or database file. `BUSY`: another program holds the lock for too long. */
 const UNAVAILABLE = /^SQLITE_(IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB|BUSY|PROTOCOL|PERM|AUTH|NOLFS)/;
 
+/** There are no tables, or the file is no database any more. */
+const LOST = /^SQLITE_(CORRUPT|NOTADB)|^no such (table|column): /;
+
+/** Whether what a thread has prepared is of no use after this error: it must open the database anew. */
+export function losesDatabase(error: unknown): boolean {
+  return LOST.test(errorCode(error) ?? '') || (error instanceof SqliteError && LOST.test(error.message));
+}
+
 /** A failure of SQLite or of the disk as the refusal it means; anything else as it is. */
 export function asRefusal(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const code = errorCode(error) ?? '';
   const cause = withoutPath(error);
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return storageFull(cause);
-  return UNAVAILABLE.test(code) || /^E[A-Z]+$/.test(code) ? storeUnavailable(cause) : error;
+  const isUnavailable = UNAVAILABLE.test(code) || /^E[A-Z]+$/.test(code) || losesDatabase(error);
+  return isUnavailable ? storeUnavailable(cause) : error;
 }
 
 /** A refusal changed nothing. Any other failure may have, so it is thrown. */

@@ -35,10 +35,11 @@ export class Reads {
     this.#sql = prepareStatements(connection.db);
   }
 
-  /** Throws when nothing can be read, or the file cannot be written. */
+  /** Throws when a table is missing, nothing can be read, or the file cannot be written. */
   check(): void {
     this.#connection.mustBeWritable();
-    this.feedByReadId('' as ReadId);
+    // A query of all tables that hold notes.
+    this.page('0', { limit: 1, tag: '' });
   }
 
   feed(name: FeedName): Feed | undefined {

@@ -103,6 +103,7 @@ class KnownFeeds {
 class SqliteStorage extends DatabaseStorage implements Storage {
   readonly pictureRows: PictureRows;
   readonly #file: DatabaseFile;
+  readonly #writerData: SqliteWriterData;
   readonly #threads: Threads;
   readonly #known = new KnownFeeds();
   /** By feed: a change by a function reads first, so one at a time. */
@@ -111,6 +112,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
     super(commits);
     const { path } = file;
+    this.#writerData = { path, maxFeeds, licenseKeys, makesTables: true };
     const reader: SqliteReaderData = { path, serves: 'notes' };
     const checkpoints = new ThreadCalls<Checkpoints>('checkpoint-sqlite', reader);
     let isCopying = false;
@@ -126,16 +128,13 @@ class SqliteStorage extends DatabaseStorage implements Storage {
           isCopying = false;
         });
     };
-    const writer: SqliteWriterData = { path, maxFeeds, licenseKeys };
     const pictures: SqliteReaderData = { path, serves: 'pictures' };
     this.#file = file;
+    const onDeath = (ended: Promise<unknown>) => this.#lostThread(ended);
     this.#threads = {
-      writer: new ThreadCalls('write-sqlite', writer, {
-        onStats,
-        onDeath: (ended) => this.#lostWriter(ended),
-      }),
-      feeds: new ThreadCalls('read-sqlite', reader),
-      notes: new ThreadCalls('read-sqlite', reader),
+      writer: new ThreadCalls('write-sqlite', this.#writerData, { onStats, onDeath }),
+      feeds: new ThreadCalls('read-sqlite', reader, { onDeath }),
+      notes: new ThreadCalls('read-sqlite', reader, { onDeath }),
       checkpoints,
       pictures: new ThreadCalls('read-sqlite', pictures),
     };
@@ -147,6 +146,7 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     const { writer, feeds, notes } = storage.#threads;
     // First: it makes the tables, and says what is wrong with the file.
     await writer.start();
+    storage.#writerData.makesTables = false;
     await Promise.all([feeds.start(), notes.start()]);
     return storage;
   }
@@ -215,8 +215,11 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     this.#file.release();
   }
 
-  /** The writer died; its last commits may be unreported, so what is cached is dropped, now and when it has ended. */
-  async #lostWriter(ended: Promise<unknown>): Promise<void> {
+  /**
+   * A thread died: the last commits of the writer may be unreported, and a thread that lost its database may find another
+   * one. So what is cached is dropped, now and when the thread has ended.
+   */
+  async #lostThread(ended: Promise<unknown>): Promise<void> {
     this.#known.forget();
     this.tellFreshness(false);
     await ended;
