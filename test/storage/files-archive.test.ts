@@ -32,7 +32,7 @@ function folder(t: Test): string {
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   placeFiles(
     dir,
-    [...FILES, `feed/${TEMP}`].map((name) => [name, '{}', 0]),
+    [...FILES, `feed/${TEMP}`].map((name) => [name, name === 'feed/.readid' ? 'read-feed' : '{}', 0]),
   );
   if (process.getuid?.() === 0)
     for (const name of ['.', 'feed', ...FILES, `feed/${TEMP}`]) chownSync(join(dir, name), USER, USER);

@@ -1,6 +1,6 @@
 /** What a start makes of the intents that a crash left; how they come about is in `files-crash.soak.ts`. */
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { eventually } from '../support/eventually.ts';
@@ -27,7 +27,7 @@ async function addFeed(folder: string, intent: string, others: readonly string[]
   await mkdir(folder);
   await writeFile(join(folder, INTENT), intent);
   for (const file of ['.readid', '.password', text, picture, `.${picture}.json`, ...others])
-    await writeFile(join(folder, file), 'some-text');
+    await writeFile(join(folder, file), file === '.readid' ? basename(folder) : 'some-text');
 }
 
 async function namesAfterStart(t: Test, dir: string): Promise<{ names: string[]; lines: string[] }> {

@@ -71,9 +71,7 @@ export class FilesArchive implements Archive {
     await mustBeReadable(dir);
     const feeds = await scanAll(dir, { add: () => {} }, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
-    const odd = feeds.filter(({ files }) => files.storedReadId === UNREADABLE_READ_ID);
-    if (odd.length > 0)
-      throw new Error(`The .readid of ${odd.length} feeds there cannot be read or holds no read id.`);
+    refuseUnreadable(feeds.filter(({ files }) => files.storedReadId === UNREADABLE_READ_ID));
     // Settings that the service leaves as they are would be lost.
     for (const { name } of feeds) await readSettingsFile(join(dir, name));
     const { key, derivation } = haveOwnReadIds(feeds) ? NO_SECRET : await secret();
@@ -211,16 +209,28 @@ async function mustBeReadable(dir: string): Promise<void> {
   }
 }
 
-/** Names folders, because the operator must choose among them and cannot find them by anything else. */
+function refuseUnreadable(feeds: readonly IndexedFeed[]): void {
+  if (feeds.length === 0) return;
+  throw new Error(
+    `Folders there have a .readid that cannot be read or holds no read id: ${listed(feeds.map(({ name }) => name))}. Put the ` +
+      'right one into each, or remove the file.',
+  );
+}
+
 function refuseWaiting(waiting: ReturnType<FeedIndex['waiting']>): void {
   if (waiting.length === 0) return;
-  const named = waiting.slice(0, MAX_NAMED).map(([name, holder]) => `${name} (as ${holder})`);
-  if (waiting.length > MAX_NAMED) named.push(`${waiting.length - MAX_NAMED} more`);
+  const named = listed(waiting.map(([name, holder]) => `${name} (as ${holder})`));
   throw new Error(
-    `Folders there have the .readid of another one, whose name sorts first and which has the read link: ${named.join(', ')}. ` +
+    `Folders there have the .readid of another one, whose name sorts first and which has the read link: ${named}. ` +
       'Put another read id into that of each copy, or remove the file; or add --accept-read-ids to move the read links as ' +
       'they are.',
   );
+}
+
+/** Names folders, because the operator must choose among them and cannot find them by anything else. */
+function listed(folders: readonly string[]): string {
+  const more = folders.length - MAX_NAMED;
+  return folders.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 /** Names no file, because the name of a feed is a key. */
