@@ -19,7 +19,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const PREVIEWS_PER_SECOND = 24;
 const HOSTILE_FEEDS = 12;
 /** Between two first reads. */
-const PAUSE_MS = 50;
+const PAUSE_MS = 20;
 /** From a preview to the end of its connection. */
 const PREVIEW_MS = 20;
 

@@ -214,12 +214,13 @@ class NoteHtml {
     addCharacters(Math.max(0, href.length + (title?.length ?? 0) - raw.length));
     const written = withoutForbidden('autolink' in token && token.autolink ? href : decodeReferences(href));
     const reference = encodeURI(written).replaceAll('%25', '%');
-    const [http, https] = BASES.map((base) => URL.parse(reference, base));
-    if (!http || !https || !schemes.includes(https.protocol)) return;
+    const isAllowed = (base?: string) => schemes.includes(URL.parse(reference, base)?.protocol ?? '');
     if (/^(?:https?:\/\/|mailto:)/i.test(reference)) {
-      this.#html += attribute(name, reference);
-      return;
-    }
+      if (isAllowed()) this.#html += attribute(name, reference);
+    } else if (BASES.every(isAllowed)) this.#relativeAddress(name, href, reference);
+  }
+
+  #relativeAddress(name: string, href: string, reference: string): void {
     addCharacters(REFERENCE_LENGTH);
     this.#pieces.push(`${this.#html} ${name}="`);
     this.#references.push(reference);

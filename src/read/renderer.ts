@@ -30,7 +30,7 @@ interface Lane {
  * lane it is shown as its text. So usual texts wait only for tasks as short as their own, whatever texts others have.
  */
 const LANES: readonly Lane[] = [
-  { pool: 'parsing', ms: 25, maxBytes: 16 * 1024, maxTexts: 50, maxSlow: Number.POSITIVE_INFINITY },
+  { pool: 'parsing', ms: 10, maxBytes: 8 * 1024, maxTexts: 50, maxSlow: Number.POSITIVE_INFINITY },
   { pool: 'slowParsing', ms: 250, maxBytes: Number.POSITIVE_INFINITY, maxTexts: 1, maxSlow: 4 },
   {
     pool: 'slowestParsing',
