@@ -74,6 +74,7 @@ const SETTINGS = {
   derivedReadIds: setting('SERVICE_DERIVED_READ_IDS', oneOf(DERIVATIONS)),
   operatorToken: setting('SERVICE_OPERATOR_TOKEN', secretText([32, 1024])),
   rateLimit: setting('SERVICE_RATE_LIMIT', integer([0, 1_000_000]), 60),
+  maxConnectionsPerClient: setting('SERVICE_MAX_CONNECTIONS_PER_CLIENT', integer([0, 1_000_000])),
   maxFeeds: setting('SERVICE_MAX_FEEDS', integer([0, MAX_COUNT]), 0),
   maxNotesPerFeed: setting('SERVICE_MAX_NOTES_PER_FEED', integer([0, MAX_COUNT]), 0),
   maxImagesPerFeed: setting('SERVICE_MAX_IMAGES_PER_FEED', integer([0, MAX_COUNT]), 0),

@@ -79,14 +79,20 @@ async function start(config: Config, log: Log, startService: StartService): Prom
     if (warning) log.warn(warning);
     const service = await startService(config, log, owner);
     log.info('started', { url: service.url });
-    if (config.password === undefined && config.oidcIssuer === undefined)
-      log.warn('SERVICE_PASSWORD is not set: whoever reaches the service may make feeds and post notes');
+    warnOfOpenDoors(config, log);
     return service;
   } catch (err) {
     log.debug('the start failed', { err });
     process.stderr.write(`Note Feed cannot start: ${errorFields(err).message}\n`);
     return undefined;
   }
+}
+
+function warnOfOpenDoors({ password, oidcIssuer, metrics, metricsToken }: Config, log: Log): void {
+  if (password === undefined && oidcIssuer === undefined)
+    log.warn('SERVICE_PASSWORD is not set: whoever reaches the service may make feeds and post notes');
+  else if (metrics && metricsToken === undefined)
+    log.warn('SERVICE_METRICS_TOKEN is not set: whoever reaches the service may read its metrics');
 }
 
 function reducePrivileges(config: Config): Privileges {

@@ -84,7 +84,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   checkHeaderValues(log);
   const bodyBytes = () => server.bodyBytes;
   const streams = () => server.openStreams;
-  metrics?.watch({ cache, pools, bodyBytes, streams, linesLost: () => log.linesLost() });
+  const { connections } = server;
+  metrics?.watch({ cache, pools, bodyBytes, streams, connections, linesLost: () => log.linesLost() });
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     async stop() {
@@ -251,6 +252,7 @@ function createReader(
 /** Why requests should go elsewhere now. */
 async function readinessProblem(server: HttpServer, storage: Storage): Promise<string | undefined> {
   if (server.isStopping) return 'stopping';
+  if (server.connections.isNearlyFull) return 'too many connections';
   try {
     await storage.check();
     return undefined;

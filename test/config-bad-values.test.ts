@@ -95,6 +95,10 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
   SERVICE_S3_SECRET_KEY: passwordRow(1, 1024),
   SERVICE_OPERATOR_TOKEN: passwordRow(32, 1024),
   SERVICE_RATE_LIMIT: { values: ['-1', 'off', '1000001'], rule: 'a whole number from 0 to 1000000' },
+  SERVICE_MAX_CONNECTIONS_PER_CLIENT: {
+    values: ['-1', 'few', '1000001'],
+    rule: 'a whole number from 0 to 1000000',
+  },
   SERVICE_MAX_FEEDS: { values: ['-1', 'none'], rule: 'a whole number from 0 to 1000000000' },
   SERVICE_MAX_NOTES_PER_FEED: { values: ['-1', '1k'], rule: 'a whole number from 0 to 1000000000' },
   SERVICE_MAX_IMAGES_PER_FEED: { values: ['-1', '0.5'], rule: 'a whole number from 0 to 1000000000' },

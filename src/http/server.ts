@@ -2,6 +2,7 @@ import { notFound, Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
+import { Connections, maxDescriptors } from './connections.ts';
 import { Exchange, type ExchangeContext, type Operation } from './exchange.ts';
 import { headers } from './headers.ts';
 import { listenProblem } from './listen-problem.ts';
@@ -37,6 +38,8 @@ export interface ServerOptions {
   readonly trustProxy: boolean;
   /** Called once if a request has `X-Forwarded-For` but no proxy is trusted. Must not throw. */
   readonly onUntrustedProxy?: (() => void) | undefined;
+  /** Connections of one client, if no proxy is trusted: 0 for any number, by default half of all. */
+  readonly maxConnectionsPerClient?: number | undefined;
   /** For all request bodies at once, bytes. */
   readonly bodyMemory: number;
   /** Gets every request. */
@@ -52,6 +55,7 @@ export interface ServerOptions {
 export class HttpServer {
   readonly options: ServerOptions;
   readonly limits: typeof DEFAULT_LIMITS;
+  readonly connections: Connections;
   isStopping = false;
   /** Transactions that outlive the call of the binding's request handler. */
   readonly running = new Set<Transaction>();
@@ -76,7 +80,14 @@ export class HttpServer {
       buffers: new BufferPool(options.bodyMemory),
       pace: { windowMs: this.limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
     };
-    this.#app = uws.App().any('/*', (res, req) => this.#onRequest(res, req));
+    this.connections = new Connections({
+      descriptors: maxDescriptors(),
+      perClient: options.trustProxy ? 0 : options.maxConnectionsPerClient,
+    });
+    this.#app = uws
+      .App()
+      .filter((res, change) => this.#onConnection(res, change))
+      .any('/*', (res, req) => this.#onRequest(res, req));
     this.#timer = setInterval(() => this.#tick(), this.limits.tick).unref();
   }
 
@@ -141,6 +152,12 @@ export class HttpServer {
         setImmediate(resolve);
       };
     });
+  }
+
+  /** Must not throw, like `#onRequest`. */
+  #onConnection(res: HttpResponse, change: number): void {
+    if (change > 0) this.connections.accept(res, this.port);
+    else this.connections.release();
   }
 
   #tick(): void {

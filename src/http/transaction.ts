@@ -5,7 +5,7 @@ import type { Exchange, Operation } from './exchange.ts';
 import { type LiveBody, LiveStream } from './live.ts';
 import { Sending } from './sending.ts';
 import type { HttpServer } from './server.ts';
-import { ClientGone, type DrainLimits, type Upload } from './upload.ts';
+import { ClientGone, type DrainLimits } from './upload.ts';
 import { type HttpResponse, writeLast } from './uws.ts';
 
 /** The binding closes connections that are idle for 10 s, so a pause at this interval resets its timer, ms. */
@@ -37,7 +37,7 @@ export interface Outcome {
   readonly isLive: boolean;
 }
 
-export type TransactionHost = Omit<HttpServer, 'port' | 'bodyBytes' | 'openStreams' | 'stop'>;
+export type TransactionHost = Omit<HttpServer, 'port' | 'bodyBytes' | 'openStreams' | 'connections' | 'stop'>;
 
 const CLIENT_CLOSED_REQUEST = 499;
 /** For example `404 Not Found`, by code. */
@@ -161,7 +161,7 @@ export class Transaction {
       !this.#exchange.hasCertainEnd ||
       remaining > UNREAD_BODY_MAX ||
       (remaining > 0 && answer.status === 408);
-    if (close && !isArriving(upload)) this.#afterParsing(answer);
+    if (close && upload?.ended !== false) this.#afterParsing(answer);
     else this.#send(answer, close);
   }
 
@@ -185,7 +185,11 @@ export class Transaction {
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
     if (answer.status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
     const content = this.#exchange.isHead ? undefined : body;
-    if (close && (content === undefined || isShort(content))) this.#sendLast(content);
+    const isShort =
+      content === undefined || (content instanceof Uint8Array && content.length <= CLOSABLE_BODY_MAX);
+    // The binding cannot close the connection behind a long one, but the client will.
+    if (close && !isShort) res.writeHeader('Connection', 'close');
+    if (close && isShort) this.#sendLast(content);
     else if (body === undefined) this.#sendNothing();
     else if (content === undefined) this.#sendLength(bodySize(body));
     else if (content instanceof Uint8Array) this.#sendBytes(content);
@@ -196,7 +200,7 @@ export class Transaction {
   /** Sends the rest of an answer that ends its connection. */
   #sendLast(content: Uint8Array | undefined): void {
     const { upload } = this.#exchange;
-    if (content !== undefined && !isArriving(upload)) {
+    if (content !== undefined && upload?.ended !== false) {
       this.#res.end(content, true);
       this.#finish();
       return;
@@ -208,7 +212,7 @@ export class Transaction {
     this.#report();
     // The binding flushes the answer when it has parsed its buffer.
     const close = () => setImmediate(() => this.#close());
-    if (isArriving(upload)) upload.whenEnded(UNTIL_QUIET, close);
+    if (upload?.ended === false) upload.whenEnded(UNTIL_QUIET, close);
     else close();
   }
 
@@ -291,13 +295,4 @@ export class Transaction {
     observe?.(outcome);
     observeErrors?.(outcome);
   }
-}
-
-function isArriving(upload: Upload | undefined): upload is Upload {
-  return upload !== undefined && !upload.ended;
-}
-
-/** Whether the connection can be closed behind a body. */
-function isShort(body: NonNullable<Answer['body']>): body is Uint8Array {
-  return body instanceof Uint8Array && body.length <= CLOSABLE_BODY_MAX;
 }

@@ -27,6 +27,8 @@ const HELP = {
   service_cache_bytes: 'Bytes in the read cache',
   service_request_body_bytes: 'Bytes of request bodies in memory',
   service_event_streams: 'Event streams that are open',
+  service_connections: 'Connections that are open',
+  service_connections_refused_total: 'Connections closed at once, because there were too many',
   service_log_lines_lost_total: 'Log lines dropped because nobody read them',
   service_pool_waiting: 'Tasks that wait for a thread',
   service_pool_running: 'Tasks that have a thread',
@@ -63,6 +65,7 @@ interface WatchedParts {
   readonly bodyBytes: () => number;
   /** Event streams that are open. */
   readonly streams: () => number;
+  readonly connections: { readonly open: number; readonly refused: number };
   readonly linesLost: () => number;
 }
 
@@ -154,7 +157,10 @@ function requestMetrics(make: Maker): (outcome: Outcome) => void {
   };
 }
 
-function watchParts(make: Maker, { cache, pools, bodyBytes, streams, linesLost }: WatchedParts): void {
+function watchParts(
+  make: Maker,
+  { cache, pools, bodyBytes, streams, connections, linesLost }: WatchedParts,
+): void {
   make.total('service_cache_hits_total', () => cache.counts.hits);
   make.total('service_cache_misses_total', () => cache.counts.misses);
   make.total('service_cache_evictions_total', () => cache.counts.evictions);
@@ -163,6 +169,8 @@ function watchParts(make: Maker, { cache, pools, bodyBytes, streams, linesLost }
   make.gauge('service_cache_bytes', (gauge) => gauge.set(cache.counts.bytes));
   make.gauge('service_request_body_bytes', (gauge) => gauge.set(bodyBytes()));
   make.gauge('service_event_streams', (gauge) => gauge.set(streams()));
+  make.gauge('service_connections', (gauge) => gauge.set(connections.open));
+  make.total('service_connections_refused_total', () => connections.refused);
   for (const member of ['waiting', 'running'] as const)
     make.gauge(
       `service_pool_${member}`,

@@ -92,7 +92,15 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
     },
   };
   const checks = { waiting: 3, running: 2 };
-  metrics.watch({ cache, pools: { checks }, bodyBytes: () => 77, streams: () => 6, linesLost: () => 9 });
+  const connections = { open: 12, refused: 3 };
+  metrics.watch({
+    cache,
+    pools: { checks },
+    bodyBytes: () => 77,
+    streams: () => 6,
+    connections,
+    linesLost: () => 9,
+  });
   const first = await scrape(metrics);
   const expected = {
     service_cache_hits_total: 5,
@@ -102,6 +110,8 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
     service_cache_bytes: 1000,
     service_request_body_bytes: 77,
     service_event_streams: 6,
+    service_connections: 12,
+    service_connections_refused_total: 3,
     service_log_lines_lost_total: 9,
     'service_pool_waiting{pool="checks"}': 3,
     'service_pool_running{pool="checks"}': 2,
@@ -116,9 +126,14 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
 
 t.test('the process and its event loop are watched', async (t) => {
   const samples = await scrape(createMetrics());
-  for (const name of ['nodejs_eventloop_lag_seconds', 'nodejs_eventloop_lag_p99_seconds'])
+  for (const name of [
+    'nodejs_eventloop_lag_seconds',
+    'nodejs_eventloop_lag_p99_seconds',
+    'nodejs_eventloop_lag_max_seconds',
+  ])
     t.ok((samples.get(name) ?? -1) >= 0, name);
-  for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total'])
+  const descriptors = process.platform === 'linux' ? ['process_open_fds', 'process_max_fds'] : [];
+  for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total', ...descriptors])
     t.ok((samples.get(name) ?? 0) > 0, name);
 });
 

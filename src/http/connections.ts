@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { clientOfSocket } from './client-address.ts';
+import { connectionsByClient } from './peers.ts';
+import type { HttpResponse } from './uws.ts';
+
+/** Connections may take a third of the descriptors: each may send a file, and a third is for storage and threads. */
+const PART_OF_DESCRIPTORS = 3;
+/** One client may take half of the connections, unless a setting says otherwise. */
+const PART_OF_CLIENT = 2;
+/** At this part of all connections it is time to send requests elsewhere. */
+const NEARLY_FULL = 0.9;
+/** Least interval of counting the clients' connections, ms. */
+const COUNT_INTERVAL = 1_000;
+
+interface ConnectionLimits {
+  /** Descriptors of the process; any number if undefined. */
+  readonly descriptors: number | undefined;
+  /** Connections of one client; 0 for any number, by default half of all. */
+  readonly perClient: number | undefined;
+}
+
+/**
+ * Limits open connections, because a process without free descriptors can neither store nor accept. Connections beyond a
+ * limit are closed at once: left waiting, they would keep the accept loop busy.
+ *
+ * The binding does not say whose connection closes, so the kernel counts those of each client, and only while so many are
+ * open that one client may soon have too many.
+ */
+export class Connections {
+  open = 0;
+  /** Connections that were closed at once. */
+  refused = 0;
+  readonly #most: number;
+  #perClient: number;
+  /** At least as many as each client has; undefined until they are counted. */
+  #byClient: Map<string, number> | undefined;
+  /** Accepted since the last count began. */
+  #recent = new Map<string, number>();
+  #countedAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ descriptors = Number.POSITIVE_INFINITY, perClient }: ConnectionLimits) {
+    this.#most = Math.floor(descriptors / PART_OF_DESCRIPTORS);
+    this.#perClient = (perClient ?? Math.ceil(this.#most / PART_OF_CLIENT)) || this.#most;
+  }
+
+  get isNearlyFull(): boolean {
+    return this.open >= this.#most * NEARLY_FULL;
+  }
+
+  /** Counts a new connection to a local port, and closes it if it is one too many. */
+  accept(res: HttpResponse, port: number): void {
+    this.open++;
+    if (this.open <= this.#most && this.#isWithinShare(res, port)) return;
+    this.refused++;
+    res.close();
+  }
+
+  /** Call it for every closed connection, also for those that `accept` closes. */
+  release(): void {
+    this.open--;
+  }
+
+  #isWithinShare(res: HttpResponse, port: number): boolean {
+    if (this.#perClient === this.#most) return true;
+    if (this.open <= this.#perClient / 2) {
+      this.#byClient = undefined;
+      return true;
+    }
+    this.#count(port);
+    const client = clientOfSocket(res.getRemoteAddress());
+    const count = this.#byClient === undefined ? this.open : (this.#byClient.get(client) ?? 0) + 1;
+    if (count > this.#perClient) return false;
+    this.#byClient?.set(client, count);
+    this.#recent.set(client, (this.#recent.get(client) ?? 0) + 1);
+    return true;
+  }
+
+  async #count(port: number): Promise<void> {
+    const now = performance.now();
+    if (now - this.#countedAt < COUNT_INTERVAL) return;
+    this.#countedAt = now;
+    this.#recent = new Map();
+    const counts = await connectionsByClient(port);
+    if (counts === undefined) this.#perClient = this.#most;
+    for (const [client, count] of this.#recent) counts?.set(client, (counts.get(client) ?? 0) + count);
+    this.#byClient = counts;
+  }
+}
+
+/** How many descriptors the process may have; undefined if the system does not say (only Linux does). */
+export function maxDescriptors(): number | undefined {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1];
+    return limit === undefined ? undefined : Number(limit);
+  } catch {
+    return undefined;
+  }
+}
