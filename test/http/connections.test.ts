@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { handlesOf } from '../support/inspected-process.ts';
+import { missing, program } from '../support/installed.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
@@ -12,11 +13,12 @@ const MOST = 66;
 const OF_CLIENT = 33;
 const ATTEMPTS = 300;
 
-const onLinux = process.platform === 'linux' ? {} : { skip: 'only Linux tells the limit of descriptors' };
+/** Only Linux has the program, and says what the limit is. */
+const onLinux = { skip: missing('prlimit') };
 
 function start(t: Test, env: Record<string, string>): Promise<ServiceProcess> {
   const flags = [`--nofile=${DESCRIPTORS}`, process.execPath];
-  return ServiceProcess.start(t, { env, node: 'prlimit', flags });
+  return ServiceProcess.start(t, { env, node: program('prlimit'), flags });
 }
 
 /** Opens connections as a client, of which the service keeps `most`: at first perhaps less, as it counts with a delay. */

@@ -17,6 +17,7 @@ const PROGRAMS = {
   },
   nginx: { file: '/usr/sbin/nginx', packages: 'nginx-light' },
   caddy: { file: '/usr/bin/caddy', packages: 'caddy' },
+  haproxy: { file: '/usr/sbin/haproxy', packages: 'haproxy' },
   openssl: { file: '/usr/bin/openssl', packages: 'openssl' },
   swift: {
     file: '/usr/lib/python3/dist-packages/swift/__init__.py',
@@ -24,6 +25,7 @@ const PROGRAMS = {
   },
   chromium: { file: '/usr/bin/chromium', packages: 'chromium' },
   ip: { file: '/usr/sbin/ip', packages: 'iproute2' },
+  prlimit: { file: '/usr/bin/prlimit', packages: 'util-linux' },
   python3: { file: '/usr/bin/python3', packages: 'python3' },
 } as const;
 
