@@ -1,4 +1,4 @@
-import { type FeedName, isFeedName, ROUTE_NAMES } from '../feeds/names.ts';
+import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
 import type { Feed, Storage } from '../storage/storage.ts';
 import { RefusingLimit } from './limits.ts';
@@ -185,13 +185,16 @@ export class Access {
     });
     // Reserved feeds exist from the start with `reservedPassword`; nobody creates one by a post.
     if (isReserved && feed?.passwordHash === undefined) throw reservedFeed();
+    refuseLaterRoute(name, feed);
     await this.writes.count(caller.client);
     return { name, feed };
   }
 
-  /** The feed of that name; refuses as `requireFeedPassword`. */
+  /** The feed of that name; refuses as `requireFeedPassword`, and `reserved_feed`. */
   async namedFeed(caller: Caller, name: FeedName): Promise<Feed | undefined> {
-    return this.#unlock(caller, await this.#parts.storage.feed(name));
+    const feed = await this.#unlock(caller, await this.#parts.storage.feed(name));
+    refuseLaterRoute(name, feed);
+    return feed;
   }
 
   /**
@@ -277,6 +280,10 @@ export function admittedCaller(
       return caller.isAborted;
     },
   };
+}
+
+function refuseLaterRoute(name: FeedName, feed: Feed | undefined): void {
+  if (feed === undefined && LATER_ROUTE_NAMES.has(name)) throw reservedFeed();
 }
 
 function reservedFeed(): Refusal {

@@ -30,6 +30,9 @@ export const ROUTE_NAMES: ReadonlySet<string> = new Set([
   'license',
 ]);
 
+/** Names that became reserved later: a feed that has one goes on to work. */
+export const LATER_ROUTE_NAMES: ReadonlySet<string> = new Set(['oauth', 'report']);
+
 /** 1 to 64 characters of `a-z`, `0-9`, `-`, `_`. Says nothing of reserved names. */
 export function isFeedName(text: string): text is FeedName {
   return /^[a-z0-9_-]{1,64}$/.test(text);

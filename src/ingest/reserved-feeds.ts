@@ -17,6 +17,10 @@ interface Parts extends Pick<Config, 'reservedFeeds' | 'reservedPassword'> {
  * form, it stays, and the log has a warning with its place in the setting.
  */
 export async function makeReservedFeeds(parts: Parts): Promise<void> {
+  if (parts.reservedFeeds.size > 0 && parts.reservedPassword === undefined)
+    parts.log.warn(
+      'SERVICE_RESERVED_FEEDS is set without SERVICE_RESERVED_PASSWORD: nobody can post to these names',
+    );
   let place = 0;
   for (const name of parts.reservedFeeds) {
     place += 1;

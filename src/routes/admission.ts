@@ -111,14 +111,14 @@ async function handleInBrowser(
     return errorPage(site, feed, exchange, unlockPage(site, { name, back }));
   }
   if (operation.access === 'feed-page') return operation.handle(exchange, { name, feed, ...admitted });
-  return handleFeedForm(operation, exchange, access, { feed, ...admitted });
+  return handleFeedForm(operation, exchange, access, { name, feed, ...admitted });
 }
 
 async function handleFeedForm(
   operation: OperationOf<'feed-form'>,
   exchange: Exchange,
   access: Access,
-  { feed: known, ...admitted }: Pick<NamedFeed, 'feed'> & Admitted,
+  { name, feed: known, ...admitted }: NamedFeed & Admitted,
 ): Promise<Answer> {
   // The page comes again with the entered values, so the form is read even if the client is over the limit.
   const overLimit = await onRefusal(
@@ -126,6 +126,8 @@ async function handleFeedForm(
     (refusal) => refusal,
   );
   if (known === undefined && overLimit) throw overLimit;
+  if (known === undefined && operation.absent)
+    return operation.absent(exchange, { name, form: await formBody(exchange), ...admitted });
   const feed = existing(known, 'feed');
   const form = await formBody(exchange).catch((cause) => {
     throw overLimit ?? cause;

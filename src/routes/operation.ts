@@ -74,6 +74,8 @@ interface Traits<A extends AccessKind> extends Pick<Route, 'accepts'> {
 interface Explained {
   /** The page of the form again, with the entered values and the reason for the refusal. */
   readonly explain: Handler<[FeedForm, Refusal]>;
+  /** Answers if there is no such feed; `not_found` by default. */
+  readonly absent?: Handler<[NameForm]>;
 }
 
 type TraitsOf<A extends AccessKind> = Traits<A> & (A extends 'feed-form' ? Explained : unknown);

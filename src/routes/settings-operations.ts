@@ -1,13 +1,14 @@
 import { clearUnlockCookies } from '../access/unlocks.ts';
+import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { SettingsChanges } from '../ingest/feed-settings.ts';
-import { Refusal } from '../refusals.ts';
+import type { FeedSettingsWriter, SettingsChanges } from '../ingest/feed-settings.ts';
+import { notFound, onRefusal, Refusal } from '../refusals.ts';
 import { errorPage, pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { withTier } from '../web/tier.ts';
 import { cookieScopeOf } from './caller.ts';
-import { type DescribedOperation, type FeedForm, isFeedPath, operation } from './operation.ts';
+import { type DescribedOperation, type FeedForm, isFeedPath, type NameForm, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
 import { seeOther } from './redirects.ts';
 
@@ -30,13 +31,37 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
       await settings.change(feed, changesIn(form));
       return seeOther(exchange, `/${feed.name}/settings?saved=1`);
     }),
-    operation('deleteFeedByForm', 'POST /{feed}/delete', byForm, async (exchange, { feed, form, caller }) => {
-      const sentence = 'Type the name of the feed exactly as it is.';
-      if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
-      await settings.remove(feed, caller);
-      return seeOther(exchange, '/?deleted=1', clearUnlockCookies(feed.name, cookieScopeOf(exchange)));
-    }),
+    operation('deleteFeedByForm', 'POST /{feed}/delete', { ...byForm, absent: deletedBefore }, (...call) =>
+      deleteFeed(settings, ...call),
+    ),
   ];
+}
+
+async function deleteFeed(
+  settings: FeedSettingsWriter,
+  exchange: Exchange,
+  { feed, form, caller }: FeedForm,
+): Promise<Answer> {
+  const sentence = 'Type the name of the feed exactly as it is.';
+  if (form.get('name') !== feed.name) throw new Refusal('invalid_request', sentence, { field: 'name' });
+  await onRefusal(
+    () => settings.remove(feed, caller),
+    (refusal) => {
+      // The same form was sent twice, and the other request was faster.
+      if (refusal.code !== 'not_found') throw refusal;
+    },
+  );
+  return deleted(exchange, feed.name);
+}
+
+/** A form that is sent again shows the same page. */
+function deletedBefore(exchange: Exchange, { name, form }: NameForm): Answer {
+  if (form.get('name') !== name) throw notFound('feed');
+  return deleted(exchange, name);
+}
+
+function deleted(exchange: Exchange, name: FeedName): Answer {
+  return seeOther(exchange, '/?deleted=1', clearUnlockCookies(name, cookieScopeOf(exchange)));
 }
 
 /** Absent fields stay as they are. */

@@ -108,6 +108,15 @@ t.test('a feed is deleted by its name, typed exactly', async (t) => {
   t.equal((await owner.get()).status, 404);
 });
 
+t.test('a deletion that is sent twice shows the same page', async (t) => {
+  const { name, browser } = await newFeed();
+  const typed = () => browser.submit(`/${name}/delete`, { name });
+  for (const reply of [...(await Promise.all([typed(), typed(), typed()])), await typed()])
+    t.same([reply.status, reply.headers.get('location')], [303, '/?deleted=1']);
+  t.equal((await browser.submit(`/${name}/delete`, { name: 'avocet' })).status, 404);
+  t.equal((await browser.submit(`/${name}/details`, {})).status, 404);
+});
+
 t.test('of a locked feed, the forms are its unlock form and change nothing', async (t) => {
   const { name, owner, browser } = await newFeed({ 'x-feed-password': 'ours' });
   for (const path of [`/${name}/details`, `/${name}/delete`]) {
