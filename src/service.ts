@@ -67,7 +67,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const pools = createPools(config, metrics);
   const cache = new ReadCache(config.cacheBytes);
   const parts = await createParts(config, log, { ...stores, pools, cache, metrics });
-  const { access, site } = parts;
+  const { access, site, signIn } = parts;
   const server = await HttpServer.listen({
     ...config,
     onUntrustedProxy: () => log.warn(UNTRUSTED_PROXY),
@@ -82,6 +82,8 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     ),
   });
   checkHeaderValues(log);
+  // Not awaited, because everything else works while the provider is down.
+  signIn?.check();
   const bodyBytes = () => server.bodyBytes;
   const streams = () => server.openStreams;
   const { connections } = server;

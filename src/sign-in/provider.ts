@@ -33,7 +33,10 @@ export class ProviderUnavailable extends Error {
   }
 }
 
-/** An OpenID Connect provider. Library and metadata are loaded when someone signs in. */
+/** What a sign-in needs of the metadata (OpenID Connect Discovery §3). */
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
+
+/** An OpenID Connect provider. */
 export class Provider {
   readonly #parts: ProviderParts;
   readonly #now: () => number;
@@ -43,6 +46,11 @@ export class Provider {
   constructor(parts: ProviderParts) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => performance.now());
+  }
+
+  /** Loads library and metadata, so that a wrong setting shows before somebody signs in. Throws ProviderUnavailable. */
+  async load(): Promise<void> {
+    await this.#discover(await import('openid-client'));
   }
 
   /** The provider's URL for the browser, and what the provider must send back. Throws ProviderUnavailable. */
@@ -89,6 +97,9 @@ export class Provider {
         { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
       );
       const claims = tokens.claims()!;
+      // OpenID Connect Core §3.1.3.7; the library checks it only if there are several audiences.
+      if (claims.azp !== undefined && claims.azp !== this.#parts.clientId)
+        throw new Error('the id token was issued to another client');
       if (hasNeededClaims(claims) || discovered.metadata.userinfo_endpoint === undefined) return [claims];
       return [claims, await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)];
     } catch (cause) {
@@ -119,6 +130,8 @@ export class Provider {
       const metadata = found.serverMetadata();
       if (withoutSlash(metadata.issuer) !== withoutSlash(issuer))
         throw new Error('its documents are those of another issuer');
+      const missing = ENDPOINTS.filter((name) => typeof metadata[name] !== 'string');
+      if (missing.length > 0) throw new Error(`its documents lack ${missing.join(', ')}`);
       this.#until = this.#now() + METADATA_MS;
       return { metadata, keys: undefined };
     } catch (cause) {

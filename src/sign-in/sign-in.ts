@@ -55,6 +55,16 @@ export class SignIn {
     });
   }
 
+  /** Logs why the provider cannot be used, if it cannot. */
+  async check(): Promise<void> {
+    try {
+      await this.#provider.load();
+    } catch (error) {
+      const reason = reasonOf((error as ProviderUnavailable).cause);
+      this.#parts.log.warn('the sign-in provider cannot be used', { reason });
+    }
+  }
+
   /** The provider's URL for the browser, and the cookie of the pending sign-in. */
   async start(
     next: string,

@@ -1,4 +1,5 @@
 /** What is asked of a provider, and how often. */
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import t from 'tap';
 import { Provider } from '../../src/sign-in/provider.ts';
 import { CLIENT, TestProvider } from '../support/oidc-provider.ts';
@@ -90,4 +91,38 @@ t.test('an id token that another key has signed is refused', async (t) => {
     return true;
   };
   await t.rejects(signIn(asking), { message: /no applicable keys/ });
+});
+
+t.test('an id token that was issued to another client is refused', async (t) => {
+  t.teardown(() => provider.recover());
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const key = { ...(await exportJWK(publicKey)), kid: 'ours', alg: 'RS256', use: 'sig' };
+  const tokenFor = (nonce: string, azp: string | undefined) =>
+    new SignJWT({ nonce, azp })
+      .setProtectedHeader({ alg: 'RS256', kid: 'ours' })
+      .setIssuer(provider.url)
+      .setSubject('anna')
+      .setAudience(CLIENT.id)
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(privateKey);
+  const claimsWith = async (azp: string | undefined) => {
+    const asking = new Provider(parts);
+    const { url, pending } = await asking.start('/');
+    const back = new URL(await provider.visit(url, 'anna'));
+    const answers: Record<string, object> = {
+      '/jwks': { keys: [key] },
+      '/token': { access_token: 'a', token_type: 'Bearer', id_token: await tokenFor(pending.nonce, azp) },
+    };
+    provider.intercept = ({ url = '' }, response) => {
+      if (!(url in answers)) return false;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(answers[url]));
+      return true;
+    };
+    return asking.finish(back.search.slice(1), pending, () => true).finally(() => provider.recover());
+  };
+  t.match(await claimsWith(undefined), [{ sub: 'anna' }]);
+  t.match(await claimsWith(CLIENT.id), [{ sub: 'anna' }]);
+  for (const azp of ['another', '']) await t.rejects(claimsWith(azp), { message: /another client/ });
 });

@@ -4,6 +4,7 @@ import { readConfig } from '../../src/config.ts';
 import { PendingSignIns } from '../../src/sign-in/pending-sign-ins.ts';
 import { signInLocks, signInSettings } from '../../src/sign-in/sign-in.ts';
 import { Browser } from '../support/cookie-browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, type Reply, start } from '../support/service.ts';
@@ -128,7 +129,7 @@ t.test('what people post says who they are, and what a client says of that count
   t.equal(await post(await signedIn('ben')), 'Ben B.');
   t.equal(await post(await signedIn('nameless')), 'x@friends.example');
   t.equal(await post(await signedIn('long')), 'é'.repeat(100));
-  t.equal(await post(await signedIn(), { 'x-note-sender': 'Eve', 'x-sender': 'Eve' }), 'Anna Þ.');
+  t.equal(await post(await signedIn(), { 'x-sender': 'Eve' }), 'Anna Þ.');
   const { json } = await (await signedIn('ben')).fetch('/puffin', {
     method: 'POST',
     body: 'text',
@@ -267,7 +268,6 @@ t.test('where the provider is down the login page says so, and all else goes on'
   const [leaving, returning] = [new Browser(url), new Browser(url)];
   const back = await away(returning, 'anna');
   const member = await signedIn();
-  const fresh = await start(t, { ...SETTINGS, PORT: '0' });
   t.teardown(() => provider.recover());
   const error =
     (status: number) => (_: unknown, response: { writeHead(status: number): { end(): void } }) => {
@@ -275,6 +275,7 @@ t.test('where the provider is down the login page says so, and all else goes on'
       return true;
     };
   provider.intercept = error(503);
+  const fresh = await start(t, { ...SETTINGS, PORT: '0' });
   await isTurnedAway(t, returning, await returning.visit(back), 'sign_in_unavailable', DOWN);
   const departures = new Browser(fresh.url);
   const departure = () => departures.visit('/api/oidc/start?next=/walrus');
@@ -303,6 +304,38 @@ t.test('where the provider is down the login page says so, and all else goes on'
     provider.url,
     'it is asked again as soon as somebody comes',
   );
+});
+
+t.test('the start says what is wrong with the provider', async (t) => {
+  t.teardown(() => provider.recover());
+  const warning = async () => {
+    const { lines } = await start(t, { ...SETTINGS, PORT: '0' });
+    const found = () => lines.find(({ message }) => message === 'the sign-in provider cannot be used');
+    t.ok(await eventually(() => found() !== undefined));
+    return found()?.fields.reason;
+  };
+  provider.intercept = (_, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  t.type(await warning(), 'string');
+  const whole = {
+    issuer: provider.url,
+    authorization_endpoint: `${provider.url}/auth`,
+    token_endpoint: `${provider.url}/token`,
+    jwks_uri: `${provider.url}/jwks`,
+  };
+  for (const lacking of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
+    provider.intercept = (_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ ...whole, [lacking]: undefined }));
+      return true;
+    };
+    t.equal(await warning(), `its documents lack ${lacking}`);
+    const fresh = await start(t, { ...SETTINGS, PORT: '0' });
+    const { headers } = await new Browser(fresh.url).visit('/api/oidc/start');
+    t.match(headers.get('location'), /error=sign_in_unavailable/);
+  }
 });
 
 t.test('new keys of the provider are fetched when one of them has signed', async (t) => {
