@@ -5,11 +5,11 @@ import { TITLE_LENGTH } from '../feeds/title.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
 import { createdNote } from '../read/views/note-json.ts';
 import { Refusal } from '../refusals.ts';
-import { pictureTypeOf } from '../requests/content-type.ts';
+import { noteTypeOf } from '../requests/content-type.ts';
 import { Form } from '../requests/multipart.ts';
 import type { OpenPart } from '../requests/multipart-parser.ts';
 import type { PartHeader } from '../requests/part-header.ts';
-import { submissionOf } from '../requests/submission.ts';
+import { noteLimit, submissionOf, submissionOfNote, tooLarge } from '../requests/submission.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
 import type { NoteMeta } from '../storage/storage.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
@@ -45,9 +45,11 @@ const POST_NOTE = z.object({
 
 const POST_FILE = z.object({
   ...FEED,
-  ...PICTURE,
+  type: text('image/png, image/jpeg, image/gif, image/webp or text/markdown.'),
+  data: text('The bytes of the file in base64.'),
+  alt: PICTURE.alt,
   ...LABELS,
-  name: option('The file name that the picture had, at most 200 characters.'),
+  name: option('The file name that the picture had, at most 200 characters. A text keeps none.'),
 });
 
 type PostNote = z.infer<typeof POST_NOTE>;
@@ -71,15 +73,16 @@ export const POST_TOOLS = [
   }),
   tool({
     name: 'post_file',
-    title: 'Post a picture',
+    title: 'Post a file',
     description:
-      'Posts a picture to a feed as a note of its own: PNG, JPEG, GIF or WebP of at most 5 MiB, unless the instance says ' +
-      'otherwise. It is stored and served byte for byte, with what its file says of place and time. It is public at once, ' +
-      'as a text is; for pictures that belong to a text use post_note with attachments. The first note makes the feed.',
+      'Posts a file to a feed as a note of its own: a picture (PNG, JPEG, GIF or WebP of at most 5 MiB, unless the ' +
+      'instance says otherwise) or a markdown text in UTF-8. It is stored and served byte for byte, with what the file of a ' +
+      'picture says of place and time. It is public at once; for pictures that belong to a text use post_note with ' +
+      'attachments. The first note makes the feed.',
     input: POST_FILE,
     result: 'Created',
     effect: 'adds',
-    run: (parts, input, call) => post(parts, input, call, () => pictureOf(input, parts)),
+    run: (parts, input, call) => post(parts, input, call, () => fileOf(input, parts)),
   }),
 ];
 
@@ -115,19 +118,23 @@ function noteOf(input: PostNote, parts: ToolParts): Submission {
   return submissionOf(form.finish(), meta, { tags: meta.tags });
 }
 
-function pictureOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submission {
-  const type = pictureTypeOf(input.type);
+function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submission {
+  const type = noteTypeOf(input.type);
   if (type === undefined)
-    throw new Refusal('unsupported_type', 'type must be image/png, image/jpeg, image/gif or image/webp.');
+    throw new Refusal(
+      'unsupported_type',
+      'type must be image/png, image/jpeg, image/gif, image/webp or text/markdown.',
+    );
   refusePicture(type, limits);
-  const meta: NoteMeta = {
-    ...titleAndTags(input),
-    alt: oneLine('alt', input.alt ?? '', ALT_LENGTH) || undefined,
-    name: pictureName(input.name ?? '') || undefined,
-  };
-  const tooLarge = () => new Refusal('too_large', `A picture may have at most ${maxImageBytes} bytes.`);
-  const bytes = fromBase64(input.data, { field: 'data', limit: maxImageBytes, tooLarge });
-  return { text: undefined, pictures: [{ type, meta, bytes }], isForm: false };
+  const alt = oneLine('alt', input.alt ?? '', ALT_LENGTH) || undefined;
+  const name = pictureName(input.name ?? '') || undefined;
+  const limit = noteLimit(type, maxImageBytes);
+  const bytes = fromBase64(input.data, { field: 'data', limit, tooLarge: () => tooLarge(type, limit) });
+  if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  return submissionOfNote(
+    { type, meta: { ...titleAndTags(input), ...(type !== 'md' && { alt, name }) } },
+    bytes,
+  );
 }
 
 function titleAndTags({ title = '', tags = [] }: PostFile | PostNote): Pick<NoteMeta, 'title' | 'tags'> {

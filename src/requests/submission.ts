@@ -83,7 +83,7 @@ function admitNote(
 ): ReadSubmission {
   const admit = (type: NoteType): AdmittedNote => {
     refusePicture(type, limits);
-    const note = { type, limit: type === 'md' ? MAX_TEXT_BYTES : maxImageBytes };
+    const note = { type, limit: noteLimit(type, maxImageBytes) };
     refuseTooLarge(note, request.contentLength ?? 0);
     return { ...note, meta: metaOf(type) };
   };
@@ -112,12 +112,27 @@ function typeOfBytes(posted: 'picture' | 'note', bytes: Uint8Array): NoteType {
   throw new Refusal('unsupported_type', wrongFormat(bytes, 'PNG, JPEG, GIF or WebP'));
 }
 
-function refuseTooLarge({ type, limit }: Pick<AdmittedNote, 'type' | 'limit'>, size: number): void {
-  const what = type === 'md' ? 'A text' : 'A picture';
-  if (size > limit) throw new Refusal('too_large', `${what} may have at most ${limit} bytes.`);
+/** The largest note of a type, bytes. */
+export function noteLimit(type: NoteType, maxImageBytes: number): number {
+  return type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
 }
 
-function submissionOfNote({ type, meta }: AdmittedNote, bytes: Uint8Array): Submission {
+function refuseTooLarge({ type, limit }: Pick<AdmittedNote, 'type' | 'limit'>, size: number): void {
+  if (size > limit) throw tooLarge(type, limit);
+}
+
+export function tooLarge(type: NoteType, limit: number): Refusal {
+  return new Refusal('too_large', `A ${type === 'md' ? 'text' : 'picture'} may have at most ${limit} bytes.`);
+}
+
+/**
+ * A note that is all of a request.
+ * @throws Refusal `unsupported_type` for a text that is not UTF-8
+ */
+export function submissionOfNote(
+  { type, meta }: Pick<AdmittedNote, 'type' | 'meta'>,
+  bytes: Uint8Array,
+): Submission {
   if (type !== 'md') return { text: undefined, pictures: [{ type, meta, bytes }], isForm: false };
   if (!isUtf8(bytes)) throw new Refusal('unsupported_type', wrongFormat(bytes, 'a text in UTF-8'));
   return { text: { type, meta, bytes }, pictures: [], isForm: false };

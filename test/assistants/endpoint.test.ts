@@ -97,6 +97,18 @@ t.test('pages of other sites cannot call tools', { skip: missing('curl') }, asyn
   });
 });
 
+t.test('a text is posted as a file, byte for byte', async (t) => {
+  const bytes = Buffer.from('\ufeff# A text\r\n');
+  const file = { feed: 'texts', type: 'text/markdown', data: bytes.toString('base64') };
+  const { isError, value } = await call('post_file', { ...file, name: 'a.md', title: 'T', tags: ['a'] });
+  t.notOk(isError);
+  t.match(value.file, /\.md$/);
+  t.same((await ask(value.file_url)).bytes, bytes);
+  const note = await call('get_note', { feed: 'texts', id: value.id });
+  t.match(note.value, { title: 'T', tags: ['a'] });
+  t.notOk('name' in note.value);
+});
+
 t.test('what breaks a rule is refused with the code of the API', async (t) => {
   const feed = 'rules';
   const made = await call('post_note', { feed, markdown: 'x' });
@@ -125,7 +137,17 @@ t.test('what breaks a rule is refused with the code of the API', async (t) => {
     [...form([{ ...attachment, name: 'a/b' }]), 'invalid_body', /a\ufffdb/],
     [...form([{ ...attachment, alt: 'a\nb' }]), 'invalid_body', /alternative text/],
     [...form(Array.from({ length: 11 }, (_, i) => ({ ...attachment, name: `${i}.png` }))), 'invalid_body'],
-    ['post_file', { feed, type: 'text/markdown', data: png }, 'unsupported_type'],
+    ['post_file', { feed, type: 'text/markdown', data: png }, 'unsupported_type', /PNG, not a text/],
+    ['post_file', { feed, type: 'text/html', data: 'eA==' }, 'unsupported_type', /text\/markdown/],
+    ['post_file', { feed, type: '', data: 'eA==' }, 'unsupported_type', /text\/markdown/],
+    ['post_file', { feed, type: 'text/markdown', data: 'eA==', alt: 'a' }, 'invalid_request', /alt/],
+    ['post_file', { feed, type: 'text/markdown', data: 'IA==' }, 'empty_note'],
+    [
+      'post_file',
+      { feed, type: 'text/markdown', data: Buffer.alloc(102_401, 'x').toString('base64') },
+      'too_large',
+      /A text/,
+    ],
     ['post_file', { feed, type: 'image/gif', data: png }, 'unsupported_type'],
     ['post_file', { feed, type: 'image/png', data: '' }, 'unsupported_type'],
     ['post_file', { feed, type: 'image/png', data: png, alt: 'a\nb' }, 'invalid_request', /alt/],
