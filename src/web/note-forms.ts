@@ -71,7 +71,7 @@ export interface ComposedFeed extends PostedFeed {
 
 /** Where a note is written and posted, on the page of a feed; driven by `browser/compose.ts`. */
 export function composeBox(site: Site, feed: ComposedFeed): Html {
-  // Multipart, because of any other type the fields would be a note if the script has failed.
+  // A form of another type would be stored as a raw note if its script failed; this one is refused for its fields.
   return html`<form id="compose" class="compose" method="post" enctype="multipart/form-data" data-feed="${feed.name}" data-draft="${draftKey(feed.name)}"
  aria-label="New note">
 <label for="note-text">Note <span class="optional">markdown</span></label>

@@ -6,7 +6,6 @@ import t from 'tap';
 import { headers } from '../../src/http/headers.ts';
 import { startBrowser, visit } from '../support/browser.ts';
 import { listen } from '../support/http-server.ts';
-import { missing } from '../support/installed.ts';
 import { contents } from '../support/refused.ts';
 import { start } from '../support/service.ts';
 
@@ -17,59 +16,57 @@ const PAGES: Record<string, Record<string, string>> = {
   '/sandboxed': { 'Content-Security-Policy': 'sandbox allow-scripts allow-forms' },
 };
 
-t.test('a browser', { skip: missing('chromium') }, async (t) => {
-  const browser = await startBrowser(t, ['--host-resolver-rules=MAP *.example 127.0.0.1']);
-  const { port, dir } = await start(t);
-  const notes = `http://notes.example:${port}`;
-  const forms = ENCODINGS.map(
-    (type) =>
-      `<form method="post" enctype="${type}" action="${notes}/vole"><input name="text" value="x"></form>`,
-  );
-  const pages = Object.entries(PAGES).map(([path, fields]) => ({
-    ...{ id: path, method: 'GET' as const, path },
-    handle: () => ({
-      status: 200,
-      headers: headers({ 'Content-Type': 'text/html', ...fields }),
-      body: Buffer.from(forms.join('')),
-    }),
-  }));
-  const evil = `http://evil.example:${(await listen(t, pages)).port}`;
+const browser = await startBrowser(t, ['--host-resolver-rules=MAP *.example 127.0.0.1']);
+const { port, dir } = await start(t);
+const notes = `http://notes.example:${port}`;
+const forms = ENCODINGS.map(
+  (type) =>
+    `<form method="post" enctype="${type}" action="${notes}/vole"><input name="text" value="x"></form>`,
+);
+const pages = Object.entries(PAGES).map(([path, fields]) => ({
+  ...{ id: path, method: 'GET' as const, path },
+  handle: () => ({
+    status: 200,
+    headers: headers({ 'Content-Type': 'text/html', ...fields }),
+    body: Buffer.from(forms.join('')),
+  }),
+}));
+const evil = `http://evil.example:${(await listen(t, pages)).port}`;
 
-  for (const path of Object.keys(PAGES)) {
-    t.test(`the page of another site at ${path} stores nothing`, async (t) => {
-      const before = contents(dir);
-      const statusOf = async (script: string) => {
-        const { page } = await visit(t, browser);
-        await page.goto(evil + path);
-        const answer = page.waitForResponse(`${notes}/vole`);
-        await page.evaluate(script);
-        const response = await answer;
-        t.notOk((await response.request().allHeaders())['sec-fetch-site'], 'no Sec-Fetch-Site');
-        return response.status();
-      };
-      for (const [place, type] of ENCODINGS.entries())
-        t.equal(await statusOf(`document.forms[${place}].submit()`), 403, `a form of ${type}`);
-      for (const type of [...ENCODINGS.slice(0, 2), ''])
-        t.equal(
-          await statusOf(
-            `fetch('${notes}/vole', {method: 'POST', mode: 'no-cors', body: new Blob(['x'], {type: '${type}'})}), 0`,
-          ),
-          403,
-          `a script that sends ${type}`,
-        );
-      t.same(contents(dir), before);
-    });
-  }
-
-  t.test("the instance's own page posts and deletes", async (t) => {
-    const { page } = await visit(t, browser);
-    await page.goto(`${notes}/vole`);
-    await page.fill('#note-text', 'A **note**');
-    await page.click('#compose button.primary');
-    await page.waitForSelector('article strong');
-    await page.goto(`${notes}/vole/settings`);
-    await page.fill('form[action$="/delete"] [name=name]', 'vole');
-    await page.click('form[action$="/delete"] button');
-    await page.waitForURL(`${notes}/?deleted=1`);
+for (const path of Object.keys(PAGES)) {
+  t.test(`the page of another site at ${path} stores nothing`, async (t) => {
+    const before = contents(dir);
+    const statusOf = async (script: string) => {
+      const { page } = await visit(t, browser);
+      await page.goto(evil + path);
+      const answer = page.waitForResponse(`${notes}/vole`);
+      await page.evaluate(script);
+      const response = await answer;
+      t.notOk((await response.request().allHeaders())['sec-fetch-site'], 'no Sec-Fetch-Site');
+      return response.status();
+    };
+    for (const [place, type] of ENCODINGS.entries())
+      t.equal(await statusOf(`document.forms[${place}].submit()`), 403, `a form of ${type}`);
+    for (const type of [...ENCODINGS.slice(0, 2), ''])
+      t.equal(
+        await statusOf(
+          `fetch('${notes}/vole', {method: 'POST', mode: 'no-cors', body: new Blob(['x'], {type: '${type}'})}), 0`,
+        ),
+        403,
+        `a script that sends ${type}`,
+      );
+    t.same(contents(dir), before);
   });
+}
+
+t.test("the instance's own page posts and deletes", async (t) => {
+  const { page } = await visit(t, browser);
+  await page.goto(`${notes}/vole`);
+  await page.fill('#note-text', 'A **note**');
+  await page.click('#compose button.primary');
+  await page.waitForSelector('article strong');
+  await page.goto(`${notes}/vole/settings`);
+  await page.fill('form[action$="/delete"] [name=name]', 'vole');
+  await page.click('form[action$="/delete"] button');
+  await page.waitForURL(`${notes}/?deleted=1`);
 });
