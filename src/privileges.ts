@@ -12,6 +12,8 @@ export interface Owner {
 interface PrivilegesOptions {
   /** Undefined if no data is in files. */
   readonly dataDir: string | undefined;
+  /** Files that the new user must own, such as a database that root restored; those that are absent are ignored. */
+  readonly dataFiles?: readonly string[];
   /** By default the owner of DATA_DIR, else 1000. */
   readonly puid?: number | undefined;
   readonly pgid?: number | undefined;
@@ -41,7 +43,13 @@ const PROGRAM_FILES = [
  *
  * Call it before the data is opened. Throws the system's error if DATA_DIR cannot be made or given.
  */
-export function dropPrivileges({ dataDir, puid, pgid, programFiles }: PrivilegesOptions): Privileges {
+export function dropPrivileges({
+  dataDir,
+  dataFiles = [],
+  puid,
+  pgid,
+  programFiles,
+}: PrivilegesOptions): Privileges {
   if (process.getuid?.() !== 0) {
     if (puid === undefined && pgid === undefined) return {};
     return { warning: 'PUID and PGID have no effect because the service was not started as root' };
@@ -54,6 +62,8 @@ export function dropPrivileges({ dataDir, puid, pgid, programFiles }: Privileges
     if (!current || current.uid === 0) chownData(dataDir, owner);
     files.push(dataDir);
   }
+  // Not what else has another name, which the owner of the folder may have given to a file of the system.
+  giveFromRoot(dataFiles.filter(isOnlyFile), owner);
   const unreadable = firstUnreadable(files, owner);
   if (unreadable !== undefined) {
     const { uid, gid } = owner;
@@ -90,10 +100,17 @@ function ownerOf(path: string): Owner | undefined {
  */
 function chownData(dataDir: string, owner: Owner): void {
   makeDataFolder(dataDir);
-  for (const path of foldersAndFiles(dataDir, 2)) {
-    if (lstatSync(path).uid === 0) lchownSync(path, owner.uid, owner.gid);
-  }
+  giveFromRoot(foldersAndFiles(dataDir, 2), owner);
   chownSync(dataDir, owner.uid, owner.gid);
+}
+
+function isOnlyFile(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && stats.nlink === 1;
+}
+
+function giveFromRoot(paths: readonly string[], { uid, gid }: Owner): void {
+  for (const path of paths) if (lstatSync(path).uid === 0) lchownSync(path, uid, gid);
 }
 
 /** The entries of a folder and of root's folders in it, down to that many levels. */

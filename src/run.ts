@@ -1,5 +1,6 @@
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
+import { databasePath, filesOfDatabase } from './storage/open-storage.ts';
 import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/error-fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -97,8 +98,9 @@ function warnOfOpenDoors({ password, oidcIssuer, metrics, metricsToken }: Config
 
 function reducePrivileges(config: Config): Privileges {
   const { storage, dataDir, puid, pgid } = config;
+  const dataFiles = storage === 'sqlite' ? filesOfDatabase(databasePath(config)) : [];
   try {
-    return dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, puid, pgid });
+    return dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, dataFiles, puid, pgid });
   } catch (error) {
     throw cannotBeUsed(`DATA_DIR=${dataDir}`, error);
   }

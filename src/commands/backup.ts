@@ -9,8 +9,8 @@ const HELP = `npm run backup -- <file>
 
 Copies the SQLite database that the settings name into a new file, while the service runs or not. Everything that was
 stored before is in it. The file is there when all of it is on the disk, and only its owner can read it: it holds the
-names of feeds. To restore it, stop the service, put the file where the database is, and remove the files named like the
-database with -wal and -shm at the end.
+names of feeds. To restore it, stop the service and put the file where the database is. What is left of the database that was
+there, in files with -wal and -shm at the end, is removed at the start.
 `;
 
 /** What to do instead on other backends. */

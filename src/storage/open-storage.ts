@@ -77,6 +77,11 @@ export function databasePath({ database, dataDir }: Pick<Config, 'database' | 'd
   return database?.kind === 'file' ? database.path : join(dataDir, DATABASE_FILE);
 }
 
+/** A database file, and what the service and SQLite keep beside it. */
+export function filesOfDatabase(path: string): string[] {
+  return ['', '-wal', '-shm', '.lock'].map((end) => path + end);
+}
+
 async function inDataDir<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,15 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { FeedClient } from '../support/feed-client.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, tempDir } from '../support/service.ts';
-import { ServiceProcess } from '../support/service-process.ts';
+import { dataDir, ServiceProcess } from '../support/service-process.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 
 t.setTimeout(180_000);
@@ -21,6 +31,7 @@ const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const HELD_COPY = new URL('../support/held-copy.mjs', import.meta.url).href;
 const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'a secret of tests that is long enough' };
 const needsMount = { skip: CANNOT_MOUNT };
+const asRoot = process.getuid?.() === 0 ? {} : { skip: 'only root can give files away' };
 
 /** Starts the command as its users do, for the database of a folder. */
 function launch(
@@ -210,4 +221,49 @@ t.test('it says how it is used', async (t) => {
   });
   for (const args of [[], ['a', 'b'], ['--force'], ['']])
     t.match(await backup(service.dir, args), { code: 1, stdout: '', stderr: / {2}backup <file> {2}copies/ });
+});
+
+/** A backup that holds a note, and the folder of the killed service that holds another one since. */
+async function killedAfterBackup(t: Test) {
+  const dir = await dataDir(t);
+  const killed = await ServiceProcess.start(t, { dir, env: ON_SQLITE });
+  const notes = new FeedClient(killed.url, 'notes');
+  const { id } = (await notes.post('in the backup')).json;
+  const copy = join(await tempDir(t), 'copy.db');
+  t.match(await backup(dir, [copy]), { code: 0 });
+  for (let i = 0; i < 20; i += 1) await notes.post(`after the backup ${i}`);
+  await killed.kill('SIGKILL');
+  return { dir, copy, id };
+}
+
+t.test('a restored backup gets no notes from the log of the database that was there', async (t) => {
+  const { dir, copy, id } = await killedAfterBackup(t);
+  t.ok(statSync(join(dir, 'notefeed.db-wal')).size > 0);
+  copyFileSync(copy, join(dir, 'notefeed.db'));
+  for (const expected of [[id], undefined]) {
+    const { url, kill } = await startAgain(t, dir);
+    const notes = new FeedClient(url, 'notes');
+    const listed = (await notes.list()).json.notes.map((note: { id: string }) => note.id);
+    if (expected) t.same(listed, expected);
+    else t.equal(listed.length, 2, 'and its own log counts after the next kill');
+    t.equal((await notes.post('after the restore')).status, 201);
+    await kill();
+  }
+});
+
+async function startAgain(t: Test, dir: string) {
+  const service = await ServiceProcess.start(t, { dir, env: ON_SQLITE });
+  return { url: service.url, kill: () => service.kill('SIGKILL') };
+}
+
+t.test('a backup that root puts into the folder of another user is theirs', asRoot, async (t) => {
+  const { copy, id } = await killedAfterBackup(t);
+  const dir = await dataDir(t);
+  mkdirSync(dir);
+  chownSync(dir, 1234, 1234);
+  copyFileSync(copy, join(dir, 'notefeed.db'));
+  t.equal(statSync(join(dir, 'notefeed.db')).uid, 0);
+  const { url } = await startAgain(t, dir);
+  t.equal((await new FeedClient(url, 'notes').list()).json.notes[0].id, id);
+  t.equal(statSync(join(dir, 'notefeed.db')).uid, 1234);
 });

