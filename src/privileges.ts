@@ -12,6 +12,8 @@ export interface Owner {
 interface PrivilegesOptions {
   /** Undefined if no data is in files. */
   readonly dataDir: string | undefined;
+  /** False: gives nothing to the new user, and stays root if it would have to. */
+  readonly mayGive?: boolean;
   /** Files that the new user must own, such as a database that root restored; those that are absent are ignored. */
   readonly dataFiles?: readonly string[];
   /** By default the owner of DATA_DIR, else 1000. */
@@ -46,6 +48,7 @@ const PROGRAM_FILES = [
 export function dropPrivileges({
   dataDir,
   dataFiles = [],
+  mayGive = true,
   puid,
   pgid,
   programFiles,
@@ -59,11 +62,14 @@ export function dropPrivileges({
   const files = [...(programFiles ?? PROGRAM_FILES)];
   if (dataDir !== undefined) {
     const current = ownerOf(dataDir);
-    if (!current || current.uid === 0) chownData(dataDir, owner);
+    if (!current || current.uid === 0) {
+      if (!mayGive) return {};
+      chownData(dataDir, owner);
+    }
     files.push(dataDir);
   }
   // Not what else has another name, which the owner of the folder may have given to a file of the system.
-  giveFromRoot(dataFiles.filter(isOnlyFile), owner);
+  if (mayGive) giveFromRoot(dataFiles.filter(isOnlyFile), owner);
   const unreadable = firstUnreadable(files, owner);
   if (unreadable !== undefined) {
     const { uid, gid } = owner;

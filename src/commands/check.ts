@@ -1,26 +1,46 @@
 import { type Config, readConfig } from '../config.ts';
+import { dropPrivileges } from '../privileges.ts';
+import { lookAtStorage, mustBeWritable } from '../storage/look.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
+import { cannotBeUsed } from '../system-errors.ts';
 import type { Command } from './commands.ts';
 
 const HELP = `npm start -- --check
 
-Says whether the settings can be used and what they mean. The exit code is 0 if they can, else 1.
+Says whether the settings can be used and what they mean, and looks at the place of the notes: whether it can be reached and
+written to, and whether this version can use what is there. Nothing is made or changed. The exit code is 0 if the service could
+start, else 1.
 `;
 
-/** Says that the settings can be used, and what the main ones mean. Nothing is opened or made, and no secret is shown. */
+/** Says what the main settings mean, and what is where the notes are. Nothing is made, and no secret is shown. */
 export const command: Command = {
   help: HELP,
   words: [0, 0],
-  run(_words, _options, env) {
-    process.stdout.write(summary(readConfig(env)));
+  async run(_words, _options, env) {
+    const config = readConfig(env);
+    process.stdout.write(summary(config));
+    process.stdout.write(`  Found there: ${await look(config)}\n`);
     return 0;
   },
 };
 
+/** Throws an error with a sentence for the operator. */
+async function look(config: Config): Promise<string> {
+  const { storage, dataDir, puid, pgid } = config;
+  try {
+    const found = await lookAtStorage(config);
+    dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, mayGive: false, puid, pgid });
+    mustBeWritable(config);
+    return found;
+  } catch (error) {
+    throw cannotBeUsed(storage === 'fs' ? `DATA_DIR=${dataDir}` : 'SERVICE_DATABASE_URL', error);
+  }
+}
+
 function summary(config: Config): string {
   const { host, port, publicUrl, trustProxy, rateLimit, metrics, metricsToken } = config;
-  return `The settings can be used. Only they were read: nothing was opened, made or connected to.
+  return `The settings can be used.
   Notes: ${notes(config)}
   Address: ${host} port ${port}
   Links: begin with ${publicUrl ?? 'the host of each request'}

@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
 };
 
 /** A line for each. */
-export const LIST_OF_COMMANDS = `  --check  looks at the settings, says whether they can be used and what they mean, and ends
+export const LIST_OF_COMMANDS = `  --check  looks at the settings and the storage, says whether they can be used and what they mean, and changes nothing
   backup <file>  copies the SQLite database into a new file, while the service runs
   health  asks the running service whether it is ready, and exits with 0 when it is
   operator unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it

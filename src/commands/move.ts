@@ -13,6 +13,9 @@ import { cannotBeUsed } from '../system-errors.ts';
 import { type Command, WrongArguments } from './commands.ts';
 import { Progress } from './progress.ts';
 
+/** Names of what stays behind that are shown. */
+const MAX_LISTED = 50;
+
 interface Both {
   readonly source: LockedPlace;
   readonly target: LockedPlace;
@@ -109,9 +112,8 @@ async function copyAll(both: Both, mark: string): Promise<void> {
     if ((await from.mark()) !== undefined)
       throw new Error('The source is the target of a move that has not been finished.');
     await begin(to, mark);
-    const strays = await from.countStrays();
-    if (strays > 0)
-      progress.say(`Files, folders and links that are no notes, and stay behind: ${amount(strays)}.`);
+    const strays = await from.strays();
+    if (strays.length > 0) progress.say(`No part of the instance, and stays behind: ${listed(strays)}.`);
     const total = await countNotes(from);
     let done = await countNotes(to);
     let bytes = 0;
@@ -209,6 +211,15 @@ function describe({ feeds, notes, bytes, retiredReadIds, sha256 }: Summary): str
     `${plural(feeds, 'feed')}, ${plural(notes, 'note')} (${amount(bytes)} bytes) and ` +
     `${plural(retiredReadIds, 'read id')} of deleted feeds, SHA-256 ${sha256}`
   );
+}
+
+/** How often each name is there, and of many only the first. */
+function listed(names: readonly string[]): string {
+  const all = [...Map.groupBy(names, (name) => name)].map(([name, same]) =>
+    same.length === 1 ? JSON.stringify(name) : `${JSON.stringify(name)} (${amount(same.length)} times)`,
+  );
+  const more = all.length > MAX_LISTED ? ` and ${amount(all.length - MAX_LISTED)} other names` : '';
+  return all.slice(0, MAX_LISTED).join(', ') + more;
 }
 
 function plural(count: number, what: string): string {

@@ -33,8 +33,8 @@ export interface Archive {
   notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote>;
   /** Read ids that deleted feeds had and that no feed has now, in the order of their bytes. */
   retiredReadIds(): AsyncIterable<ReadId>;
-  /** Number of files, folders and links that are no part of the instance, and so are not moved. */
-  countStrays(): Promise<number>;
+  /** What is no part of the instance, and so is not moved: names of files, folders and links, and members of settings. */
+  strays(): Promise<readonly string[]>;
 
   /** The argument of `begin` of an unfinished move into this archive; undefined without one. */
   mark(): Promise<string | undefined>;

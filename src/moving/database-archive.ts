@@ -66,8 +66,8 @@ export abstract class DatabaseArchive implements Archive {
     for await (const { read_id } of inOrder(this.retiredRows, (row) => row.read_id, '')) yield read_id;
   }
 
-  async countStrays(): Promise<number> {
-    return 0;
+  async strays(): Promise<readonly string[]> {
+    return [];
   }
 
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {

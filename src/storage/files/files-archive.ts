@@ -7,16 +7,24 @@ import type { Ordered } from '../../feeds/order.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../../moving/archive.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { NO_META } from '../metadata.ts';
+import { NO_META, otherSettings } from '../metadata.ts';
 import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
 import { errorCode } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
 import { feedParts } from './feed-writes.ts';
 import { readText, retiredFile } from './line-files.ts';
-import { isFeedFile, isIntentName, isLeftover, MOVE_FILE, noteOfMetaFile, RETIRED_FILE } from './names.ts';
+import {
+  isFeedFile,
+  isIntentName,
+  isLeftover,
+  MOVE_FILE,
+  noteOfMetaFile,
+  RETIRED_FILE,
+  SETTINGS_FILE,
+} from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { noteParts } from './note-writes.ts';
-import { readLine, readWhole } from './read-file.ts';
+import { readDotFile, readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret-mark.ts';
@@ -96,15 +104,19 @@ export class FilesArchive implements Archive {
     yield* [...this.#retired].sort();
   }
 
-  /** Folders and links in place of feeds, and everything in the folder of a feed that is no note and says nothing of one. */
-  async countStrays(): Promise<number> {
-    let count = 0;
+  /**
+   * What is no feed, and everything in the folder of a feed that is no note and says nothing of one. Not the folder, because the
+   * name of a feed is a key.
+   */
+  async strays(): Promise<readonly string[]> {
+    const names: string[] = [];
     for (const entry of await readdir(this.#dir, { withFileTypes: true })) {
       if (entry.isDirectory() && isFeedName(entry.name))
-        count += await countInFeed(join(this.#dir, entry.name));
-      else if (!entry.isFile() && !isLeftover(entry.name)) count += 1;
+        names.push(...(await straysOfFeed(join(this.#dir, entry.name))));
+      else if (!(entry.isFile() && entry.name.startsWith('.')) && !isLeftover(entry.name))
+        names.push(entry.name);
     }
-    return count;
+    return names;
   }
 
   mark(): Promise<string | undefined> {
@@ -253,14 +265,18 @@ function isForbidden(error: unknown): boolean {
   return code === 'EACCES' || code === 'EPERM';
 }
 
-async function countInFeed(folder: string): Promise<number> {
+async function straysOfFeed(folder: string): Promise<string[]> {
   const all = await readdir(folder, { withFileTypes: true });
   const notes = new Set(all.filter(isNote).map(({ name }) => name));
   const belongs = (entry: Dirent) => {
     const note = noteOfMetaFile(entry.name);
     return isNote(entry) || isFeedFile(entry.name) || (note !== undefined && notes.has(note));
   };
-  return all.filter((entry) => !belongs(entry)).length;
+  const settings = otherSettings((await readDotFile(join(folder, SETTINGS_FILE)))?.text ?? '');
+  return [
+    ...all.filter((entry) => !belongs(entry)).map(({ name }) => name),
+    ...Object.keys(settings ?? {}).map((member) => `${member} in ${SETTINGS_FILE}`),
+  ];
 }
 
 function isNote(entry: Dirent): boolean {

@@ -122,8 +122,17 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
-/** The version of the schema; 0 of a new database. */
+/** The version of the schema; 0 of a new database, which is then marked as ours. */
 async function versionOf(client: Client): Promise<number> {
+  const version = await readVersion(client);
+  if (version !== undefined) return version;
+  await client.query(`CREATE TABLE ${VERSION_TABLE} (version integer NOT NULL)`);
+  await client.query(`INSERT INTO ${VERSION_TABLE} VALUES (0)`);
+  return 0;
+}
+
+/** The version of the schema; undefined of an empty database. Throws `WrongDatabase` as `migrate` does. */
+export async function readVersion(client: Client): Promise<number | undefined> {
   const { rows: settings } = await client.query<{ encoding: string }>(
     `SELECT current_setting('server_encoding') AS encoding`,
   );
@@ -143,9 +152,7 @@ async function versionOf(client: Client): Promise<number> {
       throw new WrongDatabase(
         `The database named by SERVICE_DATABASE_URL is used by something else: it has a table "${table}".`,
       );
-  await client.query(`CREATE TABLE ${VERSION_TABLE} (version integer NOT NULL)`);
-  await client.query(`INSERT INTO ${VERSION_TABLE} VALUES (0)`);
-  return 0;
+  return undefined;
 }
 
 /** Whether the database has that table. */

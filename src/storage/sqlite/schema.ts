@@ -84,12 +84,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
  */
 export function migrate(db: Database): void {
   const version = Number(db.pragma('user_version', { simple: true }));
-  if (version > SCHEMA_VERSION) {
-    throw new Error(
-      `The database was made by a newer version of this service (schema ${version}, this one knows ` +
-        `${SCHEMA_VERSION}): start that version.`,
-    );
-  }
+  mustBeKnown(version);
   if (version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() !== undefined) {
     throw new Error('The file named by SERVICE_DATABASE_URL is a database of something else.');
   }
@@ -100,6 +95,15 @@ export function migrate(db: Database): void {
       db.pragma(`user_version = ${done + 1}`);
     }).immediate();
   }
+}
+
+/** Throws an error with a sentence for the operator if a schema is of a newer version. */
+export function mustBeKnown(version: number): void {
+  if (version <= SCHEMA_VERSION) return;
+  throw new Error(
+    `The database was made by a newer version of this service (schema ${version}, this one knows ` +
+      `${SCHEMA_VERSION}): start that version.`,
+  );
 }
 
 /**

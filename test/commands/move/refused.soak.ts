@@ -201,7 +201,7 @@ t.test('read ids that follow from a secret which cannot be told', async (t) => {
   isRefused(t, wrong, /^SERVICE_SECRET must be at least 32 bytes long$/m);
 });
 
-t.test('what is no part of an instance is counted', async (t) => {
+t.test('what is no part of an instance is named, without the names of feeds', async (t) => {
   const dir = await tempDir(t);
   const files = join(dir, 'files');
   const source = fill(files);
@@ -211,11 +211,29 @@ t.test('what is no part of an instance is counted', async (t) => {
   writeFileSync(join(files, 'feed', 'draft.txt'), '');
   symlinkSync('note.md', join(files, 'feed', 'linked.md'));
   writeFileSync(join(files, 'feed', '.gone.md.json'), '{}');
+  writeFileSync(join(files, 'feed', '.feed.json'), '{"colour": "red"}');
+  mkdirSync(join(files, 'other'));
+  writeFileSync(join(files, 'other', 'draft.txt'), '');
+  writeFileSync(join(files, 'other', '.readid'), 'other-read-id');
   const { code, stdout } = await runMove(source, `sqlite:${join(dir, 'notes.db')}`);
   t.equal(code, 0);
-  t.match(
-    stdout,
-    /^Files, folders and links that are no notes, and stay behind: 6\.\nMoved and compared: 1 feed, 1 note /,
+  const [first = '', last] = stdout.split('\n');
+  t.match(last, /^Moved and compared: 2 feeds, 1 note /);
+  t.match(first, /^No part of the instance, and stays behind: /);
+  t.strictSame(
+    first
+      .replace(/^.*?: |\.$/g, '')
+      .split(', ')
+      .sort(),
+    [
+      '".DS_Store"',
+      '".gone.md.json"',
+      '"Not A Feed"',
+      '"colour in .feed.json"',
+      '"draft.txt" (2 times)',
+      '"link"',
+      '"linked.md"',
+    ],
   );
   t.ok(existsSync(join(files, 'feed', 'draft.txt')), 'and left alone');
 });
