@@ -5,7 +5,7 @@ import { errorCode } from '../system-errors.ts';
 import { unfinishedMove } from './failures.ts';
 import { databasePath } from './open-storage.ts';
 
-type Place = Pick<Config, 'storage' | 'dataDir' | 'database' | 'secret'>;
+type Place = Pick<Config, 'storage' | 'dataDir' | 'database' | 'secret' | 'derivedReadIds'>;
 
 /** Length of the header of a SQLite database, and where the version of its schema is in it (https://sqlite.org/fileformat.html §1.3). */
 const HEADER_BYTES = 100;
@@ -39,7 +39,7 @@ function nearest(dir: string): string {
   return statSync(dir, { throwIfNoEntry: false }) ? dir : nearest(dirname(dir));
 }
 
-async function lookAtFolder({ dataDir, secret }: Place): Promise<string> {
+async function lookAtFolder({ dataDir, ...settings }: Place): Promise<string> {
   if (!statSync(dataDir, { throwIfNoEntry: false }))
     return 'there is no folder yet, the service will make it';
   const { MOVE_FILE } = await import('./files/names.ts');
@@ -47,7 +47,7 @@ async function lookAtFolder({ dataDir, secret }: Place): Promise<string> {
   const { feedNames } = await import('./files/scan.ts');
   const { readSecret } = await import('./files/secret.ts');
   const names = await feedNames(dataDir);
-  if (secret === undefined) await readSecret(dataDir);
+  await readSecret(dataDir, settings);
   if ((await readLine(join(dataDir, MOVE_FILE))) !== undefined) throw unfinishedMove('DATA_DIR');
   return `feeds: ${names.length}`;
 }

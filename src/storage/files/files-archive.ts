@@ -24,7 +24,7 @@ import {
 } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
 import { noteParts } from './note-writes.ts';
-import { readDotFile, readLine, readWhole } from './read-file.ts';
+import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret-mark.ts';
@@ -272,7 +272,7 @@ async function straysOfFeed(folder: string): Promise<string[]> {
     const note = noteOfMetaFile(entry.name);
     return isNote(entry) || isFeedFile(entry.name) || (note !== undefined && notes.has(note));
   };
-  const settings = otherSettings((await readDotFile(join(folder, SETTINGS_FILE)))?.text ?? '');
+  const settings = otherSettings((await readSettingsFile(folder)) ?? {});
   return [
     ...all.filter((entry) => !belongs(entry)).map(({ name }) => name),
     ...Object.keys(settings ?? {}).map((member) => `${member} in ${SETTINGS_FILE}`),
