@@ -96,8 +96,8 @@ t.test('what others keep beside a note survives every change of it', async (t) =
   t.equal((await open.send('PATCH', `/notes/${ID}`, '{"title":""}')).status, 200);
   t.strictSame(members(file), { views: 7 }, 'alone');
   writeFileSync(file, '[1, 2]');
-  t.equal((await open.send('PATCH', `/notes/${ID}`, '{"title":"New"}')).status, 200);
-  t.strictSame(members(file), { title: 'New' }, 'what is no object has no members');
+  t.equal((await open.send('PATCH', `/notes/${ID}`, '{"title":"New"}')).status, 409);
+  t.strictSame(members(file), [1, 2], 'what is no object is left as it is');
   t.equal((await open.send('DELETE', `/notes/${ID}`)).status, 204);
   t.notOk(existsSync(file));
 });
