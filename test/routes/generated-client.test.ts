@@ -34,7 +34,7 @@ const posted = await postNote({
 });
 equal(posted.response?.status, 201);
 const note: Created = posted.data!;
-const readId = note.read_url.split('/').at(-2)!;
+const readId = note.read_url!.split('/').at(-2)!;
 
 const second = await postNote({ path: { feed }, body: 'Second' });
 const page = await listNotes({ path: { feed }, query: { limit: 1 } });
