@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
+import { RequestFields } from './request-fields.ts';
 import type { Route } from './router.ts';
 import { ClientGone, type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -48,8 +49,7 @@ export class Exchange {
   readonly #res: HttpResponse;
   /** The binding's request, valid until the handler first waits. */
   #req: HttpRequest | undefined;
-  #fields: Map<string, string> | undefined;
-  #undecodable: Set<string> | undefined;
+  readonly #fields: RequestFields;
   #queryText: string | undefined;
   #query: URLSearchParams | undefined;
   #client: string | undefined;
@@ -64,30 +64,17 @@ export class Exchange {
     this.isHead = method === 'head';
     this.method = method === 'get' ? 'GET' : method.toUpperCase();
     this.path = req.getUrl();
-    if (
-      method !== 'get' ||
-      req.getHeader('content-length') !== '' ||
-      req.getHeader('transfer-encoding') !== ''
-    )
-      this.#readFields(req);
+    this.#fields = new RequestFields(req);
   }
 
-  /**
-   * A header by its lower-case name; several of one name are joined by commas.
-   * @param isLenient leaves out bytes that are not UTF-8
-   * @throws Refusal `invalid_request` for such bytes otherwise
-   */
+  /** See `RequestFields.value`. */
   header(name: string, isLenient = false): string | undefined {
-    if (this.#fields === undefined) return this.#req!.getHeader(name) || undefined;
-    const value = this.#fields.get(name);
-    if (!this.#undecodable?.has(name)) return value;
-    if (isLenient) return value?.replaceAll('\ufffd', '');
-    throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
+    return this.#fields.value(name, isLenient);
   }
 
-  /** The lower-case names of the headers of any request but a GET. */
+  /** The lower-case names of the headers. */
   get headerNames(): readonly string[] {
-    return [...(this.#fields?.keys() ?? [])];
+    return this.#fields.names;
   }
 
   /** The first query parameter of that name, decoded; undefined if it is empty. */
@@ -164,10 +151,10 @@ export class Exchange {
   detach(): void {
     const req = this.#req;
     if (req === undefined) return;
-    if (this.#fields === undefined) this.#readFields(req);
     this.#queryText ??= req.getQuery() ?? '';
     this.#client ??= this.#findClient();
     this.#req = undefined;
+    this.#noticeProxy();
   }
 
   /**
@@ -176,8 +163,8 @@ export class Exchange {
    * for the next request (RFC 9112 §6.3)
    */
   openUpload(): void {
-    const length = this.#fields?.get('content-length');
-    const encoding = this.#fields?.get('transfer-encoding');
+    const length = this.#fields.joined('content-length');
+    const encoding = this.#fields.joined('transfer-encoding');
     if (encoding === undefined && length === undefined) {
       this.hasCertainEnd = BODILESS.includes(this.method);
       return;
@@ -204,44 +191,16 @@ export class Exchange {
 
   /** The proxy's own entry in `X-Forwarded-…`, which may be in a header line behind the client's. */
   #forwarded(name: 'for' | 'host' | 'proto'): string | undefined {
-    if (this.#fields === undefined && this.#req !== undefined) this.#readFields(this.#req);
-    const list = this.#fields?.get(`x-forwarded-${name}`);
+    const list = this.#fields.joined(`x-forwarded-${name}`);
     return list === undefined ? undefined : lastElement(list);
   }
 
-  #readFields(req: HttpRequest): void {
-    const fields = new Map<string, string>();
-    req.forEach((name, value) => {
-      const first = fields.get(name);
-      fields.set(name, first === undefined ? value : `${first}, ${value}`);
-      // The binding gives the raw bytes of the first field of a name alone.
-      if (value.includes('\ufffd') && (first !== undefined || !isSentReplacement(req, name))) {
-        this.#undecodable ??= new Set();
-        this.#undecodable.add(name);
-      }
-    });
-    this.#fields = fields;
-    this.#noticeProxy(fields);
-  }
-
-  /** Called only if all fields are read, to keep cache hits fast; the request that filled the cache is noticed. */
-  #noticeProxy(fields: ReadonlyMap<string, string>): void {
+  /** Not called for cache hits, to keep them fast; the request that filled the cache is noticed. */
+  #noticeProxy(): void {
     const { onUntrustedProxy } = this.#context;
-    if (onUntrustedProxy === undefined || !fields.has('x-forwarded-for')) return;
+    if (onUntrustedProxy === undefined || this.#fields.joined('x-forwarded-for') === undefined) return;
     this.#context.onUntrustedProxy = undefined;
     onUntrustedProxy();
-  }
-}
-
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Whether the client sent a replacement character; else the binding put it in for bytes that are not UTF-8. */
-function isSentReplacement(req: HttpRequest, name: string): boolean {
-  try {
-    strictUtf8.decode(Buffer.from(req.getHeader(name), 'latin1'));
-    return true;
-  } catch {
-    return false;
   }
 }
 

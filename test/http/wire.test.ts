@@ -225,16 +225,41 @@ t.test('raw bytes', async (t) => {
     t.equal(await isAlive(), true);
   });
 
-  t.test('several fields of one name are joined, and an absent one is none', async (t) => {
-    const connection = await open(t);
-    connection.send(`POST /header/x-a HTTP/1.1\r\n${HOST}${EMPTY}X-A: 1\r\nx-a: 2\r\n\r\n`);
-    t.equal((await connection.response()).body.toString(), '"1, 2"');
-    connection.send(`POST /header/x-a HTTP/1.1\r\n${HOST}${EMPTY}X-A: 1\r\nx-a: `);
-    connection.send(Buffer.from([0xff, 0x0d, 0x0a, 0x0d, 0x0a]));
-    t.equal((await connection.response()).status, 400, 'bytes that are not UTF-8 in the second');
-    connection.send(`POST /header/x-b HTTP/1.1\r\n${HOST}${EMPTY}X-A: 1\r\n\r\n`);
-    t.equal((await connection.response()).body.toString(), 'null');
-  });
+  for (const method of ['GET', 'POST'])
+    t.test(`several lines of one name in a ${method}`, async (t) => {
+      const connection = await open(t);
+      const ask = async (name: string, ...values: (string | Uint8Array)[]) => {
+        const lines = values.flatMap((value) => [
+          Buffer.from(`${name.toUpperCase()}: `),
+          Buffer.from(value as string),
+          Buffer.from('\r\n'),
+        ]);
+        connection.send(
+          Buffer.concat([
+            Buffer.from(`${method} /header/${name} HTTP/1.1\r\n${HOST}${EMPTY}X-Other: 1\r\n`),
+            ...lines,
+            Buffer.from('\r\n'),
+          ]),
+        );
+        const { status, body } = await connection.response();
+        return status === 200 ? JSON.parse(body.toString()) : JSON.parse(body.toString()).code;
+      };
+      t.equal(await ask('if-none-match', '"a"', '', '"b"'), '"a", , "b"', 'a list');
+      t.equal(await ask('cookie', 'a=1', 'b=2'), 'a=1; b=2');
+      t.equal(await ask('x-note-tags', '', 'é'), ', é');
+      t.equal(await ask('x-note-tags', 'a', Buffer.from([0xff])), 'invalid_request', 'not UTF-8');
+      t.equal(
+        await ask('range', 'bytes=0-1', 'bytes=2-3'),
+        'bytes=0-1, bytes=2-3',
+        'its reader ignores a list',
+      );
+      for (const name of ['x-note-title', 'x-feed-password', 'authorization', 'host', 'x-a'])
+        t.equal(await ask(name, 'a', 'a'), 'invalid_request', `${name} has one value`);
+      t.equal(await ask('x-note-title', 'Größe'), 'Größe');
+      t.equal(await ask('x-note-title', ''), '', 'present but empty is not absent');
+      t.equal(await ask('x-b'), null);
+      t.equal(await isAlive(), true);
+    });
 
   t.test('15 KB of headers arrive, 17 KB are refused', async (t) => {
     const connection = await open(t);
