@@ -6,8 +6,8 @@ export interface BodyStream {
   /** Bytes; without it the answer is chunked. */
   readonly size?: number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Call it instead of reading the chunks. */
-  cancel?(): void;
+  /** Frees what the stream holds. Called once, at the end of the request, whether the chunks were read or not. */
+  close?(): void;
 }
 
 /** Bytes of a body; undefined if unknown in advance. */

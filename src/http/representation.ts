@@ -182,18 +182,13 @@ async function startStream(
 ): Promise<Answer> {
   const pieces = body.read(start, isHead ? Math.min(start + 1, end) : end)[Symbol.asyncIterator]();
   const first = await pieces.next();
-  const cancel = () => void pieces.return?.().catch(() => {});
-  if (isHead) cancel();
-  return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces), cancel } };
+  const close = () => void pieces.return?.().catch(() => {});
+  return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces), close } };
 }
 
 async function* prependChunk(
   first: IteratorResult<Uint8Array>,
   pieces: AsyncIterator<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  try {
-    for (let next = first; !next.done; next = await pieces.next()) yield next.value;
-  } finally {
-    await pieces.return?.();
-  }
+  for (let next = first; !next.done; next = await pieces.next()) yield next.value;
 }

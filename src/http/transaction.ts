@@ -57,6 +57,7 @@ export class Transaction {
   #keptAliveAt = 0;
   /** The binding times this connection out, because it was paused. */
   #isTimed = false;
+  /** From the moment there is one: whatever becomes of the request, `#report` frees what it holds. */
   #answer: Answer | undefined;
   #error: unknown;
 
@@ -127,7 +128,8 @@ export class Transaction {
     } catch (cause) {
       answer = this.#failure(cause);
     }
-    if (this.#exchange.isAborted) this.#abandon(answer);
+    this.#answer = answer;
+    if (this.#exchange.isAborted) this.#finish();
     else this.#res.cork(() => this.#respond(answer));
   }
 
@@ -145,14 +147,9 @@ export class Transaction {
     return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
 
-  /** The client left before the answer. */
-  #abandon({ body }: Answer): void {
-    if (body && 'cancel' in body) body.cancel?.();
-    this.#finish();
-  }
-
   /** Discards a short rest of the body. Behind a long one, or if its end is not certain, the connection ends. */
   #respond(answer: Answer): void {
+    this.#answer = answer;
     const upload = this.#exchange.upload;
     upload?.discard();
     const remaining = upload?.remaining ?? 0;
@@ -172,14 +169,13 @@ export class Transaction {
   #afterParsing(answer: Answer): void {
     this.#keepRunning();
     setImmediate(() => {
-      if (this.#exchange.isAborted) this.#abandon(answer);
+      if (this.#exchange.isAborted) this.#finish();
       else this.#res.cork(() => this.#send(answer, true));
     });
   }
 
   #send(answer: Answer, close: boolean): void {
     const res = this.#res;
-    this.#answer = answer;
     if (answer.status !== 200) res.writeStatus(STATUS_LINES[answer.status]!);
     const { headers, body } = answer;
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
@@ -274,8 +270,11 @@ export class Transaction {
     this.#report();
   }
 
+  /** Frees what the request and its answer hold. Every request but a live one comes here, once. */
   #report(): void {
     this.#exchange.upload?.release();
+    const held = this.#answer?.body;
+    if (held !== undefined && 'close' in held) held.close?.();
     const { observe, observeErrors: ofErrors } = this.#host.options;
     const observeErrors = this.#error === undefined ? undefined : ofErrors;
     if (observe === undefined && observeErrors === undefined) return;

@@ -10,7 +10,8 @@ import { countOf, folderPlace, imageSettings, ON_SQLITE, storeAt } from '../supp
 import { missing } from '../support/installed.ts';
 import { field, file } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
-import { ask, start } from '../support/service.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { ask, post, start } from '../support/service.ts';
 import { SwiftServer } from '../support/swift.ts';
 
 t.setTimeout(120_000);
@@ -136,3 +137,25 @@ for (const [kind, placeFor] of Object.entries(PLACES)) {
     });
   });
 }
+
+/** Reads of the store at once. */
+const SLOTS = 64;
+
+t.test(
+  'readers that leave before their request ends keep no slot of a bucket',
+  { skip: noSwift },
+  async (t) => {
+    const place = { kind: 's3', ...(await swift!.bucket()) } as const;
+    const { url, port } = await start(t, { ...ON_SQLITE, ...SMALL_CACHE, ...imageSettings(place) });
+    const bytes = picture('png', 400_000);
+    const address = (await post(`${url}/feed`, bytes, PNG)).json.file_url;
+    for (let reader = 0; reader < SLOTS; reader += 1) {
+      const connection = await RawConnection.open(port);
+      connection.send(`GET ${pathOf(address)} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      // Its first bytes are there, because those of a later request are.
+      t.equal((await ask(address, { headers: { range: 'bytes=0-9' } })).status, 206);
+      connection.close();
+    }
+    t.ok((await ask(address)).bytes.equals(bytes));
+  },
+);

@@ -159,3 +159,35 @@ t.test('a reader that goes away before its answer begins leaves no file open', a
   t.ok((await exactly(LARGE)).bytes.equals(large));
   t.ok(await eventually(() => openFiles().length === 0), `${openFiles().length} files are open`);
 });
+
+t.test('a request whose body never ends leaves no file open', async (t) => {
+  const { pathname } = new URL(LARGE);
+  for (const start of [`GET ${pathname}`, `HEAD ${pathname}`])
+    for (const fields of [
+      'Transfer-Encoding: chunked\r\n',
+      'Transfer-Encoding: chunked\r\nRange: bytes=9-\r\n',
+      'Content-Length: 2000000\r\n',
+      'Content-Length: 2000\r\n',
+    ])
+      for (const isHasty of [true, false]) {
+        const connection = await RawConnection.open(port);
+        connection.socket.pause();
+        connection.send(`${start} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
+        // The last one is answered at once, so a HEAD has closed its file again.
+        if (!isHasty && !(start.startsWith('HEAD') && fields.includes(': 2000\r')))
+          await eventually(() => openFiles().length > 0);
+        connection.close();
+        const areClosed = await eventually(() => openFiles().length === 0);
+        t.ok(areClosed, `${start.slice(0, 4)} ${fields.trim()} ${isHasty}`);
+        if (!areClosed) return;
+      }
+  for (const end of ['0\r\n\r\n', 'zz\r\n']) {
+    const connection = await RawConnection.open(port);
+    connection.send(`GET ${pathname} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    await eventually(() => openFiles().length > 0);
+    connection.send(end);
+    if (end.startsWith('0')) t.ok((await connection.response()).body.equals(large));
+    connection.close();
+    t.ok(await eventually(() => openFiles().length === 0), `after ${JSON.stringify(end)}`);
+  }
+});
