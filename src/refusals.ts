@@ -1,6 +1,6 @@
 /**
- * All refusals by their stable code: HTTP status, the response header that comes along, and the meaning for the API
- * description.
+ * All refusals by their stable code: HTTP status, the response header that comes along, the seconds to wait before another
+ * attempt if nothing else is known, and the meaning for the API description.
  */
 export const REFUSALS = {
   invalid_feed: { status: 400, meaning: 'what the path holds cannot be the name of a feed' },
@@ -53,8 +53,13 @@ export const REFUSALS = {
     meaning: 'too many wrong passwords by one client; until then the right one is refused as well',
   },
   internal: { status: 500, meaning: 'something went wrong in the service' },
-  store_unavailable: { status: 503, meaning: 'the storage cannot be reached' },
-  busy: { status: 503, header: 'Retry-After', meaning: 'too much is being done at once' },
+  store_unavailable: {
+    status: 503,
+    header: 'Retry-After',
+    retryAfter: 5,
+    meaning: 'the storage cannot be reached',
+  },
+  busy: { status: 503, header: 'Retry-After', retryAfter: 1, meaning: 'too much is being done at once' },
   feed_limit: { status: 507, meaning: 'the instance has as many feeds as it may have' },
   note_limit: { status: 507, meaning: 'the feed has as many notes as it may have' },
   image_limit: { status: 507, meaning: 'the feed has as many pictures as it may have' },
@@ -64,8 +69,10 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS;
 
 interface RefusalOptions {
-  /** Extra response headers, for example `Retry-After`. */
+  /** Extra response headers. */
   headers?: Readonly<Record<string, string>>;
+  /** Seconds until another attempt may succeed; sent as `Retry-After`. */
+  retryAfter?: number;
   /** The error underneath; for the log, never for the client. */
   cause?: unknown;
   /** The index of the note to blame, among those that were to be stored. */
@@ -82,15 +89,22 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Seconds, as in the header. */
+  readonly retryAfter: number | undefined;
   readonly position: number | undefined;
   readonly field: string | undefined;
 
   /** `message` is one sentence for people. It never holds a feed name, a password or a path. */
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, { cause: options.cause });
+    const known: { readonly status: number; readonly retryAfter?: number } = REFUSALS[code];
     this.code = code;
-    this.status = options.status ?? REFUSALS[code].status;
-    this.headers = options.headers ?? {};
+    this.status = options.status ?? known.status;
+    this.retryAfter = options.retryAfter ?? known.retryAfter;
+    this.headers =
+      this.retryAfter === undefined
+        ? (options.headers ?? {})
+        : { ...options.headers, 'Retry-After': String(this.retryAfter) };
     this.position = options.position;
     this.field = options.field;
   }

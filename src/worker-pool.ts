@@ -169,5 +169,5 @@ function fileOf(work: string | URL): string {
 }
 
 function busy(message: string): Refusal {
-  return new Refusal('busy', message, { headers: { 'retry-after': '1' } });
+  return new Refusal('busy', message);
 }

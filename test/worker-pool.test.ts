@@ -8,7 +8,7 @@ import { LOADING_MS } from './fixtures/slow-to-load.ts';
 import { eventually } from './support/eventually.ts';
 
 const WORK = new URL('fixtures/pool-work.ts', import.meta.url);
-const BUSY = { name: 'Refusal', code: 'busy', headers: { 'retry-after': '1' } };
+const BUSY = { name: 'Refusal', code: 'busy', headers: { 'Retry-After': '1' } };
 
 function createPool(t: Test, options: Partial<WorkerPoolOptions> = {}) {
   const pool = new WorkerPool({ threads: 1, maxQueue: 2, ...options });

@@ -41,7 +41,7 @@ export class RefusingLimit {
     if (seconds === undefined) return;
     const unit = seconds === 1 ? 'second' : 'seconds';
     throw new Refusal(this.#code, `Too many ${this.#what}: please wait ${seconds} ${unit}.`, {
-      headers: { 'Retry-After': String(seconds) },
+      retryAfter: seconds,
     });
   };
 }

@@ -147,7 +147,7 @@ export class BodyMemory {
 
 function busy(): Refusal {
   return new Refusal('busy', 'Too many uploads at once. Try again in a moment.', {
-    headers: { 'Retry-After': '5' },
+    retryAfter: 5,
   });
 }
 

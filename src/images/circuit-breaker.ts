@@ -156,7 +156,5 @@ function unavailable(): Refusal {
 }
 
 function busy(): Refusal {
-  return new Refusal('busy', 'Too many pictures are being read or stored at once.', {
-    headers: { 'Retry-After': '1' },
-  });
+  return new Refusal('busy', 'Too many pictures are being read or stored at once.');
 }

@@ -58,8 +58,9 @@ export interface ImageStore {
 
 /** The store cannot be used. The cause must name no key, path, address or bucket. */
 export function imagesUnavailable(cause: unknown): Refusal {
-  const sentence = 'The store of the pictures cannot be used at the moment.';
-  return new Refusal('store_unavailable', sentence, { cause, headers: { 'Retry-After': '5' } });
+  return new Refusal('store_unavailable', 'The store of the pictures cannot be used at the moment.', {
+    cause,
+  });
 }
 
 /** The object of a picture is not in its store. */

@@ -80,9 +80,7 @@ export class Posting {
       }
       current = await this.#target(name, await access.namedFeed(caller, name), post, caller);
     }
-    throw new Refusal('busy', 'The feed changes too often. Try again in a moment.', {
-      headers: { 'Retry-After': '1' },
-    });
+    throw new Refusal('busy', 'The feed changes too often. Try again in a moment.');
   }
 
   async #target(name: FeedName, feed: Feed | undefined, post: Post, caller: Caller): Promise<Target> {

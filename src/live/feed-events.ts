@@ -14,7 +14,7 @@ const MAX_STREAMS_OF_CLIENT = 20;
 /** Interval for looking up names without a feed, because change events carry only read ids, and for ending sessions. */
 const TICK_MS = 500;
 
-const RETRY_SECONDS = '15';
+const RETRY_SECONDS = 15;
 
 const START = Buffer.from('retry: 3000\n\n');
 const COMMENT = Buffer.from(':\n\n');
@@ -121,7 +121,7 @@ export class FeedEvents implements TopicHost {
   #answer({ readId, name, session }: Place, { client: sent, since, feed }: Subscription): Answer {
     if (!this.#hasRoomFor(sent))
       throw new Refusal('busy', 'Too many event streams are open: please try again later.', {
-        headers: { 'Retry-After': RETRY_SECONDS },
+        retryAfter: RETRY_SECONDS,
       });
     // A copy, because a slice would keep the whole header in memory while the stream is open.
     const client = Buffer.from(sent).toString();

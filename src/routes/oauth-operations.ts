@@ -144,10 +144,10 @@ async function consent(exchange: Exchange, oauth: OAuth, { access }: OperationPa
 
 /** Redirects to the consent page, which shows the problem. */
 function backToPage(exchange: Exchange, form: URLSearchParams, refusal: Refusal): Answer {
-  const { code, headers: fields } = refusal;
+  const { code, retryAfter } = refusal;
   const parameters = new URLSearchParams(Object.fromEntries(fieldsIn(form)));
   parameters.set('error', code);
-  if (fields['Retry-After'] !== undefined) parameters.set('retry', fields['Retry-After']);
+  if (retryAfter !== undefined) parameters.set('retry', String(retryAfter));
   return { ...seeOther(exchange, `${PAGE}?${parameters}`), code };
 }
 

@@ -44,10 +44,10 @@ export function loginPath(next: string, parameters: Readonly<Record<string, stri
 export function backToLogin(
   exchange: Exchange,
   next: string,
-  { code, headers }: { readonly code: SignInError; readonly headers?: undefined } | Refusal,
+  { code, retryAfter }: { readonly code: SignInError; readonly retryAfter?: undefined } | Refusal,
   cookies: readonly string[] = [],
 ): Answer {
-  const retry = headers?.['Retry-After'];
-  const path = loginPath(next, { error: code, ...(retry && { retry }) });
+  const retry = retryAfter !== undefined && { retry: String(retryAfter) };
+  const path = loginPath(next, { error: code, ...retry });
   return { ...seeOther(exchange, path, cookies), code };
 }

@@ -10,6 +10,9 @@ import { type DescribedOperation, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
 
+/** How soon a service that is not ready may be asked again. */
+const RETRY_SECONDS = '5';
+
 export interface MetricsSource {
   readonly contentType: string;
   metricsAnswer(): Promise<string>;
@@ -22,7 +25,8 @@ export function serviceOperations({ readiness, metrics }: OperationParts): Descr
     ),
     operation('ready', 'GET /health/ready', { access: 'public', docs: READY }, async () => {
       const obstacle = await readiness();
-      return json(obstacle === undefined ? 200 : 503, { status: obstacle ?? 'ready' });
+      if (obstacle === undefined) return json(200, { status: 'ready' });
+      return json(503, { status: obstacle }, { 'Retry-After': RETRY_SECONDS });
     }),
     operation('metrics', 'GET /metrics', { access: 'metrics', docs: METRICS }, async () => {
       const source = existing(metrics, 'address');
@@ -62,7 +66,10 @@ const READY: OperationDocs = {
   summary: 'Whether requests should come here',
   answers: {
     200: jsonAnswer('Status', 'They should: `ready`.'),
-    503: jsonAnswer('Status', 'Not now, and why: the service stops, or is without its storage.'),
+    503: {
+      ...jsonAnswer('Status', 'Not now, and why: the service stops, or is without its storage.'),
+      headers: ['Cache-Control', 'Retry-After'],
+    },
   },
   refusals: [],
 };

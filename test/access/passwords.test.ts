@@ -121,7 +121,7 @@ t.test('a flood is refused, while who is remembered is let through', async (t) =
   const results = await settled;
   const refused = results.filter((result) => result.status === 'rejected');
   t.equal(refused.length, 28);
-  t.match(refused[0], { reason: { code: 'busy', headers: { 'retry-after': '1' } } });
+  t.match(refused[0], { reason: { code: 'busy', headers: { 'Retry-After': '1' } } });
   for (const result of results) if (result.status === 'fulfilled') t.equal(result.value, false);
 });
 

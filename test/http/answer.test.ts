@@ -18,7 +18,7 @@ t.test('JSON for one client is never kept by a cache', async (t) => {
 });
 
 t.test('a refusal is its sentence, code, status and headers, and nothing of its cause', async (t) => {
-  const refusal = new Refusal('busy', 'Try later.', { headers: { 'Retry-After': '5' }, cause: 'inner' });
+  const refusal = new Refusal('busy', 'Try later.', { retryAfter: 5, cause: 'inner' });
   const answer = refusalAnswer(refusal);
   t.equal(answer.status, 503);
   t.equal(answer.code, 'busy');
