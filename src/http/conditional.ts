@@ -21,13 +21,21 @@ function parseHttpDate(text: string): number {
 }
 
 /**
- * Whether something last modified at `modifiedAt` (ms) is unchanged since an `If-Modified-Since` value. Never before the
- * second of its date is over, because until then another change may get the same date. A value that is not an HTTP date is
- * ignored (RFC 9110 §13.1.3).
+ * Whether something is unchanged since an `If-Modified-Since` value, by its `Last-Modified` (ms). A value that is not an
+ * HTTP date is ignored (RFC 9110 §13.1.3).
  */
-export function unchangedSince(ifModifiedSince: string, modifiedAt: number, now = Date.now()): boolean {
-  const second = Math.floor(modifiedAt / 1000) * 1000;
-  return now >= second + 1000 && second <= parseHttpDate(ifModifiedSince);
+export function unchangedSince(ifModifiedSince: string, lastModified: number): boolean {
+  return lastModified <= parseHttpDate(ifModifiedSince);
+}
+
+/**
+ * The `Last-Modified` of a change at `changedAt` (ms), in ms: the second after the one that follows it. Only from then on is
+ * it sent, so no other change gets the same date: not one of the same second, nor one that shows up to a second after its
+ * own date, because its commit took long or another container with another clock made it. Not the second of the change
+ * itself: a client that got no date may send the `Date` of the answer, within the second of two changes (RFC 9110 §13.1.3).
+ */
+export function settledAt(changedAt: number): number {
+  return (Math.floor(changedAt / 1000) + 2) * 1000;
 }
 
 /** A time in ms as an HTTP date, rounded down to seconds. */

@@ -1,7 +1,7 @@
 import { Refusal } from '../refusals.ts';
 import { CODINGS, type Coding, preferredCoding } from './accept-encoding.ts';
 import { type Answer, refusalAnswer } from './answer.ts';
-import { httpDate, matchesETag, parseRange, unchangedSince } from './conditional.ts';
+import { httpDate, matchesETag, parseRange, settledAt, unchangedSince } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
 
@@ -16,8 +16,8 @@ export interface RepresentationOptions {
   readonly body: Uint8Array | LargeBody;
   /** Without quotes. The same for the same bytes in every container. */
   readonly etag: string;
-  /** Ms since the epoch. */
-  readonly lastModified?: number | undefined;
+  /** Ms since the epoch. Shows as `Last-Modified` when it is settled, see `confirm`. */
+  readonly changedAt?: number | undefined;
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Compresses the body; optional. */
   readonly compress?: ((bytes: Uint8Array, coding: Coding) => Promise<Uint8Array>) | undefined;
@@ -28,8 +28,8 @@ export type Preconditions = Pick<Exchange, 'isHead' | 'header'>;
 
 interface Variant {
   readonly etag: string;
-  readonly headers: Headers;
-  readonly notModified: Answer;
+  headers: Headers;
+  notModified: Answer;
   full: Answer | undefined;
   pending: Promise<Answer> | undefined;
 }
@@ -47,6 +47,10 @@ export class Representation {
   /** Made lazily, because their headers take as much memory as a short body. */
   readonly #encoded = new Map<Coding, Variant>();
   readonly #isCompressible: boolean;
+  /** The date to be, in ms, until it is settled. */
+  #unsettled: number | undefined;
+  /** In ms, once it is settled. */
+  #lastModified: number | undefined;
   /** Called when a compressed form was added. */
   onGrow: (() => void) | undefined;
   #size: number;
@@ -59,6 +63,7 @@ export class Representation {
     if (isHeld) this.#identity.full = { status: 200, headers: this.#identity.headers, body };
     this.#size = isHeld ? body.length : 0;
     this.#isCompressible = options.compress !== undefined && this.#size >= COMPRESS_MIN_BYTES;
+    this.#unsettled = options.changedAt === undefined ? undefined : settledAt(options.changedAt);
   }
 
   get size(): number {
@@ -70,16 +75,27 @@ export class Representation {
     return this.#identity.etag;
   }
 
+  /**
+   * Says that this was the current version at a time (ms; now, unless it is given): from the first such time on at which its
+   * date is settled it has a `Last-Modified`.
+   */
+  confirm(time?: number): void {
+    const lastModified = this.#unsettled;
+    if (lastModified === undefined || (time ?? Date.now()) < lastModified) return;
+    this.#unsettled = undefined;
+    this.#lastModified = lastModified;
+    for (const variant of [this.#identity, ...this.#encoded.values()]) date(variant, lastModified);
+  }
+
   /** The answer to a GET or HEAD: RFC 9110 §13.2.2, order of preconditions. */
   answer(request: Preconditions): Answer | Promise<Answer> {
     const variant = this.#select(request);
     const ifNoneMatch = request.header('if-none-match');
     if (ifNoneMatch !== undefined) {
       if (matchesETag(ifNoneMatch, variant.etag)) return variant.notModified;
-    } else if (this.#options.lastModified !== undefined) {
+    } else if (this.#lastModified !== undefined) {
       const since = request.header('if-modified-since');
-      if (since !== undefined && unchangedSince(since, this.#options.lastModified))
-        return variant.notModified;
+      if (since !== undefined && unchangedSince(since, this.#lastModified)) return variant.notModified;
     }
     if (this.#options.ranges && !request.isHead) {
       const range = request.header('range');
@@ -103,14 +119,13 @@ export class Representation {
   }
 
   #variant(coding: Coding | undefined): Variant {
-    const { etag, lastModified, fields, compress, ranges } = this.#options;
+    const { etag, fields, compress, ranges } = this.#options;
     const quoted = coding === undefined ? `"${etag}"` : `"${etag}-${coding}"`;
     const validators = {
       ETag: quoted,
-      'Last-Modified': lastModified === undefined ? undefined : httpDate(lastModified),
       Vary: compress === undefined ? undefined : 'Accept-Encoding',
     };
-    return {
+    const variant: Variant = {
       etag: quoted,
       headers: headers({
         ...fields,
@@ -125,6 +140,8 @@ export class Representation {
       full: undefined,
       pending: undefined,
     };
+    if (this.#lastModified !== undefined) date(variant, this.#lastModified);
+    return variant;
   }
 
   async #encode(variant: Variant): Promise<Answer> {
@@ -171,6 +188,15 @@ export class Representation {
     const { headers } = this.#identity;
     return startStream({ status: 200, headers }, body, { start: 0, end: body.size }, isHead);
   }
+}
+
+/** Adds `Last-Modified` to all answers of a variant. */
+function date(variant: Variant, lastModified: number): void {
+  const field = headers({ 'Last-Modified': httpDate(lastModified) });
+  const { notModified, full } = variant;
+  variant.headers = variant.headers.concat(field);
+  variant.notModified = { ...notModified, headers: notModified.headers.concat(field) };
+  if (full !== undefined) variant.full = { ...full, headers: variant.headers };
 }
 
 /** Reads the first piece before the status is sent, so that a failure is still answered as an error. */

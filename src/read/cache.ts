@@ -87,9 +87,13 @@ export class ReadCache {
 
   get(key: string): Representation | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) this.#misses += 1;
-    else this.#hits += 1;
-    return entry?.representation;
+    if (entry === undefined) {
+      this.#misses += 1;
+      return undefined;
+    }
+    this.#hits += 1;
+    entry.representation.confirm();
+    return entry.representation;
   }
 
   /**
@@ -130,7 +134,10 @@ export class ReadCache {
   }
 
   async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
+    const begunAt = Date.now();
     const { representation, isCacheable } = await build();
+    // Not as of now: a change since then makes this another version.
+    representation.confirm(begunAt);
     if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, representation);
     return representation;
   }

@@ -42,7 +42,7 @@ export class FileBodies {
       const representation = new Representation({
         body,
         etag,
-        lastModified: stored.modifiedAt,
+        changedAt: stored.modifiedAt,
         fields: { 'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type, ...FIELDS },
         ranges: true,
       });

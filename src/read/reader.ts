@@ -151,7 +151,7 @@ export class Reader {
   /** `GET /api/v1/read/{read_id}` */
   publicFeed(exchange: Exchange): Answer | Promise<Answer> {
     return this.#byReadId(exchange, readIdOf(exchange), 'feed', async (place, feed) => ({
-      representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), lastModified(feed)),
+      representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), changedAt(feed)),
       isCacheable: feed !== undefined && this.#bases.admit(place.base),
     }));
   }
@@ -220,13 +220,13 @@ export class Reader {
     const { notes, base } = asked.document;
     const keep = notes.length > 0 && this.#bases.admit(base);
     const { task, isComplete } = await renderer.render(asked);
-    const representation = await views.composed(task, lastModified(feed));
+    const representation = await views.composed(task, changedAt(feed));
     return { representation, isCacheable: isCacheable && keep && isComplete };
   }
 
   /** As `#renderedView`. */
   async #jsonView(task: ComposeTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
-    const representation = await this.#parts.views.composed(task, lastModified(feed));
+    const representation = await this.#parts.views.composed(task, changedAt(feed));
     const { notes, base } = task.document;
     return { representation, isCacheable: isCacheable && notes.length > 0 && this.#bases.admit(base) };
   }
@@ -277,7 +277,7 @@ function feedPageQuery(exchange: Exchange): RequestedPage {
 }
 
 /** An empty feed has no date: it must look like a read id that nobody has. */
-function lastModified(feed: Feed | undefined): number | undefined {
+function changedAt(feed: Feed | undefined): number | undefined {
   return feed === undefined || feed.noteCount === 0 ? undefined : feed.changedAt;
 }
 

@@ -40,28 +40,28 @@ export class ViewMaker {
     this.#pool = pool;
   }
 
-  async composed(task: ComposeTask, lastModified: number | undefined): Promise<Representation> {
+  async composed(task: ComposeTask, changedAt: number | undefined): Promise<Representation> {
     const { bytes, sha256 } = await this.#compose(task);
-    return this.#represent(bytes, sha256, FIELDS[task.view], lastModified);
+    return this.#represent(bytes, sha256, FIELDS[task.view], changedAt);
   }
 
   /** A public JSON value. */
-  json(value: unknown, lastModified: number | undefined): Representation {
+  json(value: unknown, changedAt: number | undefined): Representation {
     const bytes = Buffer.from(JSON.stringify(value));
     const sha256 = createHash('sha256').update(bytes).digest('base64url');
-    return this.#represent(bytes, sha256, FIELDS['public-note'], lastModified);
+    return this.#represent(bytes, sha256, FIELDS['public-note'], changedAt);
   }
 
   #represent(
     body: Uint8Array,
     etag: string,
     fields: Readonly<Record<string, string>>,
-    lastModified: number | undefined,
+    changedAt: number | undefined,
   ): Representation {
     return new Representation({
       body,
       etag,
-      lastModified,
+      changedAt,
       fields: { ...fields, ...NOSNIFF },
       compress: (bytes, coding) => this.#compress(bytes, coding),
     });

@@ -199,7 +199,7 @@ function textHeader(source: HeaderSource, name: string): string | undefined {
   return plain && decodeWords(name, plain);
 }
 
-/** `X-Note-Name` in the same forms. It never causes a refusal: a name that cannot be decoded stays raw, or is left out. */
+/** `X-Note-Name` in the same forms. A name that cannot be decoded is never refused: it stays raw, or is left out. */
 function nameHeader(source: HeaderSource): string | undefined {
   const extended = source.header('x-note-name*', true);
   const plain = source.header('x-note-name', true);

@@ -19,7 +19,8 @@ export const RESPONSE_HEADERS = {
   'Content-Range': 'Which bytes these are, of how many.',
   'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',
   ETag: 'Names the content, for `If-None-Match`. Each content coding has its own.',
-  'Last-Modified': 'The last change: a post, an edit, a deletion or new settings.',
+  'Last-Modified':
+    'The end of the second after the last change (a post, an edit, a deletion or new settings). Absent until then.',
   Location: 'The address of what was made, or where to go on.',
   'Retry-After': 'How many seconds to wait before trying again.',
   Vary: 'The answer depends on these request headers.',

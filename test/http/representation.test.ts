@@ -8,8 +8,8 @@ import { Representation, type RepresentationOptions } from '../../src/http/repre
 import { Refusal } from '../../src/refusals.ts';
 
 const TIME = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-const DATE = 'Fri, 02 Jan 2026 03:04:05 GMT';
-const EARLIER = 'Fri, 02 Jan 2026 03:04:04 GMT';
+const DATE = 'Fri, 02 Jan 2026 03:04:07 GMT';
+const EARLIER = 'Fri, 02 Jan 2026 03:04:06 GMT';
 const BODY = Buffer.alloc(2000, 'text ');
 const LETTERS = Buffer.from('0123456789');
 
@@ -25,7 +25,9 @@ function field(answer: Answer, name: string): string | undefined {
 
 function make(options: Partial<RepresentationOptions> = {}): Representation {
   const fields = { 'Content-Type': 'text/plain', 'Cache-Control': 'public, max-age=60' };
-  return new Representation({ body: BODY, etag: 'v1', lastModified: TIME, fields, ...options });
+  const made = new Representation({ body: BODY, etag: 'v1', changedAt: TIME, fields, ...options });
+  made.confirm();
+  return made;
 }
 
 /** Something that compresses when it is told to. */
@@ -174,20 +176,39 @@ t.test('a 304 has the fields that a cache needs, and no others', async (t) => {
   t.same(answer.headers.lines, [
     'Cache-Control: public, max-age=60',
     'ETag: "v1"',
-    `Last-Modified: ${DATE}`,
     'Vary: Accept-Encoding',
+    `Last-Modified: ${DATE}`,
   ]);
   t.equal(answer.body, undefined);
 });
 
-t.test('without a date, or with one whose second is not over, If-Modified-Since says nothing', async (t) => {
+t.test('without a date If-Modified-Since says nothing', async (t) => {
   const fields = { 'if-modified-since': 'Fri, 02 Jan 2099 03:04:05 GMT' };
-  t.equal((await make({ lastModified: undefined }).answer(request(fields))).status, 200);
-  const ahead = await make({ lastModified: Date.parse(fields['if-modified-since']) - 1 }).answer(
-    request(fields),
-  );
-  t.equal(ahead.status, 200);
-  t.equal(field(ahead, 'Last-Modified'), 'Fri, 02 Jan 2099 03:04:04 GMT');
+  t.equal((await make({ changedAt: undefined }).answer(request(fields))).status, 200);
+  t.equal((await make({ changedAt: Date.now() + 60_000 }).answer(request(fields))).status, 200);
+});
+
+t.test('a date comes when it is settled, to all answers that are ready', async (t) => {
+  const one = make({ changedAt: Date.parse('2099-01-02T03:04:05.678Z'), compress: quick });
+  const settled = Date.parse('2099-01-02T03:04:07Z');
+  const later = 'Fri, 02 Jan 2099 03:04:07 GMT';
+  const gzip = { 'accept-encoding': 'gzip' };
+  const asked = [{}, gzip, { 'if-none-match': '*' }];
+  const dates = () =>
+    Promise.all(asked.map(async (fields) => field(await one.answer(request(fields)), 'Last-Modified')));
+  const statusAt = async (since: string) =>
+    (await one.answer(request({ 'if-modified-since': since }))).status;
+  for (const time of [undefined, settled - 1]) {
+    one.confirm(time);
+    t.same(await dates(), [undefined, undefined, undefined]);
+    t.equal(await statusAt(later), 200);
+  }
+  one.confirm(settled);
+  t.same(await dates(), [later, later, later]);
+  t.equal(field(await one.answer(request({ 'accept-encoding': 'br' })), 'Last-Modified'), later);
+  t.same((await one.answer(request(gzip))).body, Buffer.from('packed with gzip'));
+  t.equal(await statusAt(later), 304);
+  t.equal(await statusAt('Fri, 02 Jan 2099 03:04:06 GMT'), 200);
 });
 
 t.test('HEAD is answered as GET is, compressed form included', async (t) => {

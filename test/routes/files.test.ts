@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { eventually } from '../support/eventually.ts';
+import { eventually, untilDated } from '../support/eventually.ts';
 import { exactly } from '../support/exact-request.ts';
 import { picture } from '../support/pictures.ts';
 import { RawConnection } from '../support/raw-connection.ts';
@@ -85,6 +85,7 @@ for (const [what, address, bytes] of [
   });
 
   t.test(`If-Range of a ${what} file`, async (t) => {
+    await untilDated();
     const { headers } = await exactly(address);
     const asked = async (ifRange: string) =>
       (await exactly(address, { headers: { range: 'bytes=1-5', 'if-range': ifRange } })).status;

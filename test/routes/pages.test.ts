@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { untilDated } from '../support/eventually.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start, tempDir } from '../support/service.ts';
 
@@ -35,6 +36,7 @@ const readId = read_url.split('/').at(-2);
 const read = `${url}/r/${readId}`;
 
 t.test('the read-only page of a feed', async (t) => {
+  await untilDated();
   const { status, headers, text } = await ask(read, HTML);
   t.equal(status, 200);
   t.match(Object.fromEntries(headers), {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { settledAt } from '../../src/http/conditional.ts';
 
 const MAX_MS = 60_000;
 
@@ -23,4 +24,9 @@ export async function settled<T>(look: () => Promise<T>): Promise<T> {
   });
   if (!isSettled) throw new Error('No two looks in a row show the same');
   return shown;
+}
+
+/** Waits until what changed so far has a `Last-Modified`. */
+export async function untilDated(): Promise<void> {
+  for (const settled = settledAt(Date.now()); Date.now() < settled; ) await delay(settled - Date.now());
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileTime } from '../../src/storage/files/durable.ts';
+import { untilDated } from './eventually.ts';
 import { ask } from './service.ts';
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
@@ -93,6 +94,7 @@ export async function answersTo(
   questions: readonly Question[],
 ): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {};
+  await untilDated();
   for (const [path, init] of questions) {
     const { status, headers, bytes } = await ask(url + path, init);
     const fields = ['etag', 'last-modified', 'content-type'].map((name) => headers.get(name));
