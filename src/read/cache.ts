@@ -6,6 +6,8 @@ import type { Representation } from '../http/representation.ts';
 const ENTRY_OVERHEAD = 2048;
 /** One entry may take at most 1/this of the cache. */
 const LARGEST_PART = 4;
+/** Guests together may take at most 1/this of the cache. */
+const GUEST_PART = 8;
 /** While the cache is disabled, a request joins a running build only if it started less than this many ms ago. */
 const MAX_SHARED_AGE_MS = 500;
 
@@ -27,6 +29,8 @@ export interface CacheableView {
   readonly representation: Representation;
   /** False if it must not take room in the cache. */
   readonly isCacheable: boolean;
+  /** A client may have made it up, so it takes room from others of its kind only. */
+  readonly isGuest?: boolean;
 }
 
 /** What the cache holds now, and counts since the start. */
@@ -43,6 +47,8 @@ export interface CacheCounts {
 /** Answers by view, bounded by bytes, until their feed changes. */
 export class ReadCache {
   readonly #entries: LRUCache<string, Entry>;
+  /** Those of the entries that are guests; the oldest leave first. */
+  readonly #guests: LRUCache<string, Entry>;
   readonly #feeds = new Map<ReadId, FeedViews>();
   #isEnabled = true;
   #abandoning: NodeJS.Timeout | undefined;
@@ -52,15 +58,25 @@ export class ReadCache {
 
   /** @param maxBytes 0 caches nothing, but concurrent requests still share a build */
   constructor(maxBytes: number) {
+    const sizeCalculation = ({ representation }: Entry) => representation.size + ENTRY_OVERHEAD;
     this.#entries = new LRUCache<string, Entry>({
       maxSize: Math.max(1, maxBytes),
       maxEntrySize: Math.max(1, Math.floor(maxBytes / LARGEST_PART)),
-      sizeCalculation: ({ representation }) => representation.size + ENTRY_OVERHEAD,
+      sizeCalculation,
       noDisposeOnSet: true,
       dispose: ({ views }, key, reason) => {
         if (reason === 'evict') this.#evictions += 1;
+        this.#guests.delete(key);
         views.keys.delete(key);
         this.#forgetIfEmpty(views);
+      },
+    });
+    this.#guests = new LRUCache<string, Entry>({
+      maxSize: Math.max(1, Math.floor(maxBytes / GUEST_PART)),
+      sizeCalculation,
+      // After, because deleting the entry deletes the guest.
+      disposeAfter: (_, key, reason) => {
+        if (reason === 'evict') this.#entries.delete(key);
       },
     });
   }
@@ -135,20 +151,24 @@ export class ReadCache {
 
   async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
     const begunAt = Date.now();
-    const { representation, isCacheable } = await build();
+    const view = await build();
+    const { representation, isCacheable } = view;
     // Not as of now: a change since then makes this another version.
     representation.confirm(begunAt);
-    if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, representation);
+    if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, view);
     return representation;
   }
 
-  #keep(views: FeedViews, key: string, representation: Representation): void {
-    this.#entries.set(key, { representation, views });
+  #keep(views: FeedViews, key: string, view: CacheableView): void {
+    const { representation } = view;
+    const entry = { representation, views };
+    this.#entries.set(key, entry);
+    if (view.isGuest && !this.#guests.set(key, entry).has(key)) this.#entries.delete(key);
     if (!this.#holds(key, representation)) return;
     views.keys.add(key);
     // A compressed form adds to the entry's size.
     representation.onGrow = () => {
-      if (this.#holds(key, representation)) this.#entries.set(key, { representation, views });
+      if (this.#holds(key, representation)) this.#keep(views, key, view);
     };
   }
 
@@ -172,8 +192,8 @@ const SLOTS = 8;
 const IDLE_MS = 60_000;
 
 /**
- * The bases whose views are cached. Without `PUBLIC_URL` a base comes from the Host header, which clients choose freely, so
- * only the first few get a slot.
+ * The bases whose views may fill the cache. Without `PUBLIC_URL` a base comes from the Host header, which clients choose
+ * freely, so only the first few get a slot. The views of all others are guests.
  */
 export class KnownBases {
   readonly #slots = new Map<string, { usedAt: number }>();
@@ -184,7 +204,7 @@ export class KnownBases {
     if (slot !== undefined) slot.usedAt = Date.now();
   }
 
-  /** Whether views for this base may be cached; takes a free slot if it has none. */
+  /** Whether views for this base are not guests; takes a free slot if it has none. */
   admit(base: string, now = Date.now()): boolean {
     if (!this.#slots.has(base) && this.#slots.size >= SLOTS && !this.#freeSlot(now)) return false;
     this.#slots.set(base, { usedAt: now });

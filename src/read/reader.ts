@@ -152,7 +152,8 @@ export class Reader {
   publicFeed(exchange: Exchange): Answer | Promise<Answer> {
     return this.#byReadId(exchange, readIdOf(exchange), 'feed', async (place, feed) => ({
       representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), changedAt(feed)),
-      isCacheable: feed !== undefined && this.#bases.admit(place.base),
+      isCacheable: feed !== undefined,
+      isGuest: feed !== undefined && !this.#bases.admit(place.base),
     }));
   }
 
@@ -218,17 +219,18 @@ export class Reader {
   async #renderedView(asked: FeedTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
     const { renderer, views } = this.#parts;
     const { notes, base } = asked.document;
-    const keep = notes.length > 0 && this.#bases.admit(base);
+    const isGuest = notes.length > 0 && !this.#bases.admit(base);
     const { task, isComplete } = await renderer.render(asked);
     const representation = await views.composed(task, changedAt(feed));
-    return { representation, isCacheable: isCacheable && keep && isComplete };
+    return { representation, isCacheable: isCacheable && notes.length > 0 && isComplete, isGuest };
   }
 
   /** As `#renderedView`. */
   async #jsonView(task: ComposeTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
     const representation = await this.#parts.views.composed(task, changedAt(feed));
     const { notes, base } = task.document;
-    return { representation, isCacheable: isCacheable && notes.length > 0 && this.#bases.admit(base) };
+    const isGuest = notes.length > 0 && !this.#bases.admit(base);
+    return { representation, isCacheable: isCacheable && notes.length > 0, isGuest };
   }
 
   #byReadId(exchange: Exchange, readId: ReadId, view: string, build: Build): Answer | Promise<Answer> {

@@ -29,8 +29,8 @@ function deferred() {
     calls += 1;
     return promise;
   };
-  const done = (representation = view(100), keep = true) => {
-    resolve({ representation, isCacheable: keep });
+  const done = (representation = view(100), keep = true, isGuest = false) => {
+    resolve({ representation, isCacheable: keep, isGuest });
     return representation;
   };
   return { build, done, reject, calls: () => calls };
@@ -39,6 +39,34 @@ function deferred() {
 const built =
   (representation: Representation, keep = true) =>
   async () => ({ representation, isCacheable: keep });
+
+t.test('guests take little room, and only from each other', async (t) => {
+  const cache = new ReadCache(MAX);
+  const guest =
+    (size: number, growth = 0) =>
+    async () => ({
+      ...{ representation: view(size, growth), isCacheable: true, isGuest: true },
+    });
+  await cache.load(FEED, 'mine', built(view(1000)));
+  await cache.load(FEED, 'first guest', guest(100));
+  for (let n = 0; n < 100; n += 1) {
+    await cache.load(OTHER, `guest ${n}`, guest(1000));
+    t.ok(cache.get('mine'));
+    t.ok(cache.get(`guest ${n}`));
+    t.ok(cache.size <= MAX / 8 + 3 * KIB + 1000);
+  }
+  t.notOk(cache.get('first guest'));
+  await cache.load(OTHER, 'large', guest(MAX / 8));
+  t.notOk(cache.get('large'));
+  const grows = await cache.load(OTHER, 'grows', guest(2000, MAX / 8));
+  t.ok(cache.get('grows'));
+  await grows.answer(GZIP);
+  t.notOk(cache.get('grows'), 'with its compressed form it is too large');
+  cache.drop(OTHER);
+  t.ok(cache.get('mine'));
+  cache.drop(FEED);
+  t.equal(cache.size, 0);
+});
 
 t.test('what was built is kept until its feed changes', async (t) => {
   const cache = new ReadCache(MAX);
@@ -318,7 +346,7 @@ t.test('under random reads and changes: bounded, never stale, one making at a ti
           const [{ version, work }] = making.splice(pick % making.length, 1) as [(typeof making)[0]];
           if (op === 'fail') work.reject(new Error('on purpose'));
           else {
-            made.push(work.done(view(size, size >> 2), pick % 5 > 0));
+            made.push(work.done(view(size, size >> 2), pick % 5 > 0, pick % 3 > 0));
             madeAt.set(made.at(-1)!, version);
           }
         }
