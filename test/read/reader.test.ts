@@ -196,7 +196,7 @@ t.test(
     const here = request('http://notes.example');
     const mine = await reader.namedList(here, { name: FEED.name, feed: FEED });
     t.match(text(mine), '/key/');
-    const theirs = await reader.namedList(here, { name: other, feed: { ...FEED, name: other } });
+    const theirs = await reader.namedList(here, { name: other, feed: { ...FEED, key: '2', name: other } });
     t.notMatch(text(theirs), '/key/');
   },
 );

@@ -20,6 +20,6 @@ export class UnreadableFile extends Refusal {
   tell(log: FeedLog): void {
     const changedAt = this.stamp && new Date(this.stamp.mtimeMs).toISOString();
     const fields = { file: this.#file, why: this.#why, changedAt };
-    log.warn('a file cannot be read: it counts as absent, and is not overwritten', fields);
+    log.warnOnce('a file cannot be read: it counts as absent, and is not overwritten', fields);
   }
 }
