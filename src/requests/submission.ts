@@ -91,6 +91,7 @@ function admitNote(
     const note = admit(posted);
     return async () => submissionOfNote(note, await request.body(note.limit));
   }
+  // Where no picture is taken, its type makes no difference.
   if (posted === 'picture') refusePicture('png', limits);
   return async () => {
     let note: AdmittedNote | undefined;
