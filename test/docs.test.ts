@@ -39,7 +39,7 @@ t.test('links between the documents lead somewhere', async (t) => {
 });
 
 /** A path in the project, with `*` for any part of a name, or a document. */
-const OWN_FILE = /^(?:(?:\.ci|bench|deploy|docs|install|src|test|workers)\/[\w./*-]+|[\w-]+\.md)$/;
+const OWN_FILE = /^(?:(?:\.ci|bench|deploy|docs|install|src|test|workers)\/[\w./*-]+|(?!\d)[\w-]+\.md)$/;
 /** Made by whoever deploys. */
 const MADE = /^deploy\/secrets|^note\.md$/;
 
