@@ -174,9 +174,11 @@ t.test('a request whose body never ends leaves no file open', async (t) => {
         const connection = await RawConnection.open(port);
         connection.socket.pause();
         connection.send(`${start} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`);
-        // The last one is answered at once, so a HEAD has closed its file again.
-        if (!isHasty && !(start.startsWith('HEAD') && fields.includes(': 2000\r')))
-          await eventually(() => openFiles().length > 0);
+        if (!isHasty && start.startsWith('GET')) await eventually(() => openFiles().length > 0);
+        if (!isHasty && start.startsWith('HEAD')) {
+          connection.socket.resume();
+          t.equal((await connection.response(true)).status, 200);
+        }
         connection.close();
         const areClosed = await eventually(() => openFiles().length === 0);
         t.ok(areClosed, `${start.slice(0, 4)} ${fields.trim()} ${isHasty}`);
@@ -185,7 +187,6 @@ t.test('a request whose body never ends leaves no file open', async (t) => {
   for (const end of ['0\r\n\r\n', 'zz\r\n']) {
     const connection = await RawConnection.open(port);
     connection.send(`GET ${pathname} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`);
-    await eventually(() => openFiles().length > 0);
     connection.send(end);
     if (end.startsWith('0')) t.ok((await connection.response()).body.equals(large));
     connection.close();
