@@ -30,5 +30,5 @@ export class Previews {
 }
 
 function replaced(): Refusal {
-  return new Refusal('busy', 'A newer preview has been asked for.', { headers: { 'retry-after': '1' } });
+  return new Refusal('busy', 'A newer preview has been asked for.');
 }

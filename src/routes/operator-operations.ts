@@ -36,10 +36,13 @@ export function operatorOperations({ images, takedown }: OperationParts): Descri
   ];
 }
 
-const STORE_FAILED = jsonAnswer(
-  'Error',
-  '`store_unavailable`: an image store cannot be listed or used. What was removed or moved until then stays so.',
-);
+const STORE_FAILED = {
+  ...jsonAnswer(
+    'Error',
+    '`store_unavailable`: an image store cannot be listed or used. What was removed or moved until then stays so.',
+  ),
+  headers: ['Cache-Control', 'Retry-After'],
+} as const;
 const REFUSALS = ['auth', 'too_many_attempts', 'not_found', 'invalid_request', 'store_unavailable'] as const;
 
 const COUNT_UNREFERENCED: OperationDocs = {

@@ -61,7 +61,7 @@ t.test('a feed whose password was changed meanwhile is looked up again', async (
   t.same(lines, []);
 });
 
-t.test('a failure fails nobody, and is told once without the name of the feed', async (t) => {
+t.test('a failure fails nobody, and is told once without its cause', async (t) => {
   const fail = new Refusal('storage_full', 'The disk is full.', { cause: new Error('/data/secret-name') });
   const { renewal, stored, lines } = create(async () => {
     throw fail;
@@ -72,7 +72,7 @@ t.test('a failure fails nobody, and is told once without the name of the feed', 
   ]);
   t.equal(await renewal.renew(feed(OLD), 'right'), false, 'the feed in hand stays as it is');
   t.match(lines, [[String, { code: 'storage_full' }]]);
-  t.notMatch(JSON.stringify(lines), /secret-name/);
+  t.notMatch(JSON.stringify(lines), /\/data/);
   t.equal(stored.length, 1);
   await renewal.renew(feed(OLD, '2'), 'right');
   t.equal(stored.length, 2, 'of another feed it is tried');

@@ -148,8 +148,8 @@ t.test('the connection serves on after a small refused body', async (t) => {
 });
 
 t.test('a request without a body is refused', async (t) => {
-  const { connection } = await open(t);
   for (const extra of ['', 'Content-Length: 0\r\n']) {
+    const { connection } = await open(t);
     connection.send(head(extra));
     t.match(await answer(connection), { status: 400, code: 'invalid_body' });
   }
