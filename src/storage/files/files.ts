@@ -31,7 +31,7 @@ import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
-import { type ChangedNote, postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
+import { postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
 import { warnOfOddFeeds } from './odd-feeds.ts';
 import { isThere } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
@@ -179,10 +179,8 @@ class FilesStorage implements Storage {
       return postNotes(this.#parts, name, notes, target.passwordHash, limits);
     });
 
-  readonly replace: Storage['replace'] = (...args) =>
-    this.#write(() => replaceNote(this.#parts, ...args)).then(this.#load);
-  readonly setMeta: Storage['setMeta'] = (...args) =>
-    this.#write(() => setMeta(this.#parts, ...args)).then(this.#load);
+  readonly replace: Storage['replace'] = (...args) => this.#write(() => replaceNote(this.#parts, ...args));
+  readonly setMeta: Storage['setMeta'] = (...args) => this.#write(() => setMeta(this.#parts, ...args));
   readonly remove: Storage['remove'] = (...args) => this.#write(() => removeNote(this.#parts, ...args));
   readonly create: Storage['create'] = (...args) => this.#write(() => makeFeed(this.#parts, ...args));
   readonly configure: Storage['configure'] = (...args) =>
@@ -228,9 +226,6 @@ class FilesStorage implements Storage {
       this.#writing.delete(writing);
     }
   }
-
-  readonly #load = async (changed: ChangedNote | undefined): Promise<Note | undefined> =>
-    changed && this.#reader.load(changed.feed, changed.entry);
 
   #onNotice(notice: WatchNotice): void {
     if (notice.kind === 'seen') this.#reconciler.take(notice.seen);

@@ -12,21 +12,15 @@ import {
   serializeSettings,
 } from '../metadata.ts';
 import { KINDS, limitsNow, refuseBeyond, refusePicture } from '../refused-writes.ts';
-import type { AllowedFeed, Feed, FeedLimits, NewNote, Storage } from '../storage.ts';
+import type { AllowedFeed, Feed, FeedLimits, NewNote, Note, NoteMeta, Storage } from '../storage.ts';
 import { type Change, type Part, textFile } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile, SETTINGS_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { statFile } from './read-file.ts';
+import { readWhole, statFile } from './read-file.ts';
 import { readMetaFile, readSettingsFile } from './read-metadata.ts';
 import { dateByFile, type Stamp, settled, UNSEEN } from './stamp.ts';
 import { changeFeed, forgetIfGone, type WriteParts } from './steps.ts';
-
-/** A note as it is after a change. */
-export interface ChangedNote {
-  readonly feed: IndexedFeed;
-  readonly entry: Entry;
-}
 
 /**
  * See `Storage.post`, with a target that exists. It runs beside others, because a batch that begins when the last is over posts
@@ -69,19 +63,20 @@ export function postNotes(
 export function replaceNote(
   parts: WriteParts,
   ...[allowed, id, { type, bytes, sha256, added = [] }, limits]: Parameters<Storage['replace']>
-): Promise<ChangedNote | undefined> {
+): Promise<Note | undefined> {
   return editNote(parts, allowed, { id }, async (feed, entry, folder) => {
     if (entry.type !== type) return undefined;
     const limitsOfFeed = limitsNow(limits, feed.files.license?.text, parts.isLicenseValid);
     refusePicture(type, limitsOfFeed);
     refuseBeyond({ notes: added, limits: limitsOfFeed }, feed.notes.counts);
-    const dating = datingOf(entry, await readMetaFile(folder, entry.file));
+    const stored = (await readMetaFile(folder, entry.file)) ?? NO_META;
+    const dating = datingOf(entry, stored);
     const files = added.flatMap((note) => noteParts(note));
     const stamps = await parts.writer.change(folder, [...dating, { name: entry.file, bytes }], files);
     const meta = dating.length > 0 ? stamps.at(-2) : entry.meta;
     const changed = { ...entry, stamp: stamps.at(-1)!, meta, sha256 };
     parts.index.apply(feed, { put: [...entriesOf(added, files, stamps), changed] });
-    return { feed, entry: changed };
+    return noteOf(changed, stored.meta, type === 'md' ? new Uint8Array(bytes) : undefined);
   });
 }
 
@@ -89,15 +84,24 @@ export function replaceNote(
 export function setMeta(
   parts: WriteParts,
   ...[allowed, id, change]: Parameters<Storage['setMeta']>
-): Promise<ChangedNote | undefined> {
+): Promise<Note | undefined> {
   return editNote(parts, allowed, { id }, async (feed, entry, folder) => {
     const { meta, ...beside } = (await readMetaFile(folder, entry.file)) ?? NO_META;
-    const changes = [textFile(metaFile(entry.file), serializeMeta(change(meta), beside))];
+    const isText = entry.type === 'md';
+    const text = isText ? await readWhole(join(folder, entry.file)) : undefined;
+    if (isText && !text) return undefined;
+    const changedMeta = change(meta);
+    const changes = [textFile(metaFile(entry.file), serializeMeta(changedMeta, beside))];
     const [stamp] = await parts.writer.change(folder, changes);
     const changed = { ...entry, meta: stamp };
     parts.index.apply(feed, { put: [changed] });
-    return { feed, entry: changed };
+    return noteOf(changed, changedMeta, text?.bytes);
   });
+}
+
+/** The answer of an edit, made within its step, because the next step may change the note again. */
+function noteOf({ id, type, stamp, createdAt }: Entry, meta: NoteMeta, content: Note['content']): Note {
+  return { id, type, size: stamp.size, createdAt, meta, content };
 }
 
 /** See `Storage.remove`. After a crash the note is gone or there; metadata alone is cleared away at the start. */
@@ -148,7 +152,7 @@ function editNote<T>(
 }
 
 /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
-function datingOf({ id, file, createdAt }: Entry, { meta, created, others }: StoredMeta = NO_META): Change[] {
+function datingOf({ id, file, createdAt }: Entry, { meta, created, others }: StoredMeta): Change[] {
   if (datePrefixOfId(id) !== undefined || created !== undefined) return [];
   return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
 }
