@@ -56,7 +56,7 @@ export function createLog({ level, destination }: LogOptions): Log {
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: {
         err: (thrown: unknown) => errorFields(thrown),
@@ -90,4 +90,18 @@ function unblockedStdout(): number {
   } catch {
     return process.stdout.fd;
   }
+}
+
+let second = Number.NaN;
+/** The text of that second, up to its point. */
+let prefix = '';
+
+/** A time (ms) as `Date.toISOString`, which takes ten times as long, a tenth of the CPU time of a cache hit. */
+export function isoTime(now: number): string {
+  const current = Math.floor(now / 1000);
+  if (current !== second) {
+    second = current;
+    prefix = new Date(current * 1000).toISOString().slice(0, -'000Z'.length);
+  }
+  return `${prefix}${String(now - current * 1000).padStart(3, '0')}Z`;
 }
