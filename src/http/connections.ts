@@ -3,8 +3,10 @@ import { clientOfSocket } from './client-address.ts';
 import { connectionsByClient } from './peers.ts';
 import type { HttpResponse } from './uws.ts';
 
-/** Connections may take a third of the descriptors: each may send a file, and a third is for storage and threads. */
-const PART_OF_DESCRIPTORS = 3;
+/** Descriptors for storage and threads; of fewer than 768, a third. */
+const RESERVED = 256;
+/** A connection may also send a file. */
+const DESCRIPTORS_OF_CONNECTION = 2;
 /** One client may take half of the connections, unless a setting says otherwise. */
 const PART_OF_CLIENT = 2;
 /** At this part of all connections it is time to send requests elsewhere. */
@@ -39,7 +41,8 @@ export class Connections {
   #countedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ descriptors = Number.POSITIVE_INFINITY, perClient }: ConnectionLimits) {
-    this.#most = Math.floor(descriptors / PART_OF_DESCRIPTORS);
+    const reserved = Math.min(RESERVED, descriptors / 3);
+    this.#most = Math.floor((descriptors - reserved) / DESCRIPTORS_OF_CONNECTION);
     this.#perClient = (perClient ?? Math.ceil(this.#most / PART_OF_CLIENT)) || this.#most;
   }
 

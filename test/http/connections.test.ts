@@ -8,7 +8,7 @@ import { ServiceProcess } from '../support/service-process.ts';
 
 const HOST = 'Host: test\r\n';
 const DESCRIPTORS = 200;
-/** A third of the descriptors, and half of these. */
+/** A third of so few is reserved, and each connection may need two; one client may have half. */
 const MOST = 66;
 const OF_CLIENT = 33;
 const ATTEMPTS = 300;
