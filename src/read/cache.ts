@@ -204,7 +204,7 @@ export class KnownBases {
     if (slot !== undefined) slot.usedAt = Date.now();
   }
 
-  /** Whether views for this base are not guests; takes a free slot if it has none. */
+  /** Whether this base has a slot, so that its views are not guests. Takes a free slot if it has none. */
   admit(base: string, now = Date.now()): boolean {
     if (!this.#slots.has(base) && this.#slots.size >= SLOTS && !this.#freeSlot(now)) return false;
     this.#slots.set(base, { usedAt: now });

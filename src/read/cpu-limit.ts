@@ -1,7 +1,7 @@
 /** The limit of a `CpuLimit` is reached. */
 export class CpuLimitReached extends Error {}
 
-/** How often the time is looked at, because that takes longer than a part of a text. */
+/** Parts of a text between two looks at the clock, because a look takes longer than a part. */
 const EVERY = 8;
 
 /** A limit of the CPU time that this thread takes from now on. The work has to ask, but no thread has to be ended. */

@@ -65,7 +65,7 @@ interface Text {
   rendered: Rendered | undefined;
 }
 
-/** What texts are rendered for. */
+/** Who asks for texts to be rendered, and how. */
 interface Wish {
   /** Tasks of the same one take turns. */
   readonly key: string;

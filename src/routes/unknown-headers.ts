@@ -9,7 +9,7 @@ const KNOWN = ['X-Feed-Password', ...Object.values(PARAMETERS).map(({ name }) =>
   OWN.test(name),
 );
 const KNOWN_LOWER = KNOWN.map((name) => name.toLowerCase());
-/** A longer name is not repeated. */
+/** Header names that a refusal repeats. */
 const SHOWN = /^[\w*-]{1,64}$/;
 
 /**

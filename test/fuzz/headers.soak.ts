@@ -87,7 +87,7 @@ const afterBody = async (exchange: Exchange) => {
   return shown(exchange);
 };
 
-/** A handler may answer at once, later, and after a body. */
+/** Handlers that answer at once, later, or after the body. */
 const ECHOES: Operation[] = [
   { id: 'now', method: 'GET', path: '/now/{name}', handle: shown },
   { id: 'late', method: 'GET', path: '/late/{name}', handle: afterBody },

@@ -1,4 +1,4 @@
-/** The kernel's tables of sockets, in its own form. */
+/** Tables of TCP sockets in procfs (proc(5)). */
 import { endianness } from 'node:os';
 import t from 'tap';
 import { connectionsByClient, countSockets } from '../../src/http/peers.ts';

@@ -19,7 +19,7 @@ export function dateOfFile({ mtimeMs }: Pick<Stamp, 'mtimeMs'>): number {
   return Math.max(-FURTHEST_DATE, Math.min(FURTHEST_DATE, Math.floor(mtimeMs)));
 }
 
-/** The date of a note whose id has no UUID and whose metadata says none: that in its name, else that of its file. */
+/** The date of a note without a UUID in its id and a date in its metadata: the one in its name, else that of its file. */
 export function dateByFile(id: string, file: Pick<Stamp, 'mtimeMs'>): number {
   return datePrefixOfId(id) ?? dateOfFile(file);
 }
