@@ -20,8 +20,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NoteIds } from '../src/feeds/ids.ts';
 import type { FeedName } from '../src/feeds/names.ts';
+import type { NewNote } from '../src/feeds/note.ts';
 import { openFiles } from '../src/storage/files/files.ts';
-import type { NewNote, Storage } from '../src/storage/storage.ts';
+import type { Storage } from '../src/storage/storage.ts';
 import { reads } from '../test/support/storing.ts';
 
 const ids = new NoteIds();

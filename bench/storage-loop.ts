@@ -5,9 +5,9 @@
 import { readConfig } from '../src/config.ts';
 import { NoteIds } from '../src/feeds/ids.ts';
 import type { FeedName } from '../src/feeds/names.ts';
+import type { NewNote } from '../src/feeds/note.ts';
 import { feedLimits } from '../src/ingest/feed-rules.ts';
 import { openStorage } from '../src/storage/open-storage.ts';
-import type { NewNote } from '../src/storage/storage.ts';
 import { createLog } from '../src/telemetry/log.ts';
 
 export interface StorageOrder {

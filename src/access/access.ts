@@ -1,6 +1,7 @@
+import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { RefusingLimit } from './limits.ts';
 import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';

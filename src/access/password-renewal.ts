@@ -1,5 +1,6 @@
+import type { Feed } from '../feeds/feed.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Passwords } from './passwords.ts';
 

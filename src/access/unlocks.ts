@@ -1,5 +1,5 @@
+import type { Feed } from '../feeds/feed.ts';
 import type { FeedName } from '../feeds/names.ts';
-import type { Feed } from '../storage/storage.ts';
 import { type CookiePlace, setCookie } from './cookies.ts';
 import { keyFor, sign, verify } from './signed.ts';
 

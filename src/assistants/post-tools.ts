@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { NoteMeta } from '../feeds/note.ts';
 import { TAG_RULE, tagsOf } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
@@ -11,7 +12,6 @@ import type { OpenPart } from '../requests/multipart-parser.ts';
 import type { PartHeader } from '../requests/part-header.ts';
 import { noteLimit, submissionOf, submissionOfNote, tooLarge } from '../requests/submission.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
-import type { NoteMeta } from '../storage/storage.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 const LABELS = {

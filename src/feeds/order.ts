@@ -1,6 +1,11 @@
-import type { Position } from '../storage/storage.ts';
-import { type NoteId, parseNoteFile } from './names.ts';
+import { type NoteFile, type NoteId, parseNoteFile } from './names.ts';
 import { NOTE_TYPES, type NoteType } from './note-types.ts';
+
+/** A place in a feed's order: everything strictly after it (older) is on the next page. */
+export interface Position {
+  readonly createdAt: number;
+  readonly file: NoteFile;
+}
 
 export interface Ordered {
   /** Whole ms since the epoch. */

@@ -1,8 +1,9 @@
 import { type ImageKey, newImageKey } from '../feeds/ids.ts';
+import type { NewNote } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import { storeUnavailable } from '../storage/refused-writes.ts';
-import type { NewNote, Storage, StoredFile } from '../storage/storage.ts';
+import type { Storage, StoredFile } from '../storage/storage.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
 import { Sweeper } from './sweeper.ts';
 

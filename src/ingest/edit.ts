@@ -1,10 +1,12 @@
 import type { Caller } from '../access/access.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { isNoteId, type NoteId } from '../feeds/names.ts';
+import type { NewNote, Note } from '../feeds/note.ts';
 import { tagsOf } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
-import type { Feed, FeedLimits, NewNote, Note, Storage } from '../storage/storage.ts';
+import type { FeedLimits, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { NoteChanges } from './json-bodies.ts';
 import type { Preparation } from './preparation.ts';

@@ -1,11 +1,12 @@
 import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { randomReadId } from '../feeds/ids.ts';
 import { type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { FeedChanges } from './json-bodies.ts';

@@ -1,7 +1,8 @@
 import type { Caller } from '../access/access.ts';
+import type { Feed } from '../feeds/feed.ts';
 import type { Licenses } from '../licenses/licenses.ts';
 import { existing } from '../refusals.ts';
-import type { Feed, FeedLimits, Storage } from '../storage/storage.ts';
+import type { FeedLimits, Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { Tier } from '../web/tier.ts';
 

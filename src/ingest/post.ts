@@ -1,8 +1,10 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
+import type { Feed } from '../feeds/feed.ts';
 import type { FeedName } from '../feeds/names.ts';
+import type { NewNote } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, FeedLimits, NewNote, Storage, Target } from '../storage/storage.ts';
+import type { FeedLimits, Storage, Target } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { Preparation } from './preparation.ts';

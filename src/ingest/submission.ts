@@ -1,7 +1,7 @@
 import { shownFileName } from '../feeds/file-names.ts';
+import type { NoteMeta } from '../feeds/note.ts';
 import type { NoteType, PictureType } from '../feeds/note-types.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
-import type { NoteMeta } from '../storage/storage.ts';
 
 /** A note as it was sent. The type of a picture is not checked yet. */
 export interface Draft<Type extends NoteType = NoteType> {

@@ -1,6 +1,7 @@
+import type { Feed } from '../feeds/feed.ts';
 import { isReadId, parseNoteFile } from '../feeds/names.ts';
 import { existing, Refusal } from '../refusals.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
 
 /** Retries if the feed changes meanwhile. */

@@ -1,11 +1,12 @@
 import type { Caller } from '../access/access.ts';
 import type { Session } from '../access/sessions.ts';
+import type { Feed } from '../feeds/feed.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { type Answer, eventStream } from '../http/answer.ts';
 import type { LiveSource, LiveStream } from '../http/live.ts';
 import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
 import { Refusal } from '../refusals.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { Listener, type Subscription, Topic, type TopicHost } from './topic.ts';
 
 /** Streams that may be open at once. */

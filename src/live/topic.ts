@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Feed } from '../feeds/feed.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { LiveSource, LiveStream } from '../http/live.ts';
 import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 
 /** Listeners served in one turn of the event loop. */
 const BATCH_SIZE = 250;

@@ -1,8 +1,9 @@
+import type { Feed } from '../feeds/feed.ts';
 import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
+import type { NoteMeta } from '../feeds/note.ts';
 import type { Ordered } from '../feeds/order.ts';
 import type { OtherMembers } from '../storage/metadata.ts';
-import type { Feed, NoteMeta } from '../storage/storage.ts';
 
 /** Everything of a feed but its notes. */
 export type ArchivedFeed = Omit<Feed, 'key' | 'version'>;

@@ -1,4 +1,6 @@
-import type { Feed, Note, Storage } from '../storage/storage.ts';
+import type { Feed } from '../feeds/feed.ts';
+import type { Note } from '../feeds/note.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
 import { loadNote, loadPage, positionOf } from './note-pages.ts';
 import type { RequestedPage } from './page-query.ts';

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { AdmittedFeed } from '../feeds/feed.ts';
 import type { NoteFile } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import { type LargeBody, Representation } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
-import type { AdmittedFeed, Storage, StoredFile } from '../storage/storage.ts';
+import type { Storage, StoredFile } from '../storage/storage.ts';
 import type { CacheableView } from './cache.ts';
 import { noSuchNote } from './note-pages.ts';
 

@@ -1,14 +1,10 @@
+import type { Feed } from '../feeds/feed.ts';
 import { isNoteId, noteFile } from '../feeds/names.ts';
+import type { Note } from '../feeds/note.ts';
+import type { Position } from '../feeds/order.ts';
 import { encodeCursor } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
-import {
-  type Feed,
-  type Note,
-  PAGE_TEXT_BYTES,
-  type Page,
-  type Position,
-  type Storage,
-} from '../storage/storage.ts';
+import { PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import { badBefore, type RequestedPage } from './page-query.ts';
 import type { NotePage } from './views/note-json.ts';
 

@@ -1,10 +1,10 @@
 import { dateOfId } from '../feeds/ids.ts';
 import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
+import type { Position } from '../feeds/order.ts';
 import { decodeCursor, encodeCursor } from '../feeds/order.ts';
 import { tagOf } from '../feeds/tags.ts';
 import { Refusal } from '../refusals.ts';
-import type { Position } from '../storage/storage.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;

@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
+import type { Feed } from '../feeds/feed.ts';
 import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
+import type { Note } from '../feeds/note.ts';
 import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/picture-bytes.ts';
 import { fileUrl } from '../feeds/urls.ts';
-import type { Feed, Note, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { escapeHtml } from './markup.ts';
 import type { ReadPlace } from './views/document.ts';
 

@@ -1,11 +1,12 @@
 import type { NamedFeed } from '../access/access.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { mediaType } from '../feeds/note-types.ts';
 import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Preconditions } from '../http/representation.ts';
-import type { Feed, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
 import { type Tier, tierKey, withTier } from '../web/tier.ts';
 import type { CacheableView, ReadCache } from './cache.ts';

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
+import type { NoteMeta } from '../feeds/note.ts';
 import { isNoteType, type NoteType } from '../feeds/note-types.ts';
 import { SIGNATURE_BYTES, signedType, wrongFormat } from '../feeds/picture-bytes.ts';
 import { parseTags } from '../feeds/tags.ts';
@@ -9,7 +10,6 @@ import { TITLE_LENGTH } from '../feeds/title.ts';
 import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
 import { refusePicture } from '../storage/refused-writes.ts';
-import type { NoteMeta } from '../storage/storage.ts';
 import type { BodyRequest } from './bodies.ts';
 import { type PostedType, postedType } from './content-type.ts';
 import { admitMultipart, type Multipart, readMultipart, type SubmissionRules } from './multipart.ts';

@@ -1,8 +1,8 @@
+import type { Feed } from '../feeds/feed.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
-import type { Feed } from '../storage/storage.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import {
   FEED_ERRORS,

@@ -1,4 +1,5 @@
 import type { NamedFeed } from '../access/access.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { type Answer, json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
@@ -7,7 +8,6 @@ import { existing } from '../refusals.ts';
 import { jsonBody, previewText } from '../requests/bodies.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
 import { admitPost, admitReplacement } from '../requests/submission.ts';
-import type { Feed } from '../storage/storage.ts';
 import { cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type Admitted,

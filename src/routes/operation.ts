@@ -1,10 +1,10 @@
 import type { Caller, NamedFeed } from '../access/access.ts';
+import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Method, Route } from '../http/router.ts';
 import type { Refusal } from '../refusals.ts';
-import type { Feed } from '../storage/storage.ts';
 import type { OperationDocs } from './operation-docs.ts';
 
 /** A caller that was let in. */

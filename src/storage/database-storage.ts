@@ -1,7 +1,9 @@
+import type { Feed } from '../feeds/feed.ts';
 import type { FeedName } from '../feeds/names.ts';
+import type { NewNote } from '../feeds/note.ts';
 import type { CommitObserver } from './commit-observer.ts';
 import { storeUnavailable } from './refused-writes.ts';
-import type { Feed, FeedChange, FeedCreation, FeedLimits, NewNote, Target } from './storage.ts';
+import type { FeedChange, FeedCreation, FeedLimits, Target } from './storage.ts';
 
 /** A write of notes to a feed, or the making of a feed without notes. */
 export interface Post {

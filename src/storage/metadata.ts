@@ -1,6 +1,7 @@
+import type { FeedSettings } from '../feeds/feed.ts';
 import type { NoteFile } from '../feeds/names.ts';
+import type { NoteMeta } from '../feeds/note.ts';
 import { shownOneLine } from '../feeds/text.ts';
-import type { FeedSettings, NoteMeta } from './storage.ts';
 
 /** The largest metadata file that is read, in bytes. */
 export const MAX_METADATA_BYTES = 256 * 1024;

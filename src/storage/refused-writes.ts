@@ -1,7 +1,8 @@
+import type { NewNote } from '../feeds/note.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
-import type { FeedLimits, NewNote } from './storage.ts';
+import type { FeedLimits } from './storage.ts';
 
 /** Numbers of markdown notes and of pictures. */
 export interface Counts {

@@ -1,10 +1,13 @@
+import type { AllowedFeed, Feed } from '../feeds/feed.ts';
 import type { ImageKey } from '../feeds/ids.ts';
 import { dateOfId } from '../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../feeds/names.ts';
+import type { NewNote, Note, NoteMeta } from '../feeds/note.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
+import type { Position } from '../feeds/order.ts';
 import { sortKeyOf } from '../feeds/order.ts';
 import { NO_META, type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
-import type { AllowedFeed, Feed, NewNote, Note, NoteMeta, Page, Position } from './storage.ts';
+import type { Page } from './storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =

@@ -1,89 +1,9 @@
+import type { AdmittedFeed, AllowedFeed, Feed, FeedSettings } from '../feeds/feed.ts';
 import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import type { NewNote, Note, NoteMeta } from '../feeds/note.ts';
 import type { NoteType } from '../feeds/note-types.ts';
-import type { PixelSize } from '../feeds/picture-bytes.ts';
-
-/** A feed as storage knows it. Values are immutable: a change makes a new one. */
-export interface Feed {
-  /** Identifies this feed, also among those of the same name; another one after each start. */
-  readonly key: string;
-  readonly name: FeedName;
-  readonly readId: ReadId;
-  /** Empty when unset. */
-  readonly title: string;
-  /** Empty when unset. */
-  readonly description: string;
-  readonly showSender: boolean;
-  /** File of the image note chosen as title image; undefined when none is set or its file is gone. */
-  readonly image: NoteFile | undefined;
-  /** The stored form of the feed's password (argon2, or scrypt until it is used); undefined for a feed without one. */
-  readonly passwordHash: string | undefined;
-  /** The license attached to it, as text: a secret, and it may be over. Undefined for a feed without one. */
-  readonly license: string | undefined;
-  /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
-  readonly changedAt: number;
-  /**
-   * Another one after every change, opaque, and the same in all processes that use the storage; on files also another one
-   * after every start, because nobody knows what was done by hand before it.
-   */
-  readonly version: string;
-  /** All notes, pictures included. */
-  readonly noteCount: number;
-  /** Picture notes. */
-  readonly imageCount: number;
-}
-
-/** The feed that a read was admitted to. Where another one has its name by the time of the read, there is no such feed. */
-export type AdmittedFeed = Pick<Feed, 'name' | 'key'>;
-
-/**
- * The feed that a change was allowed for. Where another one has its name by the time the change is made, or it has
- * another password, the change finds no feed.
- */
-export type AllowedFeed = AdmittedFeed & Pick<Feed, 'passwordHash'>;
-
-/** The metadata of a note. */
-export interface NoteMeta {
-  readonly title?: string | undefined;
-  readonly alt?: string | undefined;
-  readonly name?: string | undefined;
-  readonly sender?: string | undefined;
-  /** Size of the picture if it has this number of bytes; else it was replaced. */
-  readonly pixels?: (PixelSize & { readonly bytes: number }) | undefined;
-  readonly tags: readonly string[];
-}
-
-/** A stored note. */
-export interface Note {
-  readonly id: NoteId;
-  readonly type: NoteType;
-  /** Size of the note's bytes. */
-  readonly size: number;
-  /** The date that orders it (contract §3 "Order"), ms since the epoch. */
-  readonly createdAt: number;
-  readonly meta: NoteMeta;
-  /** The markdown, byte for byte; undefined for a picture. Must not be changed. */
-  readonly content: Uint8Array | undefined;
-}
-
-/** Bytes that an image store has already. */
-interface StoredImage {
-  readonly key: ImageKey;
-  readonly size: number;
-}
-
-/** A note about to be stored. */
-export interface NewNote {
-  readonly id: NoteId;
-  readonly type: NoteType;
-  readonly meta: NoteMeta;
-  /** Read before the returned promise settles, never kept after it: the buffer is reused. */
-  readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes in base64url, if known. */
-  readonly sha256?: string | undefined;
-  /** The place of the bytes, if they are in an image store; then `bytes` is empty. Only for databases. */
-  readonly image?: StoredImage | undefined;
-}
+import type { Position } from '../feeds/order.ts';
 
 /** What a note becomes. If its id now means a note of another type, there is no such note. */
 export interface Replacement extends Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'> {
@@ -106,15 +26,6 @@ export type Target =
   | { readonly kind: 'existing'; readonly passwordHash: string | undefined }
   | ({ readonly kind: 'new' } & FeedCreation);
 
-/** The settings that a feed's owner may change together. */
-export interface FeedSettings {
-  readonly title: string;
-  readonly description: string;
-  readonly showSender: boolean;
-  readonly image: NoteFile | undefined;
-  readonly readId: ReadId;
-}
-
 /** The limits of a feed at the time of a write. */
 export interface FeedLimits {
   /** Markdown notes; 0 is no limit. */
@@ -136,12 +47,6 @@ export interface NewLicense {
   readonly id: string;
   /** How many feeds may have a license of this id at once. */
   readonly feeds: number;
-}
-
-/** A place in a feed's order: everything strictly after it (older) is on the next page. */
-export interface Position {
-  readonly createdAt: number;
-  readonly file: NoteFile;
 }
 
 /** Limit of the texts of a page, bytes. A view of it can be several times as large, and is still cached. */

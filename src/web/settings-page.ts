@@ -1,6 +1,6 @@
+import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isReadId, type ReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
-import type { Feed } from '../storage/storage.ts';
 import { copyable, copyableCurl, type Field, field, passwordField } from './forms.ts';
 import { type Child, type Html, html } from './html.ts';
 import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { PasswordRenewal } from '../../src/access/password-renewal.ts';
+import type { AllowedFeed, Feed } from '../../src/feeds/feed.ts';
 import { Refusal } from '../../src/refusals.ts';
-import type { AllowedFeed, Feed } from '../../src/storage/storage.ts';
 
 const OLD = 'scrypt$ of right';
 

@@ -1,9 +1,10 @@
 /** When a feed is looked up for its listeners, and what they are told. */
 import t, { type Test } from 'tap';
+import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, ReadId } from '../../src/feeds/names.ts';
 import type { LiveBody, LiveSource, LiveStream } from '../../src/http/live.ts';
 import { FeedEvents } from '../../src/live/feed-events.ts';
-import type { Feed, FeedChange } from '../../src/storage/storage.ts';
+import type { FeedChange } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 
 const READ_ID = 'read-id' as ReadId;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { NoteFile, NoteId } from '../../src/feeds/names.ts';
+import type { Note } from '../../src/feeds/note.ts';
 import { withinBudget } from '../../src/read/note-pages.ts';
-import type { Note } from '../../src/storage/storage.ts';
 
 /** Notes with texts of these sizes, newest first; undefined is a picture. */
 function notes(...sizes: (number | undefined)[]): Note[] {

@@ -1,6 +1,8 @@
 /** The reader over a storage that counts: what is answered from the cache, and for whom it is kept. */
 import t from 'tap';
+import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteId, ReadId } from '../../src/feeds/names.ts';
+import type { Note } from '../../src/feeds/note.ts';
 import type { Answer } from '../../src/http/answer.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { ReadCache } from '../../src/read/cache.ts';
@@ -10,7 +12,7 @@ import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
 import { type ComposeTask, compose, withNotes } from '../../src/read/views/compose.ts';
-import type { Feed, Note, Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
 import { siteWith } from '../support/site.ts';
 

@@ -1,5 +1,6 @@
+import type { Feed } from '../../src/feeds/feed.ts';
 import { noteFile } from '../../src/feeds/names.ts';
-import type { Feed, Target } from '../../src/storage/storage.ts';
+import type { Target } from '../../src/storage/storage.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, feedName, newNote, runner } from './contract.ts';
 import {

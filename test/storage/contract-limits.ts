@@ -1,4 +1,5 @@
-import type { FeedLimits, NewNote } from '../../src/storage/storage.ts';
+import type { NewNote } from '../../src/feeds/note.ts';
+import type { FeedLimits } from '../../src/storage/storage.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, newNote, runner, textOf } from './contract.ts';
 import { leavesAll, name, shown, tally } from './contract-support.ts';

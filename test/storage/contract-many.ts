@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noteFile, type ReadId } from '../../src/feeds/names.ts';
-import type { NewNote, Storage, Target } from '../../src/storage/storage.ts';
+import type { NewNote } from '../../src/feeds/note.ts';
+import type { Storage, Target } from '../../src/storage/storage.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import { heard, reopened, shown, tally } from './contract-support.ts';

@@ -1,8 +1,9 @@
 /** What the parts of the storage contract share. */
 import type { Test } from 'tap';
+import type { Feed, FeedSettings } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteFile, ReadId } from '../../src/feeds/names.ts';
 import type { Refusal } from '../../src/refusals.ts';
-import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
+import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { edits, reads } from '../support/storing.ts';
 import { bytesOf, feedName, type Place } from './contract.ts';
 

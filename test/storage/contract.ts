@@ -2,16 +2,9 @@ import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
+import type { NewNote, Note, NoteMeta } from '../../src/feeds/note.ts';
 import type { NoteType } from '../../src/feeds/note-types.ts';
-import type {
-  FeedChange,
-  NewNote,
-  Note,
-  NoteMeta,
-  Page,
-  Storage,
-  StoredFile,
-} from '../../src/storage/storage.ts';
+import type { FeedChange, Page, Storage, StoredFile } from '../../src/storage/storage.ts';
 import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 
 /** A backend under test. Each `create` gives an empty place of its own, removed when the test ends. */

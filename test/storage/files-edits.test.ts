@@ -3,9 +3,10 @@ import { mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile 
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { Feed, FeedSettings } from '../../src/feeds/feed.ts';
 import { derivedReadId } from '../../src/feeds/ids.ts';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
-import type { Feed, FeedChange, FeedSettings, Storage } from '../../src/storage/storage.ts';
+import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';

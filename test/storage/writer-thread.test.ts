@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName } from '../../src/feeds/names.ts';
+import type { NewNote } from '../../src/feeds/note.ts';
 import type { CommitObserver } from '../../src/storage/commit-observer.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
-import type { NewNote } from '../../src/storage/storage.ts';
 import { NEW, NO_LIMITS } from '../support/storing.ts';
 import { dataFolder, opened } from './files-support.ts';
 

@@ -1,14 +1,12 @@
+import type { Feed, FeedSettings } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteFile, NoteId } from '../../src/feeds/names.ts';
+import type { NewNote, NoteMeta } from '../../src/feeds/note.ts';
+import type { Position } from '../../src/feeds/order.ts';
 import type {
-  Feed,
   FeedCreation,
   FeedLimits,
-  FeedSettings,
   NewLicense,
-  NewNote,
-  NoteMeta,
   PageQuery,
-  Position,
   Replacement,
   Storage,
   Target,

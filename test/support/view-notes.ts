@@ -1,7 +1,7 @@
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
+import type { NoteMeta } from '../../src/feeds/note.ts';
 import type { PictureType } from '../../src/feeds/note-types.ts';
 import type { FeedDocument, ViewNote } from '../../src/read/views/document.ts';
-import type { NoteMeta } from '../../src/storage/storage.ts';
 import { rendered } from './rendered.ts';
 
 /** Notes and feeds as the views get them. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Note } from '../../storage/storage.ts';
+import type { Note } from '../../feeds/note.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { jsonFeed } from './json-feed.ts';
 import {

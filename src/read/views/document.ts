@@ -1,5 +1,6 @@
+import type { Feed } from '../../feeds/feed.ts';
 import type { ReadId } from '../../feeds/names.ts';
-import type { Feed, Note } from '../../storage/storage.ts';
+import type { Note } from '../../feeds/note.ts';
 import type { Rendered } from '../note-text.ts';
 
 /** What the public views show of a feed. */

@@ -1,7 +1,7 @@
+import type { Feed } from '../../feeds/feed.ts';
 import { isReadId } from '../../feeds/names.ts';
 import { fileUrl, rssUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../routes/schemas.ts';
-import type { Feed } from '../../storage/storage.ts';
 import type { Tier } from '../../web/tier.ts';
 
 /**

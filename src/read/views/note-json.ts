@@ -1,8 +1,8 @@
 import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../routes/schemas.ts';
-import type { Note } from '../../storage/storage.ts';
 import { exactText } from '../note-text.ts';
 import type { ReadPlace, ViewFeed } from './document.ts';
 import { noteTitle } from './shown-note.ts';

@@ -1,8 +1,8 @@
 import { noteFile } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { cutTitle, markdownTitle } from '../../feeds/title.ts';
 import { filesUrl, fileUrl } from '../../feeds/urls.ts';
-import type { Note } from '../../storage/storage.ts';
 import { escapeHtml } from '../markup.ts';
 import { exactText, placedHtml } from '../note-text.ts';
 import { withBaseAt } from '../prepared-text.ts';

@@ -1,9 +1,10 @@
+import type { AdmittedFeed, AllowedFeed, Feed } from '../../feeds/feed.ts';
 import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
 import { type Counts, NO_NOTES } from '../refused-writes.ts';
-import type { AdmittedFeed, AllowedFeed, Feed, FeedChange } from '../storage.ts';
+import type { FeedChange } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 import { UNREADABLE_READ_ID } from './read-metadata.ts';
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { AllowedFeed, Feed } from '../../feeds/feed.ts';
 import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, isReadId, type ReadId } from '../../feeds/names.ts';
+import type { NewNote } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import { NO_SETTINGS, serializeSettings, settingsAsStored } from '../metadata.ts';
 import {
@@ -12,7 +14,7 @@ import {
   refuseBeyond,
   tooManyFeeds,
 } from '../refused-writes.ts';
-import type { AllowedFeed, Feed, FeedCreation, NewNote, Storage } from '../storage.ts';
+import type { FeedCreation, Storage } from '../storage.ts';
 import { type Change, lineFile, type Part, textFile } from './durable.ts';
 import { asRefusal, errorCode } from './failures.ts';
 import { type FeedFiles, IndexedFeed } from './feed-index.ts';

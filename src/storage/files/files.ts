@@ -4,26 +4,18 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { LookOrder, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
+import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
+import type { Position } from '../../feeds/order.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
-import type {
-  AdmittedFeed,
-  Feed,
-  FeedChange,
-  Neighbours,
-  Note,
-  Page,
-  PageQuery,
-  Position,
-  Storage,
-  StoredFile,
-} from '../storage.ts';
+import type { FeedChange, Neighbours, Page, PageQuery, Storage, StoredFile } from '../storage.ts';
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { configureFeed, deleteFeed, makeFeed, setLicense, setPassword } from './feed-writes.ts';

@@ -1,8 +1,8 @@
 import { dateOfId } from '../../feeds/ids.ts';
 import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import type { Position } from '../../feeds/order.ts';
 import { type Ordered, oldestFirst, sortKeyOf } from '../../feeds/order.ts';
 import { type Counts, kindOf, NO_NOTES } from '../refused-writes.ts';
-import type { Position } from '../storage.ts';
 import { metaFile, noteOfMetaFile } from './names.ts';
 import { type Stamp, UNSEEN } from './stamp.ts';
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { AllowedFeed, Feed } from '../../feeds/feed.ts';
 import { dateOfId, datePrefixOfId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile } from '../../feeds/names.ts';
+import type { NewNote, Note, NoteMeta } from '../../feeds/note.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import {
   type BesideMeta,
@@ -12,7 +14,7 @@ import {
   serializeSettings,
 } from '../metadata.ts';
 import { KINDS, limitsNow, refuseBeyond, refusePicture } from '../refused-writes.ts';
-import type { AllowedFeed, Feed, FeedLimits, NewNote, Note, NoteMeta, Storage } from '../storage.ts';
+import type { FeedLimits, Storage } from '../storage.ts';
 import { type Change, type Part, textFile } from './durable.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile, SETTINGS_FILE } from './names.ts';

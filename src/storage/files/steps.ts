@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import type { AllowedFeed } from '../../feeds/feed.ts';
 import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
-import type { AllowedFeed } from '../storage.ts';
 import type { FileWriter } from './durable.ts';
 import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
 import type { FeedIndex, IndexedFeed } from './feed-index.ts';

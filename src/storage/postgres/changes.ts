@@ -1,4 +1,6 @@
+import type { Feed, FeedSettings } from '../../feeds/feed.ts';
 import { type NoteFile, type NoteId, noteFile, parseNoteFile } from '../../feeds/names.ts';
+import type { Note, NoteMeta } from '../../feeds/note.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { settingsAsStored } from '../metadata.ts';
 import {
@@ -24,7 +26,7 @@ import {
   typeNumber,
   typeRange,
 } from '../rows.ts';
-import type { Feed, FeedLimits, FeedSettings, NewLicense, Note, NoteMeta, Replacement } from '../storage.ts';
+import type { FeedLimits, NewLicense, Replacement } from '../storage.ts';
 import { isUniqueViolation } from './failures.ts';
 import { countFeeds, notifyChanges, recordChanges, withCounts } from './feed-rows.ts';
 import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS } from './note-rows.ts';

@@ -1,4 +1,5 @@
 import { BatchedCalls } from '../../batcher.ts';
+import type { AllowedFeed, Feed } from '../../feeds/feed.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
@@ -6,7 +7,7 @@ import type { Post } from '../database-storage.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { limitsNow } from '../refused-writes.ts';
 import { isAllowed } from '../rows.ts';
-import type { AllowedFeed, Feed, Storage } from '../storage.ts';
+import type { Storage } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
 import * as changes from './changes.ts';

@@ -1,3 +1,4 @@
+import type { Feed } from '../../feeds/feed.ts';
 import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
 import type { FeedName, ReadId } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
@@ -15,7 +16,7 @@ import {
   tooManyFeeds,
 } from '../refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow, feedOf, type InsertedNote, insertedNote } from '../rows.ts';
-import type { Feed, FeedCreation } from '../storage.ts';
+import type { FeedCreation } from '../storage.ts';
 import { countFeeds, lockFeeds, recordChanges, withCounts } from './feed-rows.ts';
 import { insertNotes } from './note-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';

@@ -1,5 +1,8 @@
 import { BatchedCalls } from '../../batcher.ts';
+import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
+import type { Position } from '../../feeds/order.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { type BytesRow, storedFile } from '../loaded-file.ts';
@@ -14,17 +17,7 @@ import {
   placeOf,
   typeNumber,
 } from '../rows.ts';
-import {
-  type AdmittedFeed,
-  type Feed,
-  type Neighbours,
-  type Note,
-  PAGE_TEXT_BYTES,
-  type Page,
-  type PageQuery,
-  type Position,
-  type StoredFile,
-} from '../storage.ts';
+import { type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile } from '../storage.ts';
 import type { Database } from './database.ts';
 import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
 import { statement } from './transaction.ts';

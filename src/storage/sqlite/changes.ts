@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { AllowedFeed, Feed, FeedSettings } from '../../feeds/feed.ts';
 import { isReservedReadId, randomReadId } from '../../feeds/ids.ts';
 import {
   type FeedName,
@@ -8,6 +9,7 @@ import {
   parseNoteFile,
   type ReadId,
 } from '../../feeds/names.ts';
+import type { NewNote, Note, NoteMeta } from '../../feeds/note.ts';
 import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import { settingsAsStored } from '../metadata.ts';
@@ -25,19 +27,7 @@ import {
   tooManyFeeds,
 } from '../refused-writes.ts';
 import { feedOf, insertedNote, isAllowed, metadataOf, metaOf, typeNumber } from '../rows.ts';
-import type {
-  AllowedFeed,
-  Feed,
-  FeedCreation,
-  FeedLimits,
-  FeedSettings,
-  NewLicense,
-  NewNote,
-  Note,
-  NoteMeta,
-  Replacement,
-  Target,
-} from '../storage.ts';
+import type { FeedCreation, FeedLimits, NewLicense, Replacement, Target } from '../storage.ts';
 import { type ChangeStatements, changeStatements, type OpenFeed } from './change-statements.ts';
 import { NoteRows, type StoredNote } from './note-rows.ts';
 import type { Pictures } from './pictures.ts';

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/ids.ts';
 import type { NoteId } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import { type InsertedNote, metaOf, type NoteRow, noteOf, type TaggedNote, typeRange } from '../rows.ts';
-import type { Note } from '../storage.ts';
 import { preparer } from './connection.ts';
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */

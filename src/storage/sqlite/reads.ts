@@ -1,5 +1,8 @@
 import type { Database } from 'better-sqlite3';
+import type { Feed } from '../../feeds/feed.ts';
 import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
+import type { Position } from '../../feeds/order.ts';
 import type { BytesRow } from '../loaded-file.ts';
 import {
   FEED_COLUMNS,
@@ -11,15 +14,7 @@ import {
   placeOf,
   typeNumber,
 } from '../rows.ts';
-import {
-  type Feed,
-  type Neighbours,
-  type Note,
-  PAGE_TEXT_BYTES,
-  type Page,
-  type PageQuery,
-  type Position,
-} from '../storage.ts';
+import { type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
 import { type Connection, preparer } from './connection.ts';
 import { NOTE_COLUMNS } from './note-rows.ts';
 

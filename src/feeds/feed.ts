@@ -1,0 +1,49 @@
+import type { FeedName, NoteFile, ReadId } from './names.ts';
+
+/** A feed. Values are immutable: a change makes a new one. */
+export interface Feed {
+  /** Identifies this feed, also among those of the same name; another one after each start. */
+  readonly key: string;
+  readonly name: FeedName;
+  readonly readId: ReadId;
+  /** Empty when unset. */
+  readonly title: string;
+  /** Empty when unset. */
+  readonly description: string;
+  readonly showSender: boolean;
+  /** File of the image note chosen as title image; undefined when none is set or its file is gone. */
+  readonly image: NoteFile | undefined;
+  /** The stored form of the feed's password (argon2, or scrypt until it is used); undefined for a feed without one. */
+  readonly passwordHash: string | undefined;
+  /** The license attached to it, as text: a secret, and it may be over. Undefined for a feed without one. */
+  readonly license: string | undefined;
+  /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
+  readonly changedAt: number;
+  /**
+   * Another one after every change, opaque, and the same in all processes that use the storage; on files also another one
+   * after every start, because nobody knows what was done by hand before it.
+   */
+  readonly version: string;
+  /** All notes, pictures included. */
+  readonly noteCount: number;
+  /** Picture notes. */
+  readonly imageCount: number;
+}
+
+/** The feed that a read was admitted to. Where another one has its name by the time of the read, there is no such feed. */
+export type AdmittedFeed = Pick<Feed, 'name' | 'key'>;
+
+/**
+ * The feed that a change was allowed for. Where another one has its name by the time the change is made, or it has
+ * another password, the change finds no feed.
+ */
+export type AllowedFeed = AdmittedFeed & Pick<Feed, 'passwordHash'>;
+
+/** The settings that a feed's owner may change together. */
+export interface FeedSettings {
+  readonly title: string;
+  readonly description: string;
+  readonly showSender: boolean;
+  readonly image: NoteFile | undefined;
+  readonly readId: ReadId;
+}
