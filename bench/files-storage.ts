@@ -23,7 +23,7 @@ import type { FeedName } from '../src/feeds/names.ts';
 import type { NewNote } from '../src/feeds/note.ts';
 import { openFiles } from '../src/storage/files/files.ts';
 import type { Storage } from '../src/storage/storage.ts';
-import { reads } from '../test/support/storing.ts';
+import { reads, writes } from '../test/support/storing.ts';
 
 const ids = new NoteIds();
 const note = (bytes: Uint8Array): NewNote => ({ id: ids.next(), type: 'md', meta: { tags: ['t'] }, bytes });
@@ -98,12 +98,11 @@ async function pages(
 }
 
 async function posts(label: string, storage: Storage, names: FeedName[], count: number): Promise<void> {
-  for (const name of new Set(names))
-    await storage.create(name, { readId: undefined, passwordHash: undefined });
+  for (const name of new Set(names)) await writes(storage).create(name, { passwordHash: undefined });
   let left = count;
   const client = async (i: number) => {
     while (left-- > 0)
-      await storage.post(
+      await writes(storage).post(
         names[i % names.length]!,
         [{ ...note(KILOBYTE), meta: { tags: [] } }],
         OPEN,

@@ -9,6 +9,7 @@ import type { NewNote } from '../src/feeds/note.ts';
 import { feedLimits } from '../src/ingest/feed-rules.ts';
 import { openStorage } from '../src/storage/open-storage.ts';
 import { createLog } from '../src/telemetry/log.ts';
+import { writes } from '../test/support/storing.ts';
 
 export interface StorageOrder {
   /** Settings of the service. */
@@ -25,7 +26,7 @@ const config = readConfig(settings);
 const log = createLog({ level: 'error' });
 const { storage } = await openStorage(config, log, { owner: undefined, commits: undefined });
 const name = 'bench' as FeedName;
-await storage.create(name, { readId: undefined, passwordHash: undefined });
+await writes(storage).create(name, { passwordHash: undefined });
 const open = { kind: 'existing', passwordHash: undefined } as const;
 const ids = new NoteIds();
 const bytes = Buffer.alloc(1024, 'x');
@@ -40,7 +41,7 @@ async function write(): Promise<number> {
   let written = 0;
   for (; performance.now() - begun < seconds * 1000; written += 1) {
     const note: NewNote = { id: ids.next(), type: 'md', meta: { tags: [] }, bytes };
-    if (!(await storage.post(name, [note], open, feedLimits(config))))
+    if (!(await writes(storage).post(name, [note], open, feedLimits(config))))
       throw new Error('a post was not stored');
   }
   return written;

@@ -35,7 +35,7 @@ import { type OperationParts, operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
 import { isAllowed, SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
 import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
-import type { FeedLimits, Storage } from './storage/storage.ts';
+import type { Storage } from './storage/storage.ts';
 import { eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -43,6 +43,7 @@ import { Assets } from './web/assets.ts';
 import { errorPage } from './web/page.ts';
 import { siteOf } from './web/site.ts';
 import { WorkerPool } from './worker-pool.ts';
+import type { FeedLimits } from './writing/limits.ts';
 
 /** Rendered HTML may take the size of the read cache divided by this, beside it. */
 const RENDERED_PART = 4;
@@ -158,9 +159,9 @@ async function createParts(
   const record = eventLog(log);
   const texts = new PictureTexts(pools, config.parseTimeoutMs);
   const preparation = new Preparation({ checks: pools.checks, texts, ids: new NoteIds() });
-  const writing = { ...config, ...gate, storage, preparation, passwords, record };
-  const assets = new Assets();
   const limits = feedLimits(config);
+  const writing = { ...config, ...gate, storage, preparation, passwords, limits, record };
+  const assets = new Assets();
   const site = siteOf(config, assets.paths, limits);
   const licensing = await createLicensing(config, storage, limits, record);
   const renderer = new Renderer(pools, config.cacheBytes / RENDERED_PART);

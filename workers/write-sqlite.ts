@@ -2,13 +2,14 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { batchLength } from '../src/batcher.ts';
 import type { PublicKeyText } from '../src/licenses/keys.ts';
 import { unfinishedMove } from '../src/storage/failures.ts';
-import { Changes } from '../src/storage/sqlite/changes.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { allFailed, onlyRefusal } from '../src/storage/sqlite/failures.ts';
 import { Pictures } from '../src/storage/sqlite/pictures.ts';
 import { migrate, readMoveMark } from '../src/storage/sqlite/schema.ts';
 import { isFull, isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
+import { Writes } from '../src/storage/sqlite/writes.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
+import type { Command } from '../src/writing/command.ts';
 import { callMethod, endIfLost, post, serveCalls } from './serve-calls.ts';
 
 /** What the thread is started with. */
@@ -34,9 +35,9 @@ serveCalls(() => {
   if (makesTables) migrate(connection.db);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const pictures = new Pictures(connection.db);
-  const changes = new Changes(connection.db, pictures, maxFeeds, isLicenseValid);
+  const writes = new Writes(connection.db, pictures, { maxFeeds, isLicenseValid });
   const log = new WriteLog(connection.db);
-  const commit = groupCommit(connection, changes, pictures, log);
+  const commit = groupCommit(connection, writes, pictures, log);
 
   /** Reports commits, and keeps the log from growing. */
   const committed = (commits: readonly number[], replies: readonly Reply[]) => {
@@ -58,7 +59,7 @@ serveCalls(() => {
       rest = rest.slice(count);
       const replies = commit(calls);
       committed([replies.filter(({ failure }) => !failure).length], replies);
-      if (calls.some(({ method }) => method === 'deleteFeed')) clearLater();
+      if (calls.some(({ args: [command] }) => (command as Partial<Command>)?.kind === 'delete')) clearLater();
       endIfLost(connection);
     }
   };
@@ -69,29 +70,29 @@ serveCalls(() => {
  * Returns what does all calls in one transaction; when that fails, each in one of its own, so that a bad one fails alone.
  * The replies are true: what they call done is durable.
  */
-function groupCommit(connection: Connection, changes: Changes, pictures: Pictures, log: WriteLog) {
+function groupCommit(connection: Connection, writes: Writes, pictures: Pictures, log: WriteLog) {
   const { db } = connection;
   return function run(calls: readonly Call[]): Reply[] {
     try {
       connection.mustBeThere();
       db.exec('BEGIN IMMEDIATE');
-      changes.begin();
+      writes.begin();
     } catch (error) {
       return allFailed(calls, connection.asRefusal(error));
     }
     let replies: Reply[];
     try {
       replies = calls.map((call) =>
-        callMethod(call.method in pictures ? pictures : changes, call, onlyRefusal),
+        callMethod(call.method in pictures ? pictures : writes, call, onlyRefusal),
       );
-      changes.finish();
+      writes.finish();
       db.exec('COMMIT');
     } catch (error) {
       // SQLite rolls back by itself after a full disk or a failed write.
       if (db.inTransaction) db.exec('ROLLBACK');
       const failure = connection.asRefusal(error);
       if (connection.isLost) return allFailed(calls, failure);
-      changes.recount();
+      writes.recount();
       if (isFull(error)) log.empty();
       return calls.length === 1 ? allFailed(calls, failure) : calls.flatMap((call) => run([call]));
     }

@@ -2,10 +2,11 @@ import type { Feed } from '../feeds/feed.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
+import { toFeed } from '../writing/command.ts';
 import type { Passwords } from './passwords.ts';
 
 interface PasswordRenewalParts {
-  readonly storage: Pick<Storage, 'setPassword'>;
+  readonly storage: Pick<Storage, 'write'>;
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -44,7 +45,8 @@ export class PasswordRenewal {
   async #store(feed: Feed, password: string): Promise<void> {
     const { passwords, storage, log } = this.#parts;
     try {
-      await storage.setPassword(feed, await passwords.hash(password));
+      const passwordHash = await passwords.hash(password);
+      await storage.write({ kind: 'set password', ...toFeed(feed), passwordHash });
     } catch (cause) {
       this.#failed.add(feed.key);
       // The cause may name the feed.

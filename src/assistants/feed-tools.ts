@@ -142,7 +142,7 @@ export const FEED_TOOLS = [
 
 /** Two operations of the API, but one write: validates the second before running the first. */
 async function editNote(
-  { access, editing, limits }: ToolParts,
+  { access, editing }: ToolParts,
   { feed: name, id, markdown, title, alt }: z.infer<typeof EDIT_NOTE>,
   { caller, base }: ToolCaller,
 ): Promise<object> {
@@ -153,7 +153,7 @@ async function editNote(
   if (alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
   const content = { type: 'md' as const, meta: { tags: [] }, bytes: new TextEncoder().encode(markdown) };
   const submission = { text: content, pictures: [], isForm: false };
-  const { note } = await editing.replace(feed, id, { submission, limits }, caller);
+  const { note } = await editing.replace(feed, id, submission, caller);
   const changed = title === undefined ? note : await editing.change(feed, id, { title }, caller);
   return namedNote(changed, { ...feed, base });
 }

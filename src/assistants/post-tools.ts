@@ -11,7 +11,7 @@ import { Form } from '../requests/multipart.ts';
 import type { OpenPart } from '../requests/multipart-parser.ts';
 import type { PartHeader } from '../requests/part-header.ts';
 import { noteLimit, submissionOf, submissionOfNote, tooLarge } from '../requests/submission.ts';
-import { refusePicture } from '../storage/refused-writes.ts';
+import { refusePicture } from '../writing/limits.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 const LABELS = {
@@ -88,16 +88,15 @@ export const POST_TOOLS = [
 
 /** @param submit creates the notes; called after the caller was admitted */
 async function post(
-  { access, posting, limits }: ToolParts,
+  { access, posting }: ToolParts,
   input: PostFile | PostNote,
   { caller, base }: ToolCaller,
   submit: () => Submission,
 ): Promise<object> {
-  const { name, feed } = await access.requirePoster(caller, input.feed);
-  const readId = ('read_id' in input && input.read_id) || '';
-  if (feed === undefined) posting.admitReadId(name, readId);
-  const stored = await posting.post({ name, feed }, { submission: submit(), limits, readId }, caller);
-  const place = { base, readId: stored.feed.readId, name };
+  const named = await access.requirePoster(caller, input.feed);
+  const admitted = posting.admit(named, ('read_id' in input && input.read_id) || '');
+  const stored = await posting.post(admitted, submit(), caller);
+  const place = { base, readId: stored.feed.readId, name: named.name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
   return { ...createdNote(stored.note, place), ...(attachments && { attachments }) };
 }

@@ -5,7 +5,7 @@ import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Reader } from '../read/reader.ts';
-import type { FeedLimits } from '../storage/storage.ts';
+import type { FeedLimits } from '../writing/limits.ts';
 
 /** What tools work with: the same as the operations of the API. */
 export interface ToolParts {

@@ -15,8 +15,8 @@ export interface Feed {
   readonly image: NoteFile | undefined;
   /** The stored form of the feed's password (argon2, or scrypt until it is used); undefined for a feed without one. */
   readonly passwordHash: string | undefined;
-  /** The license attached to it, as text: a secret, and it may be over. Undefined for a feed without one. */
-  readonly license: string | undefined;
+  /** The license attached to it, which may be over; undefined for a feed without one. */
+  readonly license: FeedLicense | undefined;
   /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
   readonly changedAt: number;
   /**
@@ -33,11 +33,13 @@ export interface Feed {
 /** The feed that a read was admitted to. Where another one has its name by the time of the read, there is no such feed. */
 export type AdmittedFeed = Pick<Feed, 'name' | 'key'>;
 
-/**
- * The feed that a change was allowed for. Where another one has its name by the time the change is made, or it has
- * another password, the change finds no feed.
- */
-export type AllowedFeed = AdmittedFeed & Pick<Feed, 'passwordHash'>;
+/** A license as a feed has it. */
+export interface FeedLicense {
+  /** A secret. */
+  readonly text: string;
+  /** By which feeds are counted; undefined for a text, placed by hand, that is no license. */
+  readonly id: string | undefined;
+}
 
 /** The settings that a feed's owner may change together. */
 export interface FeedSettings {

@@ -27,21 +27,24 @@ export interface Note {
   readonly content: Uint8Array | undefined;
 }
 
-/** Bytes that an image store has already. */
-interface StoredImage {
-  readonly key: ImageKey;
-  readonly size: number;
-}
-
-/** A note about to be stored. */
-export interface NewNote {
-  readonly id: NoteId;
+/** Bytes of a note about to be stored. */
+export interface NoteContent {
   readonly type: NoteType;
-  readonly meta: NoteMeta;
   /** Read before the returned promise settles, never kept after it: the buffer is reused. */
   readonly bytes: Uint8Array;
   /** SHA-256 of the bytes in base64url, if known. */
   readonly sha256?: string | undefined;
   /** The place of the bytes, if they are in an image store; then `bytes` is empty. Only for databases. */
-  readonly image?: StoredImage | undefined;
+  readonly image?: { readonly key: ImageKey; readonly size: number } | undefined;
+}
+
+/** A note about to be stored. */
+export interface NewNote extends NoteContent {
+  readonly id: NoteId;
+  readonly meta: NoteMeta;
+}
+
+/** The number of bytes, wherever they are. */
+export function contentSize({ bytes, image }: NoteContent): number {
+  return image?.size ?? bytes.byteLength;
 }

@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { type ImageKey, isImageKey } from '../feeds/ids.ts';
 import type { Owner } from '../privileges.ts';
+import { storageFull } from '../storage/failures.ts';
 import { FolderSync } from '../storage/files/folder-sync.ts';
-import { storageFull } from '../storage/refused-writes.ts';
 import { errorCode } from '../system-errors.ts';
 import {
   type ImageBytes,

@@ -1,9 +1,10 @@
 import { type ImageKey, newImageKey } from '../feeds/ids.ts';
-import type { NewNote } from '../feeds/note.ts';
+import type { NoteContent } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
+import { storeUnavailable } from '../storage/failures.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
-import { storeUnavailable } from '../storage/refused-writes.ts';
-import type { Storage, StoredFile } from '../storage/storage.ts';
+import type { Storage, StoredFile, Written } from '../storage/storage.ts';
+import { type Command, contentsOf, withContents } from '../writing/command.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
 import { Sweeper } from './sweeper.ts';
 
@@ -19,11 +20,6 @@ const DATABASE_ONLY = [
   'page',
   'note',
   'neighbours',
-  'setMeta',
-  'configure',
-  'setPassword',
-  'setLicense',
-  'create',
   'useToken',
   'onChange',
   'onFreshness',
@@ -31,7 +27,6 @@ const DATABASE_ONLY = [
 ] as const satisfies readonly (keyof Storage)[];
 
 type DatabaseOnly = Pick<Storage, (typeof DATABASE_ONLY)[number]>;
-type IncomingNote = Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'>;
 
 /**
  * A database with its pictures in an image store. An object is written before the row that refers to it, and removed
@@ -39,10 +34,6 @@ type IncomingNote = Pick<NewNote, 'type' | 'bytes' | 'sha256' | 'image'>;
  */
 export function withImageStore(database: Storage, rows: PictureRows, store: ImageStore): Storage {
   const sweeper = new Sweeper(rows, store);
-  const sweepIf = (isFreed: boolean) => {
-    if (isFreed) sweeper.wake();
-    return isFreed;
-  };
   return {
     ...databaseOnly(database),
     async open(feed, file) {
@@ -50,20 +41,13 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
       if (found?.key === undefined) return found;
       return inStore(store, found, () => database.open(feed, file));
     },
-    post: (name, notes, target, limits) =>
-      storeImages({ store, sweeper }, notes, (stored) => database.post(name, stored, target, limits)),
-    async replace(feed, id, replacement, limits) {
-      const { added = [] } = replacement;
-      const incoming: readonly IncomingNote[] = [replacement, ...added];
-      const replaced = await storeImages({ store, sweeper }, incoming, ([first, ...rest]) =>
-        database.replace(feed, id, { ...replacement, ...first, added: rest as NewNote[] }, limits),
-      );
-      sweepIf(replaced !== undefined && replaced.type !== 'md');
-      return replaced;
+    async write(command) {
+      const written = await storeImages({ store, sweeper }, command, (stored) => database.write(stored));
+      // The keys of a deleted feed are freed step by step, as its notes are cleared away.
+      const frees = command.kind === 'delete' || written?.note !== undefined;
+      if (written && frees && written.note?.type !== 'md') sweeper.wake();
+      return written;
     },
-    remove: async (feed, id, type) => sweepIf(await database.remove(feed, id, type)),
-    // Its keys are freed step by step, as its notes are cleared away.
-    deleteFeed: async (feed) => sweepIf(await database.deleteFeed(feed)),
     async close() {
       await sweeper.stop();
       await database.close();
@@ -78,39 +62,38 @@ function databaseOnly(database: Storage): DatabaseOnly {
 }
 
 /**
- * Puts pictures into the store, then stores the notes that refer to them. If those are not stored, the objects are removed.
- * Nothing reads the bytes after it settles.
+ * Puts the pictures of a command into the store, then stores the notes that refer to them. If those are not stored, the
+ * objects are removed. Nothing reads the bytes after it settles.
  */
-async function storeImages<N extends IncomingNote, T>(
+async function storeImages(
   { store, sweeper }: { readonly store: ImageStore; readonly sweeper: Sweeper },
-  notes: readonly N[],
-  storeNotes: (notes: readonly N[]) => Promise<T | undefined>,
-): Promise<T | undefined> {
-  if (store.isDown && notes.some(({ type }) => type !== 'md'))
-    throw imagesUnavailable(new Error('the image store is down'));
-  const keys: ImageKey[] = [];
-  const put = async (note: N): Promise<N> => {
-    const { type, bytes, sha256 } = note;
-    if (type === 'md') return note;
-    const key = newImageKey();
-    keys.push(key);
-    await store.put(key, bytesInMemory(bytes, sha256));
-    return { ...note, bytes: NO_BYTES, image: { key, size: bytes.byteLength } };
-  };
+  command: Command,
+  write: (command: Command) => Promise<Written | undefined>,
+): Promise<Written | undefined> {
+  const keys = new Map<NoteContent, ImageKey>();
+  for (const content of contentsOf(command)) if (content.type !== 'md') keys.set(content, newImageKey());
+  if (keys.size === 0) return write(command);
+  if (store.isDown) throw imagesUnavailable(new Error('the image store is down'));
+  const used = [...keys.values()];
   try {
     // All have to settle, because until then they read the bytes.
-    const puts = await Promise.allSettled(notes.map(put));
-    const stored = puts.map((put) => {
-      if (put.status === 'rejected') throw put.reason;
-      return put.value;
-    });
-    const result = await storeNotes(stored);
-    if (result === undefined) await sweeper.discard(keys, true);
-    return result;
+    const puts = await Promise.allSettled(
+      [...keys].map(([{ bytes, sha256 }, key]) => store.put(key, bytesInMemory(bytes, sha256))),
+    );
+    for (const put of puts) if (put.status === 'rejected') throw put.reason;
+    const written = await write(
+      withContents(command, (content) => {
+        const key = keys.get(content);
+        const image = key && { key, size: content.bytes.byteLength };
+        return image ? { ...content, bytes: NO_BYTES, image } : content;
+      }),
+    );
+    if (written === undefined) await sweeper.discard(used, true);
+    return written;
   } catch (error) {
     // If the database could not be reached, it may have stored the notes all the same.
     const isSure = error instanceof Refusal && error.code !== 'store_unavailable';
-    await sweeper.discard(keys, isSure);
+    await sweeper.discard(used, isSure);
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { Agent } from 'undici';
 import { Refusal } from '../refusals.ts';
-import { storageFull } from '../storage/refused-writes.ts';
+import { storageFull } from '../storage/failures.ts';
 import { imagesUnavailable } from './image-store.ts';
 
 type Handler = Extract<NonNullable<S3ClientConfig['requestHandler']>, { handle: unknown }>;

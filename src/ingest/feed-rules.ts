@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { type FeedName, isChosenReadId, type ReadId, ROUTE_NAMES } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
-import type { FeedLimits } from '../storage/storage.ts';
+import type { FeedLimits } from '../writing/limits.ts';
 
 /** The texts of a feed without a license, if feeds need one. */
 const FREE_NOTES = 1_000;

@@ -2,12 +2,13 @@ import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { randomReadId } from '../feeds/ids.ts';
-import { type NoteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { oneLine } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
-import { existing, notFound, Refusal } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
+import { toFeed } from '../writing/command.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { FeedChanges } from './json-bodies.ts';
 
@@ -37,20 +38,20 @@ export class FeedSettingsWriter {
     const description =
       changes.description && oneLine('description', changes.description, DESCRIPTION_LENGTH);
     const readId = this.#readId(changes.read_id, allowed);
-    const image = await this.#image(allowed, changes.image);
-    const changed = await this.#parts.storage.configure(allowed, (feed) => ({
-      title: title ?? feed.title,
-      description: description ?? feed.description,
-      showSender: changes.show_sender ?? feed.showSender,
-      image: image === 'kept' ? feed.image : image,
-      readId: readId ?? feed.readId,
-    }));
-    return existing(changed, 'feed');
+    const settings = {
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      ...(changes.show_sender !== undefined && { showSender: changes.show_sender }),
+      ...(changes.image !== undefined && { image: (changes.image || undefined) as NoteFile | undefined }),
+      ...(readId !== undefined && { readId }),
+    };
+    const written = await this.#parts.storage.write({ kind: 'configure', ...toFeed(allowed), settings });
+    return existing(written, 'feed').feed;
   }
 
   /** @throws Refusal `not_found` */
   async remove(allowed: Feed, caller: Caller): Promise<void> {
-    if (!(await this.#parts.storage.deleteFeed(allowed))) throw notFound('feed');
+    existing(await this.#parts.storage.write({ kind: 'delete', ...toFeed(allowed) }), 'feed');
     this.#parts.record({ name: 'feed deleted', feed: allowed.name }, caller);
   }
 
@@ -79,7 +80,8 @@ export class FeedSettingsWriter {
   }
 
   async #setPassword(feed: Feed, passwordHash: string | undefined): Promise<void> {
-    if (!(await this.#parts.storage.setPassword(feed, passwordHash))) throw notFound('feed');
+    const command = { kind: 'set password', ...toFeed(feed), passwordHash } as const;
+    existing(await this.#parts.storage.write(command), 'feed');
   }
 
   /** Undefined keeps the read id; an empty text makes a random one. */
@@ -89,21 +91,5 @@ export class FeedSettingsWriter {
     if (this.#parts.reservedFeeds.has(name) && (readId as string) === name)
       throw new Refusal('reserved_feed', 'The read id of a reserved feed is its name.', { field: 'read_id' });
     return chosenReadId(text, name, this.#parts) ?? randomReadId();
-  }
-
-  async #image(feed: Feed, text: string | undefined): Promise<NoteFile | undefined | 'kept'> {
-    if (text === undefined) return 'kept';
-    if (text === '') return undefined;
-    const named = parseNoteFile(text);
-    const isPicture = named !== undefined && named.type !== 'md';
-    if (!isPicture || !(await this.#exists(feed, named.file)))
-      throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');
-    return named.file;
-  }
-
-  async #exists(feed: Feed, file: NoteFile): Promise<boolean> {
-    const stored = await this.#parts.storage.open(feed, file);
-    await stored?.close();
-    return stored !== undefined;
   }
 }

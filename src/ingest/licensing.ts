@@ -2,9 +2,11 @@ import type { Caller } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import type { Licenses } from '../licenses/licenses.ts';
 import { existing } from '../refusals.ts';
-import type { FeedLimits, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { Tier } from '../web/tier.ts';
+import { type NewLicense, toFeed } from '../writing/command.ts';
+import type { FeedLimits } from '../writing/limits.ts';
 
 /** Pages warn this long before a license ends, ms. */
 const SOON_MS = 14 * 24 * 60 * 60 * 1000;
@@ -45,14 +47,14 @@ export class Licensing {
   /** The limits of a feed, or of a future one, as known now; the storage decides at the write. */
   limitsOf(feed: Feed | undefined): FeedLimits {
     const { limits, licenses } = this.#parts;
-    const isLicensed = feed?.license !== undefined && licenses.isValid(feed.license);
+    const isLicensed = feed?.license !== undefined && licenses.isValid(feed.license.text);
     return isLicensed ? limits : (limits.free ?? limits);
   }
 
   /** The tier of a feed, or of a future one. */
   tierOf(feed: Feed | undefined): Tier {
     const { licenses } = this.#parts;
-    const license = feed?.license === undefined ? undefined : licenses.find(feed.license);
+    const license = feed?.license === undefined ? undefined : licenses.find(feed.license.text);
     const msLeft = license === undefined ? 0 : licenses.msLeft(license);
     return {
       until: msLeft > 0 ? license?.until : undefined,
@@ -62,7 +64,8 @@ export class Licensing {
     };
   }
 
-  async #set(feed: Feed, license: Parameters<Storage['setLicense']>[1]): Promise<Feed> {
-    return existing(await this.#parts.storage.setLicense(feed, license), 'feed');
+  async #set(feed: Feed, license: NewLicense | undefined): Promise<Feed> {
+    const written = await this.#parts.storage.write({ kind: 'set license', ...toFeed(feed), license });
+    return existing(written, 'feed').feed;
   }
 }

@@ -1,11 +1,14 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import type { Feed } from '../feeds/feed.ts';
-import type { FeedName } from '../feeds/names.ts';
+import { randomReadId } from '../feeds/ids.ts';
+import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { NewNote } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
-import type { FeedLimits, Storage, Target } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
+import type { Post } from '../writing/command.ts';
+import type { FeedLimits } from '../writing/limits.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { Preparation } from './preparation.ts';
 import type { Submission } from './submission.ts';
@@ -15,14 +18,14 @@ interface PostingParts extends ReadIdRules {
   readonly access: Pick<Access, 'namedFeed'>;
   readonly passwords: Passwords;
   readonly preparation: Preparation;
+  readonly limits: FeedLimits;
   readonly record: RecordEvent;
 }
 
-interface Post {
-  readonly submission: Submission;
-  readonly limits: FeedLimits;
-  /** Unchecked, for a new feed; empty for a random one. */
-  readonly readId: string;
+/** What a post asks for besides its notes, checked. */
+export interface AdmittedPost extends NamedFeed {
+  /** For a new feed; why it is refused, which means nothing for a feed that exists. */
+  readonly readId: ReadId | Refusal;
 }
 
 export interface Posted {
@@ -45,55 +48,66 @@ export class Posting {
   }
 
   /**
+   * Checks what can be checked before the notes are read.
+   * @param readId chosen for a new feed; empty for a random one
+   * @throws Refusal `invalid_request`
+   */
+  admit(named: NamedFeed, readId: string): AdmittedPost {
+    const admitted = { ...named, readId: this.#readId(readId, named.name) };
+    if (named.feed === undefined && admitted.readId instanceof Refusal) throw admitted.readId;
+    return admitted;
+  }
+
+  /**
    * Stores all notes or none, in a feed that the caller may post to.
    * @throws Refusal as the contract says of a post whose body is complete
    */
-  async post({ name, feed }: NamedFeed, post: Post, caller: Caller): Promise<Posted> {
-    const { preparation, record } = this.#parts;
-    const prepared = await preparation.prepare(post.submission, caller);
+  async post(admitted: AdmittedPost, submission: Submission, caller: Caller): Promise<Posted> {
+    const { preparation, record, limits } = this.#parts;
+    const prepared = await preparation.prepare(submission, caller);
     const { text, pictures, notes, isForm } = prepared;
     // After all checks, because it hashes a password.
-    const target = await this.#target(name, feed, post, caller);
-    const stored = await preparation.store(prepared, () => this.#store(name, notes, target, post, caller));
+    const target = await this.#target(admitted, caller);
+    const command: Post = { kind: 'post', name: admitted.name, target, notes, limits };
+    const feed = await preparation.store(prepared, () => this.#store(command, admitted, caller));
     for (const { type, bytes } of notes)
-      record({ name: 'note posted', feed: name, kind: type, size: bytes.length }, caller);
-    return { feed: stored, note: text ?? pictures[0]!, attachments: isForm ? pictures : undefined };
+      record({ name: 'note posted', feed: feed.name, kind: type, size: bytes.length }, caller);
+    return { feed, note: text ?? pictures[0]!, attachments: isForm ? pictures : undefined };
   }
 
-  /** Checks the read id for a new feed before the body is read. Throws a Refusal `invalid_request`. */
-  admitReadId(name: FeedName, readId: string): void {
-    chosenReadId(readId, name, this.#parts);
-  }
-
-  async #store(
-    name: FeedName,
-    notes: readonly NewNote[],
-    target: Target,
-    post: Post,
-    caller: Caller,
-  ): Promise<Feed> {
+  async #store(command: Post, admitted: AdmittedPost, caller: Caller): Promise<Feed> {
     const { storage, access, record } = this.#parts;
-    let current = target;
+    const { name } = command;
+    let { target } = command;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const stored = await storage.post(name, notes, current, post.limits);
-      if (stored !== undefined) {
-        if (current.kind === 'new') record({ name: 'feed created', feed: name }, caller);
-        return stored;
+      const written = await storage.write({ ...command, target });
+      if (written !== undefined) {
+        if (target.kind === 'new') record({ name: 'feed created', feed: name }, caller);
+        return written.feed;
       }
-      current = await this.#target(name, await access.namedFeed(caller, name), post, caller);
+      const feed = await access.namedFeed(caller, name);
+      target = await this.#target({ ...admitted, feed }, caller);
     }
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.');
   }
 
-  async #target(name: FeedName, feed: Feed | undefined, post: Post, caller: Caller): Promise<Target> {
-    const password = caller.feedPassword;
+  async #target({ feed, readId }: AdmittedPost, { feedPassword: password }: Caller): Promise<Post['target']> {
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
       return { kind: 'existing', passwordHash: feed.passwordHash };
     }
-    const readId = chosenReadId(post.readId, name, this.#parts);
+    if (readId instanceof Refusal) throw readId;
     const passwordHash =
       password === undefined ? undefined : await this.#parts.passwords.hash(feedPassword(password));
     return { kind: 'new', readId, passwordHash };
+  }
+
+  #readId(text: string, name: FeedName): ReadId | Refusal {
+    try {
+      return chosenReadId(text, name, this.#parts) ?? randomReadId();
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
   }
 }

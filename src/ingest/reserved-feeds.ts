@@ -5,6 +5,8 @@ import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Log } from '../telemetry/log.ts';
+import { toFeed } from '../writing/command.ts';
+import { NO_LIMITS } from '../writing/limits.ts';
 
 interface Parts extends Pick<Config, 'reservedFeeds' | 'reservedPassword'> {
   readonly storage: Storage;
@@ -39,13 +41,18 @@ async function make(parts: Parts, name: FeedName): Promise<string | undefined> {
   if (!isReservedReadId(feed.readId, name)) return 'it has a read id of its own';
   if (feed.passwordHash === undefined) return 'it has no password';
   if (!(await passwords.verify(feed.passwordHash, reservedPassword)))
-    await storage.setPassword(feed, await passwords.hash(reservedPassword));
+    await storage.write({
+      kind: 'set password',
+      ...toFeed(feed),
+      passwordHash: await passwords.hash(reservedPassword),
+    });
   return undefined;
 }
 
 async function create(storage: Storage, name: FeedName, passwordHash: string): Promise<string | undefined> {
   try {
-    await storage.create(name, { readId: name as string as ReadId, passwordHash });
+    const target = { kind: 'new', readId: name as string as ReadId, passwordHash } as const;
+    await storage.write({ kind: 'post', name, target, notes: [], limits: NO_LIMITS });
     return undefined;
   } catch (cause) {
     // Another feed with its read id must not prevent the start.

@@ -1,8 +1,8 @@
-import type { Feed } from '../feeds/feed.ts';
 import { isReadId, parseNoteFile } from '../feeds/names.ts';
-import { existing, Refusal } from '../refusals.ts';
-import type { Storage } from '../storage/storage.ts';
+import { notFound, Refusal } from '../refusals.ts';
+import type { Storage, Written } from '../storage/storage.ts';
 import type { Identified, RecordEvent } from '../telemetry/events.ts';
+import { toFeed } from '../writing/command.ts';
 
 /** Retries if the feed changes meanwhile. */
 const MAX_ATTEMPTS = 5;
@@ -23,30 +23,25 @@ export class Takedown {
    * @throws Refusal `not_found`
    */
   async take(readId: string, file: string | undefined, request: Identified): Promise<number> {
+    const named = file === undefined ? undefined : parseNoteFile(file);
+    if (file !== undefined && named === undefined) throw notFound('note');
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const feed = isReadId(readId) ? await this.#storage.feedByReadId(readId) : undefined;
       if (feed === undefined) break;
-      const removed = await (file === undefined
-        ? this.#feed(feed, request)
-        : this.#note(feed, file, request));
-      if (removed !== undefined) return removed;
+      const written = await this.#storage.write(
+        named
+          ? { kind: 'remove', ...toFeed(feed), id: named.id, type: named.type }
+          : { kind: 'delete', ...toFeed(feed) },
+      );
+      if (written !== undefined) return this.#recordRemoval(written, request);
     }
     throw new Refusal('not_found', 'There is nothing of that read id.');
   }
 
-  /** Undefined if the feed changed meanwhile and must be looked up again. */
-  async #feed(feed: Feed, request: Identified): Promise<number | undefined> {
-    if (!(await this.#storage.deleteFeed(feed))) return undefined;
-    this.#record({ name: 'feed deleted', feed: feed.name }, request);
-    return feed.noteCount;
-  }
-
-  async #note(feed: Feed, file: string, request: Identified): Promise<number | undefined> {
-    const named = parseNoteFile(file);
-    const stored = existing(named && (await this.#storage.open(feed, named.file)), 'note');
-    await stored.close();
-    if (!(await this.#storage.remove(feed, named!.id, named!.type))) return undefined;
-    this.#record({ name: 'note deleted', feed: feed.name, kind: named!.type, size: stored.size }, request);
-    return 1;
+  /** Returns the number of removed notes. */
+  #recordRemoval({ feed, note }: Written, request: Identified): number {
+    if (note === undefined) this.#record({ name: 'feed deleted', feed: feed.name }, request);
+    else this.#record({ name: 'note deleted', feed: feed.name, kind: note.type, size: note.size }, request);
+    return note === undefined ? feed.noteCount : 1;
   }
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { FeedName, NoteId, ReadId } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
-import { licenseId } from '../licenses/format.ts';
 import { Refusal } from '../refusals.ts';
 import { type FeedRow, feedOf, type InsertedNote, metadataOf, metaOf, typeNumber } from '../storage/rows.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
@@ -74,7 +73,7 @@ export abstract class DatabaseArchive implements Archive {
     const { name, readId, passwordHash, title, description, showSender, image, changedAt, license } = feed;
     await this.insertFeed([
       ...[name, readId, passwordHash ?? null, title, description, showSender, image ?? null, changedAt],
-      ...[license ?? null, (license && licenseId(license)) ?? null],
+      ...[license?.text ?? null, license?.id ?? null],
     ]);
     const [newest] = await this.newestNote(name);
     return newest && orderOf(newest);

@@ -1,12 +1,11 @@
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import { Database } from '../storage/postgres/database.ts';
 import { asStartFailure } from '../storage/postgres/failures.ts';
-import { countFeeds } from '../storage/postgres/feed-rows.ts';
 import { MOVE_TABLE } from '../storage/postgres/move-lock.ts';
 import { insertNotes } from '../storage/postgres/note-rows.ts';
 import { migrate } from '../storage/postgres/schema.ts';
 import { type Statement, statement, type Transaction } from '../storage/postgres/transaction.ts';
-import { countOf } from '../storage/refused-writes.ts';
+import { COUNT_FEEDS } from '../storage/postgres/writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
 import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
 import {
@@ -93,8 +92,8 @@ export class PostgresArchive extends DatabaseArchive {
 
   addNotes({ name }: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     return this.#write(async (transaction) => {
-      const { notes: texts, images } = countOf(notes);
-      const [feed] = await transaction.run(COUNT, [name, texts + images, images]);
+      const images = notes.filter(({ type }) => type !== 'md').length;
+      const [feed] = await transaction.run(COUNT, [name, notes.length, images]);
       await insertNotes(
         transaction,
         notes.map((note) => archivedRow(feed!.id, note)),
@@ -120,7 +119,7 @@ export class PostgresArchive extends DatabaseArchive {
   protected insertFeed(values: readonly unknown[]): Promise<void> {
     return this.#write(async (transaction) => {
       const made = await transaction.run(INSERT_FEED, [...values]);
-      countFeeds(transaction, made.length);
+      transaction.send(COUNT_FEEDS, [made.length]);
     });
   }
 

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import type { FeedName, ReadId } from '../feeds/names.ts';
-import { countOf } from '../storage/refused-writes.ts';
 import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
 import { Connection, preparer } from '../storage/sqlite/connection.ts';
 import { NoteRows } from '../storage/sqlite/note-rows.ts';
@@ -56,8 +55,8 @@ export class SqliteArchive extends DatabaseArchive {
     this.#db.transaction(() => {
       const { id: feed } = this.#sql.feedId.get(name)!;
       for (const note of notes) this.#notes.insert(archivedRow(feed, note));
-      const { notes: texts, images } = countOf(notes);
-      this.#sql.count.run(texts + images, images, feed);
+      const images = notes.filter(({ type }) => type !== 'md').length;
+      this.#sql.count.run(notes.length, images, feed);
     })();
     this.#log.bound();
   }

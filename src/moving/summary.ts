@@ -27,7 +27,7 @@ export async function summarize(archive: Archive, read: (bytes: number) => void)
   for await (const feed of archive.feeds()) {
     const { name, readId, title, description, showSender, image, passwordHash, changedAt } = feed;
     add(name, readId, title, description, showSender, image, passwordHash, changedAt);
-    add(feed.noteCount, feed.imageCount, feed.license);
+    add(feed.noteCount, feed.imageCount, feed.license?.text);
     feeds += 1;
     for await (const note of archive.notes(name)) {
       const { id, type, createdAt, modifiedAt, meta, others } = note;

@@ -9,7 +9,7 @@ import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { TITLE_LENGTH } from '../feeds/title.ts';
 import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
-import { refusePicture } from '../storage/refused-writes.ts';
+import { refusePicture } from '../writing/limits.ts';
 import type { BodyRequest } from './bodies.ts';
 import { type PostedType, postedType } from './content-type.ts';
 import { admitMultipart, type Multipart, readMultipart, type SubmissionRules } from './multipart.ts';

@@ -94,11 +94,11 @@ async function postNote(
   exchange: Exchange,
   { name, feed, caller, base }: NamedFeed & Admitted,
 ): Promise<Answer> {
-  const { access, posting, limits } = parts;
+  const { access, posting } = parts;
   const { readId, read } = admitPost(exchange, rulesOf(parts, feed));
-  if (feed === undefined) posting.admitReadId(name, readId);
+  const admitted = posting.admit({ name, feed }, readId);
   const submission = await read();
-  const posted = await posting.post({ name, feed }, { submission, limits, readId }, caller);
+  const posted = await posting.post(admitted, submission, caller);
   const place = { base, readId: posted.feed.readId, name };
   const created = createdNote(posted.note, place);
   const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
@@ -114,9 +114,8 @@ async function replaceNote(
   exchange: Exchange,
   { feed, caller, base }: Admitted & { readonly feed: Feed },
 ): Promise<Answer> {
-  const { editing, limits } = parts;
   const submission = await admitReplacement(exchange, rulesOf(parts, feed))();
-  const replaced = await editing.replace(feed, exchange.parameters[1]!, { submission, limits }, caller);
+  const replaced = await parts.editing.replace(feed, exchange.parameters[1]!, submission, caller);
   const place = { base, readId: feed.readId, name: feed.name };
   return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
 }

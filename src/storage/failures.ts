@@ -39,6 +39,16 @@ export function fromFailure({ refusal, position, message, code, syscall, cause: 
   return Object.assign(new Error(message, { cause }), { code, syscall });
 }
 
+/** The medium has no room. The cause must hold no path. */
+export function storageFull(cause: unknown): Refusal {
+  return new Refusal('storage_full', 'The storage is full.', { cause });
+}
+
+/** The medium cannot be used. The cause must hold no path. */
+export function storeUnavailable(cause: unknown): Refusal {
+  return new Refusal('store_unavailable', 'The storage cannot be used at the moment.', { cause });
+}
+
 /** The error of a start on an unfinished copy of an instance; `what` begins the sentence for the operator. */
 export function unfinishedMove(what: string): Error {
   return new Error(

@@ -1,8 +1,8 @@
-import type { AllowedFeed, Feed } from '../feeds/feed.ts';
+import type { Feed } from '../feeds/feed.ts';
 import type { ImageKey } from '../feeds/ids.ts';
 import { dateOfId } from '../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../feeds/names.ts';
-import type { NewNote, Note, NoteMeta } from '../feeds/note.ts';
+import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta } from '../feeds/note.ts';
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import type { Position } from '../feeds/order.ts';
 import { sortKeyOf } from '../feeds/order.ts';
@@ -11,7 +11,7 @@ import type { Page } from './storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
-  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license';
+  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license, license_id';
 
 /** A feed as databases hold it. `Flag` is how they hold a boolean. */
 export interface FeedRow<Flag extends boolean | number = boolean> {
@@ -27,6 +27,7 @@ export interface FeedRow<Flag extends boolean | number = boolean> {
   readonly image_count: number;
   readonly changed_at: number;
   readonly license: string | null;
+  readonly license_id: string | null;
 }
 
 export function feedOf(row: FeedRow<boolean | number>): Feed {
@@ -39,17 +40,51 @@ export function feedOf(row: FeedRow<boolean | number>): Feed {
     showSender: Boolean(row.show_sender),
     image: row.image ?? undefined,
     passwordHash: row.password_hash ?? undefined,
-    license: row.license ?? undefined,
+    license: row.license === null ? undefined : { text: row.license, id: row.license_id ?? undefined },
     changedAt: row.changed_at,
-    version: row.changed_at.toString(36),
+    version: versionOf(row.changed_at),
     noteCount: row.note_count,
     imageCount: row.image_count,
   };
 }
 
-/** Whether a feed is still the one that a change was allowed for. */
-export function isAllowed(row: FeedRow<boolean | number>, { key, passwordHash }: AllowedFeed): boolean {
-  return String(row.id) === key && row.password_hash === (passwordHash ?? null);
+/** A changed feed, dated later than before. Call it once in a transaction, because many changes would date it ahead of the clock. */
+export function datedNow(feed: Feed): Feed {
+  const changedAt = Math.max(feed.changedAt + 1, Date.now());
+  return { ...feed, changedAt, version: versionOf(changedAt) };
+}
+
+function versionOf(changedAt: number): string {
+  return changedAt.toString(36);
+}
+
+const SETTINGS = [
+  'readId',
+  'passwordHash',
+  'title',
+  'description',
+  'showSender',
+  'image',
+  'license',
+] as const satisfies readonly (keyof Feed)[];
+
+/** Whether more of a feed changes than its counts. */
+export function changesSettings(before: Feed, after: Feed): boolean {
+  return SETTINGS.some((member) => before[member] !== after[member]);
+}
+
+/** The columns of a feed that are no counts. */
+export function settingColumns(feed: Feed) {
+  return {
+    read_id: feed.readId,
+    password_hash: feed.passwordHash ?? null,
+    title: feed.title,
+    description: feed.description,
+    show_sender: Number(feed.showSender),
+    image: feed.image ?? null,
+    license: feed.license?.text ?? null,
+    license_id: feed.license?.id ?? null,
+  };
 }
 
 /** The columns of a note that every database has. */
@@ -71,7 +106,7 @@ export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at
 
 /** The row of a new note in the feed with that row id. */
 export function insertedNote(feed: number, note: NewNote, now: number): InsertedNote {
-  const { id, type, meta, bytes, sha256, image } = note;
+  const { id, type, meta } = note;
   return {
     feed,
     id,
@@ -79,11 +114,14 @@ export function insertedNote(feed: number, note: NewNote, now: number): Inserted
     created_at: dateOfId(id) ?? now,
     modified_at: now,
     metadata: metadataOf(meta),
-    sha256: sha256 ?? null,
-    size: image?.size ?? bytes.byteLength,
-    image_key: image?.key ?? null,
-    content: bytes,
+    ...contentColumns(note),
   };
+}
+
+/** The columns of a note's bytes. */
+export function contentColumns(content: NoteContent) {
+  const { bytes, sha256 = null, image } = content;
+  return { sha256, size: contentSize(content), image_key: image?.key ?? null, content: bytes };
 }
 
 /** A note as databases read it; a picture without its content. */

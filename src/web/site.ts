@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { FeedLimits } from '../storage/storage.ts';
+import type { FeedLimits } from '../writing/limits.ts';
 import type { AssetName } from './assets.ts';
 import type { Tier } from './tier.ts';
 

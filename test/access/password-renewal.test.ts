@@ -1,7 +1,8 @@
 import t from 'tap';
 import { PasswordRenewal } from '../../src/access/password-renewal.ts';
-import type { AllowedFeed, Feed } from '../../src/feeds/feed.ts';
+import type { Feed } from '../../src/feeds/feed.ts';
 import { Refusal } from '../../src/refusals.ts';
+import type { SetPassword } from '../../src/writing/command.ts';
 
 const OLD = 'scrypt$ of right';
 
@@ -10,15 +11,17 @@ function feed(passwordHash: string | undefined, key = '1'): Feed {
 }
 
 /** Renewal that hashes at once, with what it stored and logged. */
-function create(set: (allowed: AllowedFeed) => Promise<boolean> = async () => true) {
+function create(set: () => Promise<unknown> = async () => undefined) {
   const stored: unknown[] = [];
   const lines: unknown[] = [];
   let hashed = 0;
   const renewal = new PasswordRenewal({
     storage: {
-      setPassword: (allowed, passwordHash) => {
-        stored.push([allowed.key, allowed.passwordHash, passwordHash]);
-        return set(allowed);
+      write: async (command) => {
+        const { target, passwordHash } = command as SetPassword;
+        stored.push([target.key, target.passwordHash, passwordHash]);
+        await set();
+        return undefined;
       },
     },
     passwords: {

@@ -110,10 +110,8 @@ t.test('a form on a full disk', needsMount, async (t) => {
   t.same((await listOf(service)).json.notes, [first], 'nor in the list, where the text is as it was');
 
   isRefusal(t, await send(NEW_FEED, 3 * MIB), 507, 'storage_full', 'a new feed');
-  const added = (await namesIn(dir)).filter((name) => !before.includes(name));
-  t.same(added, [NEW_FEED, join(NEW_FEED, '.readid')], 'which stays without notes');
-  t.same(await contentsOf(service, NEW_FEED), []);
-  t.match((await ask(`${service.url}/api/v1/feeds/${NEW_FEED}`)).json, { read_url: null });
+  t.same(await namesIn(dir), before, 'which is not made');
+  t.equal((await ask(`${service.url}/api/v1/feeds/${NEW_FEED}`)).status, 404);
 
   t.equal((await send(NEW_FEED, MIB)).status, 201, 'one that fits is taken');
   t.equal((await listOf(service, NEW_FEED)).json.notes.length, 4);

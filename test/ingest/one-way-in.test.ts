@@ -77,6 +77,7 @@ const posting = new Posting({
   passwords,
   preparation: new Preparation({ checks: pool, texts, ids: new NoteIds() }),
   record: () => {},
+  limits: NO_LIMITS,
   allowCustomIds: true,
   reservedFeeds: new Set(),
 });
@@ -95,7 +96,7 @@ t.test('each way ends in the same call, and stores the same note', async (t) => 
   for (const [way, read] of Object.entries(WAYS)) {
     const submission = await read();
     const named = await access.requirePoster(caller, 'stoat');
-    const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, caller);
+    const { note, feed } = await posting.post(posting.admit(named, ''), submission, caller);
     const stored = await reads(storage).note(feed.name, note.id);
     t.match(stored, { type: 'md', size: TEXT.length, meta: { title: 'T', tags: ['b', 'a'] } }, way);
     t.equal(Buffer.from(stored!.content!).toString(), TEXT, way);
@@ -107,6 +108,6 @@ t.test('a signed-in person is the sender, whatever the way', async (t) => {
   const named = await access.requirePoster(caller, 'stoat');
   const submission = await WAYS['a tool']!();
   const signedIn = { ...caller, sender: 'Ada' };
-  const { note, feed } = await posting.post(named, { submission, limits: NO_LIMITS, readId: '' }, signedIn);
+  const { note, feed } = await posting.post(posting.admit(named, ''), submission, signedIn);
   t.equal((await reads(storage).note(feed.name, note.id))?.meta.sender, 'Ada');
 });

@@ -1,6 +1,5 @@
-import { type NoteId, noteFile } from '../../src/feeds/names.ts';
-import { Refusal } from '../../src/refusals.ts';
-import { edits, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { type NoteFile, type NoteId, noteFile } from '../../src/feeds/names.ts';
+import { edits, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import {
   bytesIn,
@@ -11,7 +10,6 @@ import {
   other,
   readId,
   reopened,
-  settingsOf,
   shown,
 } from './contract-support.ts';
 
@@ -45,11 +43,8 @@ export function testEdits(backend: Backend): void {
     t.equal(await edits(storage).replace(name, 'none' as NoteId, Buffer.from('x')), undefined);
     t.equal(await edits(storage).replace(other, text.id, Buffer.from('x')), undefined);
     const feed = await storage.feed(name);
-    t.equal(
-      await storage.replace(feed!, picture.id, { type: 'md', bytes: Buffer.from('x') }, NO_LIMITS),
-      undefined,
-      'the id means a note of another type by now',
-    );
+    const wrong = () => writes(storage).replace(feed!, picture.id, { type: 'md', bytes: Buffer.from('x') });
+    await leavesAll(t, storage, wrong, { code: 'unsupported_type' });
     t.equal(changes.length, 2);
     const seen = await shown(storage, name);
     t.same(await shown(await reopened(t, storage, place), name), seen);
@@ -60,28 +55,23 @@ export function testEdits(backend: Backend): void {
     const { readId } = await post(storage, name, note);
     await post(storage, name, newNote('2'));
     const changes = heard(storage);
-    const changed = await edits(storage).setMeta(name, note.id, (meta) => ({
-      ...meta,
-      title: 'U',
-      tags: ['b', 'c'],
-    }));
+    const changed = await edits(storage).describe(name, note.id, { title: 'U', tags: ['b', 'c'] });
     t.same(changed?.meta, { title: 'U', sender: 'S', tags: ['b', 'c'] });
     t.same(changes, [{ readIds: [readId] }]);
     t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'a' })), []);
     t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'b' })), [note.id]);
-    t.same((await edits(storage).setMeta(name, note.id, () => ({ tags: [] })))?.meta, { tags: [] });
+    t.same((await edits(storage).describe(name, note.id, { title: '', tags: [] }))?.meta, {
+      sender: 'S',
+      tags: [],
+    });
     t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'b' })), []);
     t.equal(textOf(await reads(storage).note(name, note.id)), 'text');
-    const refuse = () => {
-      throw new Refusal('invalid_request', 'no');
-    };
-    await leavesAll(t, storage, () => edits(storage).setMeta(name, note.id, refuse), {
-      code: 'invalid_request',
-    });
-    t.equal(await edits(storage).setMeta(name, 'none' as NoteId, refuse), undefined);
-    await edits(storage).setMeta(name, note.id, () => ({ alt: 'from nothing', tags: [] }));
+    const withAlt = () => edits(storage).describe(name, note.id, { alt: 'of a picture' });
+    await leavesAll(t, storage, withAlt, { code: 'invalid_request' });
+    t.equal(await edits(storage).describe(name, 'none' as NoteId, { alt: 'A' }), undefined);
+    await edits(storage).describe(name, note.id, { title: 'from nothing' });
     const again = await reopened(t, storage, place);
-    t.same((await reads(again).note(name, note.id))?.meta, { alt: 'from nothing', tags: [] });
+    t.same((await reads(again).note(name, note.id))?.meta, { title: 'from nothing', sender: 'S', tags: [] });
   });
 
   test('a removed note is gone, and is the title image no more', async (t, storage, place) => {
@@ -123,10 +113,10 @@ export function testEdits(backend: Backend): void {
     await post(storage, other, newNote('x'), { readId: readId('of-another') });
     const taken = { title: 'new', readId: readId('of-another') };
     await leavesAll(t, storage, () => configure(storage, name, taken), { code: 'taken' });
-    const refuse = () => {
-      throw new Refusal('invalid_request', 'no');
-    };
-    await leavesAll(t, storage, () => edits(storage).configure(name, refuse), { code: 'invalid_request' });
+    for (const image of [noteFile(newNote('not there').id, 'png'), 'no file' as NoteFile])
+      await leavesAll(t, storage, () => configure(storage, name, { title: 'new', image }), {
+        code: 'invalid_request',
+      });
     t.equal(await configure(storage, feedName('none'), {}), undefined);
     await configure(storage, other, { readId: made.readId });
     t.equal((await storage.feedByReadId(made.readId))?.name, other, 'a read id that was given up is free');
@@ -140,19 +130,15 @@ export function testEdits(backend: Backend): void {
   test('changes of one feed at once are done one after the other', async (t, storage, place) => {
     const note = newNote('x', 'md', { title: '0', tags: [] });
     await post(storage, name, note);
-    const add = () =>
-      edits(storage).setMeta(name, note.id, (meta) => ({ ...meta, title: String(Number(meta.title) + 1) }));
-    const tell = () =>
-      edits(storage).configure(name, (feed) => settingsOf(feed, { title: `${feed.title}.` }));
     const works = Array.from({ length: 20 }, (_, i) => [
-      add(),
-      tell(),
-      storage.post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
+      edits(storage).describe(name, note.id, i % 2 ? { title: 'T' } : { tags: ['t'] }),
+      edits(storage).configure(name, i % 2 ? { title: 'T' } : { description: 'D' }),
+      writes(storage).post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
     ]);
     await Promise.all(works.flat());
     const again = await reopened(t, storage, place);
-    t.equal((await reads(again).note(name, note.id))?.meta.title, '20');
-    t.match(await again.feed(name), { title: '.'.repeat(20), noteCount: 21 });
+    t.same((await reads(again).note(name, note.id))?.meta, { title: 'T', tags: ['t'] });
+    t.match(await again.feed(name), { title: 'T', description: 'D', noteCount: 21 });
   });
 
   test('posts and edits that meet a deletion are before it or find nothing', async (t, storage, place) => {
@@ -160,7 +146,7 @@ export function testEdits(backend: Backend): void {
       const first = newNote('first');
       const { readId: old } = await post(storage, name, first);
       const works = Array.from({ length: 10 }, (_, i) => [
-        storage.post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
+        writes(storage).post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
         edits(storage).replace(name, first.id, Buffer.from('edit')),
         i === round ? edits(storage).deleteFeed(name) : edits(storage).setPassword(name, undefined),
       ]);

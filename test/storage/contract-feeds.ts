@@ -1,41 +1,35 @@
 import type { Feed } from '../../src/feeds/feed.ts';
 import { noteFile } from '../../src/feeds/names.ts';
-import type { Target } from '../../src/storage/storage.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, type WantedTarget, writes } from '../support/storing.ts';
 import { type Backend, feedName, newNote, runner } from './contract.ts';
-import {
-  configure,
-  heard,
-  name,
-  other,
-  readId,
-  reopened,
-  settingsOf,
-  shown,
-  tally,
-} from './contract-support.ts';
+import { configure, heard, name, other, readId, reopened, shown, tally } from './contract-support.ts';
 
 /** What every storage backend must do where feeds are made, let somebody in, are full, or are deleted. */
 export function testFeeds(backend: Backend): void {
   const test = runner(backend);
 
   test('a post is only stored in the feed it is meant for', async (t, storage) => {
-    t.equal(await storage.post(name, [newNote('1')], OPEN, NO_LIMITS), undefined, 'no such feed');
+    t.equal(await writes(storage).post(name, [newNote('1')], OPEN, NO_LIMITS), undefined, 'no such feed');
     t.equal(await storage.feed(name), undefined);
-    const made = await storage.post(name, [newNote('1')], { ...NEW, passwordHash: 'hash' }, NO_LIMITS);
+    const made = await writes(storage).post(
+      name,
+      [newNote('1')],
+      { ...NEW, passwordHash: 'hash' },
+      NO_LIMITS,
+    );
     t.equal(made?.passwordHash, 'hash');
-    const wrong: Target[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
+    const wrong: WantedTarget[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
     for (const target of wrong)
-      t.equal(await storage.post(name, [newNote('2')], target, NO_LIMITS), undefined);
+      t.equal(await writes(storage).post(name, [newNote('2')], target, NO_LIMITS), undefined);
     t.equal((await storage.feed(name))?.noteCount, 1);
-    const target: Target = { kind: 'existing', passwordHash: 'hash' };
-    const right = await storage.post(name, [newNote('2')], target, NO_LIMITS);
+    const target: WantedTarget = { kind: 'existing', passwordHash: 'hash' };
+    const right = await writes(storage).post(name, [newNote('2')], target, NO_LIMITS);
     t.equal(right?.noteCount, 2);
   });
 
   test('of many that make a feed at once one does, and the others store nothing', async (t, storage, place) => {
     const posts = Array.from({ length: 30 }, (_, i) =>
-      storage.post(name, [newNote(`${i}`)], { ...NEW, passwordHash: `hash-${i}` }, NO_LIMITS),
+      writes(storage).post(name, [newNote(`${i}`)], { ...NEW, passwordHash: `hash-${i}` }, NO_LIMITS),
     );
     const made = (await Promise.all(posts)).filter((feed) => feed !== undefined);
     t.equal(made.length, 1);
@@ -46,12 +40,12 @@ export function testFeeds(backend: Backend): void {
 
   test('a feed without notes', async (t, storage, place) => {
     const chosen = { readId: readId('reserved'), passwordHash: 'hash' };
-    const made = await storage.create(name, chosen);
+    const made = await writes(storage).create(name, chosen);
     t.match(made, { readId: 'reserved', passwordHash: 'hash', noteCount: 0 });
-    t.equal(await storage.create(name, chosen), undefined);
-    await t.rejects(storage.create(other, chosen), { code: 'taken' });
+    t.equal(await writes(storage).create(name, chosen), undefined);
+    await t.rejects(writes(storage).create(other, chosen), { code: 'taken' });
     t.equal(await storage.feed(other), undefined);
-    const both = await Promise.all([storage.create(other, NEW), storage.create(other, NEW)]);
+    const both = await Promise.all([writes(storage).create(other, NEW), writes(storage).create(other, NEW)]);
     t.equal(both.filter((feed) => feed !== undefined).length, 1);
     const again = await reopened(t, storage, place);
     t.match(await again.feed(name), { readId: 'reserved', passwordHash: 'hash', noteCount: 0 });
@@ -71,7 +65,7 @@ export function testFeeds(backend: Backend): void {
     ];
     const before = (await storage.feed(name))!;
     t.same(await seenIn(before), [1, 1, note.id, note.id, 4]);
-    await storage.deleteFeed(before);
+    await writes(storage).deleteFeed(before);
     t.same(await seenIn(before), [0, 0, undefined, undefined, undefined], 'nor a deleted one');
     await post(storage, name, note);
     t.same(await seenIn(before), [0, 0, undefined, undefined, undefined]);
@@ -92,7 +86,7 @@ export function testFeeds(backend: Backend): void {
     const changes: [string, () => Promise<unknown>][] = [
       ['a post', () => post(storage, name, newNote('second'))],
       ['a replacement', () => changing.replace(name, id, Buffer.from('new'))],
-      ['metadata', () => changing.setMeta(name, id, () => ({ title: 'Title', tags: [] }))],
+      ['metadata', () => changing.describe(name, id, { title: 'Title', tags: [] })],
       ['settings', () => configure(storage, name, { title: 'Title' })],
       ['a read id', () => configure(storage, name, { readId: readId('versioned') })],
       ['a password', () => changing.setPassword(name, 'hash')],
@@ -131,14 +125,14 @@ export function testFeeds(backend: Backend): void {
           }),
         ),
       'an edit': () => edits(storage).replace(name, text.id, Buffer.from('other')),
-      'new metadata': () => edits(storage).setMeta(name, text.id, (meta) => ({ ...meta, title: 'T' })),
+      'new metadata': () => edits(storage).describe(name, text.id, { title: 'T' }),
       settings: () => configure(storage, name, { title: 'T', readId: readId('chosen') }),
       'a password': () => edits(storage).setPassword(name, 'hash'),
-      'a refused post': () => storage.post(name, [newNote('n')], OPEN, NO_LIMITS),
+      'a refused post': () => writes(storage).post(name, [newNote('n')], OPEN, NO_LIMITS),
       'no password': () => edits(storage).setPassword(name, undefined),
       'a removal': () => edits(storage).remove(name, picture.id),
       deletion: () => edits(storage).deleteFeed(name),
-      'a feed made anew': () => storage.create(name, NEW),
+      'a feed made anew': () => writes(storage).create(name, NEW),
     };
     for (const [after, change] of Object.entries(changes)) {
       await change();
@@ -148,17 +142,22 @@ export function testFeeds(backend: Backend): void {
 
   test('limits of a feed hold exactly, whatever comes at once', async (t, storage, place) => {
     const limits = { notes: 5, images: 7 };
-    await storage.create(name, NEW);
+    await writes(storage).create(name, NEW);
     const mixed = Array.from({ length: 100 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
-    const all = await Promise.allSettled(mixed.map((note) => storage.post(name, [note], OPEN, limits)));
+    const all = await Promise.allSettled(
+      mixed.map((note) => writes(storage).post(name, [note], OPEN, limits)),
+    );
     t.same(tally(all), { object: 12, note_limit: 45, image_limit: 43 });
     const { notes } = await reads(storage).page(name, { limit: 100 });
     t.equal(notes.length, 12);
     t.equal(await edits(storage).remove(name, notes.find((note) => note.type === 'png')!.id), true);
-    await t.rejects(storage.post(name, [newNote('x')], OPEN, limits), { code: 'note_limit', status: 507 });
-    await storage.post(name, [newNote('x', 'gif')], OPEN, limits);
+    await t.rejects(writes(storage).post(name, [newNote('x')], OPEN, limits), {
+      code: 'note_limit',
+      status: 507,
+    });
+    await writes(storage).post(name, [newNote('x', 'gif')], OPEN, limits);
     const again = await reopened(t, storage, place);
-    await t.rejects(again.post(name, [newNote('x', 'gif')], OPEN, limits), {
+    await t.rejects(writes(again).post(name, [newNote('x', 'gif')], OPEN, limits), {
       code: 'image_limit',
       status: 507,
     });
@@ -170,27 +169,27 @@ export function testFeeds(backend: Backend): void {
     async (t, storage) => {
       const names = Array.from({ length: 100 }, (_, i) => feedName(`feed-${i}`));
       const makes = names.map((one, i) =>
-        i % 2 ? storage.create(one, NEW) : storage.post(one, [newNote('x')], NEW, NO_LIMITS),
+        i % 2 ? writes(storage).create(one, NEW) : writes(storage).post(one, [newNote('x')], NEW, NO_LIMITS),
       );
       t.same(tally(await Promise.allSettled(makes)), { object: 9, feed_limit: 91 });
       const found = await Promise.all(names.map((one) => storage.feed(one)));
       const stored = found.filter((feed) => feed !== undefined);
       t.equal(stored.length, 9);
       await edits(storage).deleteFeed(stored[0]!.name);
-      await t.resolves(storage.create(other, NEW));
-      await t.rejects(storage.create(name, NEW), { code: 'feed_limit', status: 507 });
+      await t.resolves(writes(storage).create(other, NEW));
+      await t.rejects(writes(storage).create(name, NEW), { code: 'feed_limit', status: 507 });
     },
     9,
   );
 
   test('a read id wanted by many at once goes to one', async (t, storage, place) => {
     const names = Array.from({ length: 10 }, (_, i) => feedName(`feed-${i}`));
-    for (const one of names.slice(0, 5)) await storage.create(one, NEW);
+    for (const one of names.slice(0, 5)) await writes(storage).create(one, NEW);
     const wanted = readId('wanted');
     const wants = names.map((one, i) =>
       i < 5
         ? configure(storage, one, { title: 'mine', readId: wanted })
-        : storage.post(one, [newNote('x')], { ...NEW, readId: wanted }, NO_LIMITS),
+        : writes(storage).post(one, [newNote('x')], { ...NEW, readId: wanted }, NO_LIMITS),
     );
     t.same(tally(await Promise.allSettled(wants)), { object: 1, taken: 9 });
     const holder = (await storage.feedByReadId(wanted))?.name;
@@ -206,7 +205,7 @@ export function testFeeds(backend: Backend): void {
     t.equal(await edits(storage).setPassword(name, 'one'), true);
     t.equal((await storage.feed(name))?.passwordHash, 'one');
     t.equal(
-      await storage.post(name, [newNote('2')], OPEN, NO_LIMITS),
+      await writes(storage).post(name, [newNote('2')], OPEN, NO_LIMITS),
       undefined,
       'who knew it open finds it shut',
     );
@@ -215,7 +214,7 @@ export function testFeeds(backend: Backend): void {
     const again = await reopened(t, storage, place);
     t.equal((await again.feed(name))?.passwordHash, 'two');
     t.equal(await edits(again).setPassword(name, undefined), true);
-    t.equal((await again.post(name, [newNote('2')], OPEN, NO_LIMITS))?.noteCount, 2);
+    t.equal((await writes(again).post(name, [newNote('2')], OPEN, NO_LIMITS))?.noteCount, 2);
     t.equal(await edits(again).setPassword(other, 'x'), false);
     t.equal((await (await reopened(t, again, place)).feed(name))?.passwordHash, undefined);
   });
@@ -227,12 +226,12 @@ export function testFeeds(backend: Backend): void {
     const before = await shown(storage, name);
     const changes = heard(storage);
     const all = [
-      storage.replace(allowed, note.id, { type: 'md', bytes: Buffer.from('y') }, NO_LIMITS),
-      storage.setMeta(allowed, note.id, () => ({ tags: [] })),
-      storage.remove(allowed, note.id),
-      storage.configure(allowed, (feed) => settingsOf(feed, { title: 'U' })),
-      storage.setPassword(allowed, undefined),
-      storage.deleteFeed(allowed),
+      writes(storage).replace(allowed, note.id, { type: 'md', bytes: Buffer.from('y') }, NO_LIMITS),
+      writes(storage).describe(allowed, note.id, { title: '', tags: [] }),
+      writes(storage).remove(allowed, note.id),
+      writes(storage).configure(allowed, { title: 'U' }),
+      writes(storage).setPassword(allowed, undefined),
+      writes(storage).deleteFeed(allowed),
     ];
     t.same(await Promise.all(all), [undefined, undefined, false, undefined, false, false]);
     t.same(await shown(storage, name), before);
@@ -249,9 +248,9 @@ export function testFeeds(backend: Backend): void {
     t.equal(await storage.feedByReadId(readId('once-mine')), undefined);
     t.same(await reads(storage).page(name, { limit: 9 }), { notes: [], next: undefined });
     t.equal(await edits(storage).deleteFeed(name), false);
-    const stale: Target = { kind: 'existing', passwordHash: 'hash' };
+    const stale: WantedTarget = { kind: 'existing', passwordHash: 'hash' };
     t.equal(
-      await storage.post(name, [newNote('2')], stale, NO_LIMITS),
+      await writes(storage).post(name, [newNote('2')], stale, NO_LIMITS),
       undefined,
       'what was in flight looks again',
     );

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noteFile, type ReadId } from '../../src/feeds/names.ts';
 import type { NewNote } from '../../src/feeds/note.ts';
-import type { Storage, Target } from '../../src/storage/storage.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, type WantedTarget, writes } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import { heard, reopened, shown, tally } from './contract-support.ts';
 
@@ -26,14 +26,14 @@ export function testManyNotes(backend: Backend): void {
   const test = runner(backend);
 
   test('several notes are stored as one change, each whole', async (t, storage, place) => {
-    const { readId } = (await storage.create(name, NEW))!;
+    const { readId } = (await writes(storage).create(name, NEW))!;
     const changes = heard(storage);
     const notes = [
       newNote('first', 'png', { alt: 'A', name: 'a b.png', tags: ['t'] }),
       newNote('second', 'webp'),
       newNote('text', 'md', { title: 'T', sender: 'S', tags: ['t'] }),
     ];
-    const feed = await storage.post(name, notes, OPEN, NO_LIMITS);
+    const feed = await writes(storage).post(name, notes, OPEN, NO_LIMITS);
     t.match(feed, { noteCount: 3, imageCount: 2 });
     t.same(changes, [{ readIds: [readId] }]);
     const check = async (from: Storage) => {
@@ -53,27 +53,28 @@ export function testManyNotes(backend: Backend): void {
   test('several notes make a feed', async (t, storage, place) => {
     const notes = bundle('x');
     const creation = { readId: 'chosen' as ReadId, passwordHash: 'hash' };
-    const made = await storage.post(name, notes, { kind: 'new', ...creation }, NO_LIMITS);
+    const made = await writes(storage).post(name, notes, { kind: 'new', ...creation }, NO_LIMITS);
     t.match(made, { ...creation, noteCount: 3, imageCount: 2 });
-    const wrong: Target[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
-    for (const target of wrong) t.equal(await storage.post(name, bundle('y'), target, NO_LIMITS), undefined);
+    const wrong: WantedTarget[] = [OPEN, NEW, { kind: 'existing', passwordHash: 'other' }];
+    for (const target of wrong)
+      t.equal(await writes(storage).post(name, bundle('y'), target, NO_LIMITS), undefined);
     const again = await reopened(t, storage, place);
     t.match(await again.feed(name), { ...creation, noteCount: 3, imageCount: 2 });
     t.same(idsOf(await reads(again).page(name, { limit: 9 })), idsFrom(notes).reverse());
   });
 
-  test('of several notes that cannot all be stored, none is; a feed made for them stays', async (t, storage, place) => {
+  test('of several notes that cannot all be stored, none is, nor is a feed made for them', async (t, storage, place) => {
     const unstorable = { ...newNote('x'), meta: { title: 1n as unknown as string, tags: [] } };
     const notes = [...bundle('x'), unstorable];
     const creation = { readId: 'chosen' as ReadId, passwordHash: 'hash' };
-    await t.rejects(storage.post(name, notes, { kind: 'new', ...creation }, NO_LIMITS));
-    t.match(await storage.feed(name), { ...creation, noteCount: 0, imageCount: 0 });
+    await t.rejects(writes(storage).post(name, notes, { kind: 'new', ...creation }, NO_LIMITS));
+    await t.rejects(writes(storage).post(feedName('other'), [unstorable], NEW, NO_LIMITS));
+    for (const one of [name, feedName('other')]) t.equal(await storage.feed(one), undefined);
+    await writes(storage).create(name, creation);
+    await t.rejects(writes(storage).post(name, notes, { kind: 'existing', passwordHash: 'hash' }, NO_LIMITS));
     t.same(await reads(storage).page(name, { limit: 9 }), { notes: [], next: undefined });
-    await t.rejects(storage.post(name, notes, { kind: 'existing', passwordHash: 'hash' }, NO_LIMITS));
-    await t.rejects(storage.post(feedName('other'), [unstorable], NEW, NO_LIMITS));
     const again = await reopened(t, storage, place);
-    t.equal(await again.feed(feedName('other')), undefined, 'one note leaves no feed');
-    t.match(await again.feed(name), { ...creation, noteCount: 0 });
+    t.match(await again.feed(name), { ...creation, noteCount: 0, imageCount: 0 });
     t.match(await post(again, name, bundle('y')), { readId: 'chosen', noteCount: 3 });
   });
 
@@ -90,32 +91,45 @@ export function testManyNotes(backend: Backend): void {
 
   test('limits hold exactly for all notes of a request, whatever comes at once', async (t, storage, place) => {
     const limits = { notes: 5, images: 8 };
-    await storage.create(name, NEW);
+    await writes(storage).create(name, NEW);
     const all = Array.from({ length: 100 }, (_, i) => bundle(`t${i}`, 2 + (i % 2)));
-    const outcomes = await Promise.allSettled(all.map((notes) => storage.post(name, notes, OPEN, limits)));
+    const outcomes = await Promise.allSettled(
+      all.map((notes) => writes(storage).post(name, notes, OPEN, limits)),
+    );
     t.same(tally(outcomes), { object: 3, image_limit: 97 }, 'of 2, 3 and 2 pictures');
     t.match(await storage.feed(name), { noteCount: 10, imageCount: 7 });
     for (const [i, notes] of all.entries()) {
       const count = await countOf(storage, `t${i}`);
       t.equal(count, outcomes[i]!.status === 'fulfilled' ? notes.length : 0);
     }
-    await t.rejects(storage.post(name, bundle('z', 2), OPEN, limits), { code: 'image_limit', status: 507 });
-    await storage.post(name, bundle('y', 1), OPEN, limits);
-    await storage.post(name, [newNote('x')], OPEN, limits);
+    await t.rejects(writes(storage).post(name, bundle('z', 2), OPEN, limits), {
+      code: 'image_limit',
+      status: 507,
+    });
+    await writes(storage).post(name, bundle('y', 1), OPEN, limits);
+    await writes(storage).post(name, [newNote('x')], OPEN, limits);
     const again = await reopened(t, storage, place);
-    await t.rejects(again.post(name, [newNote('x'), newNote('x')], OPEN, limits), { code: 'note_limit' });
+    await t.rejects(writes(again).post(name, [newNote('x'), newNote('x')], OPEN, limits), {
+      code: 'note_limit',
+    });
     t.match(await again.feed(name), { noteCount: 13, imageCount: 8 });
   });
 
   test('more than any feed may hold makes no feed', async (t, storage, place) => {
     const limits = { notes: 1, images: 2 };
     const target = { ...NEW, readId: 'chosen' as ReadId };
-    await t.rejects(storage.post(name, bundle('x', 3), target, limits), { code: 'image_limit', status: 507 });
+    await t.rejects(writes(storage).post(name, bundle('x', 3), target, limits), {
+      code: 'image_limit',
+      status: 507,
+    });
     const texts = [newNote('1'), newNote('2')];
-    await t.rejects(storage.post(name, texts, target, limits), { code: 'note_limit', status: 507 });
+    await t.rejects(writes(storage).post(name, texts, target, limits), { code: 'note_limit', status: 507 });
     t.equal(await storage.feed(name), undefined);
-    t.match(await storage.post(name, bundle('x', 2), target, limits), { readId: 'chosen', noteCount: 3 });
-    const refused = storage.post(feedName('another'), bundle('x', 3), target, limits);
+    t.match(await writes(storage).post(name, bundle('x', 2), target, limits), {
+      readId: 'chosen',
+      noteCount: 3,
+    });
+    const refused = writes(storage).post(feedName('another'), bundle('x', 3), target, limits);
     await t.rejects(refused, { code: 'taken', status: 409 }, 'which is looked at first');
     t.match(await (await reopened(t, storage, place)).feed(name), { noteCount: 3 });
   });
@@ -159,16 +173,16 @@ export function testManyNotes(backend: Backend): void {
   });
 
   test('who reads meanwhile sees all of a request or nothing', async (t, storage) => {
-    await storage.create(name, NEW);
+    await writes(storage).create(name, NEW);
     const text = newNote('0');
-    await storage.post(name, [text], OPEN, NO_LIMITS);
+    await writes(storage).post(name, [text], OPEN, NO_LIMITS);
     const looks = [0, 0];
     let written = 0;
     let isDone = false;
     const writeAll = async () => {
       // A backend that writes fast writes more, or nobody would have looked meanwhile.
       for (; written < 12 || looks.some((count) => count <= 20); written += 1) {
-        await storage.post(name, bundle(`t${written}`), OPEN, NO_LIMITS);
+        await writes(storage).post(name, bundle(`t${written}`), OPEN, NO_LIMITS);
         const added = bundle(`edit-t${written}`).slice(0, 2);
         await edits(storage).replace(name, text.id, Buffer.from(String(written + 1)), { added });
       }
@@ -198,7 +212,7 @@ export function testManyNotes(backend: Backend): void {
       const first = newNote('first');
       await post(storage, name, first);
       const works = Array.from({ length: 10 }, (_, i) => [
-        storage.post(name, bundle(`${i}`), OPEN, NO_LIMITS),
+        writes(storage).post(name, bundle(`${i}`), OPEN, NO_LIMITS),
         edits(storage).replace(name, first.id, Buffer.from('edit'), { added: bundle(`e${i}`) }),
         i === round ? edits(storage).deleteFeed(name) : edits(storage).setPassword(name, undefined),
       ]);

@@ -1,6 +1,6 @@
 /** What the parts of the storage contract share. */
 import type { Test } from 'tap';
-import type { Feed, FeedSettings } from '../../src/feeds/feed.ts';
+import type { FeedSettings } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteFile, ReadId } from '../../src/feeds/names.ts';
 import type { Refusal } from '../../src/refusals.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
@@ -11,15 +11,9 @@ export const name = feedName('feed');
 export const other = feedName('other');
 export const readId = (text: string) => text as ReadId;
 
-/** The settings of a feed with some of them changed. */
-export function settingsOf(feed: Feed, changed: Partial<FeedSettings>): FeedSettings {
-  const { title, description, showSender, image, readId } = feed;
-  return { title, description, showSender, image, readId, ...changed };
-}
-
 /** Changes some settings of a feed. */
 export const configure = (storage: Storage, feed: FeedName, changed: Partial<FeedSettings>) =>
-  edits(storage).configure(feed, (before) => settingsOf(before, changed));
+  edits(storage).configure(feed, changed);
 
 /** Closes the storage and opens its place again. */
 export async function reopened(t: Test, storage: Storage, place: Place): Promise<Storage> {

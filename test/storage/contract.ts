@@ -5,7 +5,7 @@ import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from
 import type { NewNote, Note, NoteMeta } from '../../src/feeds/note.ts';
 import type { NoteType } from '../../src/feeds/note-types.ts';
 import type { FeedChange, Page, Storage, StoredFile } from '../../src/storage/storage.ts';
-import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 
 /** A backend under test. Each `create` gives an empty place of its own, removed when the test ends. */
 export interface Backend {
@@ -284,7 +284,9 @@ export function testContract(backend: Backend): void {
   test('closing lets running posts finish, and then nothing more is stored', async (t, storage, place) => {
     const name = feedName('closing');
     await post(storage, name, newNote('first'));
-    const posts = Array.from({ length: 8 }, (_, i) => storage.post(name, [newNote(`${i}`)], OPEN, NO_LIMITS));
+    const posts = Array.from({ length: 8 }, (_, i) =>
+      writes(storage).post(name, [newNote(`${i}`)], OPEN, NO_LIMITS),
+    );
     let stored = 0;
     for (const posting of posts) posting.then(() => (stored += 1));
     await storage.close();

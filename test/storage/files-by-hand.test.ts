@@ -7,7 +7,7 @@ import { FolderLock } from '../../src/storage/files/lock.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
-import { post, reads } from '../support/storing.ts';
+import { post, reads, writes } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, opened } from './files-support.ts';
 
@@ -293,7 +293,7 @@ byHand('feeds stay known while the data folder is away', async (t, { storage, di
   t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
   // So many that the watch is still telling of the first ones when the folder goes.
   const names = Array.from({ length: 60 }, (_, i) => feedName(`feed-${i}`));
-  for (const one of names) await storage.create(one, { passwordHash: 'hash', readId: undefined });
+  for (const one of names) await writes(storage).create(one, { passwordHash: 'hash' });
   await rename(dir, `${dir}.away`);
   t.ok(await eventually(() => lines.some((line) => line.startsWith('the data folder is gone'))));
   await rename(`${dir}.away`, dir);

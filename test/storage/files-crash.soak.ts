@@ -6,8 +6,9 @@ import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
 import { DurableWriter } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
 import { syncFolder } from '../../src/storage/files/folder-sync.ts';
-import { postNotes, replaceNote } from '../../src/storage/files/note-writes.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
+import { write } from '../../src/storage/files/writes.ts';
+import { toFeed } from '../../src/writing/command.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { type MadeCall, withFailingCalls } from '../support/failing-calls.ts';
 import { NO_LIMITS, OPEN } from '../support/storing.ts';
@@ -54,11 +55,15 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   const parts = writeParts({ dir, index, writer, log });
   const feed = index.get(name)!;
   const bytes = Buffer.from('the text with its pictures');
-  const replacement = { type: 'md', bytes, added: notes.slice(0, 2) } as const;
+  const content = { type: 'md', bytes } as const;
+  const limits = NO_LIMITS;
   return {
-    post: () => postNotes(parts, name, notes, OPEN.passwordHash, NO_LIMITS),
+    post: () => write(parts, { kind: 'post', name, target: OPEN, notes, limits }),
     replace: (file: NoteFile) =>
-      replaceNote(parts, feed.record(), feed.notes.get(file)!.id, replacement, NO_LIMITS),
+      write(parts, {
+        ...{ kind: 'replace', ...toFeed(feed.record()), id: feed.notes.get(file)!.id },
+        ...{ content, notes: notes.slice(0, 2), limits },
+      }),
   };
 }
 

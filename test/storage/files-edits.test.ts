@@ -3,12 +3,12 @@ import { mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile 
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Feed, FeedSettings } from '../../src/feeds/feed.ts';
+import type { FeedSettings } from '../../src/feeds/feed.ts';
 import { derivedReadId } from '../../src/feeds/ids.ts';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { FeedChange, Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { feedName, newNote, textOf } from './contract.ts';
 import { dataFolder, opened, SECRET } from './files-support.ts';
 
@@ -31,14 +31,7 @@ function withFiles(title: string, body: (t: Test, hand: Hand) => Promise<void>, 
 }
 
 const configure = (storage: Storage, changed: Partial<FeedSettings>) =>
-  edits(storage).configure(name, ({ title, description, showSender, image, readId }: Feed) => ({
-    title,
-    description,
-    showSender,
-    image,
-    readId,
-    ...changed,
-  }));
+  edits(storage).configure(name, changed);
 
 const names = async (dir: string) => (await readdir(join(dir, name))).sort();
 const read = (dir: string, file: string) => readFile(join(dir, name, file), 'utf8');
@@ -55,7 +48,7 @@ withFiles('the files say what was set, and nothing more', async (t, { storage, d
   t.same(JSON.parse(await read(dir, '.feed.json')), { title: 'T', show_sender: false });
   t.equal(await read(dir, '.readid'), 'next\n');
   await configure(storage, { title: '', showSender: true });
-  await edits(storage).setMeta(name, note.id, () => ({ tags: [] }));
+  await edits(storage).describe(name, note.id, { title: '', tags: [] });
   await edits(storage).setPassword(name, undefined);
   t.same(await names(dir), ['.readid', file]);
   await edits(storage).remove(name, note.id);
@@ -91,8 +84,10 @@ withFiles('a hand-placed note keeps its date when it is edited', async (t, { sto
   t.ok(await eventually(async () => (await reads(storage).note(name, id))?.createdAt === 1_000_250));
   const edited = await edits(storage).replace(name, id, Buffer.from('two'));
   t.match(edited, { createdAt: 1_000_250, meta: { tags: ['a'] } });
-  t.match(await edits(storage).setMeta(name, id, () => ({ title: 'T', tags: [] })), { createdAt: 1_000_250 });
-  await edits(storage).setMeta(name, id, () => ({ tags: [] }));
+  t.match(await edits(storage).describe(name, id, { title: 'T', tags: [] }), {
+    createdAt: 1_000_250,
+  });
+  await edits(storage).describe(name, id, { title: '', tags: [] });
   await storage.close();
   const again = await opened(t, dir);
   t.match(await reads(again).note(name, id), { createdAt: 1_000_250, meta: { tags: [] } });
@@ -104,7 +99,7 @@ withFiles('a note whose file was taken away by hand just now is no note', async 
   for (const note of notes) await post(storage, name, note);
   for (const note of notes) await rm(join(dir, name, `${note.id}.md`));
   t.equal(await edits(storage).replace(name, notes[0].id, Buffer.from('x')), undefined);
-  t.equal(await edits(storage).setMeta(name, notes[1].id, (meta) => ({ ...meta, title: 'x' })), undefined);
+  t.equal(await edits(storage).describe(name, notes[1].id, { title: 'x' }), undefined);
   t.equal(await edits(storage).remove(name, notes[2].id), false);
   t.same(await names(dir), ['.readid']);
 });
@@ -114,7 +109,7 @@ withFiles('a feed whose folder was taken away by hand just now is no feed', asyn
     () => configure(storage, { title: 'x' }),
     () => edits(storage).setPassword(name, 'x'),
     () => edits(storage).deleteFeed(name),
-    () => storage.post(name, [newNote('x')], OPEN, NO_LIMITS),
+    () => writes(storage).post(name, [newNote('x')], OPEN, NO_LIMITS),
   ];
   for (const work of works) {
     await post(storage, name, newNote('x'));
@@ -136,11 +131,14 @@ for (const events of [true, false]) {
       for (let i = 0; i < 20; i += 1) {
         await edits(storage).replace(name, text.id, Buffer.from(`edit ${i}`));
         const target = { ...OPEN, passwordHash: i % 2 ? 'hash' : undefined };
-        await storage.post(name, [newNote('p', 'gif', { tags: ['g'] }), newNote('t')], target, NO_LIMITS);
-        await edits(storage).replace(name, text.id, Buffer.from('with'), { added: [newNote('p', 'png')] });
-        await edits(storage).setMeta(name, text.id, () =>
-          i % 2 ? { tags: [] } : { title: 'T', tags: [`t${i}`] },
+        await writes(storage).post(
+          name,
+          [newNote('p', 'gif', { tags: ['g'] }), newNote('t')],
+          target,
+          NO_LIMITS,
         );
+        await edits(storage).replace(name, text.id, Buffer.from('with'), { added: [newNote('p', 'png')] });
+        await edits(storage).describe(name, text.id, i % 2 ? { tags: [] } : { title: 'T', tags: [`t${i}`] });
         await configure(storage, { title: ` ${i}\uD800 `, readId: `read-id-${i}` as ReadId });
         await edits(storage).setPassword(name, i % 2 ? undefined : 'hash');
       }
@@ -167,8 +165,10 @@ withFiles('edits and reads at once: every read is one state or the next', async 
     for (let i = 1; i <= 40; i += 1) {
       await edits(storage).replace(name, note.id, Buffer.from(`${i}`));
       t.equal(textOf(await reads(storage).note(name, note.id)), `${i}`);
-      const set = await edits(storage).setMeta(name, note.id, () =>
-        i % 3 ? { title: `${i}`, tags: [`n${i}`] } : { tags: [] },
+      const set = await edits(storage).describe(
+        name,
+        note.id,
+        i % 3 ? { title: `${i}`, tags: [`n${i}`] } : { title: '', tags: [] },
       );
       t.equal((await reads(storage).note(name, note.id))?.meta.title, set?.meta.title);
       const tagged = await reads(storage).page(name, { limit: 1, tag: `n${i}` });
@@ -210,7 +210,7 @@ t.test('a line of .deleted-read-ids that a crash tore is not continued', async (
   await writeFile(join(dir, '.deleted-read-ids'), 'first-one\ntorn');
   const storage = await opened(t, dir);
   for (const readId of ['second-one', 'third-one']) {
-    await storage.create(name, { ...NEW, readId: readId as ReadId });
+    await writes(storage).create(name, { ...NEW, readId: readId as ReadId });
     await edits(storage).deleteFeed(name);
   }
   const lines = (await readFile(join(dir, '.deleted-read-ids'), 'utf8')).split('\n');

@@ -5,7 +5,7 @@ import { licenseCheck } from '../../src/licenses/licenses.ts';
 import type { DurableWriter } from '../../src/storage/files/durable.ts';
 import { type FilesOptions, openFiles } from '../../src/storage/files/files.ts';
 import { RetiredReadIds } from '../../src/storage/files/line-files.ts';
-import type { WriteParts } from '../../src/storage/files/steps.ts';
+import type { WriteParts } from '../../src/storage/files/writes.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { PUBLIC_KEY } from '../support/licenses.ts';
@@ -36,7 +36,13 @@ export async function opened(
   dir: string,
   options: Partial<FilesOptions> = {},
 ): Promise<Storage> {
-  const storage = await openFiles({ dir, secret: SECRET, maxFeeds: 0, log: keptLog(), ...options });
+  const storage = await openFiles({
+    dir,
+    secret: SECRET,
+    maxFeeds: 0,
+    log: keptLog(),
+    ...options,
+  });
   t.teardown(() => storage.close());
   return storage;
 }
@@ -60,7 +66,7 @@ export function writeParts(
     locks: new KeyedLock(),
     retired: new RetiredReadIds(parts.dir, parts.writer, ''),
     removals: { remove: async () => {} },
-    maxFeeds: 0,
+    rules: { maxFeeds: 0, isLicenseValid: undefined },
     onMade: () => {},
   };
 }

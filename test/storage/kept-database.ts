@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import type { NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
-import { NEW, NO_LIMITS, reads } from '../support/storing.ts';
+import { NEW, NO_LIMITS, reads, writes } from '../support/storing.ts';
 import { bytesOf, feedName, newNote } from './contract.ts';
 
 const PICTURE = '20261102T080000Z-019a4382-0000-7000-8000-000000000002' as NoteId;
@@ -12,7 +12,7 @@ const TEXT = '20261103T080000Z-019a48a8-0000-7000-8000-000000000003' as NoteId;
 export const KEPT_KEYS = ['00112233445566778899aabbccddeeff', 'ffeeddccbbaa99887766554433221100'];
 
 /** What the feed with a password has in those that know of licenses. */
-export const KEPT_LICENSE = { license: 'nf1.x.y' };
+export const KEPT_LICENSE = { license: { text: 'nf1.x.y', id: 'kept-license' } };
 
 /**
  * The databases in `schemas/` hold a feed with a picture, a text and a password, one without notes, and a deleted one
@@ -67,11 +67,13 @@ export async function checkKept(
 
   t.equal(await storage.feed(feedName('gone')), undefined);
   const taken = { ...NEW, readId: 'once-taken' as ReadId };
-  await t.rejects(storage.post(feedName('gone'), [newNote('x')], taken, NO_LIMITS), { code: 'taken' });
+  await t.rejects(writes(storage).post(feedName('gone'), [newNote('x')], taken, NO_LIMITS), {
+    code: 'taken',
+  });
   t.ok(
     await eventually(async () => (await countNotes()) === 2),
     'what the deleted feed has left is cleared away',
   );
   const target = { kind: 'existing', passwordHash: diary?.passwordHash } as const;
-  t.match(await storage.post(name, [newNote('new')], target, NO_LIMITS), { noteCount: 3 });
+  t.match(await writes(storage).post(name, [newNote('new')], target, NO_LIMITS), { noteCount: 3 });
 }

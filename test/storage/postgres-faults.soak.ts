@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask, post as postTo, start } from '../support/service.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { opened } from './postgres-support.ts';
@@ -86,7 +86,7 @@ t.test('a connection that hangs fails in time, and is used no more', async (t) =
   t.teardown(goOn);
   const begun = performance.now();
   const all = await Promise.allSettled([
-    storage.post(name, [newNote('lost')], OPEN, NO_LIMITS),
+    writes(storage).post(name, [newNote('lost')], OPEN, NO_LIMITS),
     storage.feed(name),
     reads(storage).page(name, { limit: 9 }),
   ]);
@@ -179,7 +179,7 @@ t.test('a write that cannot be made fails alone', async (t) => {
   await post(storage, name, first);
   const notes = Array.from({ length: 20 }, (_, i) => (i % 5 === 0 ? first : newNote(`${i}`)));
   const all = await Promise.allSettled(
-    notes.map((note) => storage.post(name, [newNote('x', 'png'), note], OPEN, NO_LIMITS)),
+    notes.map((note) => writes(storage).post(name, [newNote('x', 'png'), note], OPEN, NO_LIMITS)),
   );
   t.same(
     all.map(({ status }) => status),
@@ -200,16 +200,16 @@ t.test(
     const kept = newNote('kept');
     await post(storage, name, kept);
     const large = newNote(Buffer.alloc(16 * MIB), 'png');
-    await t.rejects(storage.post(name, [large], OPEN, NO_LIMITS), {
+    await t.rejects(writes(storage).post(name, [large], OPEN, NO_LIMITS), {
       code: 'storage_full',
       status: 507,
       cause: Error,
     });
-    await t.rejects(storage.post(feedName('new'), [large], NEW, NO_LIMITS), { code: 'storage_full' });
+    await t.rejects(writes(storage).post(feedName('new'), [large], NEW, NO_LIMITS), { code: 'storage_full' });
     t.equal(await storage.feed(feedName('new')), undefined);
     const both = [
-      storage.post(name, [newNote('small')], OPEN, NO_LIMITS),
-      storage.post(name, [large], OPEN, NO_LIMITS),
+      writes(storage).post(name, [newNote('small')], OPEN, NO_LIMITS),
+      writes(storage).post(name, [large], OPEN, NO_LIMITS),
     ];
     t.same(
       tally(await Promise.allSettled(both)),

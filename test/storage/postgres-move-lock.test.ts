@@ -6,7 +6,7 @@ import { MOVE_LOCK, MoveLock } from '../../src/storage/postgres/move-lock.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
@@ -67,14 +67,18 @@ t.test('a move that began while a service had lost its connections keeps it from
     return rows[0].is_ours as boolean;
   };
   t.ok(await eventually(lock));
-  await t.rejects(storage.post(name, [newNote('meanwhile')], OPEN, NO_LIMITS), { code: 'store_unavailable' });
+  await t.rejects(writes(storage).post(name, [newNote('meanwhile')], OPEN, NO_LIMITS), {
+    code: 'store_unavailable',
+  });
   await release();
   t.ok(
     await eventually(() =>
-      storage.post(name, [newNote('after')], OPEN, NO_LIMITS).then(
-        () => true,
-        () => false,
-      ),
+      writes(storage)
+        .post(name, [newNote('after')], OPEN, NO_LIMITS)
+        .then(
+          () => true,
+          () => false,
+        ),
     ),
   );
   t.equal((await reads(storage).page(name, { limit: 9 })).notes.length, 2);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ServiceProcess } from '../support/service-process.ts';
-import { edits, NEW, NO_LIMITS, post, reads } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, post, reads, writes } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
@@ -84,8 +84,8 @@ t.test('several may start on a new database at the same instant, and make the sa
   for (let round = 0; round < 5; round += 1) {
     const one = feedName(`feed-${round}`);
     const makes = storages.flatMap((storage, n) => [
-      storage.post(one, [newNote(`${n}`)], { ...NEW, passwordHash: `${n}` }, NO_LIMITS),
-      storage.create(one, NEW),
+      writes(storage).post(one, [newNote(`${n}`)], { ...NEW, passwordHash: `${n}` }, NO_LIMITS),
+      writes(storage).create(one, NEW),
     ]);
     const made = (await Promise.all(makes)).filter((feed) => feed !== undefined);
     t.equal(made.length, 1);
@@ -99,16 +99,16 @@ t.test('limits hold exactly across all that use the database', async (t) => {
   const [maxFeeds, limits] = [5, { notes: 7, images: 3 }];
   const storages = await Promise.all([opened(t, url, { maxFeeds }), opened(t, url, { maxFeeds })]);
   const makes = Array.from({ length: 40 }, (_, i) =>
-    storages[i % 2]!.create(feedName(`feed-${i % 20}`), NEW),
+    writes(storages[i % 2]!).create(feedName(`feed-${i % 20}`), NEW),
   );
   const made = tally(await Promise.allSettled(makes));
   t.equal(made.object, 5, JSON.stringify(made));
   await edits(storages[0]!).deleteFeed((await firstFeed(storages[0]!))!);
-  await storages[1]!.create(name, NEW);
-  await t.rejects(storages[0]!.create(feedName('one-more'), NEW), { code: 'feed_limit' });
+  await writes(storages[1]!).create(name, NEW);
+  await t.rejects(writes(storages[0]!).create(feedName('one-more'), NEW), { code: 'feed_limit' });
   const open = { kind: 'existing', passwordHash: undefined } as const;
   const notes = Array.from({ length: 60 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
-  const posts = notes.map((note, i) => storages[(i >> 1) % 2]!.post(name, [note], open, limits));
+  const posts = notes.map((note, i) => writes(storages[(i >> 1) % 2]!).post(name, [note], open, limits));
   t.same(tally(await Promise.allSettled(posts)), { object: 10, note_limit: 23, image_limit: 27 });
   t.match(await storages[1]!.feed(name), { noteCount: 10, imageCount: 3 });
 });
@@ -124,15 +124,15 @@ t.test('changes of one feed through several are done one after the other', async
   const note = newNote('x', 'md', { title: '0', tags: [] });
   await post(storages[0]!, name, note);
   const works = Array.from({ length: 8 }, (_, i) => {
-    const { setMeta, configure } = edits(storages[i % 2]!);
+    const { describe, configure } = edits(storages[i % 2]!);
     return [
-      setMeta(name, note.id, (meta) => ({ ...meta, title: String(Number(meta.title) + 1) })),
-      configure(name, ({ readId, title, ...feed }) => ({ ...feed, readId, title: `${title}.` })),
+      describe(name, note.id, i % 4 < 2 ? { title: 'T' } : { tags: ['t'] }),
+      configure(name, i % 4 < 2 ? { title: 'T' } : { description: 'D' }),
       post(storages[(i + 1) % 2]!, name, newNote(`${i}`)),
     ];
   });
   await Promise.all(works.flat());
-  t.equal((await reads(storages[1]!).note(name, note.id))?.meta.title, '8');
-  t.match(await storages[0]!.feed(name), { title: '.'.repeat(8), noteCount: 9 });
+  t.same((await reads(storages[1]!).note(name, note.id))?.meta, { title: 'T', tags: ['t'] });
+  t.match(await storages[0]!.feed(name), { title: 'T', description: 'D', noteCount: 9 });
   t.equal(idsOf(await reads(storages[1]!).page(name, { limit: 100 })).length, 9);
 });

@@ -11,7 +11,7 @@ import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
-import { edits, NEW, NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { bytesOf, feedName, idsOf, newNote, textOf } from './contract.ts';
 import { tally } from './contract-support.ts';
 import { dataFolder, keptLog } from './files-support.ts';
@@ -54,10 +54,12 @@ t.test(
     await post(storage, name, kept);
     const large = newNote(Buffer.alloc(8 * MIB), 'png', { alt: 'a', tags: [] });
     await t.rejects(post(storage, name, large), { code: 'storage_full', status: 507, cause: Error });
-    await t.rejects(storage.post(feedName('new'), [large], NEW, NO_LIMITS), { code: 'storage_full' });
+    await t.rejects(writes(storage).post(feedName('new'), [large], NEW, NO_LIMITS), { code: 'storage_full' });
     t.equal(await storage.feed(feedName('new')), undefined);
     const many = Array.from({ length: 12 }, () => newNote(Buffer.alloc(400 * 1024), 'png'));
-    const settled = await Promise.allSettled(many.map((note) => storage.post(name, [note], OPEN, NO_LIMITS)));
+    const settled = await Promise.allSettled(
+      many.map((note) => writes(storage).post(name, [note], OPEN, NO_LIMITS)),
+    );
     const { object: stored = 0, storage_full: refused = 0 } = tally(settled);
     t.ok(refused > 0 && stored + refused === 12, `${stored} stored, ${refused} refused`);
     t.match(await storage.feed(name), { noteCount: 1 + stored, imageCount: stored });
@@ -127,7 +129,7 @@ t.test('a write that cannot be made fails alone', async (t) => {
   await post(storage, name, first);
   const notes = Array.from({ length: 20 }, (_, i) => (i % 5 === 0 ? first : newNote(`${i}`)));
   const all = await Promise.allSettled(
-    notes.map((note) => storage.post(name, [newNote('x', 'png'), note], OPEN, NO_LIMITS)),
+    notes.map((note) => writes(storage).post(name, [newNote('x', 'png'), note], OPEN, NO_LIMITS)),
   );
   t.same(
     all.map(({ status }) => status),
@@ -142,7 +144,7 @@ t.test('a lock that another program holds for a while is waited for', async (t) 
   await post(storage, name, newNote('first'));
   const other = new Database(databaseIn(dir));
   other.exec('BEGIN IMMEDIATE');
-  const posting = storage.post(name, [newNote('second')], OPEN, NO_LIMITS);
+  const posting = writes(storage).post(name, [newNote('second')], OPEN, NO_LIMITS);
   let isStored = false;
   posting.then(() => {
     isStored = true;

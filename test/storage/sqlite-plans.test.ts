@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { Changes } from '../../src/storage/sqlite/changes.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { Pictures } from '../../src/storage/sqlite/pictures.ts';
 import { Reads } from '../../src/storage/sqlite/reads.ts';
+import { Writes } from '../../src/storage/sqlite/writes.ts';
 import { databaseIn } from '../support/open-backend.ts';
 import { dataFolder } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
@@ -39,7 +39,9 @@ function planOf(sql: string): string {
 
 const reads = preparedBy(() => new Reads(connection));
 const pictures = preparedBy(() => new Pictures(db));
-const changes = preparedBy((db) => new Changes(db, new Pictures(db), 0));
+const changes = preparedBy(
+  (db) => new Writes(db, new Pictures(db), { maxFeeds: 0, isLicenseValid: undefined }),
+);
 
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {
   t.ok(reads.length >= 5 && changes.length > 15);

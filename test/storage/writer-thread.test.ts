@@ -6,7 +6,7 @@ import type { FeedName } from '../../src/feeds/names.ts';
 import type { NewNote } from '../../src/feeds/note.ts';
 import type { CommitObserver } from '../../src/storage/commit-observer.ts';
 import { WriterThread } from '../../src/storage/files/writer-thread.ts';
-import { NEW, NO_LIMITS } from '../support/storing.ts';
+import { NEW, NO_LIMITS, writes } from '../support/storing.ts';
 import { dataFolder, opened } from './files-support.ts';
 
 /** An observer that keeps what it is told. */
@@ -66,7 +66,7 @@ t.test('the storage tells its observer', async (t) => {
     bytes: Buffer.from('hello'),
     meta: { tags: [] },
   };
-  await storage.post('feed' as FeedName, [note], NEW, NO_LIMITS);
+  await writes(storage).post('feed' as FeedName, [note], NEW, NO_LIMITS);
   t.equal(seen.wrote.length, 1);
   t.same(seen.committed, [1, 1], 'the new folder, and the folder it is in');
 });

@@ -1,7 +1,6 @@
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
-import { withoutPath } from '../failures.ts';
-import { storageFull, storeUnavailable } from '../refused-writes.ts';
+import { storageFull, storeUnavailable, withoutPath } from '../failures.ts';
 
 export { errorCode, withoutPath };
 

@@ -1,9 +1,8 @@
-import type { AdmittedFeed, AllowedFeed, Feed } from '../../feeds/feed.ts';
+import type { AdmittedFeed, Feed, FeedLicense } from '../../feeds/feed.ts';
 import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
-import { type Counts, NO_NOTES } from '../refused-writes.ts';
 import type { FeedChange } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 import { UNREADABLE_READ_ID } from './read-metadata.ts';
@@ -16,7 +15,7 @@ export interface FeedFiles {
   /** The line of `.password`. */
   readonly passwordHash: string | undefined;
   /** The line of `.license` and the id it counts by. */
-  readonly license?: { readonly text: string; readonly id: string | undefined } | undefined;
+  readonly license?: FeedLicense | undefined;
 }
 
 /** The changes of a step: new or replaced entries, files of removed notes, dot files. */
@@ -42,7 +41,7 @@ export class IndexedFeed {
   /** Made when somebody first asks for a tag. */
   tags: TagIndex | undefined;
   /** How many new notes are being stored. */
-  readonly posting: Counts = { ...NO_NOTES };
+  readonly posting = { noteCount: 0, imageCount: 0 };
   files: FeedFiles;
   /** The read id in use, which the index decides. */
   readId!: ReadId;
@@ -95,7 +94,6 @@ export class IndexedFeed {
   /** The feed for the world above; the same value until something changes. */
   record(): Feed {
     const { settings, passwordHash, license } = this.files;
-    const { notes, images } = this.notes.counts;
     this.#record ??= {
       key: this.key,
       name: this.name,
@@ -105,11 +103,11 @@ export class IndexedFeed {
       showSender: settings.showSender,
       image: this.#titleImage(),
       passwordHash,
-      license: license?.text,
+      license,
       changedAt: this.#changedAt,
       version: this.#version,
-      noteCount: notes + images,
-      imageCount: images,
+      noteCount: this.notes.size,
+      imageCount: this.notes.imageCount,
     };
     return this.#record;
   }
@@ -165,9 +163,9 @@ export class FeedIndex {
     );
   }
 
-  /** Whether the limit of feeds is reached, including those being made; 0 is no limit. */
-  isFull(maxFeeds: number): boolean {
-    return maxFeeds > 0 && this.#feeds.size + this.making >= maxFeeds;
+  /** The number of feeds, including those being made. */
+  get size(): number {
+    return this.#feeds.size + this.making;
   }
 
   get(name: FeedName): IndexedFeed | undefined {
@@ -180,16 +178,11 @@ export class FeedIndex {
     return feed?.key === key ? feed : undefined;
   }
 
-  /** The feed that a change was allowed for, if it is still there. */
-  allowed(to: AllowedFeed): IndexedFeed | undefined {
-    const feed = this.admitted(to);
-    return feed?.files.passwordHash === to.passwordHash ? feed : undefined;
-  }
-
   /** How many other feeds have a license of that id. */
-  countLicensed(id: string, except: IndexedFeed): number {
+  countLicensed(id: string, except: FeedName): number {
     let count = 0;
-    for (const feed of this.#feeds.values()) if (feed !== except && feed.files.license?.id === id) count += 1;
+    for (const { name, files } of this.#feeds.values())
+      if (name !== except && files.license?.id === id) count += 1;
     return count;
   }
 

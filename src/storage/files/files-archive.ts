@@ -11,7 +11,6 @@ import { NO_META, otherSettings } from '../metadata.ts';
 import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
 import { errorCode } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
-import { feedParts } from './feed-writes.ts';
 import { readText, retiredFile } from './line-files.ts';
 import {
   isFeedFile,
@@ -23,13 +22,13 @@ import {
   SETTINGS_FILE,
 } from './names.ts';
 import { type Entry, isDatedByFile } from './note-list.ts';
-import { noteParts } from './note-writes.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret-mark.ts';
 import { dateByFile, dateOfFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
+import { feedParts, noteParts } from './written-files.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;
@@ -130,8 +129,7 @@ export class FilesArchive implements Archive {
   async addFeed(feed: ArchivedFeed): Promise<Ordered | undefined> {
     const known = this.#index.get(feed.name);
     const { name, readId, passwordHash, license, ...settings } = feed;
-    const attached = license === undefined ? undefined : { text: license, id: undefined };
-    const files = { storedReadId: readId, settings, passwordHash, license: attached };
+    const files = { storedReadId: readId, settings, passwordHash, license };
     if (!known) await this.#writer.placeFolder(this.#dir, name, feedParts(files));
     this.#date(feed);
     return inArchive(known).at(-1);

@@ -18,19 +18,17 @@ import { KeyedLock } from '../keyed-lock.ts';
 import type { FeedChange, Neighbours, Page, PageQuery, Storage, StoredFile } from '../storage.ts';
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
-import { configureFeed, deleteFeed, makeFeed, setLicense, setPassword } from './feed-writes.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
-import { postNotes, removeNote, replaceNote, setMeta } from './note-writes.ts';
 import { warnOfOddFeeds } from './odd-feeds.ts';
 import { isThere } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
-import type { WriteParts } from './steps.ts';
 import { WriterThread } from './writer-thread.ts';
+import { type WriteParts, write } from './writes.ts';
 
 export interface FilesOptions {
   /** The data folder (DATA_DIR); must exist. */
@@ -97,8 +95,7 @@ class FilesStorage implements Storage {
       locks: new KeyedLock(),
       retired: new RetiredReadIds(dir, this.#thread, retired),
       removals: this.#removals,
-      maxFeeds: options.maxFeeds,
-      isLicenseValid: options.isLicenseValid,
+      rules: { maxFeeds: options.maxFeeds, isLicenseValid: options.isLicenseValid },
       log,
       onMade: (name) => this.#order([name]),
     };
@@ -162,26 +159,7 @@ class FilesStorage implements Storage {
     return feed && entry ? this.#reader.open(feed, entry) : undefined;
   }
 
-  readonly post: Storage['post'] = (name, notes, target, limits) =>
-    this.#write(async () => {
-      if (target.kind === 'new') {
-        const made = await makeFeed(this.#parts, name, target, { notes, limits });
-        if (made === undefined || notes.length === 1) return made;
-      }
-      return postNotes(this.#parts, name, notes, target.passwordHash, limits);
-    });
-
-  readonly replace: Storage['replace'] = (...args) => this.#write(() => replaceNote(this.#parts, ...args));
-  readonly setMeta: Storage['setMeta'] = (...args) => this.#write(() => setMeta(this.#parts, ...args));
-  readonly remove: Storage['remove'] = (...args) => this.#write(() => removeNote(this.#parts, ...args));
-  readonly create: Storage['create'] = (...args) => this.#write(() => makeFeed(this.#parts, ...args));
-  readonly configure: Storage['configure'] = (...args) =>
-    this.#write(() => configureFeed(this.#parts, ...args));
-  readonly setPassword: Storage['setPassword'] = (...args) =>
-    this.#write(() => setPassword(this.#parts, ...args));
-  readonly setLicense: Storage['setLicense'] = (...args) =>
-    this.#write(() => setLicense(this.#parts, ...args));
-  readonly deleteFeed: Storage['deleteFeed'] = (feed) => this.#write(() => deleteFeed(this.#parts, feed));
+  readonly write: Storage['write'] = (command) => this.#write(() => write(this.#parts, command));
   readonly useToken: Storage['useToken'] = (...args) =>
     this.#write(() => this.#parts.locks.exclusive(TOKENS_FILE, () => this.#tokens.use(...args)));
 

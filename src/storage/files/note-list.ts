@@ -2,7 +2,6 @@ import { dateOfId } from '../../feeds/ids.ts';
 import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import type { Position } from '../../feeds/order.ts';
 import { type Ordered, oldestFirst, sortKeyOf } from '../../feeds/order.ts';
-import { type Counts, kindOf, NO_NOTES } from '../refused-writes.ts';
 import { metaFile, noteOfMetaFile } from './names.ts';
 import { type Stamp, UNSEEN } from './stamp.ts';
 
@@ -44,16 +43,20 @@ export class NoteList {
   readonly #list: (Entry | Unasked)[];
   /** All entries of the list. */
   readonly #entries = new Map<NoteFile, Entry>();
-  /** How many markdown notes and pictures there are. */
-  readonly counts: Counts = { ...NO_NOTES };
+  #imageCount = 0;
 
   constructor(notes: readonly (Entry | Unasked)[] = []) {
     const placed = notes.map((note) => ({ note, place: placeIn(note) }));
     this.#list = placed.sort((a, b) => oldestFirst(a.place, b.place)).map(({ note }) => note);
     for (const { note, place } of placed) {
       if (typeof note !== 'string') this.#entries.set(note.file, note);
-      this.counts[kindOf(place.type)] += 1;
+      this.#count(place, 1);
     }
+  }
+
+  /** How many of the notes are pictures. */
+  get imageCount(): number {
+    return this.#imageCount;
   }
 
   get size(): number {
@@ -89,7 +92,7 @@ export class NoteList {
     if (replaced) this.remove(entry.file);
     this.#list.splice(this.#countBefore(entry), 0, entry);
     this.#entries.set(entry.file, entry);
-    this.counts[kindOf(entry.type)] += 1;
+    this.#count(entry, 1);
     return replaced;
   }
 
@@ -98,7 +101,7 @@ export class NoteList {
     if (!entry) return undefined;
     this.#list.splice(this.#countBefore(entry), 1);
     this.#entries.delete(file);
-    this.counts[kindOf(entry.type)] -= 1;
+    this.#count(entry, -1);
     return entry;
   }
 
@@ -115,6 +118,10 @@ export class NoteList {
     const isThere = this.#list[at] !== undefined && oldestFirst(placeIn(this.#list[at]), place) === 0;
     const next = isThere ? at + 1 : at;
     return next < this.#list.length ? this.#entryAt(next) : undefined;
+  }
+
+  #count({ type }: Ordered, each: 1 | -1): void {
+    if (type !== 'md') this.#imageCount += each;
   }
 
   /** The entry of a file, which is at its place if it is in the list. */

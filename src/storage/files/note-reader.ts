@@ -14,9 +14,9 @@ import { type Entry, type NoteList, TagIndex } from './note-list.ts';
 import { type Opened, OpenedFile, openFile, readWhole, statFile } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
 import { type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
-import type { WriteParts } from './steps.ts';
 import * as sys from './syscalls.ts';
 import { UnreadableFile } from './unreadable-file.ts';
+import type { WriteParts } from './writes.ts';
 
 /** A page of 50 small notes takes 4 to 8 ms from the disk and 0.1 ms from here. */
 const CACHE_BYTES = 16 * 1024 * 1024;

@@ -12,7 +12,7 @@ import { isFolder } from './read-file.ts';
 import { readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
 import { sameStamp, UNSEEN } from './stamp.ts';
-import type { WriteParts } from './steps.ts';
+import type { WriteParts } from './writes.ts';
 
 /** Interval of retrying reports that failed, ms. */
 const RETRY_MS = 500;

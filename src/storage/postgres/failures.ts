@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
-import { storageFull, storeUnavailable } from '../refused-writes.ts';
+import { storageFull, storeUnavailable } from '../failures.ts';
 
 /**
  * Classes of SQLSTATE for failures of the database, not of the statement: connection, authorization, unknown database,

@@ -1,28 +1,24 @@
 import { BatchedCalls } from '../../batcher.ts';
-import type { AllowedFeed, Feed } from '../../feeds/feed.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { Command, Post } from '../../writing/command.ts';
+import type { WritingRules } from '../../writing/decide.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import type { Post } from '../database-storage.ts';
 import type { PictureRows } from '../picture-rows.ts';
-import { limitsNow } from '../refused-writes.ts';
-import { isAllowed } from '../rows.ts';
-import type { Storage } from '../storage.ts';
+import type { Storage, Written } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
-import * as changes from './changes.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
 import { Database } from './database.ts';
-import { asStartFailure, mayWorkAlone } from './failures.ts';
-import { lockFeeds } from './feed-rows.ts';
+import { asStartFailure, isUniqueViolation, mayWorkAlone } from './failures.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
 import { PostgresPictures } from './picture-rows.ts';
-import { type Answer, type PostRules, Posts } from './posts.ts';
 import { PostgresReads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { statement, type Transaction } from './transaction.ts';
+import { ReadIdLost, type Result, Writes } from './writes.ts';
 
 const USE_TOKEN = statement<{ turn: number }>('use_token')`
   INSERT INTO token_series AS known (id, turn, until)
@@ -33,6 +29,9 @@ const USE_TOKEN = statement<{ turn: number }>('use_token')`
 const FORGET_SERIES = statement('forget_series')`
   DELETE FROM token_series
   WHERE id IN (SELECT id FROM token_series WHERE until <= $1 FOR UPDATE SKIP LOCKED)`;
+
+/** How often a command is decided again, because another transaction took its read id. */
+const MAX_ATTEMPTS = 5;
 
 export interface PostgresOptions {
   /** The database, `postgres://…`. A secret: it holds a password. */
@@ -63,8 +62,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 /** A storage that several processes may use. */
 class PostgresStorage extends PostgresReads implements Storage {
   readonly pictureRows: PictureRows;
-  readonly #rules: PostRules;
-  readonly #posts: BatchedCalls<Post, Feed | undefined>;
+  readonly #rules: WritingRules;
+  readonly #posts: BatchedCalls<Post, Written | undefined>;
   readonly #clearing: Clearing;
   /** By running transaction: the keys of feeds that a notice has reported already. */
   readonly #reported = new Map<string, Set<string>>();
@@ -95,33 +94,6 @@ class PostgresStorage extends PostgresReads implements Storage {
     return storage;
   }
 
-  readonly replace: Storage['replace'] = (feed, id, replacement, limits) =>
-    this.#change(feed, undefined, (locked) => {
-      const now = limitsNow(limits, locked.feed.license, this.#rules.isLicenseValid);
-      return changes.replace(locked, id, replacement, now);
-    });
-
-  readonly setMeta: Storage['setMeta'] = (feed, id, change) =>
-    this.#change(feed, undefined, (locked) => changes.setMeta(locked, id, change));
-
-  readonly remove: Storage['remove'] = (feed, id, type) =>
-    this.#change(feed, false, (locked) => changes.remove(locked, id, type));
-
-  readonly configure: Storage['configure'] = (feed, change) =>
-    this.#change(feed, undefined, (locked) => changes.configure(locked, change));
-
-  readonly setPassword: Storage['setPassword'] = (feed, passwordHash) =>
-    this.#change(feed, false, (locked) => changes.setPassword(locked, passwordHash));
-
-  readonly setLicense: Storage['setLicense'] = (feed, license) =>
-    this.#change(feed, undefined, (locked) => changes.setLicense(locked, license));
-
-  async deleteFeed(feed: AllowedFeed): Promise<boolean> {
-    const isDeleted = await this.#change(feed, false, changes.deleteFeed);
-    if (isDeleted) this.#clearing.wake();
-    return isDeleted;
-  }
-
   /** A series is a row that containers share, and that is locked when a token is used. */
   useToken(series: string, place: number, until: number): Promise<boolean> {
     return this.database.transaction(async (transaction) => {
@@ -142,8 +114,13 @@ class PostgresStorage extends PostgresReads implements Storage {
     return new ClientCounts({ ...options, database: this.database, containers });
   }
 
-  protected store(post: Post): Promise<Feed | undefined> {
-    return this.write(() => this.#posts.call(post));
+  /** Only posts come in such numbers that they share transactions. */
+  protected async store(command: Command): Promise<Written | undefined> {
+    if (command.kind === 'post') return this.#posts.call(command);
+    const [result] = await this.#storeAll([command]);
+    if (result instanceof Error) throw result;
+    if (result && command.kind === 'delete') this.#clearing.wake();
+    return result;
   }
 
   protected async release(): Promise<void> {
@@ -152,33 +129,25 @@ class PostgresStorage extends PostgresReads implements Storage {
     await this.database.close();
   }
 
-  /** If posts fail together, each is stored by itself, so that a bad one fails alone. */
-  async #storeAll(posts: readonly Post[]): Promise<readonly Answer[]> {
+  /** If commands fail together, each is stored by itself, so that a bad one fails alone. */
+  async #storeAll(commands: readonly Command[], attempt = 1): Promise<readonly Result[]> {
     try {
-      const answers = await this.#transaction((transaction) =>
-        new Posts(transaction, this.#rules).store(posts),
+      const results = await this.#transaction((transaction) =>
+        new Writes(transaction, this.#rules).run(commands),
       );
-      this.tellCommit(answers.filter((answer) => !(answer instanceof Error)).length);
-      return answers;
+      this.tellCommit(results.filter((result) => !(result instanceof Error)).length);
+      return results;
     } catch (error) {
-      if (posts.length === 1 || !mayWorkAlone(error)) throw error;
+      if (commands.length > 1 && mayWorkAlone(error)) {
+        const results: Result[] = [];
+        for (const command of commands)
+          results.push(...(await this.#storeAll([command]).catch((error: Error) => [error])));
+        return results;
+      }
+      const isRace = error instanceof ReadIdLost || isUniqueViolation(error);
+      if (!isRace || attempt === MAX_ATTEMPTS) throw error;
+      return this.#storeAll(commands, attempt + 1);
     }
-    const answers: Answer[] = [];
-    for (const post of posts)
-      answers.push(...(await this.#storeAll([post]).catch((error: Error) => [error])));
-    return answers;
-  }
-
-  /** Changes a feed if it is still the one that this was allowed for; else returns `none`. */
-  #change<T>(allowed: AllowedFeed, none: T, work: (locked: changes.Locked) => Promise<T>): Promise<T> {
-    return this.write(async () => {
-      const done = await this.#transaction(async (transaction) => {
-        const [feed] = await lockFeeds(transaction, [allowed.name]);
-        return feed && isAllowed(feed, allowed) ? work({ transaction, feed }) : none;
-      });
-      this.tellCommit(1);
-      return done;
-    });
   }
 
   /** Reports the changes, once each, also if the result of the commit is unknown. */

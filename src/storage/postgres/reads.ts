@@ -5,8 +5,8 @@ import type { Note } from '../../feeds/note.ts';
 import type { Position } from '../../feeds/order.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
+import { storeUnavailable } from '../failures.ts';
 import { type BytesRow, storedFile } from '../loaded-file.ts';
-import { storeUnavailable } from '../refused-writes.ts';
 import {
   FEED_COLUMNS,
   type FeedRow,

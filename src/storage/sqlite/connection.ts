@@ -1,7 +1,7 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database, { type Statement } from 'better-sqlite3';
-import { storeUnavailable } from '../refused-writes.ts';
+import { storeUnavailable } from '../failures.ts';
 import { asRefusal, losesDatabase } from './failures.ts';
 
 /** How long a connection waits for a lock that another program (a backup, a shell) holds, in ms. */

@@ -1,8 +1,7 @@
 import { SqliteError } from 'better-sqlite3';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
-import { toFailure, withoutPath } from '../failures.ts';
-import { storageFull, storeUnavailable } from '../refused-writes.ts';
+import { storageFull, storeUnavailable, toFailure, withoutPath } from '../failures.ts';
 import type { Call, Reply } from '../thread-calls.ts';
 
 /** Error codes of a failed disk or database file. `BUSY`: another program holds the lock for too long. */

@@ -1,9 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/ids.ts';
 import type { NoteId } from '../../feeds/names.ts';
-import type { Note } from '../../feeds/note.ts';
+import type { NoteContent, NoteMeta } from '../../feeds/note.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
-import { type InsertedNote, metaOf, type NoteRow, noteOf, type TaggedNote, typeRange } from '../rows.ts';
+import {
+  contentColumns,
+  type InsertedNote,
+  metadataOf,
+  metaOf,
+  type NoteRow,
+  type TaggedNote,
+  typeRange,
+} from '../rows.ts';
 import { preparer } from './connection.ts';
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
@@ -11,10 +19,7 @@ export const NOTE_COLUMNS =
   'notes.id, notes.type, notes.size, notes.created_at, notes.metadata, iif(notes.type = 0, notes.content, NULL) AS content';
 
 /** A note as it is looked up to be changed. */
-export interface StoredNote extends TaggedNote {
-  readonly row: number;
-  readonly image_key: ImageKey | null;
-}
+export type StoredNote = NoteRow & TaggedNote & { readonly row: number; readonly image_key: ImageKey | null };
 
 /** The rows of notes with their tags. The counters of feeds and freed keys are the caller's. */
 export class NoteRows {
@@ -29,10 +34,6 @@ export class NoteRows {
     return this.#sql.find.get(feed, id, ...typeRange(type));
   }
 
-  at(row: number): Note {
-    return noteOf(this.#sql.at.get(row)!);
-  }
-
   insert(note: InsertedNote): void {
     const { feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key } = note;
     const place = [feed, id, type, created_at, modified_at] as const;
@@ -40,11 +41,13 @@ export class NoteRows {
     this.#addTags(note, lastInsertRowid);
   }
 
-  replace(row: number, bytes: Pick<InsertedNote, 'content' | 'size' | 'sha256' | 'image_key'>): void {
-    this.#sql.replace.run({ row, ...bytes, now: Date.now() });
+  replace(row: number, content: NoteContent): void {
+    this.#sql.replace.run({ row, ...contentColumns(content), now: Date.now() });
   }
 
-  setMetadata(note: StoredNote, metadata: string | null): void {
+  /** Members of the metadata that belong to other programs stay. */
+  setMeta(note: StoredNote, meta: NoteMeta): void {
+    const metadata = metadataOf(meta, metaOf(note.metadata).others);
     this.#removeTags(note);
     this.#sql.setMetadata.run(metadata, note.row);
     this.#addTags({ ...note, metadata }, note.row);
@@ -68,9 +71,8 @@ function prepareStatements(db: Database) {
   const prepare = preparer(db);
   return {
     find: prepare<[number, NoteId, number, number], StoredNote>`
-      SELECT row, feed, id, type, created_at, metadata, image_key FROM notes
+      SELECT ${NOTE_COLUMNS}, row, feed, image_key FROM notes
       WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? ORDER BY type LIMIT 1`,
-    at: prepare<[number], NoteRow>`SELECT ${NOTE_COLUMNS} FROM notes WHERE row = ?`,
     // Named parameters would cost more than the rest of it.
     insert: prepare<
       [

@@ -2,24 +2,24 @@ import { LRUCache } from 'lru-cache';
 import type { Checkpoints } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
-import type { AdmittedFeed, AllowedFeed, Feed } from '../../feeds/feed.ts';
+import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import type { PublicKeyText } from '../../licenses/keys.ts';
 import type { Owner } from '../../privileges.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { type Command, withContents } from '../../writing/command.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import { DatabaseStorage, type Post } from '../database-storage.ts';
-import { KeyedLock } from '../keyed-lock.ts';
+import { DatabaseStorage } from '../database-storage.ts';
+import { storeUnavailable } from '../failures.ts';
 import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
-import { storeUnavailable } from '../refused-writes.ts';
-import type { Storage, StoredFile } from '../storage.ts';
+import type { Storage, StoredFile, Written } from '../storage.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
-import type { Changed, Changes } from './changes.ts';
 import { DatabaseFile } from './database-file.ts';
 import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
+import type { Writes } from './writes.ts';
 
 export interface SqliteOptions {
   /** The database file; created if there is none. */
@@ -38,13 +38,8 @@ export interface SqliteOptions {
 /** A few hundred bytes each. */
 const MAX_KNOWN_FEEDS = 1_000;
 
-/** A method of `Changes` that writes to one feed. */
-type Write = Exclude<keyof Changes, 'begin' | 'finish' | 'recount' | 'clearSome' | 'useToken'>;
-type Value<W extends Write> = ReturnType<Changes[W]> extends Changed<infer T> ? T : never;
-const RETURN_FEED: ReadonlySet<Write> = new Set(['post', 'configure', 'setLicense']);
-
 interface Threads {
-  readonly writer: ThreadCalls<Pick<Changes, Write | 'useToken'> & Pictures>;
+  readonly writer: ThreadCalls<Pick<Writes, 'write' | 'useToken'> & Pictures>;
   /** Every request asks who may write, which must not wait behind long texts. */
   readonly feeds: ThreadCalls<Reads>;
   readonly notes: ThreadCalls<Reads>;
@@ -107,8 +102,6 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly #writerData: SqliteWriterData;
   readonly #threads: Threads;
   readonly #known = new KnownFeeds();
-  /** By feed: a change by a function reads first, so one at a time. */
-  readonly #locks = new KeyedLock<FeedName>();
 
   private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
     super(commits);
@@ -166,36 +159,6 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     return row && storedFile(row);
   }
 
-  readonly replace: Storage['replace'] = (feed, id, replacement, limits) => {
-    const { added = [] } = replacement;
-    const sent = { ...sendable(replacement), added: added.map(sendable) };
-    return this.#write(feed.name, 'replace', keyOf(feed), id, sent, limits);
-  };
-
-  readonly setMeta: Storage['setMeta'] = (feed, id, change) =>
-    this.#locks.exclusive(feed.name, async () => {
-      const note = await this.note(feed, id);
-      return note && this.#write(feed.name, 'setMeta', keyOf(feed), id, change(note.meta));
-    });
-
-  readonly remove: Storage['remove'] = (feed, id, type) =>
-    this.#write(feed.name, 'remove', keyOf(feed), id, type);
-
-  readonly configure: Storage['configure'] = (feed, change) =>
-    this.#locks.exclusive(feed.name, async () => {
-      const now = await this.feed(feed.name);
-      const isAllowed = now?.key === feed.key && now.passwordHash === feed.passwordHash;
-      return isAllowed ? this.#write(feed.name, 'configure', keyOf(feed), change(now)) : undefined;
-    });
-
-  readonly setPassword: Storage['setPassword'] = (feed, passwordHash) =>
-    this.#write(feed.name, 'setPassword', keyOf(feed), passwordHash);
-
-  readonly setLicense: Storage['setLicense'] = (feed, license) =>
-    this.#write(feed.name, 'setLicense', keyOf(feed), license);
-
-  readonly deleteFeed: Storage['deleteFeed'] = (feed) => this.#write(feed.name, 'deleteFeed', keyOf(feed));
-
   readonly useToken: Storage['useToken'] = (series, place, until) =>
     this.#threads.writer.call('useToken', series, place, until, Date.now());
 
@@ -205,8 +168,16 @@ class SqliteStorage extends DatabaseStorage implements Storage {
       throw storeUnavailable(new Error('the lock file is not the one that was locked'));
   }
 
-  protected store({ name, notes, target, limits, following }: Post): Promise<Feed | undefined> {
-    return this.#write(name, 'post', name, notes.map(sendable), target, limits, following);
+  protected async store(command: Command): Promise<Written | undefined> {
+    let feed: Feed | undefined;
+    try {
+      const { written, readIds } = await this.#threads.writer.call('write', withContents(command, sendable));
+      if (command.kind !== 'delete') feed = written?.feed;
+      if (readIds) this.tellChange({ readIds });
+      return written;
+    } finally {
+      this.#known.written(command.name, feed);
+    }
   }
 
   protected async release(): Promise<void> {
@@ -227,26 +198,6 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     this.#known.forget();
     this.tellFreshness(true);
   }
-
-  #write<W extends Write>(name: FeedName, method: W, ...args: Parameters<Changes[W]>): Promise<Value<W>> {
-    return this.write(async () => {
-      let feed: Feed | undefined;
-      try {
-        const reply: Promise<unknown> = this.#threads.writer.call(method, ...(args as never));
-        const { value, readIds } = (await reply) as Changed<Value<W>>;
-        if (RETURN_FEED.has(method)) feed = value as Feed | undefined;
-        if (readIds) this.tellChange({ readIds });
-        return value;
-      } finally {
-        this.#known.written(name, feed);
-      }
-    });
-  }
-}
-
-/** Only what identifies the feed, because each member costs time on its way to the thread. */
-function keyOf({ name, key, passwordHash }: AllowedFeed): AllowedFeed {
-  return { name, key, passwordHash };
 }
 
 /** The pictures of an SQLite database, on two of its threads. */

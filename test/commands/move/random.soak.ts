@@ -57,6 +57,7 @@ const note = fc
     };
   });
 const readId = fc.stringMatching(/^[A-Za-z0-9_-]{3,64}$/);
+const attached = { text: licenseFor({ id: 'known' }), id: 'known' };
 const feed = fc
   .record({
     name: fc.stringMatching(/^[a-z0-9_-]{1,64}$/),
@@ -66,7 +67,7 @@ const feed = fc
     showSender: fc.boolean(),
     hasImage: fc.boolean(),
     passwordHash: fc.option(fc.constantFrom('$argon2id$x', '!'), { nil: undefined }),
-    license: fc.option(fc.constantFrom('nf1.x.y', licenseFor()), { nil: undefined }),
+    license: fc.option(fc.constantFrom({ text: 'nf1.x.y', id: undefined }, attached), { nil: undefined }),
     changedAt: fc.integer({ min: 0, max: 4e12 }),
     notes: fc.uniqueArray(note, { selector: ({ id, type }) => noteFile(id, type), maxLength: 8 }),
   })

@@ -1,0 +1,332 @@
+import { join } from 'node:path';
+import type { Feed } from '../../feeds/feed.ts';
+import { type FeedName, isReadId, noteFile, parseNoteFile } from '../../feeds/names.ts';
+import type { NewNote, Note } from '../../feeds/note.ts';
+import { Refusal } from '../../refusals.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { type Command, type Lookups, lookupsOf } from '../../writing/command.ts';
+import { decide, type Effects, type NoteEdit, type State, type WritingRules } from '../../writing/decide.ts';
+import type { KeyedLock } from '../keyed-lock.ts';
+import {
+  NO_META,
+  NO_SETTINGS,
+  type StoredMeta,
+  serializeMeta,
+  serializeSettings,
+  settingsAsStored,
+} from '../metadata.ts';
+import type { Written } from '../storage.ts';
+import { type Change, type FileWriter, lineFile, textFile } from './durable.ts';
+import { asRefusal, errorCode, isGone, refuse, unavailable } from './failures.ts';
+import { type FeedFiles, type FeedIndex, IndexedFeed } from './feed-index.ts';
+import type { RetiredReadIds } from './line-files.ts';
+import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
+import type { Entry } from './note-list.ts';
+import { isThere, readWhole, statFile } from './read-file.ts';
+import { readMetaFile, UNREADABLE_READ_ID } from './read-metadata.ts';
+import type { Removals } from './removals.ts';
+import { scanFeed } from './scan.ts';
+import { type Stamp, settled, UNSEEN } from './stamp.ts';
+import { UnreadableFile } from './unreadable-file.ts';
+import { datingOf, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
+
+/** Shared by all writes. */
+export interface WriteParts {
+  readonly dir: string;
+  readonly index: FeedIndex;
+  readonly writer: FileWriter;
+  /**
+   * Posts share the feed of a name; whatever else changes it, or makes it, or looks at it again, is alone with it. Other
+   * keys are names of files in the data folder, and ids of licenses.
+   */
+  readonly locks: KeyedLock<string>;
+  readonly retired: RetiredReadIds;
+  readonly removals: Pick<Removals, 'remove'>;
+  readonly rules: WritingRules;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+  /** Called with the name of every feed that the service makes. */
+  onMade(name: FeedName): void;
+}
+
+/** The note that a command names. */
+interface NamedNote {
+  /** As it was before the command. */
+  readonly entry: Entry;
+  readonly stored: StoredMeta;
+  readonly note: Note;
+}
+
+interface WrittenFiles {
+  /** The states of new files by name. */
+  readonly stampOf: ReadonlyMap<string, Stamp | undefined>;
+  /** The dot files, if one changed. */
+  readonly files: FeedFiles | undefined;
+}
+
+/** The result, and the folder that a deletion has left to be removed. */
+interface Done {
+  readonly written: Written;
+  readonly left?: string;
+}
+
+/**
+ * See `Storage.write`. Posts to a feed run beside each other, because a batch that begins when the last is over posts half as
+ * many notes a second. A step must not read notes with `NoteReader`, which may wait for a step. A crash in the middle of a
+ * change of settings can leave the others changed and the read id not; after one before a folder is renamed the feed is
+ * there, but its read id stays retired.
+ */
+export async function write(parts: WriteParts, command: Command): Promise<Written | undefined> {
+  const { dir, locks, removals } = parts;
+  const { kind, name, target } = command;
+  const { note, ...lookups } = lookupsOf(command);
+  const step = () =>
+    whileKept(parts, name, lookups, async (state) => {
+      const feed = parts.index.get(name);
+      if (!feed) return decideNew(parts, command, state);
+      const found = { ...state, hasImage: await hasPicture(dir, feed, lookups) };
+      const run = note
+        ? withNote(parts, feed, { ...note, kind }, (named) =>
+            change(parts, command, feed, { ...found, note: named.note }, named),
+          )
+        : change(parts, command, feed, found);
+      return run.catch((error) => forgetIfGone(parts, feed, error));
+    });
+  const sharesFeed = kind === 'post' && target.kind === 'existing';
+  const done = await (sharesFeed ? locks.shared(name, step) : locks.exclusive(name, step));
+  if (done?.left !== undefined) await removals.remove(join(dir, done.left), name);
+  return done?.written;
+}
+
+/** Keeps a read id for the feed, and licenses of an id as they are, until the step is done. */
+async function whileKept<T>(
+  { index, locks, retired }: WriteParts,
+  name: FeedName,
+  { readId, licenseId }: Lookups,
+  step: (state: Omit<State, 'feed'>) => Promise<T>,
+): Promise<T> {
+  if (licenseId !== undefined)
+    return locks.exclusive(`license ${licenseId}`, () =>
+      step({ licensed: index.countLicensed(licenseId, name) }),
+    );
+  if (readId === undefined) return step({});
+  const isKept = index.reserve(name, readId);
+  const deleted = retired.has(readId) ? 'deleted feed' : undefined;
+  try {
+    return await step({ readIdHolder: isKept ? deleted : 'feed', feeds: index.size });
+  } finally {
+    if (isKept) index.unreserve(name, readId);
+  }
+}
+
+async function decideNew(
+  parts: WriteParts,
+  command: Command,
+  state: Omit<State, 'feed'>,
+): Promise<Done | undefined> {
+  const { index, rules } = parts;
+  const effects = decide(command, { ...state, feed: undefined }, rules);
+  if (effects === undefined) return undefined;
+  index.making += 1;
+  try {
+    const feed = await makeFolder(parts, effects);
+    return feed && { written: { feed, note: undefined } };
+  } finally {
+    index.making -= 1;
+  }
+}
+
+/** Undefined if somebody made a folder of that name meanwhile; it is then in the index. */
+async function makeFolder(
+  { dir, index, log, onMade, writer }: WriteParts,
+  { feed: { name, readId, passwordHash }, added }: Effects,
+): Promise<Feed | undefined> {
+  const files = { storedReadId: readId, settings: NO_SETTINGS, passwordHash };
+  const parts = [...feedParts(files), ...added.flatMap((note) => noteParts(note))];
+  try {
+    const { stamps, identity } = await writer.placeFolder(dir, name, parts);
+    const stampOf = new Map(parts.map((part, n) => [part.name, stamps[n]]));
+    const feed = new IndexedFeed(name, identity, files, entriesOf(added, stampOf), Date.now());
+    index.add(feed);
+    onMade(name);
+    return feed.record();
+  } catch (error) {
+    const cause = asRefusal(error);
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw cause;
+    const feed = await scanFeed(dir, name, log);
+    if (!(feed instanceof IndexedFeed))
+      throw new Refusal('internal', 'Something that is not a feed is in the way.', { cause });
+    index.add(feed);
+    return undefined;
+  }
+}
+
+async function change(
+  parts: WriteParts,
+  command: Command,
+  feed: IndexedFeed,
+  state: Omit<State, 'feed'>,
+  named?: NamedNote,
+): Promise<Done | undefined> {
+  const effects = decide(command, { ...state, feed: countingPosts(feed) }, parts.rules);
+  if (effects === undefined) return undefined;
+  const { fate, edit } = effects;
+  const note = edit && (edit.after ?? edit.before);
+  if (fate === 'unchanged') return { written: { feed: effects.feed, note } };
+  if (fate === 'deleted') return { written: { feed: effects.feed, note }, left: await remove(parts, feed) };
+  const { added } = effects;
+  // What is being stored and what is stored never pass the limits together.
+  keepRoom(feed, added, 1);
+  let written: WrittenFiles;
+  try {
+    written = await writeFiles(parts, feed, effects, named);
+  } finally {
+    // In the turn in which the notes come into the index: else they would count twice meanwhile.
+    keepRoom(feed, added, -1);
+  }
+  const { stampOf, files } = written;
+  const put = entriesOf(added, stampOf);
+  const gone = edit && edit.after === undefined ? [named!.entry.file] : [];
+  if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
+  return { written: { feed: parts.index.apply(feed, { put, gone, files }), note } };
+}
+
+function keepRoom({ posting }: IndexedFeed, notes: readonly NewNote[], each: 1 | -1): void {
+  posting.noteCount += each * notes.length;
+  posting.imageCount += each * notes.filter(({ type }) => type !== 'md').length;
+}
+
+async function writeFiles(
+  { dir, writer }: WriteParts,
+  feed: IndexedFeed,
+  { added, edit, feed: after }: Effects,
+  named: NamedNote | undefined,
+): Promise<WrittenFiles> {
+  const folder = join(dir, feed.name);
+  const { changes: ofFeed, files } = await feedChanges(feed, folder, after);
+  const changes = [...(edit && named ? noteChanges(edit, named) : []), ...ofFeed];
+  const notes = added.flatMap((note) => noteParts(note));
+  // One note exists as soon as its content does, so it needs no intent.
+  const needsIntent = changes.length === 0 && added.length > 1;
+  const last = needsIntent ? notes.slice(-1) : changes;
+  const stamps = await writer.change(folder, last, needsIntent ? notes.slice(0, -1) : notes);
+  return { stampOf: new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]])), files };
+}
+
+/** The dot files that differ for a feed as it is to be. Throws an `UnreadableFile` if what is in one would be lost. */
+async function feedChanges(
+  { files, readId }: IndexedFeed,
+  folder: string,
+  after: Feed,
+): Promise<{ readonly changes: readonly Change[]; readonly files: FeedFiles | undefined }> {
+  const { title, description, showSender, image, passwordHash, license } = after;
+  const settings = { title, description, showSender, image };
+  const changes: Change[] = [];
+  if (serializeSettings(files.settings) !== serializeSettings(settings))
+    changes.push(await settingsFile(folder, settings));
+  if (passwordHash !== files.passwordHash) changes.push(lineFile(PASSWORD_FILE, passwordHash));
+  if (license !== files.license) changes.push(lineFile(LICENSE_FILE, license?.text));
+  if (after.readId !== readId) {
+    if (files.storedReadId === UNREADABLE_READ_ID)
+      throw new UnreadableFile(READ_ID_FILE, 'it holds no read id');
+    changes.push(lineFile(READ_ID_FILE, after.readId));
+  }
+  if (changes.length === 0) return { changes, files: undefined };
+  const storedReadId = after.readId === readId ? files.storedReadId : after.readId;
+  // As the file will have them, so that the watch finds no difference.
+  return { changes, files: { storedReadId, settings: settingsAsStored(settings), passwordHash, license } };
+}
+
+function noteChanges({ before, after, content }: NoteEdit, { entry, stored }: NamedNote): Change[] {
+  const { file } = entry;
+  if (after === undefined) return [file, metaFile(file)].map((name) => ({ name, bytes: undefined }));
+  if (content) return [...datingOf(entry, stored), { name: file, bytes: content.bytes }];
+  if (after.meta === before.meta) return [];
+  const { meta: _, ...beside } = stored;
+  return [textFile(metaFile(file), serializeMeta(after.meta, beside))];
+}
+
+function editedEntry(
+  { content }: NoteEdit,
+  { entry }: NamedNote,
+  stampOf: ReadonlyMap<string, Stamp | undefined>,
+): Entry {
+  const name = metaFile(entry.file);
+  const meta = stampOf.has(name) ? stampOf.get(name) : entry.meta;
+  return content
+    ? { ...entry, stamp: stampOf.get(entry.file)!, meta, sha256: content.sha256 }
+    : { ...entry, meta };
+}
+
+/** Deletes a feed: it is gone, and its name free, once its folder is renamed. Returns the folder's name. */
+async function remove(
+  { dir, index, locks, retired, writer }: WriteParts,
+  feed: IndexedFeed,
+): Promise<string> {
+  if (isReadId(feed.readId)) await locks.exclusive(RETIRED_FILE, () => retired.add(feed.readId));
+  const left = await writer.moveAway(dir, feed.name);
+  index.drop(feed);
+  return left;
+}
+
+/** The feed with the notes that are being stored. */
+function countingPosts(feed: IndexedFeed): Feed {
+  const record = feed.record();
+  const { noteCount, imageCount } = feed.posting;
+  if (noteCount === 0) return record;
+  return { ...record, noteCount: record.noteCount + noteCount, imageCount: record.imageCount + imageCount };
+}
+
+async function hasPicture(dir: string, feed: IndexedFeed, { image }: Lookups): Promise<boolean> {
+  const named = image && parseNoteFile(image);
+  if (!named || named.type === 'md' || !feed.notes.get(named.file)) return false;
+  return (await statFile(join(dir, feed.name, named.file))) !== undefined;
+}
+
+/**
+ * Runs a step on a note, with it as it is now. Undefined also if there is no such note, or somebody removed its file. Reads
+ * meanwhile see the mark of the edit, and are repeated after it.
+ */
+async function withNote<T>(
+  { dir }: WriteParts,
+  feed: IndexedFeed,
+  { id, type, kind }: NonNullable<Lookups['note']> & Pick<Command, 'kind'>,
+  step: (named: NamedNote) => Promise<T>,
+): Promise<T | undefined> {
+  const folder = join(dir, feed.name);
+  const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
+  const stats = entry && (await statFile(join(folder, entry.file)));
+  if (!stats) return undefined;
+  // Known before the edit, so that the watch finds no difference if it is taken back.
+  if (entry.stamp === UNSEEN) entry.stamp = settled(stats);
+  if (entry.meta === UNSEEN) {
+    const found = await statFile(join(folder, metaFile(entry.file)));
+    if (found) entry.meta = settled(found);
+  }
+  const copy = { ...entry };
+  entry.isEdited = true;
+  try {
+    // What cannot be read can be removed all the same.
+    const stored = (kind === 'remove' ? undefined : await readMetaFile(folder, entry.file)) ?? NO_META;
+    const text = kind === 'describe' && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
+    if (text === undefined) return undefined;
+    const { size } = copy.stamp;
+    const note = { id: entry.id, type: entry.type, size, createdAt: entry.createdAt, meta: stored.meta };
+    return await step({ entry: copy, stored, note: { ...note, content: text ? text.bytes : undefined } });
+  } finally {
+    if (feed.notes.get(entry.file) === entry) feed.takeBack(copy);
+  }
+}
+
+/**
+ * Forgets a feed whose step failed because somebody removed its folder.
+ * @throws Refusal for any other failure
+ */
+async function forgetIfGone(
+  { dir, index }: Pick<WriteParts, 'dir' | 'index'>,
+  feed: IndexedFeed,
+  error: unknown,
+): Promise<undefined> {
+  if (!isGone(error) || (await isThere(join(dir, feed.name)).catch(refuse))) throw asRefusal(error);
+  if (!(await isThere(dir).catch(refuse))) throw unavailable(error);
+  index.drop(feed);
+}

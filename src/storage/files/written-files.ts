@@ -1,0 +1,67 @@
+import { dateOfId, datePrefixOfId } from '../../feeds/ids.ts';
+import { noteFile } from '../../feeds/names.ts';
+import type { NewNote } from '../../feeds/note.ts';
+import {
+  type BesideMeta,
+  otherSettings,
+  type StoredMeta,
+  type StoredSettings,
+  serializeMeta,
+  serializeSettings,
+} from '../metadata.ts';
+import { type Change, lineFile, type Part, textFile } from './durable.ts';
+import type { FeedFiles } from './feed-index.ts';
+import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
+import type { Entry } from './note-list.ts';
+import { readSettingsFile } from './read-metadata.ts';
+import { dateByFile, type Stamp } from './stamp.ts';
+
+/** The dot files of a new feed. */
+export function feedParts({ storedReadId, settings, passwordHash, license }: FeedFiles): Part[] {
+  const files = [
+    lineFile(READ_ID_FILE, storedReadId),
+    lineFile(PASSWORD_FILE, passwordHash),
+    lineFile(LICENSE_FILE, license?.text),
+    textFile(SETTINGS_FILE, serializeSettings(settings)),
+  ];
+  return files.filter((file): file is Part => file.bytes !== undefined);
+}
+
+/** The files of a new note, metadata first: a note never shows without its metadata. */
+export function noteParts(
+  { id, type, meta, bytes, modifiedAt }: NewNote & Pick<Part, 'modifiedAt'>,
+  beside?: BesideMeta,
+): Part[] {
+  const file = noteFile(id, type);
+  const json = serializeMeta(meta, beside);
+  const content = { name: file, bytes, modifiedAt };
+  return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
+}
+
+/** The entries of new notes, from the states of their files by name. */
+export function entriesOf(
+  notes: readonly NewNote[],
+  stampOf: ReadonlyMap<string, Stamp | undefined>,
+): Entry[] {
+  return notes.map(({ id, type, sha256 }) => {
+    const file = noteFile(id, type);
+    const stamp = stampOf.get(file)!;
+    const createdAt = dateOfId(id) ?? dateByFile(id, stamp);
+    return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
+  });
+}
+
+/** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
+export function datingOf({ id, file, createdAt }: Entry, { meta, created, others }: StoredMeta): Change[] {
+  if (datePrefixOfId(id) !== undefined || created !== undefined) return [];
+  return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
+}
+
+/**
+ * The settings file for the feed in a folder to have these settings; what others keep in the file stays. Throws an
+ * `UnreadableFile`.
+ */
+export async function settingsFile(folder: string, settings: StoredSettings): Promise<Change> {
+  const others = otherSettings((await readSettingsFile(folder)) ?? {});
+  return textFile(SETTINGS_FILE, serializeSettings(settings, others));
+}

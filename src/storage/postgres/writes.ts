@@ -1,0 +1,299 @@
+import type { Feed } from '../../feeds/feed.ts';
+import { randomReadId } from '../../feeds/ids.ts';
+import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import { Refusal } from '../../refusals.ts';
+import { type Command, lookupsOf } from '../../writing/command.ts';
+import { decide, type Effects, type NoteEdit, type State, type WritingRules } from '../../writing/decide.ts';
+import { storeUnavailable } from '../failures.ts';
+import {
+  changesSettings,
+  contentColumns,
+  datedNow,
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  type InsertedNote,
+  insertedNote,
+  metadataOf,
+  metaOf,
+  type NoteRow,
+  noteOf,
+  settingColumns,
+  type TaggedNote,
+  typeRange,
+} from '../rows.ts';
+import type { Written } from '../storage.ts';
+import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
+import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS } from './note-rows.ts';
+import { freeKey } from './picture-rows.ts';
+import { columnsOf, statement, type Transaction } from './transaction.ts';
+
+/** The result of a command, or why it is refused. */
+export type Result = Written | Error | undefined;
+
+type StoredNote = NoteRow & TaggedNote & Pick<InsertedNote, 'image_key'>;
+
+/** A feed as the transaction has left it so far. */
+interface OpenFeed {
+  /** Undefined until the row of a new feed is inserted. */
+  readonly key: string | undefined;
+  readonly before: Feed | undefined;
+  after: Feed | undefined;
+}
+
+/** What is decided of a command. */
+interface Decision {
+  readonly effects: Effects;
+  readonly open: OpenFeed;
+  readonly note: StoredNote | undefined;
+}
+
+const LOCK_FEEDS = statement<FeedRow>('lock_feeds')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
+/** How many feeds there are. No other transaction makes or deletes one until this one ends. */
+const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
+const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
+  SELECT name, read_id FROM feeds WHERE name = ANY ($1)
+  UNION SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
+const FREE_READ_ID = statement('free_read_id')`
+  UPDATE feeds SET read_id = $2 WHERE read_id = $1 AND name IS NULL`;
+const MAKE = statement<{ id: number; name: FeedName }>('make_feeds')`
+  INSERT INTO feeds (name, read_id, password_hash, changed_at)
+  SELECT name, read_id, password_hash, 0
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
+  ON CONFLICT DO NOTHING RETURNING id, name`;
+const FIND = statement<StoredNote>('find_note')`
+  SELECT ${NOTE_COLUMNS}, feed, image_key FROM notes
+  WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4 ORDER BY type LIMIT 1`;
+// Two versions of a file never have the same time, because it tells a reader which one it is.
+const REPLACE = statement('replace_note')`
+  UPDATE notes SET content = $4, size = $5, sha256 = $6, image_key = $7,
+    modified_at = greatest(modified_at + 1, $8::bigint)
+  WHERE feed = $1 AND id = $2 AND type = $3`;
+const SET_METADATA = statement('set_metadata')`
+  UPDATE notes SET metadata = $4 WHERE feed = $1 AND id = $2 AND type = $3`;
+const DELETE_NOTE = statement('delete_note')`DELETE FROM notes WHERE feed = $1 AND id = $2 AND type = $3`;
+const CONFIGURE = statement('configure')`
+  UPDATE feeds SET read_id = $2, password_hash = $3, title = $4, description = $5, show_sender = $6::integer = 1,
+    image = $7, license = $8, license_id = $9 WHERE id = $1`;
+// The other key of these locks says that they are of licenses; two ids that have the same number only wait longer.
+const LOCK_LICENSE = statement('lock_license')`SELECT pg_advisory_xact_lock(1818845540, hashtext($1))`;
+const COUNT_LICENSED = statement<{ count: number }>('count_licensed')`
+  SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2`;
+const DELETE_FEED = statement('delete_feed')`
+  UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
+    license = NULL, license_id = NULL, to_clear = true WHERE id = $1`;
+const COUNT_NOTES = statement('count_notes')`
+  UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
+  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
+  WHERE feeds.id = feed`;
+/** Adds to the number of feeds. */
+export const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
+const NOTIFY = statement('notify')`
+  SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`;
+
+/** Decides and stores commands in one transaction, in their order. Commands that look up a note come alone. */
+export class Writes {
+  readonly #transaction: Transaction;
+  readonly #rules: WritingRules;
+  readonly #now = Date.now();
+  readonly #open = new Map<FeedName, OpenFeed>();
+  /** Names of feeds, or null for a deleted one, by their read ids. */
+  readonly #holders = new Map<ReadId, FeedName | null>();
+  /** Of feeds that another process has made since the feeds were locked. */
+  readonly #madeElsewhere = new Set<FeedName>();
+  #feeds = 0;
+
+  constructor(transaction: Transaction, rules: WritingRules) {
+    this.#transaction = transaction;
+    this.#rules = rules;
+  }
+
+  async run(commands: readonly Command[]): Promise<readonly Result[]> {
+    await this.#lockFeeds(commands);
+    await this.#lookUpReadIds(commands);
+    const decisions: (Decision | Refusal | undefined)[] = [];
+    for (const command of commands) decisions.push(await this.#decide(command));
+    const decided = decisions.filter(
+      (one): one is Decision => one !== undefined && !(one instanceof Refusal),
+    );
+    const keys = await this.#makeFeeds(decided);
+    const finals = await this.#store(decided, keys);
+    return decisions.map((decision) => {
+      if (decision === undefined || decision instanceof Refusal) return decision;
+      const { effects, open } = decision;
+      const feed = finals.get(open) ?? (open.before && effects.feed);
+      return feed && { feed, note: effects.edit && (effects.edit.after ?? effects.edit.before) };
+    });
+  }
+
+  /**
+   * Every change of a feed or its notes locks the feed first; several are locked in the order of their ids, and before
+   * anything else, so there is no deadlock.
+   */
+  async #lockFeeds(commands: readonly Command[]): Promise<void> {
+    const names = new Set(commands.map(({ name }) => name));
+    for (const row of await this.#transaction.run(LOCK_FEEDS, [[...names]])) {
+      const feed = feedOf(row);
+      this.#open.set(row.name, { key: feed.key, before: feed, after: feed });
+    }
+  }
+
+  async #lookUpReadIds(commands: readonly Command[]): Promise<void> {
+    const wanted = commands.filter(
+      ({ name, target }) => target.kind === 'existing' || !this.#open.get(name)?.after,
+    );
+    const readIds = wanted.map((command) => lookupsOf(command).readId).filter((id) => id !== undefined);
+    if (readIds.length === 0) return;
+    const makers = wanted.filter(({ target }) => target.kind === 'new').map(({ name }) => name);
+    if (makers.length > 0) {
+      const [count] = await this.#transaction.run(LOCK_COUNT, []);
+      if (!count) throw storeUnavailable(new Error('the database is empty'));
+      this.#feeds = count.feeds;
+    }
+    for (const { name, read_id } of await this.#transaction.run(HOLDERS, [makers, readIds])) {
+      this.#holders.set(read_id, name);
+      if (name !== null && makers.includes(name)) this.#madeElsewhere.add(name);
+    }
+  }
+
+  async #decide(command: Command): Promise<Decision | Refusal | undefined> {
+    const { name } = command;
+    if (this.#madeElsewhere.has(name)) return undefined;
+    const open = this.#open.get(name);
+    const { note, readId, licenseId, image } = lookupsOf(command);
+    const found = open?.key && note && (await this.#find(open.key, note.id, note.type));
+    const state: State = {
+      feed: open?.after,
+      note: found ? noteOf(found) : undefined,
+      readIdHolder: readId && this.#holderOf(readId, name),
+      feeds: this.#feeds,
+      licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
+      hasImage: open?.key !== undefined && image !== undefined && (await this.#hasPicture(open.key, image)),
+    };
+    try {
+      const effects = decide(command, state, this.#rules);
+      return effects && { effects, open: this.#apply(effects, open), note: found || undefined };
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  }
+
+  /** The feed as later commands find it. */
+  #apply({ fate, feed }: Effects, known: OpenFeed | undefined): OpenFeed {
+    const isNew = fate === 'made' || known === undefined;
+    const open = isNew ? { key: undefined, before: undefined, after: feed } : known;
+    open.after = fate === 'deleted' ? undefined : feed;
+    if (!isNew) return open;
+    this.#open.set(feed.name, open);
+    this.#holders.set(feed.readId, feed.name);
+    this.#feeds += 1;
+    return open;
+  }
+
+  /**
+   * Inserts the rows of new feeds. A transaction that chose one of their read ids at the same time may have been faster: then
+   * nothing is done, and the commands are decided again.
+   * @returns the keys of all feeds
+   */
+  async #makeFeeds(decisions: readonly Decision[]): Promise<Map<OpenFeed, string>> {
+    const keys = new Map([...this.#open.values()].map((open) => [open, open.key ?? '']));
+    const made = decisions.filter(({ effects }) => effects.fate === 'made');
+    if (made.length === 0) return keys;
+    for (const { effects } of made)
+      if (effects.reclaimsReadId) this.#transaction.send(FREE_READ_ID, [effects.feed.readId, randomReadId()]);
+    const feeds = made.map(({ effects }) => effects.feed);
+    const rows = await this.#transaction.run(MAKE, columnsOf(feeds, 'name', 'readId', 'passwordHash'));
+    if (rows.length < made.length) throw new ReadIdLost();
+    for (const { id, name } of rows) keys.set(this.#open.get(name)!, String(id));
+    this.#transaction.send(COUNT_FEEDS, [rows.length]);
+    return keys;
+  }
+
+  /** Returns the changed feeds as they are stored. */
+  async #store(
+    decisions: readonly Decision[],
+    keys: ReadonlyMap<OpenFeed, string>,
+  ): Promise<Map<OpenFeed, Feed>> {
+    const finals = new Map<OpenFeed, Feed>();
+    const notices: ChangedFeed[] = [];
+    const notes: InsertedNote[] = [];
+    for (const { effects, open, note } of decisions) {
+      const key = keys.get(open)!;
+      notes.push(...effects.added.map((one) => insertedNote(Number(key), one, this.#now)));
+      if (effects.edit && note) this.#storeEdit(effects.edit, note);
+      if (effects.fate === 'deleted') {
+        this.#transaction.send(COUNT_FEEDS, [-1]);
+        this.#transaction.send(DELETE_FEED, [key]);
+        notices.push({ key, readIds: [effects.feed.readId] });
+      } else if (effects.fate !== 'unchanged' && !finals.has(open) && open.after) {
+        finals.set(open, { ...datedNow(open.after), key });
+        const readIds = new Set([open.before?.readId ?? open.after.readId, open.after.readId]);
+        notices.push({ key, readIds: [...readIds] });
+        if (open.before && changesSettings(open.before, open.after))
+          this.#transaction.send(CONFIGURE, [key, ...Object.values(settingColumns(open.after))]);
+      }
+    }
+    const feeds = [...finals.values()];
+    if (feeds.length > 0)
+      this.#transaction.send(COUNT_NOTES, columnsOf(feeds, 'key', 'noteCount', 'imageCount', 'changedAt'));
+    this.#notify(notices);
+    await insertNotes(this.#transaction, notes);
+    return finals;
+  }
+
+  #storeEdit({ before, after, content }: NoteEdit, note: StoredNote): void {
+    const key = [note.feed, note.id, note.type];
+    if (content) {
+      const { content: bytes, size, sha256, image_key } = contentColumns(content);
+      this.#transaction.send(REPLACE, [...key, bytes, size, sha256, image_key, this.#now]);
+    } else if (after === undefined) {
+      deleteTags(this.#transaction, note);
+      this.#transaction.send(DELETE_NOTE, key);
+    } else if (after.meta !== before.meta) {
+      const metadata = metadataOf(after.meta, metaOf(note.metadata).others);
+      deleteTags(this.#transaction, note);
+      insertTags(this.#transaction, [{ ...note, metadata }]);
+      this.#transaction.send(SET_METADATA, [...key, metadata]);
+    }
+    if (after === undefined || content) freeKey(this.#transaction, note.image_key);
+  }
+
+  /** Tells every process of changes when the transaction is committed. */
+  #notify(changes: readonly ChangedFeed[]): void {
+    const { origin } = this.#transaction;
+    this.#transaction.changes.push(...changes);
+    if (changes.length > 0) this.#transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
+  }
+
+  #holderOf(readId: ReadId, name: FeedName): State['readIdHolder'] {
+    const holder = this.#holders.get(readId);
+    if (holder === undefined || holder === name) return undefined;
+    return holder === null ? 'deleted feed' : 'feed';
+  }
+
+  async #find(
+    key: string,
+    id: string,
+    type: Parameters<typeof typeRange>[0],
+  ): Promise<StoredNote | undefined> {
+    return (await this.#transaction.run(FIND, [key, id, ...typeRange(type)]))[0];
+  }
+
+  /** If two run at once, the second waits with its own feed locked, which no other transaction waits for. */
+  async #countLicensed(key: string, licenseId: string): Promise<number> {
+    this.#transaction.send(LOCK_LICENSE, [licenseId]);
+    const [others] = await this.#transaction.run(COUNT_LICENSED, [licenseId, key]);
+    return others!.count;
+  }
+
+  async #hasPicture(key: string, file: NoteFile): Promise<boolean> {
+    const named = parseNoteFile(file);
+    if (named === undefined || named.type === 'md') return false;
+    return (await this.#find(key, named.id, named.type)) !== undefined;
+  }
+}
+
+/** Another transaction took a read id that was free when this one looked. */
+export class ReadIdLost extends Error {}

@@ -1,0 +1,212 @@
+import type { Database } from 'better-sqlite3';
+import type { Feed } from '../../feeds/feed.ts';
+import { type ImageKey, randomReadId } from '../../feeds/ids.ts';
+import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import { type Command, lookupsOf } from '../../writing/command.ts';
+import { decide, type Effects, type NoteEdit, type State, type WritingRules } from '../../writing/decide.ts';
+import {
+  changesSettings,
+  datedNow,
+  FEED_COLUMNS,
+  type FeedRow,
+  feedOf,
+  insertedNote,
+  noteOf,
+  settingColumns,
+} from '../rows.ts';
+import type { Written } from '../storage.ts';
+import { preparer } from './connection.ts';
+import { NoteRows, type StoredNote } from './note-rows.ts';
+import type { Pictures } from './pictures.ts';
+
+/** The result of a write, and the read ids whose views are out of date if anything changed. */
+export interface WriteReply {
+  readonly written: Written | undefined;
+  readonly readIds?: readonly ReadId[];
+}
+
+/** A feed as the transaction has left it so far. */
+interface OpenFeed {
+  readonly row: number;
+  feed: Feed;
+  /**
+   * The result of all writes of the transaction to this feed, completed in `finish()`. They share it, because structured clone
+   * sends a shared object once.
+   */
+  result: Feed | undefined;
+}
+
+const NOTHING: WriteReply = { written: undefined };
+/** Notes removed in one step; few, because a deletion reads all pages of a picture. */
+const CLEARED_NOTES = 20;
+const CLEARED_TAGS = 1_000;
+
+/** Decides and stores commands, each within a transaction that the caller begins and commits. */
+export class Writes {
+  readonly #rules: WritingRules;
+  readonly #sql: ReturnType<typeof prepareStatements>;
+  readonly #notes: NoteRows;
+  readonly #pictures: Pictures;
+  #feeds = 0;
+  /** Each is read once in a transaction. */
+  readonly #open = new Map<FeedName, OpenFeed>();
+  /** Their counts and dates are written once, in `finish()`. */
+  readonly #changed = new Set<OpenFeed>();
+
+  constructor(db: Database, pictures: Pictures, rules: WritingRules) {
+    this.#rules = rules;
+    this.#sql = prepareStatements(db);
+    this.#notes = new NoteRows(db);
+    this.#pictures = pictures;
+    this.recount();
+  }
+
+  /** Call it before each transaction. */
+  begin(): void {
+    this.#open.clear();
+    this.#changed.clear();
+  }
+
+  /** Completes the results of all writes. Call it before the commit. */
+  finish(): void {
+    for (const { row, feed, result } of this.#changed) {
+      this.#sql.count.run(feed.noteCount, feed.imageCount, feed.changedAt, row);
+      Object.assign(result!, feed);
+    }
+  }
+
+  /** Call it after a rollback. */
+  recount(): void {
+    this.#feeds = this.#sql.countFeeds.get()!.count;
+  }
+
+  /** See `Storage.write`. A `Refusal` is thrown before anything is changed. */
+  write(command: Command): WriteReply {
+    const open = this.#openFeed(command.name);
+    const { note, readId, licenseId, image } = lookupsOf(command);
+    const noteRow = open && note && this.#notes.find(open.row, note.id, note.type);
+    const state: State = {
+      feed: open?.feed,
+      note: noteRow && noteOf(noteRow),
+      readIdHolder: readId && this.#holderOf(readId, command.name),
+      feeds: this.#feeds,
+      licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
+      hasImage: open !== undefined && image !== undefined && this.#hasPicture(open.row, image),
+    };
+    const effects = decide(command, state, this.#rules);
+    if (effects === undefined) return NOTHING;
+    if (effects.reclaimsReadId) this.#sql.freeReadId.run(randomReadId(), effects.feed.readId);
+    if (open) return this.#store(effects, open, noteRow);
+    const made = this.#make(effects.feed);
+    return this.#store({ ...effects, feed: made.feed }, made, undefined);
+  }
+
+  /** Removes some notes of deleted feeds; false when none is left. */
+  clearSome(): boolean {
+    const feed = this.#sql.feedToClear.get();
+    if (!feed) return false;
+    if (this.#sql.clearTags.run(feed.id, CLEARED_TAGS).changes > 0) return true;
+    const cleared = this.#sql.clearNotes.all(feed.id, CLEARED_NOTES);
+    for (const { image_key } of cleared) this.#pictures.freeKey(image_key);
+    if (cleared.length === 0) this.#sql.cleared.run(feed.id);
+    return true;
+  }
+
+  /** See `TokenSeries`. Forgets series that have expired at `now`. */
+  useToken(series: string, place: number, until: number, now: number): boolean {
+    this.#sql.forgetSeries.run(now);
+    return this.#sql.useToken.get({ series, place, until })!.turn > 0;
+  }
+
+  #store({ fate, feed, added, edit }: Effects, open: OpenFeed, noteRow: StoredNote | undefined): WriteReply {
+    const before = open.feed;
+    const note = edit && (edit.after ?? edit.before);
+    if (fate === 'unchanged') return { written: { feed, note } };
+    if (fate === 'deleted') {
+      this.#sql.deleteFeed.run(open.row);
+      this.#open.delete(feed.name);
+      this.#feeds -= 1;
+      return { written: { feed, note }, readIds: [feed.readId] };
+    }
+    if (edit && noteRow) this.#storeEdit(edit, noteRow);
+    for (const one of added) this.#notes.insert(insertedNote(open.row, one, Date.now()));
+    if (changesSettings(before, feed)) this.#sql.configure.run({ ...settingColumns(feed), id: open.row });
+    open.feed = this.#changed.has(open) ? feed : datedNow(feed);
+    open.result ??= { ...open.feed };
+    this.#changed.add(open);
+    return { written: { feed: open.result, note }, readIds: [...new Set([before.readId, feed.readId])] };
+  }
+
+  #storeEdit({ before, after, content }: NoteEdit, row: StoredNote): void {
+    if (after === undefined) this.#notes.remove(row);
+    else if (content) this.#notes.replace(row.row, content);
+    else if (after.meta !== before.meta) this.#notes.setMeta(row, after.meta);
+    if (after === undefined || content) this.#pictures.freeKey(row.image_key);
+  }
+
+  #make(feed: Feed): OpenFeed {
+    const { name, readId, passwordHash = null } = feed;
+    const { id } = this.#sql.makeFeed.get({ name, readId, passwordHash })!;
+    const made = { row: id, feed: { ...feed, key: String(id) }, result: undefined };
+    this.#open.set(name, made);
+    this.#feeds += 1;
+    return made;
+  }
+
+  #openFeed(name: FeedName): OpenFeed | undefined {
+    const known = this.#open.get(name);
+    if (known) return known;
+    const row = this.#sql.feedByName.get(name);
+    const found = row && { row: row.id, feed: feedOf(row), result: undefined };
+    if (found) this.#open.set(name, found);
+    return found;
+  }
+
+  #holderOf(readId: ReadId, name: FeedName): State['readIdHolder'] {
+    const holder = this.#sql.readIdHolder.get(readId);
+    if (!holder || holder.name === name) return undefined;
+    return holder.name === null ? 'deleted feed' : 'feed';
+  }
+
+  #hasPicture(feed: number, file: NoteFile): boolean {
+    const named = parseNoteFile(file);
+    const isPicture = named !== undefined && named.type !== 'md';
+    return isPicture && this.#notes.find(feed, named.id, named.type) !== undefined;
+  }
+}
+
+function prepareStatements(db: Database) {
+  const prepare = preparer(db);
+  return {
+    countFeeds: prepare<[], { count: number }>`SELECT count(*) AS count FROM feeds WHERE name IS NOT NULL`,
+    feedByName: prepare<[FeedName], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
+    readIdHolder: prepare<[ReadId], { name: FeedName | null }>`SELECT name FROM feeds WHERE read_id = ?`,
+    freeReadId: prepare<[ReadId, ReadId]>`UPDATE feeds SET read_id = ? WHERE read_id = ? AND name IS NULL`,
+    makeFeed: prepare<object, { id: number }>`
+      INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, 0)
+      RETURNING id`,
+    count: prepare<[number, number, number, number]>`
+      UPDATE feeds SET note_count = ?, image_count = ?, changed_at = ? WHERE id = ?`,
+    configure: prepare<object>`
+      UPDATE feeds SET read_id = $read_id, password_hash = $password_hash, title = $title, description = $description,
+        show_sender = $show_sender, image = $image, license = $license, license_id = $license_id WHERE id = $id`,
+    useToken: prepare<object, { turn: number }>`
+      INSERT INTO token_series (id, turn, until) VALUES ($series, iif($place = 0, 1, -1), $until)
+      ON CONFLICT (id) DO UPDATE SET turn = iif(turn = $place, $place + 1, -1) RETURNING turn`,
+    forgetSeries: prepare<[number]>`DELETE FROM token_series WHERE until <= ?`,
+    countLicensed: prepare<[string, number], { count: number }>`
+      SELECT count(*) AS count FROM feeds WHERE license_id = ? AND id <> ?`,
+    deleteFeed: prepare<[number]>`
+      UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
+        license = NULL, license_id = NULL WHERE id = ?`,
+    // Of deleted feeds.
+    feedToClear: prepare<[], { id: number }>`
+      SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1`,
+    clearTags: prepare<[number, number]>`
+      DELETE FROM tags WHERE (feed, tag, created_at, id, type) IN
+        (SELECT feed, tag, created_at, id, type FROM tags WHERE feed = ? LIMIT ?)`,
+    clearNotes: prepare<[number, number], { image_key: ImageKey | null }>`
+      DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?) RETURNING image_key`,
+    cleared: prepare<[number]>`UPDATE feeds SET note_count = 0, image_count = 0 WHERE id = ?`,
+  };
+}

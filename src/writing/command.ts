@@ -1,0 +1,144 @@
+import type { Feed, FeedSettings } from '../feeds/feed.ts';
+import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
+import type { NewNote, NoteContent, NoteMeta } from '../feeds/note.ts';
+import type { NoteType } from '../feeds/note-types.ts';
+import type { FeedLimits } from './limits.ts';
+
+/**
+ * The feed that a write was allowed for. Where another one has its name by the time of the write, or it has another password,
+ * the write finds no feed.
+ */
+export interface ExistingFeed {
+  readonly kind: 'existing';
+  /** Any feed of the name and password unless given. */
+  readonly key?: string | undefined;
+  readonly passwordHash: string | undefined;
+}
+
+/** A feed to be made. If there is one of its name by then, the write finds no feed. */
+export interface NewFeed {
+  readonly kind: 'new';
+  readonly readId: ReadId;
+  readonly passwordHash: string | undefined;
+}
+
+interface OfFeed {
+  readonly name: FeedName;
+  readonly target: ExistingFeed;
+}
+
+/** A note of a feed; of several with one id the first of md, png, jpg, gif, webp. */
+export interface OfNote extends OfFeed {
+  readonly id: NoteId;
+}
+
+/** Stores notes, none to make a feed without notes: all of them or none. */
+export interface Post {
+  readonly kind: 'post';
+  readonly name: FeedName;
+  readonly target: ExistingFeed | NewFeed;
+  /** In the order in which they are written: pictures, then the text that shows them. */
+  readonly notes: readonly NewNote[];
+  readonly limits: FeedLimits;
+}
+
+/** Gives a note other bytes of the same type; everything else of it stays. */
+export interface Replace extends OfNote {
+  readonly kind: 'replace';
+  readonly content: NoteContent;
+  /** New notes that come with it: the change is made with all of them or not at all. */
+  readonly notes: readonly NewNote[];
+  readonly limits: FeedLimits;
+}
+
+/** Changes what is kept beside a note's bytes. An empty text removes; undefined members stay. */
+export interface Describe extends OfNote {
+  readonly kind: 'describe';
+  readonly meta: Pick<NoteMeta, 'title' | 'alt'> & { readonly tags?: readonly string[] | undefined };
+}
+
+/** Removes a note with its metadata; it is the title image no more. */
+export interface Remove extends OfNote {
+  readonly kind: 'remove';
+  /** Of several files with one base name the one of this type; the first unless given. */
+  readonly type?: NoteType | undefined;
+}
+
+/** Changes settings. Members that are not there stay; `image: undefined` is no title image. */
+export interface Configure extends OfFeed {
+  readonly kind: 'configure';
+  readonly settings: Partial<FeedSettings>;
+}
+
+/** Replaces or, undefined, removes the password. */
+export interface SetPassword extends OfFeed {
+  readonly kind: 'set password';
+  readonly passwordHash: string | undefined;
+}
+
+/** Gives a feed a license in place of the one it has, or takes that away. */
+export interface SetLicense extends OfFeed {
+  readonly kind: 'set license';
+  readonly license: NewLicense | undefined;
+}
+
+/** Deletes a feed for good: its name is free at once, its read id is never given again. */
+export interface Delete extends OfFeed {
+  readonly kind: 'delete';
+}
+
+/** A license to be attached to a feed. */
+export interface NewLicense {
+  readonly text: string;
+  /** Its id, by which feeds are counted. */
+  readonly id: string;
+  /** How many feeds may have a license of this id at once. */
+  readonly feeds: number;
+}
+
+/** One write, as plain data. */
+export type Command = Post | Replace | Describe | Remove | Configure | SetPassword | SetLicense | Delete;
+
+/** The name and target of commands for a feed as it was found. */
+export function toFeed({ name, key, passwordHash }: Pick<Feed, 'name' | 'key' | 'passwordHash'>): OfFeed {
+  return { name, target: { kind: 'existing', key, passwordHash } };
+}
+
+/** What a command names besides its feed; it has to be looked up for the decision (`State`). */
+export interface Lookups {
+  readonly note?: { readonly id: NoteId; readonly type: NoteType | undefined } | undefined;
+  readonly readId?: ReadId | undefined;
+  readonly licenseId?: string | undefined;
+  readonly image?: NoteFile | undefined;
+}
+
+export function lookupsOf(command: Command): Lookups {
+  switch (command.kind) {
+    case 'post':
+      return { readId: command.target.kind === 'new' ? command.target.readId : undefined };
+    case 'replace':
+    case 'describe':
+      return { note: { id: command.id, type: undefined } };
+    case 'remove':
+      return { note: { id: command.id, type: command.type } };
+    case 'configure':
+      return { readId: command.settings.readId, image: command.settings.image };
+    case 'set license':
+      return { licenseId: command.license?.id };
+    default:
+      return {};
+  }
+}
+
+/** The bytes that a command brings. */
+export function contentsOf(command: Command): readonly NoteContent[] {
+  if (command.kind === 'post') return command.notes;
+  return command.kind === 'replace' ? [command.content, ...command.notes] : [];
+}
+
+/** The command with what `change` makes of its bytes. */
+export function withContents(command: Command, change: <C extends NoteContent>(content: C) => C): Command {
+  if (command.kind === 'post') return { ...command, notes: command.notes.map(change) };
+  if (command.kind !== 'replace') return command;
+  return { ...command, content: change(command.content), notes: command.notes.map(change) };
+}

@@ -1,0 +1,211 @@
+import type { Feed } from '../feeds/feed.ts';
+import { isReservedReadId } from '../feeds/ids.ts';
+import { noteFile } from '../feeds/names.ts';
+import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta } from '../feeds/note.ts';
+import type { LicenseCheck } from '../licenses/licenses.ts';
+import { Refusal } from '../refusals.ts';
+import type {
+  Command,
+  Configure,
+  Describe,
+  ExistingFeed,
+  NewFeed,
+  NewLicense,
+  Post,
+  Replace,
+} from './command.ts';
+import { type FeedLimits, refuseBeyond, refusePicture } from './limits.ts';
+
+/** Rules of the instance. */
+export interface WritingRules {
+  /** The most feeds there may be; 0 is no limit. */
+  readonly maxFeeds: number;
+  /** Checks licenses; undefined if none is needed. */
+  readonly isLicenseValid: LicenseCheck | undefined;
+}
+
+/** What is there when a command is decided. The storage keeps it so until the effects are stored. */
+export interface State {
+  /** The feed that has the command's name, with all decided before. */
+  readonly feed: Feed | undefined;
+  /** The note that the command names. */
+  readonly note?: Note | undefined;
+  /** Who else has the read id that the command chooses. The read id of a deleted feed stays its own. */
+  readonly readIdHolder?: 'feed' | 'deleted feed' | undefined;
+  /** How many feeds there are; asked for a new feed only. */
+  readonly feeds?: number;
+  /** How many other feeds have a license of the command's id. */
+  readonly licensed?: number;
+  /** Whether the feed has the title image that the command chooses, and it is a picture. */
+  readonly hasImage?: boolean;
+}
+
+/** What a write stores. */
+export interface Effects {
+  readonly fate: 'made' | 'changed' | 'unchanged' | 'deleted';
+  /** The feed afterwards, but for key, date and version, which the storage gives; of a deleted one as it was. */
+  readonly feed: Feed;
+  readonly added: readonly NewNote[];
+  readonly edit?: NoteEdit | undefined;
+  /** The chosen read id is one that a deleted feed of the same name left. */
+  readonly reclaimsReadId?: boolean;
+}
+
+/** What becomes of the note that a command names. */
+export interface NoteEdit {
+  readonly before: Note;
+  /** Undefined if it is removed. */
+  readonly after: Note | undefined;
+  /** Its new bytes. */
+  readonly content?: NoteContent | undefined;
+}
+
+const NEW_FEED = {
+  key: '',
+  title: '',
+  description: '',
+  showSender: true,
+  image: undefined,
+  license: undefined,
+  changedAt: 0,
+  version: '',
+  noteCount: 0,
+  imageCount: 0,
+} satisfies Partial<Feed>;
+
+/**
+ * What a command does: every rule of writing that depends on what is stored. Undefined if the feed is not the one that the
+ * command is for, or there is no such note.
+ * @throws Refusal `taken`, `feed_limit`, `images_off`, `license_required`, `note_limit`, `image_limit`; the last four with the
+ * `position` of the first new note that does not fit; `unsupported_type` for bytes of another type than the note's;
+ * `invalid_request` for an alternative text of a markdown note, and for a title image that the feed does not have
+ */
+export function decide(command: Command, state: State, rules: WritingRules): Effects | undefined {
+  const { feed } = state;
+  if (command.target.kind === 'new')
+    return feed ? undefined : decideNew(command as Post, command.target, state, rules);
+  if (!feed || !isMeant(feed, command.target)) return undefined;
+  switch (command.kind) {
+    case 'post':
+      return withNotes(feed, command.notes, limitsOf(command.limits, feed, rules));
+    case 'configure':
+      return decideSettings(feed, command, state);
+    case 'set password':
+      return changed({ ...feed, passwordHash: command.passwordHash });
+    case 'set license':
+      return changed({ ...feed, license: attachable(command.license, state) });
+    case 'delete':
+      return { fate: 'deleted', feed, added: [] };
+    default:
+      return state.note && decideEdit(command, feed, state.note, rules);
+  }
+}
+
+function decideNew(
+  { name, notes, limits }: Post,
+  { readId, passwordHash }: NewFeed,
+  { readIdHolder, feeds = 0 }: State,
+  rules: WritingRules,
+): Effects {
+  const reclaimsReadId = readIdHolder === 'deleted feed' && isReservedReadId(readId, name);
+  if (readIdHolder !== undefined && !reclaimsReadId) throw readIdTaken();
+  if (rules.maxFeeds > 0 && feeds >= rules.maxFeeds)
+    throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
+  const feed: Feed = { ...NEW_FEED, name, readId, passwordHash };
+  return { ...withNotes(feed, notes, limitsOf(limits, feed, rules)), fate: 'made', reclaimsReadId };
+}
+
+function decideEdit(
+  command: Extract<Command, { readonly id: unknown }>,
+  feed: Feed,
+  note: Note,
+  rules: WritingRules,
+): Effects {
+  switch (command.kind) {
+    case 'replace':
+      return decideReplacement(command, feed, note, rules);
+    case 'describe':
+      return changed(feed, { before: note, after: { ...note, meta: described(note, command.meta) } });
+    default: {
+      const isImage = feed.image === noteFile(note.id, note.type);
+      const without = counted(isImage ? { ...feed, image: undefined } : feed, [note], -1);
+      return changed(without, { before: note, after: undefined });
+    }
+  }
+}
+
+function decideReplacement(
+  { content, notes, limits }: Replace,
+  feed: Feed,
+  note: Note,
+  rules: WritingRules,
+): Effects {
+  if (note.type !== content.type)
+    throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
+  const limitsNow = limitsOf(limits, feed, rules);
+  refusePicture(content.type, limitsNow);
+  // A copy, because the buffer is reused.
+  const text = content.type === 'md' ? new Uint8Array(content.bytes) : undefined;
+  const after = { ...note, size: contentSize(content), content: text };
+  return { ...withNotes(feed, notes, limitsNow), edit: { before: note, after, content } };
+}
+
+function decideSettings(feed: Feed, { settings }: Configure, { readIdHolder, hasImage }: State): Effects {
+  if (settings.readId !== undefined && settings.readId !== feed.readId && readIdHolder !== undefined)
+    throw readIdTaken();
+  if (settings.image !== undefined && settings.image !== feed.image && !hasImage)
+    throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');
+  const after = { ...feed, ...settings };
+  const isSame = Object.keys(settings).every((key) => after[key as keyof Feed] === feed[key as keyof Feed]);
+  return isSame ? { fate: 'unchanged', feed, added: [] } : changed(after);
+}
+
+/** The license, if it may serve one feed more. */
+function attachable(license: NewLicense | undefined, { licensed = 0 }: State): Feed['license'] {
+  if (license === undefined) return undefined;
+  const { text, id, feeds } = license;
+  if (licensed < feeds) return { text, id };
+  const used = feeds === 1 ? 'another feed' : `${feeds} other feeds`;
+  throw new Refusal('taken', `This license is in use by ${used}: detach it there first.`);
+}
+
+function described({ type, meta }: Note, { title, alt, tags }: Describe['meta']): NoteMeta {
+  if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  return {
+    ...meta,
+    title: (title ?? meta.title) || undefined,
+    alt: (alt ?? meta.alt) || undefined,
+    tags: tags ?? meta.tags,
+  };
+}
+
+/** The limits of a feed at this moment: a license may end at any. */
+function limitsOf(limits: FeedLimits, { license }: Feed, { isLicenseValid }: WritingRules): FeedLimits {
+  return license && isLicenseValid?.(license.text) ? limits : (limits.free ?? limits);
+}
+
+function isMeant({ key, passwordHash }: Feed, target: ExistingFeed): boolean {
+  return (target.key === undefined || target.key === key) && target.passwordHash === passwordHash;
+}
+
+function withNotes(feed: Feed, notes: readonly NewNote[], limits: FeedLimits): Effects {
+  refuseBeyond(limits, feed, notes);
+  return { fate: 'changed', feed: counted(feed, notes, 1), added: notes };
+}
+
+function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1): Feed {
+  const images = notes.filter(({ type }) => type !== 'md').length;
+  return {
+    ...feed,
+    noteCount: feed.noteCount + each * notes.length,
+    imageCount: feed.imageCount + each * images,
+  };
+}
+
+function changed(feed: Feed, edit?: NoteEdit): Effects {
+  return { fate: 'changed', feed, added: [], edit };
+}
+
+function readIdTaken(): Refusal {
+  return new Refusal('taken', 'This read id belongs, or once belonged, to another feed.');
+}

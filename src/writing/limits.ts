@@ -1,0 +1,74 @@
+import type { Feed } from '../feeds/feed.ts';
+import type { NewNote } from '../feeds/note.ts';
+import type { NoteType } from '../feeds/note-types.ts';
+import { Refusal } from '../refusals.ts';
+
+/** The limits of a feed at the time of a write. */
+export interface FeedLimits {
+  /** Markdown notes; 0 is no limit. */
+  readonly notes: number;
+  /** Picture notes; 0 is no limit. */
+  readonly images: number;
+  /** Why no picture may be added or replaced; undefined if pictures may be. */
+  readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
+  /** A license would let the feed hold more. */
+  readonly isFree?: boolean | undefined;
+  /** The limits of a feed without a valid license; undefined if no license is needed. */
+  readonly free?: Omit<FeedLimits, 'free'> | undefined;
+}
+
+export const NO_LIMITS: FeedLimits = { notes: 0, images: 0 };
+
+/** Numbers of markdown notes and of pictures. */
+interface Counts {
+  notes: number;
+  images: number;
+}
+
+/**
+ * Refuses notes that a feed has no room for. A feed that is full of one kind, or beyond a limit that was lowered,
+ * still takes the other kind.
+ * @throws Refusal `images_off`, `license_required`, `note_limit`, `image_limit` with the position of the first note
+ * that does not fit
+ */
+export function refuseBeyond(
+  limits: FeedLimits,
+  { noteCount, imageCount }: Pick<Feed, 'noteCount' | 'imageCount'>,
+  notes: readonly Pick<NewNote, 'type'>[],
+): void {
+  for (const [position, { type }] of notes.entries()) refusePicture(type, limits, position);
+  const counts: Counts = { notes: noteCount - imageCount, images: imageCount };
+  for (const [position, { type }] of notes.entries()) {
+    const kind = type === 'md' ? 'notes' : 'images';
+    counts[kind] += 1;
+    if (limits[kind] > 0 && counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
+  }
+}
+
+/**
+ * Refuses a note that is a picture, new or replaced, of a feed that takes none.
+ * @throws Refusal `images_off`, `license_required`
+ */
+export function refusePicture(type: NoteType, limits: FeedLimits, position?: number): void {
+  const refusal = type === 'md' ? undefined : pictureRefusal(limits, position);
+  if (refusal) throw refusal;
+}
+
+/** The refusal of a picture, if the feed takes none. */
+export function pictureRefusal({ picturesRefused }: FeedLimits, position?: number): Refusal | undefined {
+  if (picturesRefused === undefined) return undefined;
+  const sentence =
+    picturesRefused === 'images_off'
+      ? 'This instance takes no pictures.'
+      : 'This feed takes no pictures without a license.';
+  return new Refusal(picturesRefused, sentence, { position });
+}
+
+function fullFeed(kind: keyof Counts, { isFree }: FeedLimits, position: number): Refusal {
+  if (kind === 'images')
+    return new Refusal('image_limit', 'This feed has as many pictures as it may have.', { position });
+  const without = isFree ? ' without a license' : '';
+  return new Refusal('note_limit', `This feed has as many text notes as it may have${without}.`, {
+    position,
+  });
+}
