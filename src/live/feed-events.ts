@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../access/access.ts';
 import type { Session } from '../access/sessions.ts';
 import type { Feed } from '../feeds/feed.ts';
@@ -7,45 +8,47 @@ import type { LiveSource, LiveStream } from '../http/live.ts';
 import { feedVersion, publicFeedVersion } from '../read/views/document.ts';
 import { Refusal } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
-import { Listener, type Subscription, Topic, type TopicHost } from './topic.ts';
 
 /** Streams that may be open at once. */
 const MAX_STREAMS = 20_000;
 const MAX_STREAMS_OF_CLIENT = 20;
+const RETRY_SECONDS = 15;
 /** Interval for looking up names without a feed, because change events carry only read ids, and for ending sessions. */
 const TICK_MS = 500;
-
-const RETRY_SECONDS = 15;
+/** Listeners served in one turn of the event loop. */
+const BATCH_SIZE = 250;
 
 const START = Buffer.from('retry: 3000\n\n');
 const COMMENT = Buffer.from(':\n\n');
-const NO_SOURCE: LiveSource = { closed: () => {} };
+const GONE = changeEvent('0');
 
-/** A feed by its read id or, for a client that may read it, by its name. */
-interface Place {
-  readonly readId: ReadId | undefined;
+interface Subscription {
+  readonly client: string;
+  /** Of the feed that the client knows by its name; otherwise it knows the read id. */
   readonly name?: FeedName;
+  readonly readId: ReadId | undefined;
+  /** The version that the client has. */
+  readonly since: string;
+  /** What admitted the client; undefined for everybody, and if no feed has the name yet. */
+  readonly feed?: Feed | undefined;
+  /** The stream ends with it. */
   readonly session?: Session | undefined;
 }
 
 /** Sends the listeners of a feed an event when it has changed. */
-export class FeedEvents implements TopicHost {
-  readonly storage: Pick<Storage, 'feed' | 'feedByReadId'>;
+export class FeedEvents {
+  readonly #storage: Pick<Storage, 'feed' | 'feedByReadId'>;
   readonly #topics = new Map<string, Topic>();
   /** The topics of the feed with this read id. */
   readonly #byReadId = new Map<ReadId, Set<Topic>>();
-  /** Topics that must be polled, because no feed has the name or the look-up failed. */
-  readonly #polled = new Set<Topic>();
   /** How many streams each client has. */
   readonly #streams = new Map<string, number>();
-  /** Sessions that opened streams, which end with them. */
-  readonly #sessions = new Map<LiveStream, Session>();
   #count = 0;
   #receivesChanges = true;
   #ticking: NodeJS.Timeout | undefined;
 
   constructor(storage: Pick<Storage, 'feed' | 'feedByReadId' | 'onChange' | 'onFreshness'>) {
-    this.storage = storage;
+    this.#storage = storage;
     storage.onChange(({ readIds }) => {
       for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.lookUp();
     });
@@ -60,11 +63,10 @@ export class FeedEvents implements TopicHost {
    * @param since the version that the client has; the current one if undefined
    * @throws Refusal `busy`
    */
-  byReadId(readId: ReadId, client: string, since: string | undefined): Answer | Promise<Answer> {
-    const seen = since ?? this.#topics.get(topicKey(readId, undefined))?.version;
-    const answer = (since: string) => this.#answer({ readId }, { client, since, feed: undefined });
-    if (seen !== undefined) return answer(seen);
-    return this.storage.feedByReadId(readId).then((feed) => answer(publicFeedVersion(feed)));
+  async byReadId(readId: ReadId, client: string, since: string | undefined): Promise<Answer> {
+    const known = since ?? this.#topics.get(topicKey(undefined, readId))?.version;
+    const version = known ?? publicFeedVersion(await this.#storage.feedByReadId(readId));
+    return this.#answer({ client, readId, since: version });
   }
 
   /**
@@ -79,7 +81,7 @@ export class FeedEvents implements TopicHost {
     { client, session }: Pick<Caller, 'client' | 'session'>,
     since = feedVersion(feed),
   ): Answer {
-    return this.#answer({ name, session, readId: feed?.readId }, { client, since, feed });
+    return this.#answer({ client, name, readId: feed?.readId, since, feed, session });
   }
 
   /**
@@ -87,22 +89,49 @@ export class FeedEvents implements TopicHost {
    * stays until its page is left.
    */
   endSession({ id }: Session): void {
-    this.#endStreams((session) => session.id === id);
+    for (const topic of this.#topics.values()) topic.endSessions((session) => session.id === id);
   }
 
-  onLookedUp(topic: Topic, feed: Feed | undefined | Error): void {
-    const isUnknown = topic.name !== undefined && feed === undefined;
-    if (isUnknown || feed instanceof Error) this.#polled.add(topic);
-    else this.#polled.delete(topic);
-    if (topic.name === undefined || feed instanceof Error || feed?.readId === topic.readId) return;
-    this.#indexUnder(topic, feed?.readId);
-    // It may have changed since the look-up began, unnoticed by this topic.
-    if (feed !== undefined) topic.lookUp();
+  /** The bounds are checked again when the stream opens, because an answer may be sent late. */
+  #answer(asked: Subscription): Answer {
+    if (!this.#hasRoomFor(asked.client))
+      throw new Refusal('busy', 'Too many event streams are open: please try again later.', {
+        retryAfter: RETRY_SECONDS,
+      });
+    // A copy, because a slice would keep the whole header in memory while the stream is open.
+    const subscription = { ...asked, client: Buffer.from(asked.client).toString() };
+    const open = (stream: LiveStream): LiveSource => {
+      stream.send(START);
+      if (this.#hasRoomFor(subscription.client)) return this.#listen(stream, subscription);
+      stream.end();
+      return { closed: () => {} };
+    };
+    return eventStream({ heartbeat: COMMENT, open }, asked.name === undefined ? 'public' : 'private');
+  }
+
+  #hasRoomFor(client: string): boolean {
+    return this.#count < MAX_STREAMS && (this.#streams.get(client) ?? 0) < MAX_STREAMS_OF_CLIENT;
+  }
+
+  #listen(stream: LiveStream, subscription: Subscription): Listener {
+    const { client, name, readId } = subscription;
+    this.#count += 1;
+    this.#streams.set(client, (this.#streams.get(client) ?? 0) + 1);
+    this.#ticking ??= setInterval(() => this.#tick(), TICK_MS).unref();
+    const key = topicKey(name, readId);
+    let topic = this.#topics.get(key);
+    if (topic === undefined) {
+      topic = new Topic(this, this.#storage, name);
+      this.#topics.set(key, topic);
+      this.#indexUnder(topic, readId);
+    }
+    const listener = new Listener(topic, stream, subscription);
+    topic.add(listener);
+    return listener;
   }
 
   onClose(listener: Listener): void {
-    const { client, topic, stream } = listener;
-    this.#sessions.delete(stream);
+    const { client, topic } = listener;
     this.#count -= 1;
     if (this.#count === 0) {
       clearInterval(this.#ticking);
@@ -113,49 +142,16 @@ export class FeedEvents implements TopicHost {
     else this.#streams.delete(client);
     topic.listeners.delete(listener);
     if (topic.listeners.size > 0) return;
-    this.#topics.delete(topicKey(topic.readId, topic.name));
+    this.#topics.delete(topicKey(topic.name, topic.readId));
     this.#indexUnder(topic, undefined);
-    this.#polled.delete(topic);
   }
 
-  /** The bounds are checked again when the stream opens, because an answer may be sent late. */
-  #answer({ readId, name, session }: Place, { client: sent, since, feed }: Subscription): Answer {
-    if (!this.#hasRoomFor(sent))
-      throw new Refusal('busy', 'Too many event streams are open: please try again later.', {
-        retryAfter: RETRY_SECONDS,
-      });
-    // A copy, because a slice would keep the whole header in memory while the stream is open.
-    const client = Buffer.from(sent).toString();
-    const open = (stream: LiveStream) => {
-      stream.send(START);
-      if (!this.#hasRoomFor(client)) {
-        stream.end();
-        return NO_SOURCE;
-      }
-      this.#count += 1;
-      this.#streams.set(client, (this.#streams.get(client) ?? 0) + 1);
-      this.#ticking ??= setInterval(() => this.#tick(), TICK_MS).unref();
-      if (session !== undefined) this.#sessions.set(stream, session);
-      const topic = this.#topic(readId, name);
-      const listener = new Listener(topic, stream, { client, since, feed });
-      topic.add(listener);
-      return listener;
-    };
-    return eventStream({ heartbeat: COMMENT, open }, name === undefined ? 'public' : 'private');
-  }
-
-  #hasRoomFor(client: string): boolean {
-    return this.#count < MAX_STREAMS && (this.#streams.get(client) ?? 0) < MAX_STREAMS_OF_CLIENT;
-  }
-
-  #topic(readId: ReadId | undefined, name: FeedName | undefined): Topic {
-    const key = topicKey(readId, name);
-    const known = this.#topics.get(key);
-    if (known !== undefined) return known;
-    const topic = new Topic(this, name);
-    this.#topics.set(key, topic);
-    this.#indexUnder(topic, readId);
-    return topic;
+  /** Follows a name to the read id of its feed, before listeners get an event. */
+  onFound(topic: Topic, feed: Feed | undefined): void {
+    if (topic.name === undefined || feed?.readId === topic.readId) return;
+    this.#indexUnder(topic, feed?.readId);
+    // It may have changed since the look-up began, unnoticed by this topic.
+    if (feed !== undefined) topic.lookUp();
   }
 
   /** From now on changes of this read id, and no other, concern the topic. */
@@ -172,17 +168,139 @@ export class FeedEvents implements TopicHost {
   }
 
   #tick(): void {
-    // While changes are not received, the storage mostly cannot be asked either.
-    if (this.#receivesChanges) for (const topic of this.#polled) topic.lookUp();
     const now = Date.now();
-    this.#endStreams(({ until }) => until <= now);
-  }
-
-  #endStreams(isOver: (session: Session) => boolean): void {
-    for (const [stream, session] of this.#sessions) if (isOver(session)) stream.end();
+    for (const topic of this.#topics.values()) {
+      // While changes are not received, the storage mostly cannot be asked either.
+      if (topic.mustPoll && this.#receivesChanges) topic.lookUp();
+      topic.endSessions(({ until }) => until <= now);
+    }
   }
 }
 
-function topicKey(readId: ReadId | undefined, name: FeedName | undefined): string {
+/** A feed with listeners, by its name or, without one, by its read id. */
+class Topic {
+  readonly name: FeedName | undefined;
+  /** Without a name: the topic's key, which never changes. With a name: the read id of its feed, if one is known. */
+  readId: ReadId | undefined;
+  readonly events: FeedEvents;
+  readonly listeners = new Set<Listener>();
+  /** No feed has the name, or the last look-up failed. */
+  mustPoll = false;
+  readonly #storage: Pick<Storage, 'feed' | 'feedByReadId'>;
+  /** The last version and its event, encoded once for all listeners. */
+  #latest: { readonly version: string; readonly event: Uint8Array } | undefined;
+  #isDue = false;
+  #isLookingUp = false;
+
+  constructor(events: FeedEvents, storage: Pick<Storage, 'feed' | 'feedByReadId'>, name?: FeedName) {
+    this.events = events;
+    this.#storage = storage;
+    this.name = name;
+  }
+
+  /** The last known version; a change since then is sent later. */
+  get version(): string | undefined {
+    return this.#isLookingUp ? undefined : this.#latest?.version;
+  }
+
+  /** Looks the feed up unless the listener has the current version and its admission needs no check. */
+  add(listener: Listener): void {
+    this.listeners.add(listener);
+    const { version } = this;
+    // The password of a feed by its name may have changed since the admission.
+    if (this.name === undefined && listener.seen === version) listener.seen = version;
+    else this.lookUp();
+  }
+
+  /** Looks the feed up and sends listeners its version. Calls during a look-up share the next one. */
+  lookUp(): void {
+    this.#isDue = true;
+    if (!this.#isLookingUp) void this.#lookUpWhileDue();
+  }
+
+  endSessions(isOver: (session: Session) => boolean): void {
+    if (this.name === undefined) return;
+    for (const { session, stream } of this.listeners) if (session && isOver(session)) stream.end();
+  }
+
+  async #lookUpWhileDue(): Promise<void> {
+    this.#isLookingUp = true;
+    while (this.#isDue && this.listeners.size > 0) {
+      this.#isDue = false;
+      // Not those who join meanwhile, because the result may be older than what admitted them.
+      const listeners = [...this.listeners];
+      const { name, readId } = this;
+      const found = name === undefined ? this.#storage.feedByReadId(readId!) : this.#storage.feed(name);
+      const feed = await found.catch((error: Error) => error);
+      if (this.listeners.size === 0) break;
+      this.mustPoll = feed instanceof Error || (name !== undefined && feed === undefined);
+      if (feed instanceof Error) continue;
+      this.events.onFound(this, feed);
+      await this.#notify(listeners, feed);
+    }
+    this.#isLookingUp = false;
+  }
+
+  async #notify(listeners: readonly Listener[], feed: Feed | undefined): Promise<void> {
+    const version = this.name === undefined ? publicFeedVersion(feed) : feedVersion(feed);
+    if (version !== this.#latest?.version) this.#latest = { version, event: changeEvent(version) };
+    const { event } = this.#latest;
+    for (const [index, listener] of listeners.entries()) {
+      listener.notify(feed, version, event);
+      if (index % BATCH_SIZE === BATCH_SIZE - 1) await nextTurn();
+    }
+  }
+}
+
+/** One open stream of a feed. Keep it small, because there may be thousands. */
+class Listener implements LiveSource {
+  readonly topic: Topic;
+  readonly stream: LiveStream;
+  readonly client: string;
+  readonly session: Session | undefined;
+  /** The version that the client has. */
+  seen: string;
+  /** `Feed.key`; undefined if there is no feed yet. */
+  #key: string | undefined;
+  readonly #passwordHash: string | undefined;
+
+  constructor(topic: Topic, stream: LiveStream, { client, session, since, feed }: Subscription) {
+    this.topic = topic;
+    this.stream = stream;
+    this.client = client;
+    this.session = session;
+    this.seen = since;
+    this.#key = feed?.key;
+    this.#passwordHash = feed?.passwordHash;
+  }
+
+  /** One by a name ends if the feed is deleted, its password changes, or a new feed with a password appears. */
+  notify(feed: Feed | undefined, version: string, event: Uint8Array): void {
+    const { stream } = this;
+    if (this.topic.name !== undefined) {
+      const isDeleted = this.#key !== undefined && feed?.key !== this.#key;
+      if (isDeleted) stream.send(GONE);
+      if (isDeleted || feed?.passwordHash !== this.#passwordHash) {
+        stream.end();
+        return;
+      }
+      this.#key = feed?.key;
+    }
+    if (this.seen !== version) stream.send(event);
+    // Replace it even if it is equal: the client's value may be a slice that keeps a long header text in memory.
+    this.seen = version;
+  }
+
+  closed(): void {
+    this.topic.events.onClose(this);
+  }
+}
+
+function topicKey(name: FeedName | undefined, readId: ReadId | undefined): string {
   return name === undefined ? `read id ${readId}` : `name ${name}`;
+}
+
+/** Browsers dispatch no event without data, so the version is its data, too. */
+function changeEvent(version: string): Uint8Array {
+  return Buffer.from(`event: changed\nid: ${version}\ndata: ${version}\n\n`);
 }
