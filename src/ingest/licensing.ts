@@ -1,10 +1,9 @@
 import type { Caller } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
-import type { Licenses } from '../licenses/licenses.ts';
+import type { Licenses, Tier } from '../licenses/licenses.ts';
 import { existing } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
-import type { Tier } from '../web/tier.ts';
 import { type NewLicense, toFeed } from '../writing/command.ts';
 import type { FeedLimits } from '../writing/limits.ts';
 

@@ -9,6 +9,18 @@ const MAX_CACHED = 10_000;
 /** Whether an attached license is valid now. */
 export type LicenseCheck = (license: string) => boolean;
 
+/** The license status of a feed on an instance whose feeds need licenses. */
+export interface Tier {
+  /** Last day of its license, a UTC date; undefined in the free tier. */
+  readonly until: string | undefined;
+  /** The license ends within two weeks. */
+  readonly endsSoon: boolean;
+  /** Last day of a license that has ended but is still attached. */
+  readonly endedOn: string | undefined;
+  /** The texts that it has. */
+  readonly notes: number;
+}
+
 /** Verifies licenses offline by signature and date. */
 export class Licenses {
   readonly #keys: readonly KeyObject[];

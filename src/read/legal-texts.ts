@@ -41,7 +41,7 @@ export class LegalTexts {
     if (file === undefined) return undefined;
     try {
       const html = await this.#current(name, file, `${base}/`);
-      return trustedHtml({ html: pageHtml(html, level, new Map()) });
+      return trustedHtml(pageHtml(html, level, new Map()));
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
       throw new Refusal('store_unavailable', 'This text cannot be shown now.', { cause });

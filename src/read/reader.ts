@@ -6,9 +6,9 @@ import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Preconditions } from '../http/representation.ts';
+import type { Tier } from '../licenses/licenses.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Site } from '../web/site.ts';
-import { type Tier, tierKey, withTier } from '../web/tier.ts';
+import { type Site, withTier } from '../web/site.ts';
 import type { CacheableView, ReadCache } from './cache.ts';
 import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
@@ -120,7 +120,7 @@ export class Reader {
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // The page shows the feed as admission loaded it, so the key has its version.
-    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)}${tierKey(tier)}`;
+    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)} ${JSON.stringify(tier)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
 
@@ -129,7 +129,7 @@ export class Reader {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     const tier = this.#parts.tierOf?.(feed);
-    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id}${tierKey(tier)}`;
+    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id} ${JSON.stringify(tier)}`;
     return this.#answer(exchange, readId, key, async () => {
       const site = withTier(this.#parts.site, tier);
       const document = { ...(await this.#documents.notePage({ base, readId }, feed, id)), site, name };

@@ -6,7 +6,7 @@ import type { FeedSettingsWriter, SettingsChanges } from '../ingest/feed-setting
 import { notFound, onRefusal, Refusal } from '../refusals.ts';
 import { errorPage, pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
-import { withTier } from '../web/tier.ts';
+import { withTier } from '../web/site.ts';
 import { cookieScopeOf } from './caller.ts';
 import { type DescribedOperation, type FeedForm, isFeedPath, type NameForm, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';

@@ -1,10 +1,5 @@
 import { raw, html as tag } from 'hono/html';
 
-/** HTML of markdown, from `read/`. */
-export interface RenderedHtml {
-  readonly html: string;
-}
-
 /** HTML that is safe to send: made by `html` or `trustedHtml`, by nothing else. */
 export type Html = ReturnType<typeof raw>;
 
@@ -18,7 +13,7 @@ export type Child = Html | string | number | false | undefined | readonly Child[
 // hono's tag returns a promise only if a value is one, which `Child` excludes.
 export const html = tag as (strings: TemplateStringsArray, ...children: readonly Child[]) => Html;
 
-/** A note from the renderer, which escapes by construction (`read/note-html.ts`). */
-export function trustedHtml(note: RenderedHtml): Html {
-  return raw(note.html);
+/** HTML of the renderer, which escapes by construction (`read/note-html.ts`); never anything else. */
+export function trustedHtml(rendered: string): Html {
+  return raw(rendered);
 }

@@ -1,7 +1,7 @@
 import type { NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { feedUrl, noteUrl, noteUrlByName, readPageUrl } from '../feeds/urls.ts';
-import { type Child, type Html, html, type RenderedHtml, trustedHtml } from './html.ts';
+import { type Child, type Html, html, trustedHtml } from './html.ts';
 import { type EditedNote, noteEditor } from './note-forms.ts';
 import { pageText, publicHead } from './page.ts';
 import type { Site } from './site.ts';
@@ -73,7 +73,8 @@ export interface ArticleNote {
   readonly readId: ReadId;
   /** The title that was set. */
   readonly title: string | undefined;
-  readonly body: RenderedHtml;
+  /** From the renderer. */
+  readonly body: string;
   /** Ms since the epoch. */
   readonly createdAt: number;
   readonly tags: readonly string[];

@@ -1,12 +1,13 @@
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isReadId, type ReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
+import type { Tier } from '../licenses/licenses.ts';
 import { copyable, copyableCurl, type Field, field, passwordField } from './forms.ts';
 import { type Child, type Html, html } from './html.ts';
 import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
-import { amount, buyLink, noPictures, type Tier } from './tier.ts';
+import { amount, buyLink, noPictures } from './tier.ts';
 
 interface SettingsPage {
   readonly feed: Feed;

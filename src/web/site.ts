@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts';
-import type { FeedLimits } from '../writing/limits.ts';
+import type { Tier } from '../licenses/licenses.ts';
 import type { AssetName } from './assets.ts';
-import type { Tier } from './tier.ts';
 
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site
@@ -29,7 +28,8 @@ export const LEGAL_TITLES = { imprint: 'Imprint', privacy: 'Privacy', terms: 'Te
 export type LegalPage = keyof typeof LEGAL_TITLES;
 export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];
 
-export function siteOf(config: Config, assets: Site['assets'], limits?: FeedLimits): Site {
+/** @param freeNotes texts that a feed may have without a license; undefined if feeds need none */
+export function siteOf(config: Config, assets: Site['assets'], freeNotes?: number): Site {
   const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
   const withRoot = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
@@ -45,9 +45,15 @@ export function siteOf(config: Config, assets: Site['assets'], limits?: FeedLimi
     signInLabel: config.oidcLabel ?? (config.oidcIssuer && new URL(config.oidcIssuer).host),
     takesPictures: config.imageUploads,
     allowsCustomIds: config.allowCustomIds,
-    hosted: limits?.free && { freeNotes: limits.free.notes, licenseUrl: config.licenseUrl },
+    hosted: freeNotes === undefined ? undefined : { freeNotes, licenseUrl: config.licenseUrl },
     assets: Object.fromEntries(withRoot),
   };
+}
+
+/** The site as the pages of a feed in this tier show it. */
+export function withTier(site: Site, tier: Tier | undefined): Site {
+  if (tier === undefined) return site;
+  return { ...site, tier, takesPictures: site.takesPictures && tier.until !== undefined };
 }
 
 /** What a browser needs to install the instance as an app (https://www.w3.org/TR/appmanifest/). */

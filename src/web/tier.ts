@@ -2,29 +2,6 @@ import { type Child, type Html, html } from './html.ts';
 import { page } from './page.ts';
 import type { Site } from './site.ts';
 
-/** The license status of a feed on a hosted instance. */
-export interface Tier {
-  /** Last day of its license, a UTC date; undefined in the free tier. */
-  readonly until: string | undefined;
-  /** The license ends within two weeks. */
-  readonly endsSoon: boolean;
-  /** Last day of a license that has ended but is still attached. */
-  readonly endedOn: string | undefined;
-  /** The texts that it has. */
-  readonly notes: number;
-}
-
-/** The site as the pages of a feed in this tier show it. */
-export function withTier(site: Site, tier: Tier | undefined): Site {
-  if (tier === undefined) return site;
-  return { ...site, tier, takesPictures: site.takesPictures && tier.until !== undefined };
-}
-
-/** Cache key part: differs whenever the page would differ. */
-export function tierKey(tier: Tier | undefined): string {
-  return tier === undefined ? '' : `${tier.until ?? 'free'} ${tier.endsSoon} ${tier.endedOn ?? ''}`;
-}
-
 /** Why no picture can be added. */
 export function noPictures({ tier, root }: Site): Html {
   return tier?.until === undefined && tier !== undefined

@@ -95,7 +95,7 @@ export function readNotePageOf(document: NotePageDocument): string {
     note: article,
     title: noteTitle(note) || feedTitle,
     excerpt: noteExcerpt(note),
-    imageUrl: firstPicture(article.body.html) ?? imageUrl(document),
+    imageUrl: firstPicture(article.body) ?? imageUrl(document),
     neighbours,
   });
 }
@@ -153,7 +153,7 @@ function article(note: ViewNote, document: PageDocument, level: number): Omit<Ar
   const title = meta.title ? noteTitle(note) : undefined;
   const html = pageHtml(noteHtml(note, document), level + (title === undefined ? 0 : 1), document.sizes);
   const file = noteFile(id, type);
-  return { id, type, file, readId, title, body: { html }, createdAt, tags: meta.tags };
+  return { id, type, file, readId, title, body: html, createdAt, tags: meta.tags };
 }
 
 function titleOf({ feed, serviceTitle }: FeedDocument): string {
