@@ -1,7 +1,6 @@
 import type { Session } from '../access/sessions.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { headers } from '../http/headers.ts';
 import {
   AUTHORIZATION_PARAMETERS,
   type Issuer,
@@ -13,7 +12,8 @@ import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody, parseMessage } from '../requests/bodies.ts';
-import { authorizePage, authorizePageFields } from '../web/access-pages.ts';
+import { authorizePage, authorizePolicy } from '../web/access-pages.ts';
+import { pageAnswer } from '../web/page.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';
@@ -102,8 +102,7 @@ async function authorize(
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
   const { client, redirectUri } = await parseAuthorizationRequest(parameters, oauth, exchange.base);
-  const body = authorizePage({
-    site,
+  const page = authorizePage(site, {
     action: exchange.root + CONSENT,
     client: client.name,
     redirectUri,
@@ -111,7 +110,7 @@ async function authorize(
     next: sessionOf(exchange, access) === undefined ? `${PAGE}?${exchange.queryText}` : undefined,
     problem: problemIn(parameters),
   });
-  return { status: 200, headers: headers(authorizePageFields(redirectUri)), body };
+  return pageAnswer(page, { 'Content-Security-Policy': authorizePolicy(redirectUri) });
 }
 
 /** Takes the form of the consent page, and goes back to the client with a code or a denial (RFC 6749 §4.1.2). */

@@ -3,7 +3,7 @@ import { type Answer, NOSNIFF } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { errorPage, legalPage, PAGE_FIELDS, pageAnswer } from '../web/page.ts';
+import { errorPage, legalPage, pageAnswer } from '../web/page.ts';
 import { LEGAL_PAGES, type LegalPage, manifest } from '../web/site.ts';
 import { type StartPage, startPage, suggestedName } from '../web/start-page.ts';
 import { type DescribedOperation, operation } from './operation.ts';
@@ -43,7 +43,6 @@ function nameRefusal(name: string): Refusal | undefined {
 
 /** Allows everything: a crawler reads a page's noindex only if it may fetch the page. */
 const ROBOTS = 'User-agent: *\nDisallow:\n';
-const LEGAL = headers({ ...PAGE_FIELDS, 'Cache-Control': 'public, max-age=60' });
 
 /** Legal pages, assets, and the fixed names that browsers and crawlers ask for. */
 export function siteOperations({ site, assets, legalTexts }: OperationParts): DescribedOperation[] {
@@ -52,7 +51,7 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
     operation(name, `GET /${name}`, { ...open, isPage: true }, async ({ base }) => {
       const text = await legalTexts.html(name, 0, base);
       if (text === undefined) throw new Refusal('not_found', 'This instance has no such page.');
-      return { status: 200, headers: LEGAL, body: legalPage(site, name, text) };
+      return pageAnswer(legalPage(site, name, text), { 'Cache-Control': 'public, max-age=60' });
     });
   const asset = (exchange: Exchange, name: string) => existing(assets.get(name), 'address').answer(exchange);
   return [

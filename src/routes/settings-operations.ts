@@ -22,7 +22,7 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
     operation('settingsPage', 'GET /{feed}/settings', page, (exchange, { name, feed, base }) => {
       if (feed === undefined || feed.noteCount === 0) {
         const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
-        return errorPage(site, refusal, exchange, noSettingsPage(site, { name }));
+        return errorPage(site, refusal, exchange, noSettingsPage(site, name));
       }
       const isSaved = exchange.query('saved') === '1';
       return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));

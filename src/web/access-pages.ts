@@ -16,23 +16,19 @@ interface LoginPage {
 }
 
 /** The page at `/login` of a locked instance. */
-export function loginPage(site: Site, { base, next, error, retry }: LoginPage): Buffer {
+export function loginPage(site: Site, { base, next, error, retry }: LoginPage): string {
   const problem = error === undefined ? undefined : sentenceOf(site, error, retry);
   const isOfField = site.hasPassword && !(error !== undefined && Object.hasOwn(SIGN_IN_ERRORS, error));
-  const curl = copyableCurl(site, { base, name: 'my-secret-feed', isProtected: false });
+  const curl = html`<h2>From a terminal</h2>
+<p>Programs send the password with each request. Read links need none.</p>
+${script(site, 'copy')}`;
   return page(site, {
     title: 'Log in',
     main: html`<h1>Log in</h1>
 ${problem !== undefined && !isOfField && html`<p class="error" role="alert">${problem}</p>`}
 ${signInButton(site, next)}
 ${site.hasPassword && passwordForm(site, next, isOfField ? problem : undefined)}
-${
-  curl &&
-  html`<h2>From a terminal</h2>
-<p>Programs send the password with each request. Read links need none.</p>
-${curl}
-${script(site, 'copy')}`
-}`,
+${copyableCurl(site, { base, name: 'my-secret-feed' }, curl)}`,
   });
 }
 
@@ -51,7 +47,7 @@ function passwordForm(site: Site, next: string, problem: string | undefined): Ch
   return html`<p>${isOnly ? 'This instance has a password.' : 'Or with the password of this instance:'}</p>
 <form method="post" action="${site.root}/api/login" class="narrow">
 <input type="hidden" name="next" value="${next}">
-${passwordField({ name: 'password', label: 'Password', hasFocus: isOnly, problem })}
+${passwordField({ name: 'password', label: 'Password', problem, attributes: isOnly && html`autofocus` })}
 <p class="actions"><button${isOnly && html` class="primary"`}>Log in</button></p>
 </form>`;
 }
@@ -75,7 +71,7 @@ function sentenceOf({ signInLabel }: Site, error: string, retry: string | undefi
 }
 
 /** The page at `/logout`. */
-export function logOutPage(site: Site): Buffer {
+export function logOutPage(site: Site): string {
   return page(site, {
     title: 'Log out',
     main: html`<h1>Log out</h1>
@@ -96,7 +92,7 @@ interface UnlockPage {
 }
 
 /** The page of a locked feed. It reveals nothing about the feed. */
-export function unlockPage(site: Site, { name, back, problem }: UnlockPage): Buffer {
+export function unlockPage(site: Site, { name, back, problem }: UnlockPage): string {
   return page(site, {
     title: 'This feed is locked',
     main: html`<h1>This feed is locked</h1>
@@ -104,15 +100,13 @@ export function unlockPage(site: Site, { name, back, problem }: UnlockPage): Buf
 <form method="post" action="${site.root}/${name}/access" class="narrow">
 <input type="hidden" name="action" value="unlock">
 <input type="hidden" name="back" value="${back}">
-${passwordField({ name: 'password', label: 'Password of the feed', hasFocus: true, problem })}
+${passwordField({ name: 'password', label: 'Password of the feed', problem, attributes: html`autofocus` })}
 <p class="actions"><button class="primary">Unlock</button></p>
 </form>`,
   });
 }
 
-/** What the page at `/oauth/authorize` asks. */
 interface AuthorizePage {
-  readonly site: Site;
   readonly action: string;
   /** Name that the program claims to have; may be empty. */
   readonly client: string;
@@ -125,9 +119,9 @@ interface AuthorizePage {
   readonly problem?: string | undefined;
 }
 
-/** The page that asks whether a program may use the instance. */
-export function authorizePage(asked: AuthorizePage): Buffer {
-  const { site, action, client, redirectUri, fields, next, problem } = asked;
+/** The page at `/oauth/authorize`, which asks whether a program may use the instance. */
+export function authorizePage(site: Site, asked: AuthorizePage): string {
+  const { action, client, redirectUri, fields, next, problem } = asked;
   const mustLogIn = next !== undefined;
   const { host } = new URL(redirectUri);
   return page(site, {
@@ -149,14 +143,10 @@ ${
   });
 }
 
-/** Header fields of that page: its form may also lead to the program's redirect URI. */
-export function authorizePageFields(redirectUri: string): Record<string, string> {
+/** The content security policy of that page: its form may also lead to the program's redirect URI. */
+export function authorizePolicy(redirectUri: string): string {
   const { origin, hostname } = new URL(redirectUri);
   // A policy cannot name an IPv6 address.
   const target = hostname.startsWith('[') ? 'http:' : origin;
-  const policy = PAGE_FIELDS['Content-Security-Policy'].replace(
-    "form-action 'self'",
-    `form-action 'self' ${target}`,
-  );
-  return { ...PAGE_FIELDS, 'Content-Security-Policy': policy, 'Cache-Control': 'private, no-store' };
+  return PAGE_FIELDS['Content-Security-Policy'].replace("form-action 'self'", (own) => `${own} ${target}`);
 }

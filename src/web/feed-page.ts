@@ -3,7 +3,7 @@ import { readPageUrl, rssUrl } from '../feeds/urls.ts';
 import { type Child, type Html, html } from './html.ts';
 import { type ComposedFeed, composeBox } from './note-forms.ts';
 import { type ArticleNote, noteArticle } from './note-page.ts';
-import { pageText, publicHead, script } from './page.ts';
+import { page, publicHead, script } from './page.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
 import { formatTime, timeElement } from './times.ts';
@@ -33,7 +33,7 @@ interface FeedPage extends ShownNotes {
 export function publicFeedPage(site: Site, feed: FeedPage & { readonly readId: ReadId }): string {
   const { base, readId, title, description, tag } = feed;
   const url = readPageUrl(base, readId);
-  return pageText(site, {
+  return page(site, {
     title: tag === undefined ? title : `${tag} · ${title}`,
     isListed: true,
     head: publicHead(site, {
@@ -66,7 +66,7 @@ export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
     }
 <a href="${settings}">Settings</a>`;
   const isNewest = tag === undefined && !isOlder;
-  return pageText(site, {
+  return page(site, {
     title: feed.title,
     main: html`${feedHeader(feed, links)}
 ${isNewest ? composeBox(site, feed) : script(site, 'live')}

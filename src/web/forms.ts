@@ -9,44 +9,42 @@ export interface Field {
   readonly label: string;
   readonly type?: 'text' | 'password';
   readonly value?: string;
+  readonly autocomplete?: 'off' | 'current-password' | 'new-password';
   readonly hint?: string | undefined;
   /** Why the input was refused, one sentence. */
   readonly problem?: string | undefined;
-  readonly isRequired?: boolean;
-  readonly hasFocus?: boolean;
-  readonly maxLength?: number;
-  readonly autocomplete?: 'off' | 'current-password' | 'new-password';
-  /** Names and ids: a phone must not change them. */
-  readonly isExact?: boolean;
+  /** Further attributes. */
+  readonly attributes?: Child;
 }
 
-export function field(of: Field): Child {
-  const { name, id = name, label, type = 'text', value = '', autocomplete = 'off', hint, problem } = of;
+/** Attributes of a field for a name or an id: a phone must not change what is typed. */
+export const EXACT = html`autocapitalize="none" spellcheck="false"`;
+
+export function field({ name, id = name, label, hint, problem, attributes, ...of }: Field): Html {
+  const { type = 'text', value = '', autocomplete = 'off' } = of;
   const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ');
-  const attributes = [
-    of.maxLength !== undefined && html` maxlength="${of.maxLength}"`,
-    of.isExact && html` autocapitalize="none" spellcheck="false"`,
-    of.isRequired && html` required`,
-    of.hasFocus && html` autofocus`,
-    describedBy !== '' && html` aria-describedby="${describedBy}"`,
-    problem !== undefined && html` aria-invalid="true"`,
-  ];
   return html`<label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${attributes}>${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
+<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${attributes}${
+    describedBy !== '' && html` aria-describedby="${describedBy}"`
+  }${problem !== undefined && html` aria-invalid="true"`}>${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`;
 }
 
 /** A required field for a password that exists. */
-export function passwordField(of: Omit<Field, 'type' | 'isRequired'>): Child {
-  return field({ type: 'password', autocomplete: 'current-password', isRequired: true, ...of });
+export function passwordField({ attributes, ...of }: Field): Html {
+  return field({
+    type: 'password',
+    autocomplete: 'current-password',
+    attributes: html`required ${attributes}`,
+    ...of,
+  });
 }
 
-/** The feed that a curl command posts to. */
-export interface PostedFeed {
-  readonly base: string;
-  readonly name: string;
-  /** The feed has a password. */
-  readonly isProtected: boolean;
+/** A form that posts its fields to a path. */
+export function form(action: string, content: Child): Html {
+  return html`<form method="post" action="${action}">
+${content}
+</form>`;
 }
 
 /** A text to copy, with a button for it. `id` is its element, `what` completes "Copy". */
@@ -57,14 +55,26 @@ export function copyable(id: string, text: string, what: string): Html {
 </div>`;
 }
 
-/** A command that posts to the feed, with placeholders for passwords; nothing if only people who sign in may post. */
-export function copyableCurl({ isLocked, hasPassword }: Site, feed: PostedFeed): Html | undefined {
-  if (isLocked && !hasPassword) return undefined;
+/** The feed that a curl command posts to. */
+export interface PostedFeed {
+  readonly base: string;
+  readonly name: string;
+  /** The feed has a password. */
+  readonly isProtected?: boolean;
+}
+
+/**
+ * A command that posts to the feed, with placeholders for passwords; nothing if only people who sign in may post.
+ * @param above what stands above it
+ */
+export function copyableCurl(site: Site, feed: PostedFeed, above: Html): Html | undefined {
+  if (site.isLocked && !site.hasPassword) return undefined;
   const command = [
     "curl -d 'Hello'",
-    ...(isLocked ? ["-H 'Authorization: Bearer INSTANCE-PASSWORD'"] : []),
+    ...(site.isLocked ? ["-H 'Authorization: Bearer INSTANCE-PASSWORD'"] : []),
     ...(feed.isProtected ? ["-H 'X-Feed-Password: FEED-PASSWORD'"] : []),
     `${feed.base}/${feed.name}`,
   ];
-  return copyable('curl-line', command.join(' '), 'the command');
+  return html`${above}
+${copyable('curl-line', command.join(' '), 'the command')}`;
 }

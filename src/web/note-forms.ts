@@ -99,14 +99,12 @@ const PROTECTION = html`<div data-empty-feed>
 </div>`;
 
 function firstNote(site: Site, feed: ComposedFeed): Child {
-  const curl = copyableCurl(site, feed);
-  if (curl === undefined)
-    return html`<p data-empty-feed>There is no note yet: write the first one above.</p>`;
-  return html`<section data-empty-feed aria-label="Post from a terminal">
-<h2>There is no note yet</h2>
-<p>Write the first one above, or post it from a terminal:</p>
-${curl}
-</section>`;
+  const above = html`<h2>There is no note yet</h2>
+<p>Write the first one above, or post it from a terminal:</p>`;
+  const curl = copyableCurl(site, feed, above);
+  return curl
+    ? html`<section data-empty-feed aria-label="Post from a terminal">\n${curl}\n</section>`
+    : html`<p data-empty-feed>There is no note yet: write the first one above.</p>`;
 }
 
 /** Key of a draft in the browser's storage; does not reveal the feed's name. */

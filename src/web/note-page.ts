@@ -3,7 +3,7 @@ import type { NoteType } from '../feeds/note-types.ts';
 import { feedUrl, noteUrl, noteUrlByName, readPageUrl } from '../feeds/urls.ts';
 import { type Child, type Html, html, trustedHtml } from './html.ts';
 import { type EditedNote, noteEditor } from './note-forms.ts';
-import { pageText, publicHead } from './page.ts';
+import { page, publicHead } from './page.ts';
 import type { Site } from './site.ts';
 import { timeElement } from './times.ts';
 
@@ -30,7 +30,7 @@ interface NamedNotePage extends NotePage {
 /** The page at `/r/<read_id>/<id>`. */
 export function publicNotePage(site: Site, shown: PublicNotePage): string {
   const { base, readId, feedTitle, note, title, excerpt } = shown;
-  return pageText(site, {
+  return page(site, {
     title: `${title} · ${feedTitle}`,
     isListed: true,
     head: html`${publicHead(site, { ...shown, type: 'article', description: excerpt || title, url: note.url })}
@@ -43,7 +43,7 @@ ${between(shown, (id) => noteUrl(base, readId, id))}`,
 /** The page at `/<feed>/<id>`, for writers. */
 export function namedNotePage(site: Site, shown: NamedNotePage): string {
   const { base, name, feedTitle, title, edited } = shown;
-  return pageText(site, {
+  return page(site, {
     title: `${title} · ${feedTitle}`,
     main: html`${article(site, shown, feedUrl(base, name))}
 ${noteEditor(site, { feed: name, ...edited })}

@@ -23,7 +23,7 @@ export const PAGE_FIELDS = {
 };
 
 const VARY = headers({ Vary: 'Accept' });
-const PRIVATE = headers({ ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' });
+const PRIVATE_FIELDS = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' };
 
 /** One page, inside the frame that all pages share. */
 interface Page {
@@ -37,13 +37,8 @@ interface Page {
   readonly isListed?: boolean;
 }
 
-/** The whole document of a page, UTF-8. */
-export function page(site: Site, content: Page): Buffer {
-  return Buffer.from(pageText(site, content));
-}
-
 /** The whole document of a page. */
-export function pageText(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
+export function page(site: Site, { title, head, navigation, main, isListed = false }: Page): string {
   const { assets, root } = site;
   const legalLink = (name: LegalPage) => html`<a href="${root}/${name}">${LEGAL_TITLES[name]}</a>\n`;
   return String(html`<!doctype html>
@@ -83,27 +78,29 @@ export function script(site: Site, name: ScriptName): Html {
   return html`<script type="module" src="${site.assets[name]}"></script>`;
 }
 
-/** The answer with a page that no cache may keep. */
-export function pageAnswer(body: Uint8Array): Answer {
-  return { status: 200, headers: PRIVATE, body };
+/** The answer with a page, which no cache may keep unless `fields` say otherwise. */
+export function pageAnswer(document: string, fields: Readonly<Record<string, string>> = {}): Answer {
+  const body = Buffer.from(document);
+  return { status: 200, headers: headers({ ...PRIVATE_FIELDS, ...fields }), body };
 }
 
 /**
  * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
- * @param body shown instead of the plain message
+ * @param document shown instead of the plain message
  */
-export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, body?: Uint8Array): Answer {
+export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, document?: string): Answer {
   const { status, code } = refusal;
   if (!/\btext\/html\b/i.test(exchange.header('accept', true) ?? '')) {
     const answer = refusalAnswer(refusal);
     return { ...answer, headers: answer.headers.concat(VARY) };
   }
   const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-  const fields = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store', ...challenge, ...refusal.headers };
-  return { status, code, headers: headers(fields).concat(VARY), body: body ?? plainPage(site, refusal) };
+  const fields = { ...PRIVATE_FIELDS, ...challenge, ...refusal.headers };
+  const body = Buffer.from(document ?? plainPage(site, refusal));
+  return { status, code, headers: headers(fields).concat(VARY), body };
 }
 
-function plainPage(site: Site, { status, message }: Refusal): Uint8Array {
+function plainPage(site: Site, { status, message }: Refusal): string {
   const title = status === 404 ? 'Not here' : 'This did not work';
   return page(site, {
     title,
@@ -113,7 +110,7 @@ function plainPage(site: Site, { status, message }: Refusal): Uint8Array {
   });
 }
 
-export function legalPage(site: Site, name: LegalPage, text: Html): Buffer {
+export function legalPage(site: Site, name: LegalPage, text: Html): string {
   const title = LEGAL_TITLES[name];
   return page(site, {
     title,

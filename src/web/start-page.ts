@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { copyableCurl, field } from './forms.ts';
+import { copyableCurl, EXACT, field } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
@@ -15,9 +15,10 @@ export interface StartPage {
 }
 
 /** The page at `/`: what this is, and the way to a feed. */
-export function startPage(site: Site, { base, name, problem, notice, isDeleted }: StartPage): Buffer {
-  const posted = { base, name: problem === undefined ? name : 'my-secret-feed', isProtected: false };
-  const curl = copyableCurl(site, posted);
+export function startPage(site: Site, { base, name, problem, notice, isDeleted }: StartPage): string {
+  const posted = { base, name: problem === undefined ? name : 'my-secret-feed' };
+  const curl = html`<h2>From a terminal</h2>
+<p>The answer holds <code>read_url</code>, an RSS feed for everybody else.</p>`;
   return page(site, {
     title: site.title,
     isListed: true,
@@ -33,17 +34,11 @@ ${field({
   value: name,
   problem,
   hint: 'Keep it like a password. A name that exists already opens that feed.',
-  isRequired: true,
-  isExact: true,
+  attributes: html`${EXACT} required`,
 })}
 <p class="actions"><button class="primary">Open</button></p>
 </form>
-${
-  curl &&
-  html`<h2>From a terminal</h2>
-<p>The answer holds <code>read_url</code>, an RSS feed for everybody else.</p>
-${curl}`
-}
+${copyableCurl(site, posted, curl)}
 ${script(site, 'start')}`,
   });
 }

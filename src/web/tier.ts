@@ -1,3 +1,4 @@
+import type { Tier } from '../licenses/licenses.ts';
 import { type Child, type Html, html } from './html.ts';
 import { page } from './page.ts';
 import type { Site } from './site.ts';
@@ -21,13 +22,21 @@ export function tierNotice({ tier, hosted, root }: Site, settings: string): Chil
 `;
 }
 
+/** The license of a feed, or its free tier, in its settings. */
+export function tierSentence({ until, endsSoon, endedOn, notes }: Tier, freeNotes: number): Html {
+  if (until !== undefined)
+    return html`<p${endsSoon && html` class="warning"`}>This feed has a license until the end of ${until} (UTC).</p>`;
+  return html`${endedOn !== undefined && html`<p class="warning">The license of this feed ended on ${endedOn}.</p>`}
+<p>This feed is in the free tier: it takes no pictures and at most ${amount(freeNotes)} notes. It has ${amount(notes)}.</p>`;
+}
+
 /** A number for people: `1,000`. */
-export function amount(count: number): string {
+function amount(count: number): string {
   return count.toLocaleString('en');
 }
 
 /** The page at `/license` of a hosted instance. */
-export function licensePage(site: Site, { freeNotes, licenseUrl }: NonNullable<Site['hosted']>): Buffer {
+export function licensePage(site: Site, { freeNotes, licenseUrl }: NonNullable<Site['hosted']>): string {
   return page(site, {
     title: 'Licenses',
     isListed: true,

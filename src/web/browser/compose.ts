@@ -1,24 +1,23 @@
 import './copy.ts';
 import { readDraft, writeDraft } from './draft.ts';
-import { find } from './elements.ts';
+import { find, ROOT } from './elements.ts';
 import { refresh } from './live.ts';
-import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
-import { ROOT } from './root.ts';
-import { send, UploadStatus } from './send.ts';
+import { noteForm, noteHeaders, submitOnEnter } from './note-form.ts';
+import { send, uploadStatus } from './send.ts';
 
 const form = find<HTMLFormElement>(document, '#compose');
 const { feed = '', draft: draftKey = '' } = form.dataset;
 const title = find<HTMLInputElement>(form, '[name=title]');
 const tags = find<HTMLInputElement>(form, '[name=tags]');
-const status = new UploadStatus(form);
+const status = uploadStatus(form);
 const draft = readDraft(draftKey);
-const note = new NoteForm(form, feed, status);
+const { text, pictures, updatePreview, content } = noteForm(form, feed, status);
 
 /** Fields that a draft keeps; not the password. */
-const DRAFT_FIELDS = [note.text, title, tags];
+const DRAFT_FIELDS = [text, title, tags];
 
 for (const field of DRAFT_FIELDS) field.value = draft[field.name] ?? field.value;
-note.updatePreview();
+updatePreview();
 form.addEventListener('input', () => {
   writeDraft(draftKey, Object.fromEntries(DRAFT_FIELDS.map(({ name, value }) => [name, value])));
 });
@@ -26,10 +25,11 @@ form.addEventListener('input', () => {
 submitOnEnter(form);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const { body, hasPictures } = await note.content(!note.isBlank);
-  if (note.isBlank && !hasPictures) {
-    status.fail(note.pictures ? 'Write something, or add a picture.' : 'Write something.');
-    note.text.focus();
+  const isBlank = text.value.trim() === '';
+  const { body, hasPictures } = await content(!isBlank);
+  if (isBlank && !hasPictures) {
+    status.fail(pictures ? 'Write something, or add a picture.' : 'Write something.');
+    text.focus();
     return;
   }
   const password = form.querySelector<HTMLInputElement>('[name=password]')?.value ?? '';
@@ -43,7 +43,7 @@ form.addEventListener('submit', async (event) => {
   });
   if (!isPosted) return;
   form.reset();
-  note.updatePreview();
+  updatePreview();
   // Last, because a reset that removes pictures writes the draft.
   writeDraft(draftKey, {});
   // The page of a feed with notes has other parts than the page of an empty feed.

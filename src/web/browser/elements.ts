@@ -1,3 +1,6 @@
+/** Path of the instance without a trailing slash; usually empty. Scripts are served at `<root>/static/`. */
+export const ROOT = new URL('..', import.meta.url).pathname.replace(/\/$/, '');
+
 /** The element of that selector, which the page must have. */
 export function find<T extends Element>(root: ParentNode, selector: string): T {
   const element = root.querySelector<T>(selector);

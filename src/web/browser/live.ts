@@ -1,5 +1,5 @@
 // Keeps the notes of this page up to date: a stream says when to fetch the page again (docs/contract.md, section 8).
-import { ROOT } from './root.ts';
+import { find, ROOT } from './elements.ts';
 
 /** Polling interval without an event stream; a browser allows only six connections per host. */
 const POLL_MS = 30_000;
@@ -12,8 +12,10 @@ status.role = 'status';
 status.className = 'unseen';
 document.body.append(status);
 
+/** Undefined while the page is hidden. */
 let stream: EventSource | undefined;
-let timer: ReturnType<typeof setInterval> | undefined;
+/** The last refresh failed. */
+let isStale = false;
 let refreshing: Promise<void> | undefined;
 
 document.addEventListener('visibilitychange', listen);
@@ -23,6 +25,14 @@ addEventListener('pageshow', ({ persisted }) => {
   if (persisted) listen();
 });
 listen();
+
+// Polls while the stream is not open: it may be refused, or wait for a connection.
+setInterval(() => {
+  if (stream === undefined || (stream.readyState === EventSource.OPEN && !isStale)) return;
+  void refresh();
+  // A browser reconnects a lost stream, but not a refused one.
+  if (stream.readyState === EventSource.CLOSED) listen();
+}, POLL_MS);
 
 /** Fetches this page and shows its notes. Calls during a refresh share one that begins after it. */
 export async function refresh(): Promise<void> {
@@ -40,37 +50,22 @@ function listen(): void {
   const path = location.pathname.slice(ROOT.length).replace(/\/$/, '');
   const events = ROOT + (path.startsWith('/r/') ? `${path}/events` : `/api/v1/feeds${path}/events`);
   stream = new EventSource(`${events}?since=${encodeURIComponent(versionOf(notes()))}`);
-  poll();
-  stream.addEventListener('open', () => clearInterval(timer));
-  stream.addEventListener('error', poll);
   stream.addEventListener('changed', ({ lastEventId }) => {
     if (lastEventId !== versionOf(notes())) void refresh();
   });
 }
 
-/** Polls until the stream is open: it may be refused, or wait for a connection. */
-function poll(): void {
-  clearInterval(timer);
-  if (stream === undefined) return;
-  timer = setInterval(() => {
-    void refresh();
-    // A browser reconnects a lost stream, but not a refused one.
-    if (stream?.readyState === EventSource.CLOSED) listen();
-  }, POLL_MS);
-}
-
 function stop(): void {
   stream?.close();
   stream = undefined;
-  clearInterval(timer);
 }
 
 async function fetchNotes(): Promise<void> {
   // `no-cache`, because public pages may be cached for a minute.
   const options: RequestInit = { cache: 'no-cache', headers: { Accept: 'text/html' } };
   const answer = await fetch(location.href, options).catch(() => undefined);
-  if (!answer?.ok || answer.redirected) return poll();
-  if (stream?.readyState === EventSource.OPEN) clearInterval(timer);
+  isStale = !answer?.ok || answer.redirected;
+  if (!answer || isStale) return;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const fresh = page.querySelector<HTMLElement>('#notes');
   if (fresh === null || versionOf(fresh) === versionOf(notes())) return;
@@ -101,7 +96,7 @@ function show(fresh: HTMLElement, page: Document): number {
 }
 
 function notes(): HTMLElement {
-  return document.querySelector<HTMLElement>('#notes')!;
+  return find(document, '#notes');
 }
 
 function versionOf({ dataset }: HTMLElement): string {

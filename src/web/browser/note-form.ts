@@ -1,43 +1,73 @@
-import { find } from './elements.ts';
-import { PictureList } from './picture-list.ts';
-import { ROOT } from './root.ts';
+import { find, ROOT } from './elements.ts';
+import { pictureList } from './picture-list.ts';
 import { RequestFailed, send, type UploadStatus } from './send.ts';
 
 /** Pause in typing before the preview is rendered, ms. */
 const DELAY_MS = 250;
 
-/** The fields of a note in markdown: text, pictures and preview. */
-export class NoteForm {
-  readonly text: HTMLTextAreaElement;
-  readonly updatePreview: () => void;
+/** The fields of a note in markdown: text, pictures, and a preview of the text as the service renders it. */
+export function noteForm(form: HTMLFormElement, feed: string, status: UploadStatus) {
+  const text = find<HTMLTextAreaElement>(form, 'textarea');
+  const preview = find<HTMLDetailsElement>(form, '.preview');
+  const shown = find(preview, '.body');
   /** Undefined if the feed takes no pictures. */
-  readonly pictures: PictureList | undefined;
+  const pictures = form.querySelector('.pictures') === null ? undefined : pictureList(form, status);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let running = new AbortController();
+  text.addEventListener('input', updatePreview);
+  preview.addEventListener('toggle', updatePreview);
 
-  constructor(form: HTMLFormElement, feed: string, status: UploadStatus) {
-    this.text = find(form, 'textarea');
-    if (form.querySelector('.pictures') !== null) this.pictures = new PictureList(form, status);
-    this.updatePreview = showPreview(form, feed, (name) => this.pictures?.urlOf(name));
+  /** Renders after a pause in typing; aborts the request that is under way. */
+  function updatePreview(): void {
+    clearTimeout(timer);
+    running.abort();
+    preview.hidden = text.value.trim() === '';
+    if (preview.hidden) shown.replaceChildren();
+    else if (preview.open) timer = setTimeout(render, DELAY_MS);
   }
 
-  get isBlank(): boolean {
-    return this.text.value.trim() === '';
+  async function render(): Promise<void> {
+    running = new AbortController();
+    const { signal } = running;
+    const path = `${ROOT}/api/v1/feeds/${feed}/preview`;
+    try {
+      const json = { text: text.value };
+      const { html } = await send<{ html: string }>({ method: 'POST', path, json, signal });
+      if (!signal.aborted) shown.replaceChildren(withLocalPictures(html));
+    } catch (error) {
+      if (!(error instanceof RequestFailed)) throw error;
+      if (!signal.aborted) shown.textContent = error.message;
+    }
+  }
+
+  /** Parses into a `<template>`, because its images do not load, and shows pictures that are not uploaded yet. */
+  function withLocalPictures(html: string): DocumentFragment {
+    const template = document.createElement('template');
+    // The service escapes what it renders, and the page's policy runs no scripts in it.
+    template.innerHTML = html;
+    for (const image of template.content.querySelectorAll('img')) {
+      const name = image.getAttribute('src')?.split('/').at(-1) ?? '';
+      const url = pictures?.urlOf(name) ?? pictures?.urlOf(decode(name));
+      if (url !== undefined) image.src = url;
+    }
+    return template.content;
   }
 
   /** The multipart body, once the pictures are prepared. */
-  async content(hasText: boolean): Promise<{ body: FormData; hasPictures: boolean }> {
+  async function content(hasText: boolean): Promise<{ body: FormData; hasPictures: boolean }> {
     const body = new FormData();
     // A file part, because browsers normalize the line breaks of a field.
-    if (hasText) body.append('text', new Blob([this.text.value], { type: 'text/markdown' }), 'note.md');
-    return { body, hasPictures: (await this.pictures?.appendTo(body)) ?? false };
+    if (hasText) body.append('text', new Blob([text.value], { type: 'text/markdown' }), 'note.md');
+    return { body, hasPictures: (await pictures?.appendTo(body)) ?? false };
   }
+
+  return { text, pictures, updatePreview, content };
 }
 
 /** Title and tags as headers, if they are not blank. */
 export function noteHeaders(title: string, tags: string): Record<string, string> {
-  return {
-    ...(title.trim() !== '' && { 'X-Note-Title': title.trim() }),
-    ...(tags.trim() !== '' && { 'X-Note-Tags': tags.trim() }),
-  };
+  const headers = { 'X-Note-Title': title.trim(), 'X-Note-Tags': tags.trim() };
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 }
 
 /** Ctrl or ⌘ with Enter sends the form. */
@@ -47,62 +77,6 @@ export function submitOnEnter(form: HTMLFormElement): void {
     event.preventDefault();
     form.requestSubmit();
   });
-}
-
-/**
- * Shows the text of a form as the service renders it, while it is written.
- * @param localUrl object URL of a picture that is not uploaded yet
- * @returns updates the preview after a pause in typing, and aborts the request that is under way
- */
-function showPreview(
-  form: HTMLFormElement,
-  feed: string,
-  localUrl: (name: string) => string | undefined,
-): () => void {
-  const box = find<HTMLDetailsElement>(form, '.preview');
-  const body = find(box, '.body');
-  const text = find<HTMLTextAreaElement>(form, 'textarea');
-  const path = `${ROOT}/api/v1/feeds/${feed}/preview`;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let running = new AbortController();
-
-  function update(): void {
-    clearTimeout(timer);
-    running.abort();
-    box.hidden = text.value.trim() === '';
-    if (box.hidden) body.replaceChildren();
-    else if (box.open) timer = setTimeout(render, DELAY_MS);
-  }
-
-  async function render(): Promise<void> {
-    running = new AbortController();
-    const { signal } = running;
-    try {
-      const json = { text: text.value };
-      const { html } = await send<{ html: string }>({ method: 'POST', path, json, signal });
-      if (!signal.aborted) body.replaceChildren(rendered(html, localUrl));
-    } catch (error) {
-      if (!(error instanceof RequestFailed)) throw error;
-      if (!signal.aborted) body.textContent = error.message;
-    }
-  }
-
-  text.addEventListener('input', update);
-  box.addEventListener('toggle', update);
-  return update;
-}
-
-/** Parses into a `<template>`, because its images do not load, and inserts the local URLs there. */
-function rendered(html: string, localUrl: (name: string) => string | undefined): DocumentFragment {
-  const template = document.createElement('template');
-  // The service escapes what it renders, and the page's policy runs no scripts in it.
-  template.innerHTML = html;
-  for (const image of template.content.querySelectorAll('img')) {
-    const name = image.getAttribute('src')?.split('/').at(-1) ?? '';
-    const url = localUrl(name) ?? localUrl(decode(name));
-    if (url !== undefined) image.src = url;
-  }
-  return template.content;
 }
 
 function decode(name: string): string {

@@ -1,8 +1,7 @@
 import './copy.ts';
-import { find, onActions } from './elements.ts';
-import { NoteForm, noteHeaders, submitOnEnter } from './note-form.ts';
-import { ROOT } from './root.ts';
-import { type ApiRequest, RequestFailed, send, UploadStatus } from './send.ts';
+import { find, onActions, ROOT } from './elements.ts';
+import { noteForm, noteHeaders, submitOnEnter } from './note-form.ts';
+import { type ApiRequest, RequestFailed, send, uploadStatus } from './send.ts';
 import { POSITION_WARNING, preparePicture } from './shrink.ts';
 import { bytesText } from './text.ts';
 
@@ -12,7 +11,7 @@ const path = `${ROOT}/api/v1/feeds/${feed}/notes/${encodeURIComponent(id)}`;
 const form = find<HTMLFormElement>(root, '#edit-note');
 const edit = find<HTMLButtonElement>(root, '[data-action=edit]');
 const dialog = find<HTMLDialogElement>(root, 'dialog');
-const status = new UploadStatus(form);
+const status = uploadStatus(form);
 
 /** The new content of the note; undefined if it is unchanged. */
 type NewContent = () => Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined>;
@@ -68,13 +67,12 @@ function changedFields(): Record<string, string | string[]> {
 }
 
 function editText(): NewContent {
-  const note = new NoteForm(form, feed, status);
+  const { text, updatePreview, content } = noteForm(form, feed, status);
   const tags = find<HTMLInputElement>(form, '[name=tags]');
-  const before = note.text.value;
-  edit.addEventListener('click', note.updatePreview, { once: true });
+  edit.addEventListener('click', updatePreview, { once: true });
   return async () => {
-    const { body, hasPictures } = await note.content(true);
-    if (note.text.value === before && !hasPictures) return undefined;
+    const { body, hasPictures } = await content(true);
+    if (text.value === text.defaultValue && !hasPictures) return undefined;
     // The tags are for the new pictures.
     return { headers: hasPictures ? noteHeaders('', tags.value) : {}, body };
   };
@@ -93,9 +91,10 @@ function replacePicture(): NewContent {
 
   async function prepare(file: File): Promise<Blob> {
     const picture = await preparePicture(file, Number(input!.dataset.shrink), true);
-    const shrunk = `Shrunk from ${bytesText(file.size)} to ${bytesText(picture.file.size)}.`;
-    const sentences = [picture.file !== file && shrunk, picture.holdsPosition && POSITION_WARNING];
-    notice.textContent = sentences.filter(Boolean).join(' ');
+    // What was shrunk has no position.
+    if (picture.holdsPosition) notice.textContent = POSITION_WARNING;
+    else if (picture.file !== file)
+      notice.textContent = `Shrunk from ${bytesText(file.size)} to ${bytesText(picture.file.size)}.`;
     return picture.file;
   }
 

@@ -12,135 +12,89 @@ interface Attachment {
   url: string;
 }
 
-/** The pictures of a form, which are sent with its text. */
-export class PictureList {
-  readonly #form: HTMLFormElement;
-  readonly #root: HTMLElement;
-  readonly #text: HTMLTextAreaElement;
-  readonly #addButton: HTMLButtonElement;
-  readonly #input: HTMLInputElement;
-  readonly #status: UploadStatus;
-  #attachments: Attachment[] = [];
+/**
+ * The pictures of a form, which are chosen, pasted or dropped, and sent with its text.
+ * @param status shows why a picture is refused
+ */
+export function pictureList(form: HTMLFormElement, status: UploadStatus) {
+  const root = find<HTMLElement>(form, '.pictures');
+  const text = find<HTMLTextAreaElement>(form, 'textarea');
+  const addButton = find<HTMLButtonElement>(root, '[data-action=add]');
+  const input = find<HTMLInputElement>(root, 'input[type=file]');
+  const [shrink, largest] = [Number(root.dataset.shrink), Number(root.dataset.largest)];
+  let attachments: Attachment[] = [];
   /** Settles when all pictures that were added are prepared, one after the other. */
-  #ready: Promise<void> = Promise.resolve();
+  let ready: Promise<void> = Promise.resolve();
 
-  /** @param status shows why a picture is refused */
-  constructor(form: HTMLFormElement, status: UploadStatus) {
-    this.#form = form;
-    this.#root = find(form, '.pictures');
-    this.#text = find(form, 'textarea');
-    this.#addButton = find(this.#root, '[data-action=add]');
-    this.#input = find(this.#root, 'input[type=file]');
-    this.#status = status;
-    this.#takeChosen();
-    this.#takePasted();
-    this.#takeDropped();
-    form.addEventListener('reset', () => {
-      for (const attachment of this.#attachments) this.#remove(attachment);
-    });
+  addButton.disabled = false;
+  addButton.addEventListener('click', () => input.click());
+  input.addEventListener('change', () => {
+    add(input.files);
+    input.value = '';
+  });
+  form.addEventListener('paste', (event) => {
+    const { clipboardData } = event;
+    // Office programs add a picture of the text to a copied text.
+    if (!clipboardData?.files.length || clipboardData.getData('text/plain') !== '') return;
+    event.preventDefault();
+    add(clipboardData.files);
+  });
+  form.addEventListener('dragover', (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    form.classList.add('dropping');
+  });
+  for (const end of ['dragleave', 'dragend', 'drop'])
+    form.addEventListener(end, () => form.classList.remove('dropping'));
+  form.addEventListener('drop', (event) => {
+    if (!event.dataTransfer?.files.length) return;
+    event.preventDefault();
+    add(event.dataTransfer.files);
+  });
+  form.addEventListener('reset', () => attachments.forEach(remove));
+
+  function add(files: FileList | null): void {
+    status.fail('');
+    for (const file of files ?? [])
+      ready = ready.then(() => addOne(file)).catch(() => status.fail(`${file.name} cannot be read.`));
   }
 
-  /** Appends the pictures, once they are prepared, to the body of a request. Returns whether there are any. */
-  async appendTo(body: FormData): Promise<boolean> {
-    await this.#ready;
-    for (const { name, picture, alt } of this.#attachments) {
-      body.append('file', picture.file, name);
-      if (alt.value.trim() !== '') body.append(`alt.${name}`, alt.value);
-    }
-    return this.#attachments.length > 0;
-  }
-
-  /** Object URL of the picture of that name. */
-  urlOf(name: string): string | undefined {
-    return this.#attachments.find((attachment) => attachment.name === name)?.url;
-  }
-
-  #takeChosen(): void {
-    const input = this.#input;
-    this.#addButton.disabled = false;
-    this.#addButton.addEventListener('click', () => input.click());
-    input.addEventListener('change', () => {
-      this.#add(input.files);
-      input.value = '';
-    });
-  }
-
-  #takePasted(): void {
-    this.#form.addEventListener('paste', (event) => {
-      const { clipboardData } = event;
-      // Office programs add a picture of the text to a copied text.
-      if (!clipboardData?.files.length || clipboardData.getData('text/plain') !== '') return;
-      event.preventDefault();
-      this.#add(clipboardData.files);
-    });
-  }
-
-  #takeDropped(): void {
-    const { classList } = this.#form;
-    this.#form.addEventListener('dragover', (event) => {
-      if (!event.dataTransfer?.types.includes('Files')) return;
-      event.preventDefault();
-      classList.add('dropping');
-    });
-    for (const end of ['dragleave', 'dragend', 'drop'])
-      this.#form.addEventListener(end, () => classList.remove('dropping'));
-    this.#form.addEventListener('drop', (event) => {
-      if (!event.dataTransfer?.files.length) return;
-      event.preventDefault();
-      this.#add(event.dataTransfer.files);
-    });
-  }
-
-  #add(files: FileList | null): void {
-    this.#status.fail('');
-    for (const file of files ?? []) {
-      this.#ready = this.#ready
-        .then(() => this.#addOne(file))
-        .catch(() => this.#status.fail(`${file.name} cannot be read.`));
-    }
-  }
-
-  async #addOne(file: File): Promise<void> {
-    if (!this.#input.accept.split(',').includes(file.type))
-      return this.#status.fail(`${file.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
-    const { shrink, largest } = this.#root.dataset;
-    const picture = await preparePicture(file, Number(shrink), false);
+  async function addOne(chosen: File): Promise<void> {
+    if (!input.accept.split(',').includes(chosen.type))
+      return status.fail(`${chosen.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
+    const picture = await preparePicture(chosen, shrink, false);
     const { size, type } = picture.file;
-    if (size > Number(largest))
-      return this.#status.fail(
-        `${file.name} has ${bytesText(size)}; a picture may have at most ${bytesText(Number(largest))}.`,
+    if (size > largest)
+      return status.fail(
+        `${chosen.name} has ${bytesText(size)}; a picture may have at most ${bytesText(largest)}.`,
       );
-    const usedNames = this.#attachments.map(({ name }) => name);
+    const usedNames = attachments.map(({ name }) => name);
     // Only a picture that was drawn again may have another type: PNG or WebP.
-    const extension = type === file.type ? undefined : type.split('/')[1];
-    this.#append(sendableName(file.name, usedNames, extension), picture, file);
-    this.#changed();
-  }
-
-  #append(name: string, picture: PreparedPicture, chosen: File): void {
-    const template = find<HTMLTemplateElement>(this.#root, 'template');
+    const extension = type === chosen.type ? undefined : type.split('/')[1];
+    const name = sendableName(chosen.name, usedNames, extension);
+    const template = find<HTMLTemplateElement>(root, 'template');
     const item = find<HTMLLIElement>(template.content, 'li').cloneNode(true) as HTMLLIElement;
     const attachment: Attachment = { item, name, alt: find(item, 'input'), picture, url: '' };
     for (const button of item.querySelectorAll('button'))
       button.setAttribute('aria-label', `${button.textContent}: ${name}`);
-    const size = bytesText(picture.file.size);
     const shrunk = picture.file === chosen ? '' : `shrunk from ${bytesText(chosen.size)} to `;
-    find(item, '.file').textContent = `${name} · ${shrunk}${size}`;
+    find(item, '.file').textContent = `${name} · ${shrunk}${bytesText(size)}`;
     onActions(item, {
-      insert: () => this.#insert(attachment),
-      clean: () => void this.#removePosition(attachment),
-      remove: () => {
-        this.#remove(attachment);
-        this.#addButton.focus();
+      insert: () => insert(attachment),
+      clean: () => void removePosition(attachment),
+      remove() {
+        remove(attachment);
+        addButton.focus();
       },
     });
-    this.#attachments.push(attachment);
-    find(this.#root, 'ul').append(item);
-    this.#setPicture(attachment, picture);
+    attachments.push(attachment);
+    find(root, 'ul').append(item);
+    show(attachment, picture);
+    changed();
   }
 
   /** Shows a picture, with a warning if it says where it was taken, because it will be public. */
-  #setPicture(attachment: Attachment, picture: PreparedPicture): void {
+  function show(attachment: Attachment, picture: PreparedPicture): void {
     const { item } = attachment;
     URL.revokeObjectURL(attachment.url);
     attachment.picture = picture;
@@ -150,39 +104,51 @@ export class PictureList {
     find(item, '.notice').textContent = picture.holdsPosition ? POSITION_WARNING : '';
   }
 
-  async #removePosition(attachment: Attachment): Promise<void> {
-    const { item, picture } = attachment;
-    const notice = find(item, '.notice');
+  async function removePosition(attachment: Attachment): Promise<void> {
+    const notice = find(attachment.item, '.notice');
     try {
-      const file = await withoutMetadata(picture.file);
-      this.#setPicture(attachment, { ...picture, file, holdsPosition: false });
+      show(attachment, { file: await withoutMetadata(attachment.picture.file), holdsPosition: false });
     } catch {
       notice.textContent = 'The position cannot be removed in this browser.';
       return;
     }
     notice.textContent = 'The position is removed.';
     attachment.alt.focus();
-    this.#changed();
+    changed();
   }
 
-  #insert({ name, alt }: Attachment): void {
-    const { selectionStart, selectionEnd } = this.#text;
-    const before = this.#text.value.slice(0, selectionStart);
+  function insert({ name, alt }: Attachment): void {
+    const { selectionStart, selectionEnd } = text;
+    const before = text.value.slice(0, selectionStart);
     const space = before === '' || before.endsWith('\n') ? '' : '\n\n';
-    this.#text.setRangeText(space + pictureReference(name, alt.value), selectionStart, selectionEnd, 'end');
-    this.#text.focus();
-    this.#changed();
+    text.setRangeText(space + pictureReference(name, alt.value), selectionStart, selectionEnd, 'end');
+    text.focus();
+    changed();
   }
 
-  #remove(attachment: Attachment): void {
-    this.#attachments = this.#attachments.filter((other) => other !== attachment);
+  function remove(attachment: Attachment): void {
+    attachments = attachments.filter((other) => other !== attachment);
     attachment.item.remove();
     URL.revokeObjectURL(attachment.url);
-    this.#changed();
+    changed();
   }
 
   /** The preview shows the pictures that the text refers to. */
-  #changed(): void {
-    this.#text.dispatchEvent(new Event('input', { bubbles: true }));
+  function changed(): void {
+    text.dispatchEvent(new Event('input', { bubbles: true }));
   }
+
+  return {
+    /** Appends the pictures, once they are prepared, to the body of a request. Returns whether there are any. */
+    async appendTo(body: FormData): Promise<boolean> {
+      await ready;
+      for (const { name, picture, alt } of attachments) {
+        body.append('file', picture.file, name);
+        if (alt.value.trim() !== '') body.append(`alt.${name}`, alt.value);
+      }
+      return attachments.length > 0;
+    },
+    /** Object URL of the picture of that name. */
+    urlOf: (name: string) => attachments.find((attachment) => attachment.name === name)?.url,
+  };
 }

@@ -27,29 +27,25 @@ export function send<T>({ method, path, headers = {}, signal, onProgress, ...sen
   const body = sent.json ? new Blob([JSON.stringify(sent.json)], { type: 'application/json' }) : sent.body;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
+    const fail = (sentence: string) => reject(new RequestFailed(sentence));
     request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, headerBytes(value));
     request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded / total);
     request.onload = () => {
-      const isOk = request.status >= 200 && request.status < 300;
-      if (isOk) resolve(parseJson(request.responseText) as T);
-      else reject(new RequestFailed(sentenceOf(request)));
+      const answer = parseJson(request.responseText);
+      if (request.status >= 200 && request.status < 300) return resolve(answer as T);
+      const { error = `The service answered with status ${request.status}.` } = answer ?? {};
+      const seconds = request.getResponseHeader('Retry-After');
+      fail(seconds === null ? error : `${error} (In ${seconds} s.)`);
     };
-    request.onerror = () => reject(new RequestFailed('The service cannot be reached. Please try again.'));
-    request.onabort = () => reject(new RequestFailed('Cancelled.'));
+    request.onerror = () => fail('The service cannot be reached. Please try again.');
+    request.onabort = () => fail('Cancelled.');
     signal?.addEventListener('abort', () => request.abort());
     request.send(body ?? null);
   });
 }
 
-function sentenceOf(request: XMLHttpRequest): string {
-  const answer = parseJson(request.responseText) as { error?: string } | undefined;
-  const sentence = answer?.error ?? `The service answered with status ${request.status}.`;
-  const seconds = request.getResponseHeader('Retry-After');
-  return seconds === null ? sentence : `${sentence} (In ${seconds} s.)`;
-}
-
-function parseJson(text: string): unknown {
+function parseJson(text: string): { readonly error?: string } | undefined {
   try {
     return JSON.parse(text);
   } catch {
@@ -61,27 +57,37 @@ function parseJson(text: string): unknown {
 export type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress']) => Promise<string>;
 
 /** Progress, result and cancel button of a form, or of another part of a page, that sends something. */
-export class UploadStatus {
-  readonly #form: HTMLElement;
-  #running: AbortController | undefined;
+export type UploadStatus = ReturnType<typeof uploadStatus>;
 
-  constructor(form: HTMLElement) {
-    this.#form = form;
-    this.#setBusy(false);
-    find(form, '.sending button').addEventListener('click', () => this.#running?.abort());
+export function uploadStatus(form: HTMLElement) {
+  const sending = find<HTMLElement>(form, '.sending');
+  const progress = find<HTMLProgressElement>(sending, 'progress');
+  const status = find(form, '.status');
+  const submit = form.querySelector<HTMLButtonElement>('button.primary');
+  let running: AbortController | undefined;
+  find(sending, 'button').addEventListener('click', () => running?.abort());
+  show();
+
+  function show(): void {
+    const isBusy = running !== undefined;
+    sending.hidden = !isBusy;
+    form.ariaBusy = isBusy ? 'true' : null;
+    if (submit !== null) submit.disabled = isBusy;
+  }
+
+  function fail(sentence: string): void {
+    find(form, '.error').textContent = sentence;
   }
 
   /** Runs one upload at a time and shows how it ends. Returns whether it succeeded. */
-  async run(upload: Upload): Promise<boolean> {
-    if (this.#running !== undefined) return false;
-    this.#running = new AbortController();
-    const { signal } = this.#running;
-    const progress = find<HTMLProgressElement>(this.#form, 'progress');
-    const status = find(this.#form, '.status');
+  async function run(upload: Upload): Promise<boolean> {
+    if (running !== undefined) return false;
+    running = new AbortController();
+    const { signal } = running;
     status.textContent = '';
-    this.fail('');
+    fail('');
     progress.removeAttribute('value');
-    this.#setBusy(true);
+    show();
     try {
       status.textContent = await upload(signal, (part) => {
         progress.value = part;
@@ -90,22 +96,13 @@ export class UploadStatus {
     } catch (error) {
       if (!(error instanceof RequestFailed)) throw error;
       if (signal.aborted) status.textContent = error.message;
-      else this.fail(error.message);
+      else fail(error.message);
       return false;
     } finally {
-      this.#running = undefined;
-      this.#setBusy(false);
+      running = undefined;
+      show();
     }
   }
 
-  fail(sentence: string): void {
-    find(this.#form, '.error').textContent = sentence;
-  }
-
-  #setBusy(isBusy: boolean): void {
-    find<HTMLElement>(this.#form, '.sending').hidden = !isBusy;
-    this.#form.ariaBusy = isBusy ? 'true' : null;
-    const submit = this.#form.querySelector<HTMLButtonElement>('button.primary');
-    if (submit !== null) submit.disabled = isBusy;
-  }
+  return { run, fail };
 }

@@ -1,8 +1,7 @@
 import './copy.ts';
 import { markDraft, writeDraft } from './draft.ts';
-import { find, onActions } from './elements.ts';
-import { ROOT } from './root.ts';
-import { RequestFailed, send, type Upload, UploadStatus } from './send.ts';
+import { find, onActions, ROOT } from './elements.ts';
+import { RequestFailed, send, type Upload, uploadStatus } from './send.ts';
 import { preparePicture } from './shrink.ts';
 import { bytesText } from './text.ts';
 
@@ -21,7 +20,7 @@ const api = `${ROOT}/api/v1/feeds/${feed}`;
 const input = find<HTMLInputElement>(root, 'input[type=file]');
 const picks = find<HTMLUListElement>(root, '.picks');
 const pickButton = find<HTMLButtonElement>(root, '[data-action=pick]');
-const status = new UploadStatus(root);
+const status = uploadStatus(root);
 
 interface ListedNote {
   readonly file: string;

@@ -62,13 +62,10 @@ async function reencode(file: Blob, limit: number, keepsType: boolean): Promise<
 }
 
 function draw(bitmap: ImageBitmap, scale: number, type: string, quality: number): Promise<Blob> {
-  const canvas = document.createElement('canvas');
-  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
-  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+  const side = (length: number) => Math.max(1, Math.round(length * scale));
+  const canvas = new OffscreenCanvas(side(bitmap.width), side(bitmap.height));
   const context = canvas.getContext('2d')!;
   context.imageSmoothingQuality = 'high';
   context.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve, reject) => {
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('too large to draw'))), type, quality);
-  });
+  return canvas.convertToBlob({ type, quality });
 }
