@@ -1,13 +1,11 @@
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
-import { existing, notFound, Refusal } from '../refusals.ts';
-import type { Storage } from '../storage/storage.ts';
-import { RefusingLimit } from './limits.ts';
+import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
+import type { SharedCounts, Storage } from '../storage/storage.ts';
 import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Session, Sessions } from './sessions.ts';
-import { type SharedCounts, SharedRateLimit } from './shared-rate-limit.ts';
 import { type Matcher, matcher } from './signed.ts';
 import type { Lockable, Unlocks } from './unlocks.ts';
 
@@ -81,35 +79,32 @@ export class Access {
   readonly sessions: Sessions | undefined;
   readonly unlocks: Unlocks;
   /** Changes of feeds and notes. */
-  readonly writes: RefusingLimit;
-  readonly previews: RefusingLimit;
+  readonly writes: RateLimit;
+  readonly previews: RateLimit;
   /** Wrong passwords, and failed sign-ins. */
-  readonly guesses: RefusingLimit;
-  readonly #operatorGuesses: RefusingLimit;
+  readonly guesses: RateLimit;
+  readonly #operatorGuesses: RateLimit;
   readonly #parts: AccessParts;
   readonly #isPassword: Matcher | undefined;
   readonly #isMetricsToken: Matcher | undefined;
   readonly #isOperatorToken: Matcher | undefined;
 
   constructor(parts: AccessParts) {
-    const { rateLimit, counts, now = () => performance.now() } = parts;
+    const { rateLimit, counts, now } = parts;
     this.sessions = parts.sessions;
     this.unlocks = parts.unlocks;
     this.#parts = parts;
     this.#isPassword = matcher(parts.password);
     this.#isMetricsToken = matcher(parts.metricsToken);
     this.#isOperatorToken = matcher(parts.operatorToken);
-    const limit = (kind: string) =>
-      counts
-        ? new SharedRateLimit({ perMinute: rateLimit, now, counts, kind })
-        : new RateLimit({ perMinute: rateLimit, now });
-    this.writes = new RefusingLimit(limit('write'), 'rate_limited', 'changes');
-    this.guesses = new RefusingLimit(limit('wrong password'), 'too_many_attempts', 'wrong passwords');
-    const tokens = limit('wrong operator token');
-    this.#operatorGuesses = new RefusingLimit(tokens, 'too_many_attempts', 'wrong tokens');
+    const limit = (code: RefusalCode, what: string) =>
+      new RateLimit({ perMinute: rateLimit, code, what, shared: counts, now });
+    this.writes = limit('rate_limited', 'changes');
+    this.guesses = limit('too_many_attempts', 'wrong passwords');
+    this.#operatorGuesses = limit('too_many_attempts', 'wrong tokens');
     // Not shared, because each process renders for itself.
-    const previews = new RateLimit({ perMinute: rateLimit && PREVIEWS_PER_MINUTE, now });
-    this.previews = new RefusingLimit(previews, 'rate_limited', 'previews');
+    const perMinute = rateLimit && PREVIEWS_PER_MINUTE;
+    this.previews = new RateLimit({ perMinute, code: 'rate_limited', what: 'previews', now });
   }
 
   get isLocked(): boolean {

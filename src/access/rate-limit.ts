@@ -1,77 +1,91 @@
-import { Generations } from './generations.ts';
+import { Refusal, type RefusalCode } from '../refusals.ts';
+import type { SharedCounts } from '../storage/storage.ts';
 
-export const WINDOW_MS = 60_000;
+const WINDOW_MS = 60_000;
 /** Counts within one bucket share an entry. */
 const BUCKET_MS = 1_000;
 /** Clients below half their limit, 300 bytes each; up to twice as many are kept. */
 const LIGHT_CLIENTS = 50_000;
 /** Clients at half their limit or above, at most 1.7 KB each; up to twice as many are kept. */
 const HEAVY_CLIENTS = 10_000;
+/** Part of the limit by which all containers together may exceed it. */
+const TOLERANCE = 0.1;
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   /** 0 turns the limit off. */
   readonly perMinute: number;
+  readonly code: RefusalCode;
+  /** Too many of it, for people; also separates shared counts from those of other limits. */
+  readonly what: string;
+  /** Counts of all containers. Without it, this process counts alone. */
+  readonly shared?: SharedCounts | undefined;
   /** A monotonic clock, ms. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
-/** The counts of one client in the window, per bucket, so that a high limit takes no more memory. */
-interface Client {
+/** What one client did in the window, per bucket, so that a high limit takes no more memory. */
+interface Usage {
   total: number;
   /** The last time in each bucket, ms, ascending. */
-  readonly times: number[];
-  readonly counts: number[];
+  times: number[];
+  counts: number[];
+  /** Counted here and not reported; some of it may have left the window. */
+  unreported: number;
+  /** Count of all containers at the last report. */
+  reported: number;
+  /** Reports on their way. */
+  reporting: number;
+  /** By the counts of all containers, ms. */
+  refusedUntil: number;
 }
+
+/** 1 to count a request; 0 to ask only. */
+type Wanted = 0 | 1;
+/** Seconds to wait, 1 to 60; undefined if within the limit. */
+type Wait = number | undefined;
 
 /**
  * A sliding-window limit per client: never more than the limit in any 60 s. A bucket expires as a whole, so a client may
- * wait up to a second too long.
+ * wait up to a second too long. Methods return a promise only if other containers must be asked.
+ *
+ * Several containers together exceed the limit by at most a tenth: each reports a client only after it used its share of
+ * that tenth, so light clients cost no round trip. Without an answer, and for requests before there was a second container,
+ * each container's own limit applies.
  *
  * Memory is bounded by evicting the least recently counted clients. Clients at half their limit or more are evicted only
  * by others like them, so resetting one client's count costs an attacker half the limit from 10,000 addresses.
  */
 export class RateLimit {
-  readonly #limit: number;
+  readonly #options: RateLimitOptions;
   readonly #now: () => number;
-  readonly #light = new Generations<Client>(LIGHT_CLIENTS, WINDOW_MS);
-  readonly #heavy = new Generations<Client>(HEAVY_CLIENTS, WINDOW_MS);
+  readonly #light = new Generations<Usage>(LIGHT_CLIENTS);
+  readonly #heavy = new Generations<Usage>(HEAVY_CLIENTS);
 
-  constructor({ perMinute, now = () => performance.now() }: RateLimitOptions) {
-    this.#limit = perMinute;
-    this.#now = now;
+  constructor(options: RateLimitOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Counts one; if the client is over the limit, counts nothing and returns the seconds to wait, 1 to 60. */
-  take(client: string): number | undefined {
-    if (this.#limit === 0) return undefined;
-    const now = this.#now();
-    const known = this.#clientOf(client);
-    if (known !== undefined) {
-      dropExpired(known, now);
-      if (known.total >= this.#limit) return secondsToWait(known, now);
-      addOne(known, now);
-    }
-    // An array literal, because the first push to an empty array reserves room for 17 numbers.
-    const record = known ?? { total: 1, times: [now], counts: [1] };
-    const isHeavy = 2 * record.total >= this.#limit;
-    (isHeavy ? this.#heavy : this.#light).set(client, record, now);
-    return undefined;
+  /** @throws Refusal if the client is over the limit; then nothing is counted */
+  count(client: string): void | Promise<void> {
+    return whenKnown(this.#use(client, 1), this.#refuse);
   }
 
-  /** Like `take`, but counts nothing. */
-  peek(client: string): number | undefined {
-    const record = this.#clientOf(client);
-    if (record === undefined) return undefined;
-    const now = this.#now();
-    dropExpired(record, now);
-    return record.total >= this.#limit ? secondsToWait(record, now) : undefined;
+  /** Like `count`, but counts nothing. Asks other containers about every client that this one has counted. */
+  check(client: string): void | Promise<void> {
+    return whenKnown(this.#use(client, 0), this.#refuse);
   }
 
-  currentCount(client: string): number {
-    const record = this.#clientOf(client);
-    if (record === undefined) return 0;
-    dropExpired(record, this.#now());
-    return record.total;
+  /**
+   * Refuses a wrong credential and counts it. If parallel checks pass the limit, a right one is refused too, because
+   * otherwise guessing in parallel would bypass the limit.
+   * @throws Refusal `auth` with the message; as `count`
+   */
+  countIfWrong(client: string, isRight: boolean, message: string): void | Promise<void> {
+    if (isRight) return this.check(client);
+    return whenKnown(this.count(client), () => {
+      throw new Refusal('auth', message);
+    });
   }
 
   /** Number of clients kept; one may count several times. */
@@ -79,34 +93,143 @@ export class RateLimit {
     return this.#light.size + this.#heavy.size;
   }
 
-  #clientOf(client: string): Client | undefined {
-    return this.#light.get(client) ?? this.#heavy.get(client);
+  readonly #refuse = (seconds: Wait): void => {
+    if (seconds === undefined) return;
+    const { code, what } = this.#options;
+    const unit = seconds === 1 ? 'second' : 'seconds';
+    throw new Refusal(code, `Too many ${what}: please wait ${seconds} ${unit}.`, { retryAfter: seconds });
+  };
+
+  #use(client: string, wanted: Wanted): Wait | Promise<Wait> {
+    const { perMinute, shared } = this.#options;
+    if (perMinute === 0) return undefined;
+    const usage = this.#light.get(client) ?? this.#heavy.get(client) ?? newUsage();
+    const now = this.#now();
+    const seconds = this.#wait(usage, now);
+    if (seconds !== undefined) return seconds;
+    const others = (shared?.containers ?? 1) - 1;
+    if (others > 0 && this.#mustReport(usage, wanted, others)) return this.#report(client, usage, wanted);
+    if (wanted > 0) this.#add(client, usage, now, others > 0);
+    return undefined;
+  }
+
+  #wait(usage: Usage, now: number): Wait {
+    dropExpired(usage, now);
+    const ownMs = usage.total < this.#options.perMinute ? 0 : WINDOW_MS - (now - usage.times[0]!);
+    const ms = Math.max(ownMs, usage.refusedUntil - now);
+    return ms > 0 ? Math.min(Math.ceil(ms / 1_000), WINDOW_MS / 1_000) : undefined;
+  }
+
+  #add(client: string, usage: Usage, now: number, isUnreported: boolean): void {
+    addOne(usage, now);
+    if (isUnreported) usage.unreported += 1;
+    this.#keep(client, usage, now);
+  }
+
+  #keep(client: string, usage: Usage, now: number): void {
+    const isHeavy = 2 * usage.total >= this.#options.perMinute;
+    (isHeavy ? this.#heavy : this.#light).set(client, usage, now);
+  }
+
+  #mustReport(usage: Usage, wanted: Wanted, others: number): boolean {
+    const { perMinute } = this.#options;
+    const share = Math.floor((perMinute * TOLERANCE) / others);
+    const unreported = unreportedOf(usage);
+    const count = usage.reported + unreported;
+    return usage.reporting > 0 || unreported >= share || count >= perMinute || (wanted === 0 && count > 0);
+  }
+
+  async #report(client: string, usage: Usage, wanted: Wanted): Promise<Wait> {
+    const { perMinute, shared, what } = this.#options;
+    const done = unreportedOf(usage);
+    usage.unreported = 0;
+    usage.reporting += 1;
+    this.#keep(client, usage, this.#now());
+    let isReported = false;
+    try {
+      const { total, isGranted, waitMs } = await shared!.count(`${what} ${client}`, { done, wanted });
+      isReported = true;
+      usage.reported = total;
+      const isWithin = wanted > 0 ? isGranted : total < perMinute;
+      if (!isWithin) usage.refusedUntil = this.#now() + Math.max(1, waitMs);
+    } catch {
+      usage.unreported += done;
+    } finally {
+      usage.reporting -= 1;
+    }
+    const now = this.#now();
+    const seconds = this.#wait(usage, now);
+    if (seconds === undefined && wanted > 0) this.#add(client, usage, now, !isReported);
+    return seconds;
   }
 }
 
-function dropExpired(record: Client, now: number): void {
+function newUsage(): Usage {
+  return { total: 0, times: [], counts: [], unreported: 0, reported: 0, reporting: 0, refusedUntil: 0 };
+}
+
+/** Requests of the last minute that were not reported yet. Reports are made in order, so these are the newest. */
+function unreportedOf({ unreported, total }: Usage): number {
+  return Math.min(unreported, total);
+}
+
+function dropExpired(usage: Usage, now: number): void {
   let expired = 0;
-  while (expired < record.times.length && now - record.times[expired]! >= WINDOW_MS) {
-    record.total -= record.counts[expired]!;
+  while (expired < usage.times.length && now - usage.times[expired]! >= WINDOW_MS) {
+    usage.total -= usage.counts[expired]!;
     expired += 1;
   }
-  record.times.splice(0, expired);
-  record.counts.splice(0, expired);
+  usage.times.splice(0, expired);
+  usage.counts.splice(0, expired);
 }
 
-function addOne(record: Client, now: number): void {
-  const last = record.times.length - 1;
-  record.total += 1;
-  if (last >= 0 && Math.floor(record.times[last]! / BUCKET_MS) === Math.floor(now / BUCKET_MS)) {
-    record.times[last] = now;
-    record.counts[last]! += 1;
+function addOne(usage: Usage, now: number): void {
+  const last = usage.times.length - 1;
+  usage.total += 1;
+  if (last >= 0 && Math.floor(usage.times[last]! / BUCKET_MS) === Math.floor(now / BUCKET_MS)) {
+    usage.times[last] = now;
+    usage.counts[last]! += 1;
   } else {
-    record.times.push(now);
-    record.counts.push(1);
+    // Not `push`, which would reserve room for 17 numbers.
+    usage.times = [...usage.times, now];
+    usage.counts = [...usage.counts, 1];
   }
 }
 
-/** Until the oldest bucket expires. */
-function secondsToWait(record: Client, now: number): number {
-  return Math.ceil((WINDOW_MS - (now - record.times[0]!)) / 1_000);
+/** Calls `next` with the value; synchronous if the value is. */
+function whenKnown<T>(value: T | Promise<T>, next: (value: T) => void): void | Promise<void> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/**
+ * A map that forgets old entries: they live for 1 to 2 times `maxSize` insertions, or 1 to 2 windows. It has two
+ * generations and drops the old one as a whole, because deleting a Map's oldest entries one by one is slower.
+ */
+class Generations<Value> {
+  readonly #maxSize: number;
+  #young = new Map<string, Value>();
+  #old = new Map<string, Value>();
+  #bornAt = Number.NEGATIVE_INFINITY;
+
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
+  set(key: string, value: Value, now: number): void {
+    const age = now - this.#bornAt;
+    if (this.#young.size >= this.#maxSize || age >= WINDOW_MS) {
+      this.#old = age >= 2 * WINDOW_MS ? new Map() : this.#young;
+      this.#young = new Map();
+      this.#bornAt = now;
+    }
+    this.#young.set(key, value);
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
 }

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { SharedCounts } from '../access/shared-rate-limit.ts';
 import type { Config } from '../config.ts';
 import { makeDataFolder, modeReadByOthers } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
@@ -7,7 +6,7 @@ import { cannotBeUsed } from '../system-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
 import type { PictureRows } from './picture-rows.ts';
-import type { Storage } from './storage.ts';
+import type { SharedCounts, Storage } from './storage.ts';
 
 /** The default name of the database file in DATA_DIR. */
 const DATABASE_FILE = 'notefeed.db';

@@ -113,3 +113,28 @@ export interface Storage extends TokenSeries {
   /** Waits for running calls and releases everything. */
   close(): Promise<void>;
 }
+
+/** What a container reports about a client, and asks for. */
+export interface UsageReport {
+  /** Requests that it granted and has not reported. */
+  readonly done: number;
+  /** Requests to grant now: 0 or 1. */
+  readonly wanted: number;
+}
+
+/** Requests that all containers granted this client in the last minute, including this report's. */
+export interface SharedUsage {
+  readonly total: number;
+  /** What was wanted is within the limit, and counted. */
+  readonly isGranted: boolean;
+  /** Until the oldest request leaves the minute. */
+  readonly waitMs: number;
+}
+
+/** Counts of clients that containers share. */
+export interface SharedCounts {
+  /** Number of containers that count, or did within the last minute, including this one. */
+  readonly containers: number;
+  /** @throws Refusal `store_unavailable` */
+  count(client: string, report: UsageReport): Promise<SharedUsage>;
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { RateLimit } from '../../src/access/rate-limit.ts';
 import { times } from '../support/effort.ts';
+import { limitOf, waitNow } from '../support/rate-limits.ts';
 
 /** Clients, more than there is room for. */
 const CROWD = times(300_000, 1_000_000);
@@ -10,7 +10,7 @@ const CROWD = times(300_000, 1_000_000);
 /** A limit with a clock that stands still until it is moved. */
 function create(perMinute: number, startedAt = 0) {
   let time = startedAt;
-  const limit = new RateLimit({ perMinute, now: () => time });
+  const limit = waitsOf(perMinute, () => time);
   return {
     limit,
     pass(ms: number): void {
@@ -21,8 +21,22 @@ function create(perMinute: number, startedAt = 0) {
   };
 }
 
+type Waits = ReturnType<typeof waitsOf>;
+
+/** A limit that says how long to wait. */
+function waitsOf(perMinute: number, now?: () => number) {
+  const limit = limitOf({ perMinute, now });
+  return {
+    take: (client: string) => waitNow(() => limit.count(client)),
+    peek: (client: string) => waitNow(() => limit.check(client)),
+    get size() {
+      return limit.size;
+    },
+  };
+}
+
 /** As many new clients, each of which takes so often. */
-function flood(limit: RateLimit, clients: number, times = 1): void {
+function flood(limit: Waits, clients: number, times = 1): void {
   for (let i = 0; i < clients; i += 1) {
     newcomers += 1;
     for (let n = 0; n < times; n += 1) limit.take(`newcomer-${newcomers}`);
@@ -80,7 +94,7 @@ t.test('0 is no limit, and nothing is kept', async (t) => {
 });
 
 t.test('the clock of the process is used unless another is given', async (t) => {
-  const limit = new RateLimit({ perMinute: 1 });
+  const limit = waitsOf(1);
   t.equal(limit.take('a'), undefined);
   const seconds = limit.take('a');
   t.ok(seconds !== undefined && seconds >= 1 && seconds <= 60);

@@ -1,6 +1,7 @@
 import t from 'tap';
-import type { SharedCounts, SharedUsage, UsageReport } from '../../src/access/shared-rate-limit.ts';
-import { SharedRateLimit } from '../../src/access/shared-rate-limit.ts';
+import type { RateLimit } from '../../src/access/rate-limit.ts';
+import type { SharedCounts, SharedUsage, UsageReport } from '../../src/storage/storage.ts';
+import { limitOf, waitOf } from '../support/rate-limits.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -12,22 +13,19 @@ class Containers {
   isReachable = true;
   told = 0;
   containers: number;
-  readonly #limits: SharedRateLimit[];
+  readonly #limits: RateLimit[];
   #times: number[] = [];
   #next = 0;
 
   constructor(containers: number) {
     this.containers = containers;
     const now = () => this.now;
-    const counts: SharedCounts = Object.defineProperty(
+    const shared: SharedCounts = Object.defineProperty(
       { count: (_client: string, told: UsageReport) => this.#count(told), containers },
       'containers',
       { get: () => this.containers },
     );
-    this.#limits = Array.from(
-      { length: 3 },
-      () => new SharedRateLimit({ perMinute: LIMIT, now, counts, kind: 'write' }),
-    );
+    this.#limits = Array.from({ length: 3 }, () => limitOf({ perMinute: LIMIT, now, shared }));
   }
 
   /** Writes come `everyMs` for `ms`, each to the next container; says how many were refused. */
@@ -35,7 +33,7 @@ class Containers {
     let refused = 0;
     for (const end = this.now + ms; this.now < end; this.now += everyMs) {
       this.#next = (this.#next + 1) % this.containers;
-      if ((await this.#limits[this.#next]!.take('client')) !== undefined) refused += 1;
+      if ((await waitOf(() => this.#limits[this.#next]!.count('client'))) !== undefined) refused += 1;
     }
     return refused;
   }

@@ -1,10 +1,11 @@
 /** Counting what clients do, over several containers that share a database. */
 import t from 'tap';
-import { SharedRateLimit } from '../../src/access/shared-rate-limit.ts';
+import type { RateLimit } from '../../src/access/rate-limit.ts';
 import { ClientCounts } from '../../src/storage/postgres/client-counts.ts';
 import { Database } from '../../src/storage/postgres/database.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
 import { PostgresServer } from '../support/postgres.ts';
+import { limitOf, waitNow, waitOf } from '../support/rate-limits.ts';
 
 const LIMIT = 60;
 const MINUTE = 60_000;
@@ -103,23 +104,21 @@ for (const limit of [3, 20, 60]) {
   t.test(
     `three containers hold a limit of ${limit} to a tenth, one after the other and at once`,
     async (t) => {
-      const limits = containers(3, limit).map(
-        (counts) => new SharedRateLimit({ perMinute: limit, counts, kind: 'write' }),
-      );
+      const limits = containers(3, limit).map((counts) => limitOf({ perMinute: limit, shared: counts }));
       const most = limit + Math.floor(limit / 10);
       const [slow, fast] = [newcomer(), newcomer()];
       let allowed = 0;
       for (let i = 0; i < 2 * limit + 10; i += 1)
-        if ((await limits[i % 3]!.take(slow)) === undefined) allowed += 1;
+        if ((await waitOf(() => limits[i % 3]!.count(slow))) === undefined) allowed += 1;
       t.ok(allowed >= limit - Math.floor(limit / 10) && allowed <= most, `${allowed} one after the other`);
       const replies = await Promise.all(
-        Array.from({ length: 6 * limit }, (_, i) => limits[i % 3]!.take(fast)),
+        Array.from({ length: 6 * limit }, (_, i) => waitOf(() => limits[i % 3]!.count(fast))),
       );
       const atOnce = replies.filter((seconds) => seconds === undefined).length;
       t.ok(atOnce >= limit - Math.floor(limit / 10) && atOnce <= most, `${atOnce} at once`);
       for (const one of limits)
         for (const client of [slow, fast]) {
-          const seconds = await one.take(client);
+          const seconds = await waitOf(() => one.count(client));
           t.ok(seconds !== undefined && seconds >= 1 && seconds <= 60, `${seconds} s`);
         }
     },
@@ -128,40 +127,47 @@ for (const limit of [3, 20, 60]) {
 
 t.test('a container alone asks nobody', async (t) => {
   const [counts] = containers(1) as [ClientCounts];
-  const limit = new SharedRateLimit({ perMinute: 3, counts, kind: 'write' });
+  const limit = limitOf({ perMinute: 3, shared: counts });
   const client = newcomer();
   t.same(
-    [1, 2, 3, 4].map(() => limit.take(client)),
+    [1, 2, 3, 4].map(() => waitNow(() => limit.count(client))),
     [undefined, undefined, undefined, 60],
   );
-  t.equal(limit.peek(client), 60);
-  const off = new SharedRateLimit({ perMinute: 0, counts, kind: 'write' });
-  t.same([off.take(client), off.peek(client)], [undefined, undefined]);
+  t.equal(
+    waitNow(() => limit.check(client)),
+    60,
+  );
+  const off = limitOf({ perMinute: 0, shared: counts });
+  t.same([waitNow(() => off.count(client)), waitNow(() => off.check(client))], [undefined, undefined]);
 });
 
 t.test('a client that does little is told to nobody, and one that looks is not kept', async (t) => {
   const [counts] = containers(3) as [ClientCounts];
-  const limit = new SharedRateLimit({ perMinute: LIMIT, counts, kind: 'write' });
+  const limit = limitOf({ perMinute: LIMIT, shared: counts });
   const client = newcomer();
   t.same(
-    [1, 2, 3].map(() => limit.take(client)),
+    [1, 2, 3].map(() => waitNow(() => limit.count(client))),
     [undefined, undefined, undefined],
   );
-  t.equal(limit.peek(newcomer()), undefined);
-  t.equal(await limit.take(client), undefined, 'the fourth is told');
-  t.equal((await counts.count(`write ${client}`, { done: 0, wanted: 0 })).total, 4);
+  t.equal(
+    waitNow(() => limit.check(newcomer())),
+    undefined,
+  );
+  t.equal(await waitOf(() => limit.count(client)), undefined, 'the fourth is told');
+  t.equal((await counts.count(`changes ${client}`, { done: 0, wanted: 0 })).total, 4);
 });
 
 t.test(
   'who is over the limit in one container is known in another before a right password counts',
   async (t) => {
-    const [first, second] = containers(2, 10).map(
-      (counts) => new SharedRateLimit({ perMinute: 10, counts, kind: 'guess' }),
-    ) as [SharedRateLimit, SharedRateLimit];
+    const [first, second] = containers(2, 10).map((counts) => limitOf({ perMinute: 10, shared: counts })) as [
+      RateLimit,
+      RateLimit,
+    ];
     const client = newcomer();
-    for (let i = 0; i < 12; i += 1) await first.take(client);
-    await second.take(client);
-    t.ok((await second.peek(client)) !== undefined);
+    for (let i = 0; i < 12; i += 1) await waitOf(() => first.count(client));
+    await waitOf(() => second.count(client));
+    t.ok((await waitOf(() => second.check(client))) !== undefined);
   },
 );
 
@@ -169,8 +175,8 @@ t.test('without the database each container holds the limit by itself', async (t
   const database = new Database('postgres://nobody@127.0.0.1:1/none');
   t.teardown(() => database.close());
   const counts = new ClientCounts({ database, secret: Buffer.alloc(32), perMinute: 10, containers: () => 3 });
-  const limit = new SharedRateLimit({ perMinute: 10, counts, kind: 'write' });
+  const limit = limitOf({ perMinute: 10, shared: counts });
   const replies: (number | undefined)[] = [];
-  for (let i = 0; i < 12; i += 1) replies.push(await limit.take('a'));
+  for (let i = 0; i < 12; i += 1) replies.push(await waitOf(() => limit.count('a')));
   t.equal(replies.filter((seconds) => seconds === undefined).length, 10);
 });

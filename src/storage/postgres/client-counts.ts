@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { SharedCounts, SharedUsage, UsageReport } from '../../access/shared-rate-limit.ts';
 import { BatchedCalls } from '../../batcher.ts';
+import type { SharedCounts, SharedUsage, UsageReport } from '../storage.ts';
 import type { Database } from './database.ts';
 import { columnsOf, statement } from './transaction.ts';
 
