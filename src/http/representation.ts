@@ -5,15 +5,17 @@ import { httpDate, matchesETag, parseRange, settledAt, unchangedSince } from './
 import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
 
-/** A body too large to keep, read again for each answer. */
-export interface LargeBody {
+/** A body that is read when it is asked for. */
+export interface StoredBody {
   readonly size: number;
-  /** Bytes `start` (inclusive) to `end` (exclusive). */
+  /** Bytes `start` (inclusive) to `end` (exclusive), in pieces whose memory may be used again. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
 }
 
 export interface RepresentationOptions {
-  readonly body: Uint8Array | LargeBody;
+  readonly body: Uint8Array | StoredBody;
+  /** A stored body of at most this size is kept once it was sent in whole, bytes. */
+  readonly largestKept?: number;
   /** Without quotes. The same for the same bytes in every container. */
   readonly etag: string;
   /** Ms since the epoch. Shows as `Last-Modified` when it is settled, see `confirm`. */
@@ -51,7 +53,7 @@ export class Representation {
   #unsettled: number | undefined;
   /** In ms, once it is settled. */
   #lastModified: number | undefined;
-  /** Called when a compressed form was added. */
+  /** Called when a body was kept or a compressed form was added. */
   onGrow: (() => void) | undefined;
   #size: number;
 
@@ -101,10 +103,15 @@ export class Representation {
       const range = request.header('range');
       if (range !== undefined) return this.#part(range, request);
     }
-    const { body } = this.#options;
-    if (!(body instanceof Uint8Array)) return this.#stream(body, request.isHead);
+    return this.#whole(variant, request.isHead);
+  }
+
+  #whole(variant: Variant, isHead: boolean): Answer | Promise<Answer> {
     if (variant.full !== undefined) return variant.full;
-    variant.pending ??= this.#encode(variant).finally(() => {
+    const { body, largestKept = 0 } = this.#options;
+    const isHeld = body instanceof Uint8Array;
+    if (!isHeld && (isHead || body.size > largestKept)) return this.#stream(body, isHead);
+    variant.pending ??= (isHeld ? this.#encode(variant, body) : this.#keep(variant, body)).finally(() => {
       variant.pending = undefined;
     });
     return variant.pending;
@@ -144,15 +151,21 @@ export class Representation {
     return variant;
   }
 
-  async #encode(variant: Variant): Promise<Answer> {
-    const { body, compress } = this.#options;
+  async #keep(variant: Variant, { size, read }: StoredBody): Promise<Answer> {
+    return this.#fill(variant, await readTogether({ read }, size));
+  }
+
+  #fill(variant: Variant, body: Uint8Array): Answer {
+    variant.full = { status: 200, headers: variant.headers, body };
+    this.#size += body.length;
+    this.onGrow?.();
+    return variant.full;
+  }
+
+  async #encode(variant: Variant, body: Uint8Array): Promise<Answer> {
     const coding = CODINGS.find((name) => this.#encoded.get(name) === variant)!;
     try {
-      const bytes = await compress!(body as Uint8Array, coding);
-      variant.full = { status: 200, headers: variant.headers, body: bytes };
-      this.#size += bytes.length;
-      this.onGrow?.();
-      return variant.full;
+      return this.#fill(variant, await this.#options.compress!(body, coding));
     } catch {
       // Compression is optional, for example if the pool is full.
       return this.#identity.full!;
@@ -160,13 +173,13 @@ export class Representation {
   }
 
   #part(range: string, request: Preconditions): Answer | Promise<Answer> {
-    const { body } = this.#options;
+    const body = (this.#identity.full?.body as Uint8Array | undefined) ?? this.#options.body;
     const size = body instanceof Uint8Array ? body.length : body.size;
     const ifRange = request.header('if-range');
     // Strong comparison (RFC 9110 §13.1.5); dates never match, because two versions may share a second.
     const isOther = ifRange !== undefined && ifRange !== this.#identity.etag;
     const part = isOther ? undefined : parseRange(range, size);
-    if (part === undefined) return this.#identity.full ?? this.#stream(body as LargeBody);
+    if (part === undefined) return this.#whole(this.#identity, request.isHead);
     if (part === 'unsatisfiable')
       return refusalAnswer(
         new Refusal('range', `The file has ${size} bytes, none of which the range names.`, {
@@ -184,7 +197,7 @@ export class Representation {
     return startStream(partial, body, part);
   }
 
-  #stream(body: LargeBody, isHead?: boolean): Promise<Answer> {
+  #stream(body: StoredBody, isHead: boolean): Promise<Answer> {
     const { headers } = this.#identity;
     return startStream({ status: 200, headers }, body, { start: 0, end: body.size }, isHead);
   }
@@ -202,7 +215,7 @@ function date(variant: Variant, lastModified: number): void {
 /** Reads the first piece before the status is sent, so that a failure is still answered as an error. */
 async function startStream(
   answer: Pick<Answer, 'status' | 'headers'>,
-  body: LargeBody,
+  body: StoredBody,
   { start, end }: { readonly start: number; readonly end: number },
   isHead = false,
 ): Promise<Answer> {
@@ -210,6 +223,20 @@ async function startStream(
   const first = await pieces.next();
   const close = () => void pieces.return?.().catch(() => {});
   return { ...answer, body: { size: end - start, chunks: prependChunk(first, pieces), close } };
+}
+
+/** The first `size` bytes of a body. */
+export async function readTogether(
+  body: Pick<StoredBody, 'read'>,
+  size: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for await (const piece of body.read(0, size)) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes.subarray(0, at);
 }
 
 async function* prependChunk(

@@ -4,6 +4,7 @@ import { Refusal } from '../refusals.ts';
 import { storeUnavailable } from '../storage/failures.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import type { Storage, StoredFile, Written } from '../storage/storage.ts';
+import { FileReplaced } from '../storage/stored-file.ts';
 import { type Command, contentsOf, withContents } from '../writing/command.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
 import { Sweeper } from './sweeper.ts';
@@ -36,10 +37,9 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
   const sweeper = new Sweeper(rows, store);
   return {
     ...databaseOnly(database),
-    async open(feed, file) {
-      const found = await database.open(feed, file);
-      if (found?.key === undefined) return found;
-      return inStore(store, found, () => database.open(feed, file));
+    async stat(feed, file) {
+      const found = await database.stat(feed, file);
+      return found?.key === undefined ? found : inStore(store, found, () => database.stat(feed, file));
     },
     async write(command) {
       const written = await storeImages({ store, sweeper }, command, (stored) => database.write(stored));
@@ -105,9 +105,9 @@ async function storeImages(
 function inStore(
   store: ImageStore,
   found: StoredFile,
-  reopen: () => Promise<StoredFile | undefined>,
+  statAgain: () => Promise<StoredFile | undefined>,
 ): StoredFile {
-  const { size, modifiedAt, sha256, key } = found;
+  const { size, modifiedAt } = found;
   async function* read(start: number, end: number): AsyncIterable<Uint8Array> {
     let current = found;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
@@ -121,17 +121,13 @@ function inStore(
         return;
       } catch (error) {
         if (isBegun || !(error instanceof Refusal && error.code === 'not_found')) throw error;
-        const again = await reopen();
+        const again = await statAgain();
         if (again === undefined || again.key === current.key) throw error;
-        if (again.size !== size || again.modifiedAt !== modifiedAt) throw replacedMeanwhile();
+        if (again.size !== size || again.modifiedAt !== modifiedAt) throw new FileReplaced();
         current = again;
       }
     }
-    throw replacedMeanwhile();
+    throw new FileReplaced();
   }
-  return { size, modifiedAt, sha256, key, read, close: () => found.close() };
-}
-
-function replacedMeanwhile(): Refusal {
-  return storeUnavailable(new Error('the picture was replaced while it was read'));
+  return { ...found, read };
 }

@@ -3,7 +3,7 @@ import { isNoteId, noteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Position } from '../feeds/order.ts';
 import { encodeCursor } from '../feeds/order.ts';
-import { Refusal } from '../refusals.ts';
+import { notFound } from '../refusals.ts';
 import { PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
 import { badBefore, type RequestedPage } from './page-query.ts';
 import type { NotePage } from './views/note-json.ts';
@@ -33,12 +33,8 @@ export async function loadPage(
 /** The note with this id, which may be any text. Throws a Refusal `not_found`. */
 export async function loadNote(storage: Storage, feed: Feed | undefined, id: string): Promise<Note> {
   const note = feed && isNoteId(id) ? await storage.note(feed, id) : undefined;
-  if (note === undefined) throw noSuchNote();
+  if (note === undefined) throw notFound('note');
   return note;
-}
-
-export function noSuchNote(): Refusal {
-  return new Refusal('not_found', 'There is no such note.');
 }
 
 /**

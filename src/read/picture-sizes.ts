@@ -4,6 +4,7 @@ import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/picture-bytes.ts';
 import { fileUrl } from '../feeds/urls.ts';
+import { readTogether } from '../http/representation.ts';
 import type { Storage } from '../storage/storage.ts';
 import { escapeHtml } from './markup.ts';
 import type { ReadPlace } from './views/document.ts';
@@ -21,10 +22,10 @@ const PICTURE_NAME = /\.(?:png|jpg|gif|webp)\b(?<=([^\s()[\]<>"'/\\?#%.]{1,200}\
  * or once from the bytes if the metadata has none or the picture was replaced.
  */
 export class PictureSizes {
-  readonly #storage: Pick<Storage, 'note' | 'open'>;
+  readonly #storage: Pick<Storage, 'note' | 'stat'>;
   readonly #measured = new LRUCache<string, { readonly size: PixelSize | undefined }>({ max: REMEMBERED });
 
-  constructor(storage: Pick<Storage, 'note' | 'open'>) {
+  constructor(storage: Pick<Storage, 'note' | 'stat'>) {
     this.#storage = storage;
   }
 
@@ -65,16 +66,8 @@ export class PictureSizes {
   /** The first bytes; undefined if the picture cannot be read now, because a page can do without its size. */
   async #head(feed: Feed, file: NoteFile): Promise<Uint8Array | undefined> {
     try {
-      const stored = await this.#storage.open(feed, file);
-      if (stored === undefined) return undefined;
-      try {
-        const pieces: Uint8Array[] = [];
-        for await (const piece of stored.read(0, Math.min(stored.size, HEAD_BYTES)))
-          pieces.push(piece.slice());
-        return Buffer.concat(pieces);
-      } finally {
-        await stored.close();
-      }
+      const stored = await this.#storage.stat(feed, file);
+      return stored && (await readTogether(stored, Math.min(stored.size, HEAD_BYTES)));
     } catch {
       return undefined;
     }

@@ -7,13 +7,15 @@ import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Preconditions } from '../http/representation.ts';
 import type { Tier } from '../licenses/licenses.ts';
+import { existing, notFound } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
+import { FileReplaced } from '../storage/stored-file.ts';
 import { type Site, withTier } from '../web/site.ts';
 import type { CacheableView, ReadCache } from './cache.ts';
 import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
-import { loadNote, loadPage, noSuchNote } from './note-pages.ts';
+import { loadNote, loadPage } from './note-pages.ts';
 import { placedHtml } from './note-text.ts';
 import { pageHtml } from './page-html.ts';
 import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
@@ -26,6 +28,8 @@ import { readFeed } from './views/note-json.ts';
 
 /** The most notes in RSS, JSON Feed and pages. */
 const MAX_FEED_NOTES = 50;
+/** How often a file may be replaced before it is read. */
+const MAX_ATTEMPTS = 5;
 /** Stands in the addresses of pictures in a preview for a feed that has no read id yet. */
 const PREVIEW_READ_ID = 'new' as ReadId;
 /** Level of the heading above a preview. */
@@ -138,14 +142,18 @@ export class Reader {
   }
 
   /** `GET /r/{read_id}/{file}` */
-  file(exchange: Exchange): Answer | Promise<Answer> {
+  file(exchange: Exchange, attempt = 1): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
-    const named = parseNoteFile(exchange.parameters[1]!);
-    if (named === undefined) throw noSuchNote();
-    return this.#answer(exchange, readId, `file ${readId} ${named.file}`, async () => {
-      const feed = await this.#storage.feedByReadId(readId);
-      if (feed === undefined) throw noSuchNote();
-      return this.#parts.files.build(feed, named.file, mediaType(named.type));
+    const named = existing(parseNoteFile(exchange.parameters[1]!), 'note');
+    const answer = this.#answer(exchange, readId, `file ${readId} ${named.file}`, async () => {
+      const representation = await this.#parts.files.build(readId, named.file, mediaType(named.type));
+      return { representation, isCacheable: true };
+    });
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((cause) => {
+      if (!(cause instanceof FileReplaced) || attempt === MAX_ATTEMPTS) throw cause;
+      this.#parts.cache.drop(readId);
+      return this.file(exchange, attempt + 1);
     });
   }
 
@@ -270,7 +278,7 @@ export class Reader {
  */
 export function readIdOf(exchange: Exchange): ReadId {
   const text = exchange.parameters[0]!;
-  if (!isReadId(text)) throw noSuchNote();
+  if (!isReadId(text)) throw notFound('note');
   return text;
 }
 

@@ -7,7 +7,7 @@ import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import type { Position } from '../feeds/order.ts';
 import { sortKeyOf } from '../feeds/order.ts';
 import { NO_META, type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
-import type { Page } from './storage.ts';
+import type { FeedRef, Page } from './storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
@@ -138,6 +138,13 @@ export function noteOf(row: NoteRow): Note {
     meta: metaOf(row.metadata).meta,
     content: row.content ?? undefined,
   };
+}
+
+/** A reference to a feed as databases take it: its row, or else its read id. */
+export type RefValues = readonly [key: string | null, readId: ReadId | null];
+
+export function refValues(feed: FeedRef): RefValues {
+  return 'key' in feed ? [feed.key, null] : [null, feed.readId];
 }
 
 /** A page of notes; unless they are the last, with the position at which the next page goes on. */

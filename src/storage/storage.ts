@@ -29,7 +29,7 @@ export interface Neighbours {
   readonly newer: NoteId | undefined;
 }
 
-/** The bytes of one note, to be read in whole or in part. */
+/** A note's file as it was at one moment, without its bytes. */
 export interface StoredFile {
   readonly size: number;
   /** Last change of the bytes, ms since the epoch. */
@@ -38,10 +38,11 @@ export interface StoredFile {
   readonly sha256: string | undefined;
   /** The bytes are in an image store, under this key: the storage itself cannot read them. */
   readonly key?: ImageKey | undefined;
-  /** Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size. */
+  /**
+   * Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size; those outside are not loaded.
+   * @throws `FileReplaced` if the note has other bytes by then, or none
+   */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
-  /** Must be called once, when nothing more is read. */
-  close(): Promise<void>;
 }
 
 /** The result of a write. */
@@ -51,6 +52,8 @@ export interface Written {
   /** The note that the command names, as it is now; of a removed one, as it was. */
   readonly note: Note | undefined;
 }
+/** A feed to read from: the one that was admitted, or whichever has the read id. */
+export type FeedRef = AdmittedFeed | Pick<Feed, 'readId'>;
 
 /** A change that is visible from now on; every view of these read ids is out of date. */
 export interface FeedChange {
@@ -89,8 +92,8 @@ export interface Storage extends TokenSeries {
   note(feed: AdmittedFeed, id: NoteId): Promise<Note | undefined>;
   /** The notes before and after that one; none for a feed that does not exist. */
   neighbours(feed: AdmittedFeed, position: Position): Promise<Neighbours>;
-  /** The bytes of a note's file. */
-  open(feed: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined>;
+  /** What is stored as a note's file; loads none of its bytes. */
+  stat(feed: FeedRef, file: NoteFile): Promise<StoredFile | undefined>;
 
   /**
    * Decides a command (`decide`) by what is stored, and stores what it does: all of it or, after a failure or a crash at any

@@ -1,79 +1,106 @@
 import t from 'tap';
-import type { FeedName, NoteFile } from '../../src/feeds/names.ts';
+import type { NoteFile, ReadId } from '../../src/feeds/names.ts';
 import type { BodyStream } from '../../src/http/answer.ts';
+import type { Preconditions, Representation } from '../../src/http/representation.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
-import type { Storage, StoredFile } from '../../src/storage/storage.ts';
+import type { StoredFile } from '../../src/storage/storage.ts';
+import { FileReplaced } from '../../src/storage/stored-file.ts';
 
-const FEED = { name: 'feed' as FeedName, key: '1' };
+const READ_ID = 'read-id' as ReadId;
 const FILE = 'large.gif' as NoteFile;
-const GET = { isHead: false, header: () => undefined };
+const GET: Preconditions = { isHead: false, header: () => undefined };
+const HEAD = { ...GET, isHead: true };
+const asking = (name: string, value: string) => ({
+  ...GET,
+  header: (asked: string) => (asked === name ? value : undefined),
+});
 
-/** A storage that holds one file, and counts how often it is open. */
+/** A storage that holds one file, and counts the bytes that were read of it. */
 class OneFile {
   bytes = Buffer.from('first');
   modifiedAt = 1000;
-  open = 0;
+  sha256: string | undefined;
+  bytesRead = 0;
 
-  get storage(): Storage {
-    return { open: async () => this.#opened() } as Partial<Storage> as Storage;
-  }
-
-  #opened(): StoredFile {
-    this.open += 1;
-    const { bytes, modifiedAt } = this;
-    return {
-      size: bytes.length,
-      modifiedAt,
-      sha256: undefined,
-      async *read(start, end) {
-        yield bytes.subarray(start, end);
-      },
-      close: async () => {
-        this.open -= 1;
-      },
+  async stat(): Promise<StoredFile> {
+    const { bytes, modifiedAt, sha256 } = this;
+    const read = async function* (this: OneFile, start: number, end: number) {
+      if (modifiedAt !== this.modifiedAt) throw new FileReplaced();
+      this.bytesRead += end - start;
+      yield bytes.subarray(start, end);
     };
+    return { size: bytes.length, modifiedAt, sha256, read: read.bind(this) };
   }
 }
 
-async function read(body: BodyStream): Promise<string> {
+async function textOf(representation: Representation, request = GET): Promise<string> {
+  const { body } = await representation.answer(request);
+  if (body instanceof Uint8Array) return Buffer.from(body).toString();
   let text = '';
-  for await (const chunk of body.chunks) text += Buffer.from(chunk).toString();
+  for await (const chunk of (body as BodyStream).chunks) text += Buffer.from(chunk).toString();
   return text;
 }
 
-t.test('a large file replaced between its headers and its bytes is not sent under the old tag', async (t) => {
+for (const largestKept of [0, 100])
+  t.test(`a replaced file is not sent under the old tag; up to ${largestKept} bytes are kept`, async (t) => {
+    const file = new OneFile();
+    file.sha256 = 'hash';
+    const bodies = new FileBodies(file, largestKept);
+    const old = await bodies.build(READ_ID, FILE, 'image/gif');
+    file.bytes = Buffer.from('other');
+    file.modifiedAt = 2000;
+    await t.rejects(textOf(old), { code: 'store_unavailable' });
+    await t.rejects(textOf(old, asking('range', 'bytes=1-2')), { code: 'store_unavailable' });
+    t.equal(await textOf(await bodies.build(READ_ID, FILE, 'image/gif')), 'other');
+  });
+
+t.test('of a file with a known hash only what is asked for is read, and all of it once', async (t) => {
   const file = new OneFile();
-  const bodies = new FileBodies(file.storage, 0);
-  const { representation, isCacheable } = await bodies.build(FEED, FILE, 'image/gif');
-  t.equal(isCacheable, false);
-  const body = async () => (await representation.answer(GET)).body as BodyStream;
-  t.equal(await read(await body()), 'first');
-  for (const [bytes, modifiedAt] of [
-    ['other', 2000],
-    ['longer', 1000],
-  ] as const) {
-    file.bytes = Buffer.from(bytes);
-    file.modifiedAt = modifiedAt;
-    await t.rejects(body().then(read), { code: 'store_unavailable' });
-  }
-  t.equal(file.open, 0, 'and nothing stays open');
+  file.sha256 = 'hash';
+  const representation = await new FileBodies(file, 100).build(READ_ID, FILE, 'image/gif');
+  let grown = 0;
+  representation.onGrow = () => {
+    grown += 1;
+  };
+  t.equal((await representation.answer(asking('if-none-match', '"hash"'))).status, 304);
+  t.equal(file.bytesRead, 0);
+  t.match(await representation.answer(HEAD), { status: 200, body: { size: 5 } });
+  t.equal(file.bytesRead, 1, 'a byte shows that it can be read');
+  t.equal(await textOf(representation, asking('range', 'bytes=1-2')), 'ir');
+  t.equal(file.bytesRead, 3);
+  t.same(await Promise.all([textOf(representation), textOf(representation)]), ['first', 'first']);
+  t.equal(await textOf(representation, asking('range', 'bytes=1-2')), 'ir');
+  t.equal(file.bytesRead, 8);
+  t.same([grown, representation.size], [1, 5]);
 });
 
-t.test('a file that fails while it is read is closed', async (t) => {
+t.test('the hash of a version is made once', async (t) => {
+  for (const largestKept of [0, 100]) {
+    const file = new OneFile();
+    const bodies = new FileBodies(file, largestKept);
+    const { etag } = await bodies.build(READ_ID, FILE, 'image/gif');
+    t.equal(file.bytesRead, 5);
+    t.equal((await bodies.build(READ_ID, FILE, 'image/gif')).etag, etag);
+    t.equal(file.bytesRead, 5);
+  }
+});
+
+t.test('a failure is told, not remembered', async (t) => {
   const stored: StoredFile = {
     size: 5,
     modifiedAt: 0,
-    sha256: undefined,
+    sha256: 'hash',
     // biome-ignore lint/correctness/useYield: it fails before its first piece
     async *read() {
       throw new Error('the disk is broken');
     },
-    close: async () => {
-      t.pass('closed');
-    },
   };
-  const storage = { open: async () => stored } as Partial<Storage> as Storage;
-  t.plan(4);
-  for (const largestKept of [0, 100])
-    await t.rejects(new FileBodies(storage, largestKept).build(FEED, FILE, 'image/gif'), /broken/);
+  for (const largestKept of [0, 100]) {
+    const representation = await new FileBodies({ stat: async () => stored }, largestKept).build(
+      READ_ID,
+      FILE,
+      'image/gif',
+    );
+    for (const request of [GET, GET, HEAD]) await t.rejects(textOf(representation, request), /broken/);
+  }
 });

@@ -61,7 +61,7 @@ export function testFeeds(backend: Backend): void {
       (await storage.page(feed, { ...query, tag: 'x' })).notes.length,
       (await storage.note(feed, note.id))?.id,
       (await storage.neighbours(feed, position)).older,
-      await storage.open(feed, file).then((stored) => stored?.close().then(() => stored.size)),
+      (await storage.stat(feed, file))?.size,
     ];
     const before = (await storage.feed(name))!;
     t.same(await seenIn(before), [1, 1, note.id, note.id, 4]);

@@ -51,10 +51,9 @@ export function heard(storage: Storage): FeedChange[] {
 
 /** The text of a note's file; undefined where there is none. */
 export async function bytesIn(storage: Storage, feed: FeedName, file: NoteFile): Promise<string | undefined> {
-  const stored = await reads(storage).open(feed, file);
+  const stored = await reads(storage).stat(feed, file);
   if (!stored) return undefined;
   const bytes = await bytesOf(stored);
-  await stored.close();
   return bytes.toString();
 }
 

@@ -5,7 +5,7 @@ import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from
 import type { NewNote, Note, NoteMeta } from '../../src/feeds/note.ts';
 import type { NoteType } from '../../src/feeds/note-types.ts';
 import type { FeedChange, Page, Storage, StoredFile } from '../../src/storage/storage.ts';
-import { NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
+import { edits, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 
 /** A backend under test. Each `create` gives an empty place of its own, removed when the test ends. */
 export interface Backend {
@@ -63,7 +63,7 @@ export function testContract(backend: Backend): void {
     t.equal(await storage.feedByReadId('some-read-id' as ReadId), undefined);
     t.same(await reads(storage).page(name, { limit: 10 }), { notes: [], next: undefined });
     t.equal(await reads(storage).note(name, 'x' as NoteId), undefined);
-    t.equal(await reads(storage).open(name, 'x.md' as NoteFile), undefined);
+    t.equal(await reads(storage).stat(name, 'x.md' as NoteFile), undefined);
     t.equal(await storage.feed(name), undefined);
   });
 
@@ -108,12 +108,16 @@ export function testContract(backend: Backend): void {
     const found = await reads(storage).note(name, picture.id);
     t.match(found, { id: picture.id, type: 'png', size: 300_000, content: undefined });
     t.same(found?.meta, picture.meta);
-    const file = await reads(storage).open(name, noteFile(picture.id, 'png'));
+    const file = await reads(storage).stat(name, noteFile(picture.id, 'png'));
     t.equal(file?.size, 300_000);
     t.ok(bytes.equals(await bytesOf(file!)));
     t.ok(bytes.subarray(65_000, 140_001).equals(await bytesOf(file!, 65_000, 140_001)));
     t.same(await bytesOf(file!, 5, 5), Buffer.alloc(0));
-    await file?.close();
+    const { readId } = feed;
+    t.equal((await storage.stat({ readId }, noteFile(picture.id, 'png')))?.modifiedAt, file?.modifiedAt);
+    t.equal(await storage.stat({ readId: 'none' as ReadId }, noteFile(picture.id, 'png')), undefined);
+    await edits(storage).deleteFeed(name);
+    t.equal(await storage.stat({ readId }, noteFile(picture.id, 'png')), undefined);
   });
 
   test('an empty file and one of 5 MiB are stored whole', async (t, storage) => {
@@ -121,9 +125,8 @@ export function testContract(backend: Backend): void {
     for (const size of [0, 5 * 1024 * 1024]) {
       const note = newNote(randomBytes(size), 'gif');
       await post(storage, name, note);
-      const file = await reads(storage).open(name, noteFile(note.id, 'gif'));
+      const file = await reads(storage).stat(name, noteFile(note.id, 'gif'));
       t.ok(Buffer.from(note.bytes).equals(await bytesOf(file!)));
-      await file?.close();
     }
   });
 

@@ -86,7 +86,7 @@ eitherWay('a note is added, edited and removed', async (t, { storage, dir, chang
   await unlink(join(dir, name, 'by hand.md'));
   await becomes(t, storage, [first!]);
   t.equal(await reads(storage).note(name, 'by hand' as NoteId), undefined);
-  t.equal(await reads(storage).open(name, 'by hand.md' as NoteFile), undefined);
+  t.equal(await reads(storage).stat(name, 'by hand.md' as NoteFile), undefined);
 });
 
 byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => {
@@ -193,7 +193,7 @@ byHand('what is no note is ignored when it appears', async (t, { storage, dir })
   await utimes(join(dir, name, 'z.md'), 1, 1);
   await becomes(t, storage, [posted!, 'z.md']);
   t.equal(await storage.feed(feedName('linked')), undefined);
-  t.equal(await reads(storage).open(name, 'link.md' as NoteFile), undefined);
+  t.equal(await reads(storage).stat(name, 'link.md' as NoteFile), undefined);
 });
 
 byHand('a note replaced by a link or a folder is gone', async (t, { storage, dir }) => {
@@ -205,7 +205,7 @@ byHand('a note replaced by a link or a folder is gone', async (t, { storage, dir
   const id = posted!.slice(0, -3) as NoteId;
   t.ok(await eventually(async () => (await reads(storage).note(name, id)) === undefined));
   await becomes(t, storage, []);
-  t.equal(await reads(storage).open(name, posted as NoteFile), undefined, 'the link is not followed');
+  t.equal(await reads(storage).stat(name, posted as NoteFile), undefined, 'the link is not followed');
 });
 
 byHand("the service's own posts are told once", async (t, { storage, dir, changes }) => {

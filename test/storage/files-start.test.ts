@@ -228,7 +228,7 @@ t.test('a read that races a removal is no exception', async (t) => {
   await unlink(join(dir, name, `${note.id}.md`));
   t.equal(await reads(storage).note(name, note.id), undefined);
   t.equal((await reads(storage).page(name, { limit: 9 })).notes.length, 1);
-  t.equal(await reads(storage).open(name, `${note.id}.md` as never), undefined);
+  t.equal(await reads(storage).stat(name, `${note.id}.md` as never), undefined);
   t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 1));
 });
 

@@ -61,7 +61,7 @@ export async function checkKept(
   t.same((await reads(storage).page(name, { limit: 9, tag: 'cat' })).notes, [text, picture]);
   t.same((await reads(storage).page(name, { limit: 9, tag: 'a' })).notes, [text]);
   t.same(await reads(storage).note(name, TEXT), text);
-  const file = await reads(storage).open(name, `${PICTURE}.png` as NoteFile);
+  const file = await reads(storage).stat(name, `${PICTURE}.png` as NoteFile);
   t.match(file, { modifiedAt: 1795278830169, sha256: 'Yt5MN0c0tZ0Z2dSAkUJ0oXCPY8nYvNlW8nCwFvYqk9s' });
   t.equal((await bytesOf(file!)).toString('hex'), '89504e470d0a1a0a00ff');
 

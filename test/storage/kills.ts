@@ -54,10 +54,9 @@ async function isWhole(storage: Storage, line: string): Promise<boolean> {
   const [feed, file, length] = line.split(' ') as [FeedName, NoteFile, string];
   const { id, type } = parseNoteFile(file)!;
   const note = await reads(storage).note(feed, id);
-  const stored = await reads(storage).open(feed, file);
+  const stored = await reads(storage).stat(feed, file);
   if (!note || !stored) return false;
   const text = (await bytesOf(stored)).toString();
-  await stored.close();
   const isRight = isText(id, text) && (text.length === Number(length) || text.endsWith(' edited'));
   return note.type === type && isRight && String(note.meta.tags) === 't';
 }
@@ -74,9 +73,8 @@ export async function listedAreWhole(storage: Storage, feed: FeedName): Promise<
   do {
     const page = await reads(storage).page(feed, { limit: 100, before });
     for (const { id, type, meta } of page.notes) {
-      const stored = await reads(storage).open(feed, noteFile(id, type));
+      const stored = await reads(storage).stat(feed, noteFile(id, type));
       const text = (await bytesOf(stored!)).toString();
-      await stored!.close();
       if (String(meta.tags) !== 't' || !isText(id, text)) return false;
       texts.set(noteFile(id, type), text);
     }

@@ -36,7 +36,7 @@ function look<T>(dir: string, sql: string): T {
 async function filesAreWhole(storage: Storage): Promise<boolean> {
   const { notes } = await reads(storage).page(name, { limit: 100 });
   for (const { id, type, size } of notes) {
-    const file = await reads(storage).open(name, `${id}.${type}` as never);
+    const file = await reads(storage).stat(name, `${id}.${type}` as never);
     if (!file || (await bytesOf(file)).byteLength !== size) return false;
   }
   return true;

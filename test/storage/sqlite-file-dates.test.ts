@@ -11,8 +11,7 @@ t.test('no two versions of a file are of the same time', async (t) => {
   await post(storage, name, note);
   const times = new Set<number>();
   for (let version = 1; version <= 4; version += 1) {
-    const file = await reads(storage).open(name, noteFile(note.id, 'png'));
-    await file?.close();
+    const file = await reads(storage).stat(name, noteFile(note.id, 'png'));
     times.add(file!.modifiedAt);
     await edits(storage).replace(name, note.id, Buffer.from(`${version}`));
   }

@@ -93,7 +93,7 @@ export function reads(storage: Storage) {
     note: async (name: FeedName, id: NoteId) => storage.note(await admitted(name), id),
     neighbours: async (name: FeedName, position: Position) =>
       storage.neighbours(await admitted(name), position),
-    open: async (name: FeedName, file: NoteFile) => storage.open(await admitted(name), file),
+    stat: async (name: FeedName, file: NoteFile) => storage.stat(await admitted(name), file),
   };
 }
 

@@ -3,7 +3,7 @@ import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { StoredSettings } from '../metadata.ts';
-import type { FeedChange } from '../storage.ts';
+import type { FeedChange, FeedRef } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 import { UNREADABLE_READ_ID } from './read-metadata.ts';
 
@@ -176,6 +176,10 @@ export class FeedIndex {
   admitted({ name, key }: AdmittedFeed): IndexedFeed | undefined {
     const feed = this.#feeds.get(name);
     return feed?.key === key ? feed : undefined;
+  }
+
+  referred(ref: FeedRef): IndexedFeed | undefined {
+    return 'key' in ref ? this.admitted(ref) : this.byReadId(ref.readId);
   }
 
   /** How many other feeds have a license of that id. */

@@ -15,7 +15,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
-import type { FeedChange, Neighbours, Page, PageQuery, Storage, StoredFile } from '../storage.ts';
+import type { FeedChange, FeedRef, Neighbours, Page, PageQuery, Storage, StoredFile } from '../storage.ts';
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
@@ -153,10 +153,10 @@ class FilesStorage implements Storage {
     return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
   }
 
-  async open(admitted: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined> {
-    const feed = this.#parts.index.admitted(admitted);
+  async stat(ref: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
+    const feed = this.#parts.index.referred(ref);
     const entry = feed?.notes.get(file);
-    return feed && entry ? this.#reader.open(feed, entry) : undefined;
+    return feed && entry ? this.#reader.stat(feed, entry) : undefined;
   }
 
   readonly write: Storage['write'] = (command) => this.#write(() => write(this.#parts, command));

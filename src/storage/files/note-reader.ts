@@ -11,9 +11,9 @@ import type { IndexedFeed } from './feed-index.ts';
 import { type FeedLog, logOfFeed } from './feed-log.ts';
 import { metaFile } from './names.ts';
 import { type Entry, type NoteList, TagIndex } from './note-list.ts';
-import { type Opened, OpenedFile, openFile, readWhole, statFile } from './read-file.ts';
+import { readPart, readWhole, statFile, statReadable } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
-import { type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
+import { dateOfFile, type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
 import * as sys from './syscalls.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 import type { WriteParts } from './writes.ts';
@@ -40,7 +40,6 @@ type Stamps = { readonly [which in (typeof WHICH)[number]]?: Stamp | undefined }
 interface Read {
   readonly meta: NoteMeta;
   readonly content?: Uint8Array | undefined;
-  readonly opened?: Opened | undefined;
   readonly stamps: Stamps;
 }
 
@@ -100,13 +99,25 @@ export class NoteReader {
   }
 
   /** The file of an entry; undefined when it is gone or cannot be read. */
-  async open(feed: IndexedFeed, asked: Entry): Promise<StoredFile | undefined> {
-    const found = await this.#readSettled(feed, asked, openNote);
+  async stat(feed: IndexedFeed, asked: Entry): Promise<StoredFile | undefined> {
+    const found = await this.#readSettled(feed, asked, statNote);
     if (!found) return undefined;
     const { entry, read } = found;
-    const { opened } = read;
-    if (!opened) return this.#absent();
-    return new OpenedFile(opened, sameStamp(entry.stamp, opened.stats) ? entry.sha256 : undefined);
+    const { stamp } = read.stamps;
+    if (!stamp) return this.#absent();
+    const { dir, index } = this.#parts;
+    return {
+      size: stamp.size,
+      modifiedAt: dateOfFile(stamp),
+      sha256: sameStamp(entry.stamp, stamp) ? entry.sha256 : undefined,
+      read: (start, end) =>
+        readPart(
+          join(dir, feed.name, entry.file),
+          start,
+          end,
+          (stats) => index.get(feed.name) === feed && sameStamp(stamp, stats),
+        ),
+    };
   }
 
   /** The answer for an absent file. Throws if the whole data folder is absent. */
@@ -144,7 +155,6 @@ export class NoteReader {
       if (attempt === MAX_ATTEMPTS)
         for (const { file } of differences) found.entry[file === entry.file ? 'stamp' : 'meta'] = UNSURE;
       if (differences.length === 0 || attempt === MAX_ATTEMPTS) return found;
-      discard(found.read);
       await this.#lookAgain(feed.name, differences);
       entry = feed.notes.get(entry.file);
     }
@@ -159,13 +169,10 @@ export class NoteReader {
     const { dir, index, locks, log } = this.#parts;
     const readNow = async (entry: Entry): Promise<Found | undefined> => {
       const read = await readFiles(join(dir, feed.name), entry, logOfFeed(log, feed.name));
-      if (index.get(feed.name) === feed) return { entry, read };
-      discard(read);
-      return undefined;
+      return index.get(feed.name) === feed ? { entry, read } : undefined;
     };
     const found = await readNow(asked);
     if (!found || (!asked.isEdited && hasAll(asked, found.read))) return found;
-    discard(found.read);
     return locks.shared(feed.name, async () => {
       const entry = feed.notes.get(asked.file);
       return entry && readNow(entry);
@@ -173,18 +180,13 @@ export class NoteReader {
   }
 }
 
-function discard({ opened }: Read): void {
-  if (opened) sys.close(opened.fd);
-}
-
 /** Whether all files that the entry says were there, of those that were read. */
 function hasAll(entry: Entry, { stamps }: Read): boolean {
   return WHICH.every((which) => stamps[which] || !entry[which] || !(which in stamps));
 }
 
-async function openNote(folder: string, entry: Entry): Promise<Read> {
-  const opened = await openFile(join(folder, entry.file));
-  return { meta: NO_META.meta, opened, stamps: { stamp: opened?.stats } };
+async function statNote(folder: string, { file }: Entry): Promise<Read> {
+  return { meta: NO_META.meta, stamps: { stamp: await statReadable(join(folder, file)) } };
 }
 
 async function readNote(folder: string, entry: Entry, log: FeedLog): Promise<Read> {

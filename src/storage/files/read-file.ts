@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { MAX_METADATA_BYTES } from '../metadata.ts';
-import type { StoredFile } from '../storage.ts';
+import { FileReplaced } from '../stored-file.ts';
 import { asRefusal, isAbsent, isGone, refuse, unavailable } from './failures.ts';
-import { dateOfFile, type Stamp } from './stamp.ts';
+import type { Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 const MAX_ATTEMPTS = 3;
@@ -87,7 +87,7 @@ async function statAny(path: string): Promise<Stats | undefined> {
 }
 
 /** A file open for reading. */
-export interface Opened {
+interface Opened {
   readonly fd: number;
   readonly stats: Stats;
 }
@@ -122,34 +122,37 @@ async function readAll(fd: number, before: Stats): Promise<WholeFile & { whole: 
   };
 }
 
-/** A note's file, held open: what is read stays one state of it even when the note is replaced or deleted. */
-export class OpenedFile implements StoredFile {
-  readonly size: number;
-  /** Whole ms since the epoch. */
-  readonly modifiedAt: number;
-  readonly sha256: string | undefined;
-  readonly #fd: number;
+/** The state of a regular file that can be opened; undefined when there is none. */
+export async function statReadable(path: string): Promise<Stats | undefined> {
+  const file = await openFile(path);
+  if (file) sys.close(file.fd);
+  return file?.stats;
+}
 
-  constructor({ fd, stats }: Opened, sha256: string | undefined) {
-    this.#fd = fd;
-    this.sha256 = sha256;
-    this.size = stats.size;
-    this.modifiedAt = dateOfFile(stats);
-  }
-
-  /** Throws `store_unavailable` when the disk fails, or when the file is cut short by hand meanwhile. */
-  async *read(start: number, end: number): AsyncIterable<Uint8Array> {
+/**
+ * Bytes of a file from `start` to `end`, of one state even if it is replaced or deleted meanwhile.
+ * @throws `FileReplaced` if `isMeant` says so of the state that is there; `store_unavailable` when the disk fails, or when
+ * the file is cut short by hand meanwhile
+ */
+export async function* readPart(
+  path: string,
+  start: number,
+  end: number,
+  isMeant: (stats: Stats) => boolean,
+): AsyncIterable<Uint8Array> {
+  const file = await openFile(path);
+  if (!file) throw new FileReplaced();
+  try {
+    if (!isMeant(file.stats)) throw new FileReplaced();
     let position = start;
     while (position < end) {
       const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, end - position));
-      const count = await sys.read(this.#fd, piece, position).catch(refuse);
+      const count = await sys.read(file.fd, piece, position).catch(refuse);
       if (count === 0) throw unavailable(new Error('the file became shorter while it was read'));
       yield piece.subarray(0, count);
       position += count;
     }
-  }
-
-  async close(): Promise<void> {
-    sys.close(this.#fd);
+  } finally {
+    sys.close(file.fd);
   }
 }

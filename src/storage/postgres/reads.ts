@@ -6,7 +6,6 @@ import type { Position } from '../../feeds/order.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';
-import { type BytesRow, storedFile } from '../loaded-file.ts';
 import {
   FEED_COLUMNS,
   type FeedRow,
@@ -15,17 +14,24 @@ import {
   noteOf,
   pageOf,
   placeOf,
+  refValues,
   typeNumber,
 } from '../rows.ts';
-import { type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile } from '../storage.ts';
+import {
+  type FeedRef,
+  type Neighbours,
+  PAGE_TEXT_BYTES,
+  type Page,
+  type PageQuery,
+  type StoredFile,
+} from '../storage.ts';
+import { FILE_COLUMNS, type FileRow, type Piece, storedFile } from '../stored-file.ts';
 import type { Database } from './database.ts';
 import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
 import { statement } from './transaction.ts';
 
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
-/** How often a note may be replaced while it is read. */
-const MAX_ATTEMPTS = 5;
 
 const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
@@ -61,11 +67,12 @@ const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('ne
      ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
     (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
      ORDER BY created_at, id, type LIMIT 1) AS newer`;
-const BYTES = statement<BytesRow & { feed: number }>('bytes')`
-  SELECT feed, size, modified_at, sha256, image_key, substring(content FROM 1 FOR ${PIECE_BYTES}) AS content
-  FROM notes WHERE feed ${OF_FEED} AND id = $2 AND type = $3`;
-const MORE_BYTES = statement<{ piece: Buffer }>('more_bytes')`
-  SELECT substring(content FROM $5 FOR ${PIECE_BYTES}) AS piece FROM notes
+const STAT = statement<FileRow>('stat')`
+  SELECT ${FILE_COLUMNS} FROM feeds JOIN notes ON notes.feed = feeds.id
+  WHERE feeds.id = coalesce($1, (SELECT id FROM feeds WHERE read_id = $2)) AND feeds.name IS NOT NULL
+  AND notes.id = $3 AND notes.type = $4`;
+const BYTES = statement<Piece>('bytes')`
+  SELECT substring(content FROM $5 FOR $6) AS content FROM notes
   WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;
 
 /**
@@ -127,30 +134,14 @@ export abstract class PostgresReads extends DatabaseStorage {
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }
 
-  /** A note that is replaced meanwhile is read again. */
-  async open({ key }: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined> {
+  async stat(feed: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
-    const type = typeNumber(named.type);
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const [row] = await this.database.read(BYTES, [key, named.id, type]);
-      if (!row) return undefined;
-      if (row.image_key !== null) return storedFile(row);
-      const version = [row.feed, named.id, type, row.modified_at];
-      const content = await this.#rest(row.content, row.size, version);
-      if (content) return storedFile({ ...row, content });
-    }
-    throw storeUnavailable(new Error('a note was replaced again and again while it was read'));
+    const [row] = await this.database.read(STAT, [...refValues(feed), named.id, typeNumber(named.type)]);
+    return row && storedFile(row, PIECE_BYTES, (...part) => this.#bytes(...part));
   }
 
-  /** All bytes of a version, given the first; undefined when the note is another by now. */
-  async #rest(first: Uint8Array, size: number, version: readonly unknown[]): Promise<Uint8Array | undefined> {
-    const pieces = [first];
-    for (let at = first.length; at < size; at += PIECE_BYTES) {
-      const [row] = await this.database.read(MORE_BYTES, [...version, at + 1]);
-      if (!row) return undefined;
-      pieces.push(row.piece);
-    }
-    return pieces.length === 1 ? first : Buffer.concat(pieces, size);
+  async #bytes({ feed, id, type, modified_at }: FileRow, start: number, length: number) {
+    return (await this.database.read(BYTES, [feed, id, type, modified_at, start + 1, length]))[0];
   }
 }

@@ -3,7 +3,6 @@ import type { Feed } from '../../feeds/feed.ts';
 import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
 import type { Position } from '../../feeds/order.ts';
-import type { BytesRow } from '../loaded-file.ts';
 import {
   FEED_COLUMNS,
   type FeedRow,
@@ -12,9 +11,11 @@ import {
   noteOf,
   pageOf,
   placeOf,
+  type RefValues,
   typeNumber,
 } from '../rows.ts';
 import { type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
+import { FILE_COLUMNS, type FileRow, type Piece } from '../stored-file.ts';
 import { type Connection, preparer } from './connection.ts';
 import { NOTE_COLUMNS } from './note-rows.ts';
 
@@ -75,9 +76,14 @@ export class Reads {
     return { older: this.#sql.older.get(key, ...place)?.id, newer: this.#sql.newer.get(key, ...place)?.id };
   }
 
-  bytes(key: string, file: NoteFile): BytesRow | undefined {
+  stat(ref: RefValues, file: NoteFile): FileRow | undefined {
     const named = parseNoteFile(file);
-    return named && this.#sql.bytes.get(key, named.id, typeNumber(named.type));
+    return named && this.#sql.stat.get(...ref, named.id, typeNumber(named.type));
+  }
+
+  /** Bytes of a version; undefined if the note has another by now. */
+  bytes({ feed, id, type, modified_at }: FileRow, start: number, length: number): Piece | undefined {
+    return this.#sql.bytes.get(start + 1, length, feed, id, type, modified_at);
   }
 }
 
@@ -106,8 +112,12 @@ function prepareStatements(db: Database) {
     newer: prepare<[string, ...Place], { id: NoteId }>`
       SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?)
       ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
-    bytes: prepare<[string, string, number], BytesRow>`
-      SELECT notes.content, notes.modified_at, notes.sha256, notes.size, notes.image_key ${ofFeed}
+    stat: prepare<[...RefValues, string, number], FileRow>`
+      SELECT ${FILE_COLUMNS} FROM feeds JOIN notes ON notes.feed = feeds.id
+      WHERE feeds.id = coalesce(?, (SELECT id FROM feeds WHERE read_id = ?)) AND feeds.name IS NOT NULL
       AND notes.id = ? AND notes.type = ?`,
+    bytes: prepare<[number, number, number, string, number, number], Piece>`
+      SELECT substr(content, ?, ?) AS content FROM notes
+      WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL`,
   };
 }

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Checkpoints } from '../../../workers/checkpoint-sqlite.ts';
 import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
 import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
-import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
-import type { FeedName, NoteFile } from '../../feeds/names.ts';
+import type { Feed } from '../../feeds/feed.ts';
+import type { FeedName } from '../../feeds/names.ts';
 import type { PublicKeyText } from '../../licenses/keys.ts';
 import type { Owner } from '../../privileges.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
@@ -12,9 +12,10 @@ import { type Command, withContents } from '../../writing/command.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';
-import { storedFile } from '../loaded-file.ts';
 import type { PictureRows } from '../picture-rows.ts';
-import type { Storage, StoredFile, Written } from '../storage.ts';
+import { refValues } from '../rows.ts';
+import type { Storage, Written } from '../storage.ts';
+import { storedFile } from '../stored-file.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import { DatabaseFile } from './database-file.ts';
 import type { Pictures } from './pictures.ts';
@@ -35,6 +36,8 @@ export interface SqliteOptions {
   readonly commits?: CommitObserver | undefined;
 }
 
+/** SQLite loads a whole note for each part of it, so a part is large. */
+const PIECE_BYTES = 4 * 1024 * 1024;
 /** A few hundred bytes each. */
 const MAX_KNOWN_FEEDS = 1_000;
 
@@ -154,10 +157,11 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly neighbours: Storage['neighbours'] = ({ key }, position) =>
     this.#threads.notes.call('neighbours', key, position);
 
-  async open({ key }: AdmittedFeed, file: NoteFile): Promise<StoredFile | undefined> {
-    const row = await this.#threads.notes.call('bytes', key, file);
-    return row && storedFile(row);
-  }
+  readonly stat: Storage['stat'] = async (feed, file) => {
+    const { notes } = this.#threads;
+    const row = await notes.call('stat', refValues(feed), file);
+    return row && storedFile(row, PIECE_BYTES, (...part) => notes.call('bytes', ...part));
+  };
 
   readonly useToken: Storage['useToken'] = (series, place, until) =>
     this.#threads.writer.call('useToken', series, place, until, Date.now());

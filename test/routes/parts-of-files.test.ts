@@ -1,0 +1,73 @@
+/** What of a picture comes from the database: only what the client gets. */
+import t, { type Test } from 'tap';
+import { ThreadCalls } from '../../src/storage/thread-calls.ts';
+import { CountingProxy } from '../support/counting-proxy.ts';
+import { exactly } from '../support/exact-request.ts';
+import { picture } from '../support/pictures.ts';
+import { PostgresServer } from '../support/postgres.ts';
+import { post, start } from '../support/service.ts';
+
+const BYTES = picture('gif', 5 * 1024 * 1024, 3);
+const SECRET = 'a secret of tests that is long enough';
+
+type Count = (work: () => Promise<unknown>) => Promise<number>;
+
+/** Asks for a picture in several ways, each time of a service that has just started. */
+async function askInParts(t: Test, env: Record<string, string>, count: Count): Promise<void> {
+  let service = await start(t, { SERVICE_SECRET: SECRET, ...env });
+  const posted = await post(`${service.url}/key`, BYTES, { 'content-type': 'image/gif' });
+  const { pathname } = new URL(posted.json.file_url);
+  const { etag } = (await exactly(service.url + pathname)).headers;
+  const readId = pathname.split('/')[2];
+  for (const [what, method, headers, status, length, most] of [
+    ['whether it is there', 'HEAD', {}, 200, 0, 20_000],
+    ['whether it is another', 'GET', { 'if-none-match': etag! }, 304, 0, 20_000],
+    ['a range', 'GET', { range: 'bytes=3000000-3000999' }, 206, 1000, 20_000],
+    ['all of it', 'GET', {}, 200, BYTES.length, 2.1 * BYTES.length],
+  ] as const) {
+    service = await service.restart();
+    // What every first request makes the service load.
+    await exactly(`${service.url}/r/${readId}/feed.xml`);
+    const bytes = await count(async () => {
+      const reply = await exactly(service.url + pathname, { method, headers });
+      t.equal(reply.status, status, what);
+      t.equal(reply.bytes.length, length);
+    });
+    t.ok(bytes <= most, `${what} takes ${bytes} bytes`);
+  }
+  const settings = { method: 'PUT', headers: { 'content-type': 'application/json' } };
+  const image = posted.json.file;
+  const bytes = await count(async () => {
+    const body = JSON.stringify({ title: '', description: '', show_sender: true, image });
+    t.equal((await fetch(`${service.url}/api/v1/feeds/key`, { ...settings, body })).status, 200);
+  });
+  t.ok(bytes <= 20_000, `whether it can be the title image takes ${bytes} bytes`);
+}
+
+t.test('on PostgreSQL', async (t) => {
+  const server = await PostgresServer.start(t);
+  const proxy = await CountingProxy.start(t, server.port);
+  const url = (await server.database()).replace(String(server.port), String(proxy.port));
+  await askInParts(
+    t,
+    { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url },
+    async (work) => (await proxy.during(work)).bytes,
+  );
+});
+
+t.test('on SQLite', async (t) => {
+  const { call } = ThreadCalls.prototype;
+  let bytes = 0;
+  t.intercept(ThreadCalls.prototype, 'call', {
+    value: async function (this: unknown, ...args: Parameters<typeof call>) {
+      const result: unknown = await call.apply(this as never, args);
+      bytes += (result as { content?: Uint8Array } | undefined)?.content?.length ?? 0;
+      return result;
+    },
+  });
+  await askInParts(t, { SERVICE_STORAGE: 'sqlite', SERVICE_DATABASE_URL: '' }, async (work) => {
+    const before = bytes;
+    await work();
+    return bytes - before;
+  });
+});
