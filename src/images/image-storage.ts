@@ -1,7 +1,6 @@
 import { type ImageKey, newImageKey } from '../feeds/ids.ts';
 import type { NoteContent } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
-import { storeUnavailable } from '../storage/failures.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import type { Storage, StoredFile, Written } from '../storage/storage.ts';
 import { FileReplaced } from '../storage/stored-file.ts';
