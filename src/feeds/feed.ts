@@ -2,7 +2,7 @@ import type { FeedName, NoteFile, ReadId } from './names.ts';
 
 /** A feed. Values are immutable: a change makes a new one. */
 export interface Feed {
-  /** Identifies this feed, also among those of the same name; another one after each start. */
+  /** Identifies this feed, also among those of the same name; on files another one after each start. */
   readonly key: string;
   readonly name: FeedName;
   readonly readId: ReadId;

@@ -1,0 +1,293 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { Feed } from '../../src/feeds/feed.ts';
+import type { FeedName, NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
+import type { NewNote, Note } from '../../src/feeds/note.ts';
+import type { NoteType } from '../../src/feeds/note-types.ts';
+import { Refusal } from '../../src/refusals.ts';
+import type { Command, Configure, Describe, Post, Replace } from '../../src/writing/command.ts';
+import { decide, type Effects, type State, type WritingRules } from '../../src/writing/decide.ts';
+import { type FeedLimits, NO_LIMITS } from '../../src/writing/limits.ts';
+
+const name = 'kiwi' as FeedName;
+const readId = 'shown' as ReadId;
+const RULES: WritingRules = { maxFeeds: 0, isLicenseValid: undefined };
+const FEED: Feed = {
+  key: '7',
+  name,
+  readId,
+  title: 'T',
+  description: '',
+  showSender: true,
+  image: undefined,
+  passwordHash: 'hash',
+  license: undefined,
+  changedAt: 5,
+  version: '5',
+  noteCount: 3,
+  imageCount: 1,
+};
+const target = { kind: 'existing', key: '7', passwordHash: 'hash' } as const;
+const newTarget = { kind: 'new', readId, passwordHash: undefined } as const;
+
+let made = 0;
+const newNote = (type: NoteType = 'md'): NewNote => {
+  made += 1;
+  return { id: `${made}` as NoteId, type, meta: { tags: [] }, bytes: new Uint8Array([made % 256]) };
+};
+const note = (type: NoteType = 'md', meta: Note['meta'] = { tags: [] }): Note => {
+  const content = type === 'md' ? new Uint8Array([1, 2]) : undefined;
+  return { id: 'one' as NoteId, type, size: 2, createdAt: 1, meta, content };
+};
+const posting = (
+  notes: readonly NewNote[],
+  limits: FeedLimits = NO_LIMITS,
+  to: Post['target'] = target,
+): Post => ({
+  ...{ kind: 'post', name, target: to, notes, limits },
+});
+const onNote = { name, target, id: 'one' as NoteId };
+const replacing = (type: NoteType, notes: readonly NewNote[] = [], limits = NO_LIMITS): Replace => ({
+  ...{ kind: 'replace', ...onNote, content: { type, bytes: new Uint8Array(9) }, notes, limits },
+});
+const describing = (meta: Describe['meta']): Describe => ({ kind: 'describe', ...onNote, meta });
+const configuring = (settings: Configure['settings']): Configure => ({
+  kind: 'configure',
+  name,
+  target,
+  settings,
+});
+
+/** The code of the refusal, or what is decided. */
+function outcome(command: Command, state: Partial<State> = {}, rules = RULES): string | Effects | undefined {
+  try {
+    return decide(command, { feed: FEED, ...state }, rules);
+  } catch (error) {
+    if (error instanceof Refusal)
+      return error.position === undefined ? error.code : `${error.code} at ${error.position}`;
+    throw error;
+  }
+}
+
+const COMMANDS: readonly Command[] = [
+  posting([newNote()]),
+  replacing('md'),
+  describing({ title: 'x' }),
+  { kind: 'remove', ...onNote },
+  configuring({ title: 'x' }),
+  { kind: 'set password', name, target, passwordHash: 'other' },
+  { kind: 'set license', name, target, license: undefined },
+  { kind: 'delete', name, target },
+];
+
+t.test('a command finds only the feed that it is for', async (t) => {
+  const others: (Feed | undefined)[] = [
+    undefined,
+    { ...FEED, key: '8' },
+    { ...FEED, passwordHash: undefined },
+    { ...FEED, passwordHash: 'another' },
+  ];
+  for (const command of COMMANDS) {
+    t.type(outcome(command, { note: note() }), 'object', command.kind);
+    for (const feed of others) t.equal(outcome(command, { feed, note: note() }), undefined, command.kind);
+  }
+  t.equal(outcome(posting([], NO_LIMITS, newTarget)), undefined, 'a new feed, where there is one');
+  const anyKey = { kind: 'existing', passwordHash: 'hash' } as const;
+  t.type(outcome(posting([newNote()], NO_LIMITS, anyKey), { feed: { ...FEED, key: '8' } }), 'object');
+  for (const command of COMMANDS.filter((command) => 'id' in command))
+    t.equal(outcome(command, { note: undefined }), undefined, `${command.kind}: no such note`);
+});
+
+const FREE: FeedLimits = {
+  notes: 9,
+  images: 9,
+  free: { notes: 4, images: 9, picturesRefused: 'license_required' },
+};
+const [license, other] = [
+  { text: 'valid', id: 'a' },
+  { text: 'over', id: 'b' },
+];
+const HOSTED: WritingRules = { maxFeeds: 0, isLicenseValid: (text) => text === 'valid' };
+const [text, picture] = [() => newNote(), () => newNote('png')];
+
+const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, WritingRules?][] = [
+  ['texts up to the limit', posting([text()], { notes: 3, images: 0 }), {}, undefined],
+  ['a text too many', posting([text(), text()], { notes: 3, images: 0 }), {}, 'note_limit at 1'],
+  ['a picture too many', posting([text(), picture()], { notes: 0, images: 1 }), {}, 'image_limit at 1'],
+  ['the other kind beyond a lowered limit', posting([picture()], { notes: 1, images: 5 }), {}, undefined],
+  [
+    'pictures are off',
+    posting([text(), picture()], { notes: 1, images: 1, picturesRefused: 'images_off' }),
+    {},
+    'images_off at 1',
+  ],
+  ['an edit of a full feed', replacing('md', [], { notes: 1, images: 1 }), { note: note() }, undefined],
+  [
+    'a picture with an edit',
+    replacing('md', [picture()], { notes: 1, images: 1 }),
+    { note: note() },
+    'image_limit at 0',
+  ],
+  [
+    'a replaced picture, pictures off',
+    replacing('png', [], { notes: 0, images: 0, picturesRefused: 'images_off' }),
+    { note: note('png') },
+    'images_off',
+  ],
+  ['another type', replacing('png'), { note: note() }, 'unsupported_type'],
+  ['another picture type', replacing('png'), { note: note('gif') }, 'unsupported_type'],
+  ['an alt of a text', describing({ alt: 'A' }), { note: note() }, 'invalid_request'],
+  ['an alt of a picture', describing({ alt: 'A' }), { note: note('png') }, undefined],
+  ['free tier: a picture', posting([picture()], FREE), {}, 'license_required at 0', HOSTED],
+  ['free tier: the texts', posting([text(), text(), text()], FREE), {}, 'note_limit at 2', HOSTED],
+  ['a valid license', posting([picture()], FREE), { feed: { ...FEED, license } }, undefined, HOSTED],
+  [
+    'a license that is over',
+    posting([picture()], FREE),
+    { feed: { ...FEED, license: other } },
+    'license_required at 0',
+    HOSTED,
+  ],
+  [
+    'a new feed is free',
+    posting([picture()], FREE, newTarget),
+    { feed: undefined },
+    'license_required at 0',
+    HOSTED,
+  ],
+  [
+    'one feed too many',
+    posting([], NO_LIMITS, newTarget),
+    { feed: undefined, feeds: 4 },
+    'feed_limit',
+    { ...RULES, maxFeeds: 4 },
+  ],
+  [
+    'the last feed',
+    posting([], NO_LIMITS, newTarget),
+    { feed: undefined, feeds: 3 },
+    undefined,
+    { ...RULES, maxFeeds: 4 },
+  ],
+  [
+    'a new read id of another feed',
+    posting([], NO_LIMITS, newTarget),
+    { feed: undefined, readIdHolder: 'feed' },
+    'taken',
+  ],
+  [
+    'a new read id of a deleted feed',
+    posting([], NO_LIMITS, newTarget),
+    { feed: undefined, readIdHolder: 'deleted feed' },
+    'taken',
+  ],
+  [
+    'a chosen read id of another feed',
+    configuring({ readId: 'x' as ReadId }),
+    { readIdHolder: 'feed' },
+    'taken',
+  ],
+  [
+    'a chosen read id of a deleted feed',
+    configuring({ readId: 'x' as ReadId }),
+    { readIdHolder: 'deleted feed' },
+    'taken',
+  ],
+  ['its own read id', configuring({ readId }), { readIdHolder: 'feed' }, undefined],
+  [
+    'a title image that is not there',
+    configuring({ image: 'x.png' as NoteFile }),
+    { hasImage: false },
+    'invalid_request',
+  ],
+  ['a title image', configuring({ image: 'x.png' as NoteFile }), { hasImage: true }, undefined],
+  [
+    'a license in use',
+    { kind: 'set license', name, target, license: { ...license, feeds: 2 } },
+    { licensed: 2 },
+    'taken',
+  ],
+  [
+    'a license that serves one more',
+    { kind: 'set license', name, target, license: { ...license, feeds: 2 } },
+    { licensed: 1 },
+    undefined,
+  ],
+];
+
+for (const [what, command, state, expected, rules] of REFUSALS)
+  t.test(what, async (t) => {
+    const decided = outcome(command, state, rules);
+    t.equal(typeof decided === 'object' ? undefined : (decided ?? 'nothing'), expected);
+  });
+
+t.test('what is decided is the feed afterwards', async (t) => {
+  const effects = (command: Command, state: Partial<State> = {}) => outcome(command, state) as Effects;
+  const image = 'one.png' as NoteFile;
+  t.match(effects(posting([picture(), text()])), { fate: 'changed', feed: { noteCount: 5, imageCount: 2 } });
+  t.match(effects(posting([picture()], NO_LIMITS, newTarget), { feed: undefined }), {
+    ...{ fate: 'made', feed: { name, readId, noteCount: 1, imageCount: 1, showSender: true } },
+  });
+  const own = { ...newTarget, readId: name as string as ReadId };
+  const again: Partial<State> = { feed: undefined, readIdHolder: 'deleted feed' };
+  t.match(effects(posting([], NO_LIMITS, own), again), { fate: 'made', reclaimsReadId: true });
+  t.match(effects({ kind: 'remove', ...onNote }, { feed: { ...FEED, image }, note: note('png') }), {
+    ...{ feed: { noteCount: 2, imageCount: 0, image: undefined }, edit: { after: undefined } },
+  });
+  t.match(effects({ kind: 'remove', ...onNote }, { feed: { ...FEED, image }, note: note() }).feed, { image });
+  t.match(effects(replacing('md', [picture()]), { note: note() }), {
+    ...{ feed: { noteCount: 4 }, edit: { before: { size: 2 }, after: { size: 9 }, content: { type: 'md' } } },
+  });
+  t.equal(effects(configuring({ title: 'T', image: undefined })).fate, 'unchanged');
+  t.match(effects(configuring({ title: '', showSender: false })), {
+    ...{ fate: 'changed', feed: { title: '', showSender: false, description: '' } },
+  });
+  t.match(effects({ kind: 'delete', name, target }), { fate: 'deleted', feed: FEED });
+  const meta = { title: 'T', alt: 'A', name: 'n.png', sender: 'S', tags: ['a'] };
+  const described = (change: Describe['meta']) =>
+    effects(describing(change), { note: note('png', meta) }).edit?.after?.meta;
+  t.same(described({ title: '' }), { ...meta, title: undefined });
+  t.same(described({ tags: [] }), { ...meta, tags: [] });
+  t.same(described({ title: 'U', alt: 'B' }), { ...meta, title: 'U', alt: 'B' });
+});
+
+/** Notes of a feed that the decided effects are applied to, one command after the other. */
+const step = fc.record({
+  kind: fc.constantFrom('post', 'post', 'replace', 'remove'),
+  types: fc.array(fc.constantFrom<NoteType>('md', 'png', 'gif'), { minLength: 1, maxLength: 4 }),
+  which: fc.nat(20),
+});
+
+t.test('whatever is done, counts are true and limits hold', async () => {
+  fc.assert(
+    fc.property(fc.array(step), fc.nat(6), fc.nat(6), (steps, notes, images) => {
+      const limits: FeedLimits = { notes, images };
+      const stored: Note[] = [];
+      let feed: Feed = { ...FEED, noteCount: 0, imageCount: 0 };
+      for (const { kind, types, which } of steps) {
+        const named = stored[which % Math.max(1, stored.length)];
+        const added = types.map(newNote);
+        const command: Command =
+          kind === 'post'
+            ? posting(added, limits)
+            : kind === 'replace'
+              ? replacing(named?.type ?? 'md', added, limits)
+              : { kind: 'remove', ...onNote };
+        const before = feed;
+        const decided = outcome(command, { feed, note: named });
+        if (typeof decided === 'string' || decided === undefined) continue;
+        feed = decided.feed;
+        if (decided.edit) stored.splice(stored.indexOf(decided.edit.before), 1);
+        if (decided.edit?.after) stored.push(decided.edit.after);
+        stored.push(...decided.added.map(({ id, type, meta }) => ({ ...note(type, meta), id })));
+        const pictures = stored.filter(({ type }) => type !== 'md').length;
+        if (feed.noteCount !== stored.length || feed.imageCount !== pictures) return false;
+        const grew = (limit: number, now: number, was: number) => limit > 0 && now > limit && now > was;
+        if (grew(images, pictures, before.imageCount)) return false;
+        const texts = stored.length - pictures;
+        if (grew(notes, texts, before.noteCount - before.imageCount)) return false;
+      }
+      return true;
+    }),
+  );
+});
