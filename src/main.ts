@@ -1,6 +1,6 @@
 import { LIST_OF_COMMANDS, runCommand, WrongArguments } from './commands/commands.ts';
 import { ConfigError } from './config.ts';
-import { errorFields } from './telemetry/error-fields.ts';
+import { errorFields } from './telemetry/fields.ts';
 
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined) {

@@ -2,7 +2,7 @@ import { type Config, ConfigError, readConfig } from './config.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
 import { databasePath, filesOfDatabase } from './storage/open-storage.ts';
 import { cannotBeUsed } from './system-errors.ts';
-import { errorFields } from './telemetry/error-fields.ts';
+import { errorFields } from './telemetry/fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { VERSION } from './version.ts';
 

@@ -4,7 +4,7 @@ import { isFeedName } from '../feeds/names.ts';
 import { type Environment, readSetting, type Setting, setting } from '../setting.ts';
 import { baseUrl, secretText } from '../setting-kinds.ts';
 import { readSecret } from '../storage/files/secret.ts';
-import { feedHash } from '../telemetry/feed-hash.ts';
+import { feedHash } from '../telemetry/fields.ts';
 import { type Command, type Options, WrongArguments } from './commands.ts';
 import { Progress } from './progress.ts';
 

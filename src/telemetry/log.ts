@@ -1,15 +1,22 @@
 import { constants, fstatSync, openSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
+import sonicBoom from 'sonic-boom';
 import type { FeedName } from '../feeds/names.ts';
-import { errorFields } from './error-fields.ts';
-import { type FeedHash, feedHash } from './feed-hash.ts';
-import { type LineDestination, LineWriter } from './line-writer.ts';
+import { errorFields, type FeedHash, feedHash } from './fields.ts';
 
 /** Most verbose first; no line has the last one. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-const MAX_HELD_CHARACTERS = 1024 * 1024;
+/** Lines of this time, or of so many characters, are written at once, because each write takes a trip to the thread pool. */
+const BATCH_MS = 10;
+const BATCH_CHARACTERS = 64 * 1024;
+/** Retry interval with a full pipe, and with a full disk or without a reader, ms. */
+const FULL_MS = 20;
+const BROKEN_MS = 1000;
+/** The most bytes held, including those being written; lines beyond it are dropped. */
+const MAX_HELD_BYTES = 1024 * 1024;
 const MAX_CLOSE_MS = 1000;
 
 interface Fields extends Record<string, unknown> {
@@ -33,6 +40,15 @@ export interface Log extends Readonly<Record<Exclude<LogLevel, 'silent'>, Write>
   close(): Promise<void>;
 }
 
+/** Where log lines go. */
+interface LineDestination {
+  /** Takes a line with its line break. Never throws or waits. */
+  write(line: string): void;
+  /** Lines dropped since the start. */
+  readonly lost: number;
+  close(): Promise<void>;
+}
+
 interface LogOptions {
   /** Lines below this level are not written. */
   readonly level: LogLevel;
@@ -42,15 +58,12 @@ interface LogOptions {
 
 /**
  * Opens the log. A stalled reader of standard output never stalls the service: at most 1 MiB of lines is held, further ones
- * are dropped, and once the reader goes on one line says how many were lost.
+ * are dropped, and once the reader has caught up one line says how many were lost.
  */
 export function createLog({ level, destination }: LogOptions): Log {
-  const lines =
-    destination ??
-    new LineWriter(unblockedStdout(), {
-      maxHeld: MAX_HELD_CHARACTERS,
-      onLost: (lost) => logger.error({ lost }, 'log lines were lost because standard output was not read'),
-    });
+  const onLost = (lost: number) =>
+    logger.error({ lost }, 'log lines were lost because standard output was not read');
+  const lines = destination ?? lineWriter(unblockedStdout(), onLost);
   let hash: FeedHash | undefined;
   const logger = pino(
     {
@@ -74,7 +87,64 @@ export function createLog({ level, destination }: LogOptions): Log {
       hash = feedHash(secret);
     },
     linesLost: () => lines.lost,
-    close: () => lines.close(MAX_CLOSE_MS),
+    close: () => lines.close(),
+  };
+}
+
+/**
+ * Writes lines to a non-blocking file descriptor without waiting for its reader. (A blocked write would hold a thread of the
+ * pool, and with it the exit of the process.) What fails is tried again from the byte where it stopped.
+ * @param onLost called with the number of dropped lines once all others are written; may write lines
+ */
+function lineWriter(fd: number, onLost: (lines: number) => void): LineDestination {
+  // Its own retry of a full pipe, every 100 ms, is too slow to write all that is held before the exit.
+  const options = { fd, sync: false, maxLength: MAX_HELD_BYTES, retryEAGAIN: () => false };
+  const stream = new sonicBoom.SonicBoom(options);
+  let batch = '';
+  let timer: NodeJS.Timeout | undefined;
+  let isRetrying = false;
+  let [lost, untold] = [0, 0];
+  const handOver = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    stream.write(batch);
+    batch = '';
+  };
+  const writeAll = async () => {
+    do {
+      const drained = new Promise((resolve) => stream.once('drain', resolve));
+      handOver();
+      await drained;
+    } while (batch !== '');
+  };
+  stream.on('drop', (lines: string) => {
+    const count = lines.split('\n').length - 1;
+    lost += count;
+    untold += count;
+  });
+  stream.on('drain', () => {
+    if (untold > 0) onLost(untold);
+    untold = 0;
+  });
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (isRetrying) return;
+    isRetrying = true;
+    const again = () => {
+      isRetrying = false;
+      stream.write('');
+    };
+    setTimeout(again, code === 'EAGAIN' ? FULL_MS : BROKEN_MS);
+  });
+  return {
+    write(line) {
+      batch += line;
+      if (batch.length >= BATCH_CHARACTERS) handOver();
+      else timer ??= setTimeout(handOver, BATCH_MS);
+    },
+    get lost() {
+      return lost;
+    },
+    close: () => Promise.race([writeAll(), wait(MAX_CLOSE_MS, undefined, { ref: false })]),
   };
 }
 

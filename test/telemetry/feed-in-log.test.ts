@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
-import { feedHash } from '../../src/telemetry/feed-hash.ts';
+import { feedHash } from '../../src/telemetry/fields.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
