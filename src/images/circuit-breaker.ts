@@ -8,6 +8,7 @@ import {
   retry,
   wrap,
 } from 'cockatiel';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Refusal } from '../refusals.ts';
 import { imagesUnavailable } from './image-store.ts';
 import { isTransient, s3Failure } from './s3-requests.ts';
@@ -31,13 +32,10 @@ type Call<T> = (options: { readonly abortSignal: AbortSignal }) => Promise<T>;
  * probe closes it: no request serves as the probe.
  */
 export class CircuitBreaker {
-  readonly #slots: number;
+  readonly #slots: LimitFunction;
   readonly #probe: Call<unknown>;
   readonly #breaker;
   readonly #policy: IPolicy;
-  /** Each starts a call that waits for a slot, or refuses it. */
-  readonly #waiting = new Set<(refusal?: Refusal) => void>();
-  #running = 0;
   #opened = new AbortController();
   #probing: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -47,7 +45,7 @@ export class CircuitBreaker {
    * @param probe succeeds if the store is back
    */
   constructor(slots: number, probe: Call<unknown>, probeMs = PROBE_MS) {
-    this.#slots = slots;
+    this.#slots = pLimit({ concurrency: slots, rejectOnClear: true });
     this.#probe = probe;
     const transient = handleWhen(isTransient);
     this.#breaker = circuitBreaker(transient, {
@@ -61,7 +59,7 @@ export class CircuitBreaker {
     this.#breaker.onBreak(() => {
       this.#opened.abort(new Error('the store is down'));
       this.#opened = new AbortController();
-      for (const settle of this.#waiting) settle(unavailable());
+      this.#slots.clearQueue();
       if (!this.#isClosed) this.#probing ??= setInterval(() => this.#tryProbe(), probeMs).unref();
     });
     this.#breaker.onReset(() => this.#stopProbing());
@@ -88,13 +86,18 @@ export class CircuitBreaker {
    */
   async takeSlot(): Promise<() => void> {
     this.#refuseIfDown();
-    if (this.#running >= this.#slots) await this.#wait();
-    else this.#running += 1;
-    return () => {
-      const [next] = this.#waiting;
-      if (next) next();
-      else this.#running -= 1;
+    if (this.#slots.pendingCount >= WAITING) throw busy();
+    const slot = Promise.withResolvers<() => void>();
+    let isWaiting = true;
+    const timer = setTimeout(() => {
+      isWaiting = false;
+      slot.reject(busy());
+    }, WAIT_MS);
+    const hold = async () => {
+      if (isWaiting) await new Promise<void>((release) => slot.resolve(release));
     };
+    this.#slots(hold).catch(() => slot.reject(unavailable()));
+    return slot.promise.finally(() => clearTimeout(timer));
   }
 
   /** Calls until it succeeds or a retry cannot help. The signal aborts when the breaker opens. */
@@ -134,20 +137,6 @@ export class CircuitBreaker {
     } catch {
       // The next probe comes.
     }
-  }
-
-  #wait(): Promise<void> {
-    if (this.#waiting.size >= WAITING) throw busy();
-    return new Promise((resolve, reject) => {
-      const settle = (refusal?: Refusal) => {
-        clearTimeout(timer);
-        this.#waiting.delete(settle);
-        if (refusal) reject(refusal);
-        else resolve();
-      };
-      const timer = setTimeout(() => settle(busy()), WAIT_MS);
-      this.#waiting.add(settle);
-    });
   }
 }
 
