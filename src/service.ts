@@ -162,7 +162,7 @@ async function createParts(
   const limits = feedLimits(config);
   const writing = { ...config, ...gate, storage, preparation, passwords, limits, record };
   const assets = new Assets();
-  const site = siteOf(config, assets.paths, limits.free?.notes);
+  const site = siteOf(config, assets.paths);
   const licensing = await createLicensing(config, storage, limits, record);
   const renderer = new Renderer(pools, config.cacheBytes / RENDERED_PART);
   const { imprintFile: imprint, privacyFile: privacy, termsFile: terms, noticeFile: notice } = config;

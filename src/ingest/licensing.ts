@@ -52,7 +52,7 @@ export class Licensing {
 
   /** The tier of a feed, or of a future one. */
   tierOf(feed: Feed | undefined): Tier {
-    const { licenses } = this.#parts;
+    const { licenses, limits } = this.#parts;
     const license = feed?.license === undefined ? undefined : licenses.find(feed.license.text);
     const msLeft = license === undefined ? 0 : licenses.msLeft(license);
     return {
@@ -60,6 +60,7 @@ export class Licensing {
       endsSoon: msLeft > 0 && msLeft <= SOON_MS,
       endedOn: msLeft > 0 ? undefined : license?.until,
       notes: feed === undefined ? 0 : feed.noteCount - feed.imageCount,
+      freeNotes: (limits.free ?? limits).notes,
     };
   }
 

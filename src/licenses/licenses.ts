@@ -19,6 +19,8 @@ export interface Tier {
   readonly endedOn: string | undefined;
   /** The texts that it has. */
   readonly notes: number;
+  /** The texts that it may have in the free tier. */
+  readonly freeNotes: number;
 }
 
 /** Verifies licenses offline by signature and date. */

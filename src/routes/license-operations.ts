@@ -24,7 +24,7 @@ export function licenseOperations(parts: OperationParts): DescribedOperation[] {
   const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('licensePage', 'GET /license', { access: 'public', isPage: true }, () =>
-      pageAnswer(licensePage(site, hosted(site.hosted))),
+      pageAnswer(licensePage(site, hosted(licensing).tierOf(undefined).freeNotes)),
     ),
     operation('attachLicense', `PUT ${path}`, writer(ATTACH), async (exchange, { feed, caller, base }) => {
       const licenses = hosted(licensing);

@@ -58,7 +58,7 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
     ...LEGAL_PAGES.map(legal),
     operation('asset', 'GET /static/{file}', open, (exchange) => asset(exchange, exchange.parameters[0]!)),
     operation('favicon', 'GET /favicon.ico', open, (exchange) =>
-      asset(exchange, site.assets.favicon.split('/').at(-1)!),
+      asset(exchange, site.assets['favicon.ico'].split('/').at(-1)!),
     ),
     operation('robots', 'GET /robots.txt', open, () => publicFile('text/plain; charset=utf-8', ROBOTS)),
     operation('manifest', 'GET /manifest.webmanifest', open, () =>

@@ -98,7 +98,7 @@ export function settingsAgain(
   refusal: Refusal,
   field: string | undefined,
 ): Answer {
-  const refused = { form, problem: { message: refusal.message, field } };
+  const refused = { form, message: refusal.message, field };
   const body = settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, refused });
   return errorPage(site, refusal, exchange, body);
 }

@@ -1,6 +1,6 @@
 import type { FeedName } from '../feeds/names.ts';
 import type { SignInError } from '../sign-in/sign-in.ts';
-import { copyableCurl, passwordField } from './forms.ts';
+import { copyableCurl, field } from './forms.ts';
 import { type Child, html } from './html.ts';
 import { PAGE_FIELDS, page, script } from './page.ts';
 import type { Site } from './site.ts';
@@ -47,7 +47,7 @@ function passwordForm(site: Site, next: string, problem: string | undefined): Ch
   return html`<p>${isOnly ? 'This instance has a password.' : 'Or with the password of this instance:'}</p>
 <form method="post" action="${site.root}/api/login" class="narrow">
 <input type="hidden" name="next" value="${next}">
-${passwordField({ name: 'password', label: 'Password', problem, attributes: isOnly && html`autofocus` })}
+${field({ name: 'password', label: 'Password', password: 'current', problem, attributes: isOnly && html`autofocus` })}
 <p class="actions"><button${isOnly && html` class="primary"`}>Log in</button></p>
 </form>`;
 }
@@ -100,7 +100,7 @@ export function unlockPage(site: Site, { name, back, problem }: UnlockPage): str
 <form method="post" action="${site.root}/${name}/access" class="narrow">
 <input type="hidden" name="action" value="unlock">
 <input type="hidden" name="back" value="${back}">
-${passwordField({ name: 'password', label: 'Password of the feed', problem, attributes: html`autofocus` })}
+${field({ name: 'password', label: 'Password of the feed', password: 'current', problem, attributes: html`autofocus` })}
 <p class="actions"><button class="primary">Unlock</button></p>
 </form>`,
   });

@@ -1,12 +1,11 @@
 import type { ReadId } from '../feeds/names.ts';
 import { readPageUrl, rssUrl } from '../feeds/urls.ts';
+import { type ArticleNote, formatTime, noteArticle, timeElement } from './article.ts';
 import { type Child, type Html, html } from './html.ts';
 import { type ComposedFeed, composeBox } from './note-forms.ts';
-import { type ArticleNote, noteArticle } from './note-page.ts';
 import { page, publicHead, script } from './page.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
-import { formatTime, timeElement } from './times.ts';
 
 /** The notes of a feed that a page shows, newest first. */
 export interface ShownNotes {
@@ -89,13 +88,13 @@ function notesHtml(site: Site, { notes, version, tag, next, isOlder }: ShownNote
   const query = tag === undefined ? '' : `tag=${encodeURIComponent(tag)}&`;
   return html`${tag !== undefined && html`<p class="filter">Notes tagged <span class="tag">${tag}</span> <a href="?">Show all</a></p>`}
 <div id="notes" data-version="${version}">
-${notice}${days(site, notes)}</div>
+${notice}${days(site, notes)}
 ${notes.length === 0 && html`<p class="nothing">${tag === undefined ? 'No notes yet.' : 'No notes with this tag.'}</p>`}
 ${
   (next !== undefined || isOlder) &&
   html`<nav class="pages" aria-label="Pages">${isOlder && html`<a href="?${query.slice(0, -1)}">Newest notes</a>`}
 ${next !== undefined && html`<a rel="next" href="?${query}before=${encodeURIComponent(next)}">Older notes</a>`}</nav>`
-}`;
+}</div>`;
 }
 
 function days(site: Site, notes: readonly ArticleNote[]): Child {

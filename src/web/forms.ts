@@ -7,9 +7,9 @@ export interface Field {
   /** Unique in the page; the name unless given. */
   readonly id?: string;
   readonly label: string;
-  readonly type?: 'text' | 'password';
+  /** Of a password that must be typed. */
+  readonly password?: 'current' | 'new';
   readonly value?: string;
-  readonly autocomplete?: 'off' | 'current-password' | 'new-password';
   readonly hint?: string | undefined;
   /** Why the input was refused, one sentence. */
   readonly problem?: string | undefined;
@@ -20,24 +20,17 @@ export interface Field {
 /** Attributes of a field for a name or an id: a phone must not change what is typed. */
 export const EXACT = html`autocapitalize="none" spellcheck="false"`;
 
-export function field({ name, id = name, label, hint, problem, attributes, ...of }: Field): Html {
-  const { type = 'text', value = '', autocomplete = 'off' } = of;
+export function field({ name, id = name, label, hint, problem, password, ...of }: Field): Html {
+  const { value = '', attributes } = of;
+  const type = password
+    ? html`type="password" autocomplete="${password}-password" required`
+    : html`type="text" autocomplete="off"`;
   const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ');
   return html`<label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${attributes}${
+<input id="${id}" name="${name}" value="${value}" ${type} ${attributes}${
     describedBy !== '' && html` aria-describedby="${describedBy}"`
   }${problem !== undefined && html` aria-invalid="true"`}>${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`;
-}
-
-/** A required field for a password that exists. */
-export function passwordField({ attributes, ...of }: Field): Html {
-  return field({
-    type: 'password',
-    autocomplete: 'current-password',
-    attributes: html`required ${attributes}`,
-    ...of,
-  });
 }
 
 /** A form that posts its fields to a path. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mediaType, type NoteType } from '../feeds/note-types.ts';
+import type { ArticleNote } from './article.ts';
 import { copyableCurl, type PostedFeed } from './forms.ts';
 import { type Child, type Html, html } from './html.ts';
 import { script } from './page.ts';
@@ -112,36 +113,31 @@ export function draftKey(name: string): string {
   return `draft-${createHash('sha256').update(`draft of ${name}`).digest('base64url').slice(0, 22)}`;
 }
 
-/** A note as its editor needs it. */
+/** What only the editor of a note shows. */
 export interface EditedNote {
-  readonly feed: string;
-  readonly id: string;
-  readonly type: NoteType;
   /** The markdown as posted; undefined for a picture. */
   readonly text: string | undefined;
   /** The title that was set, not one taken from the text. */
   readonly title: string | undefined;
-  readonly tags: readonly string[];
   readonly alt: string | undefined;
-  /** The public page of the note, absolute; null in a feed without a read link. */
-  readonly readUrl: string | null;
 }
 
 /** Where a note is edited and deleted, on its own page; driven by `browser/note.ts`. */
-export function noteEditor(site: Site, note: EditedNote): Html {
-  const isText = note.type === 'md';
-  return html`<section id="note-editor" class="note-editor" aria-label="This note" data-feed="${note.feed}" data-id="${note.id}"
- data-type="${mediaType(note.type)}">
+export function noteEditor(site: Site, feed: string, note: ArticleNote, edited: EditedNote): Html {
+  const { id, type, tags, readUrl } = note;
+  const isText = type === 'md';
+  return html`<section id="note-editor" class="note-editor" aria-label="This note" data-feed="${feed}" data-id="${id}"
+ data-type="${mediaType(type)}">
 <p class="actions">
 <button type="button" data-action="edit" aria-expanded="false" aria-controls="edit-note" disabled>Edit</button>
-${note.readUrl !== null && html`<button type="button" data-copy="read-link">Copy read link</button>`}
+${readUrl != null && html`<button type="button" data-copy="read-link">Copy read link</button>`}
 <button type="button" class="danger" data-action="delete" disabled>Delete</button>
 </p>
-<p hidden id="read-link">${note.readUrl ?? ''}</p>
+<p hidden id="read-link">${readUrl ?? ''}</p>
 <noscript><p class="hint">Editing and deleting in the browser need JavaScript.</p></noscript>
 <form id="edit-note" class="compose" method="post" hidden aria-label="Edit this note">
-${isText ? textFields(site, note) : pictureFields(site, note)}
-${titleAndTags(note.title, note.tags)}
+${isText ? textFields(site, edited) : pictureFields(site, type, edited)}
+${titleAndTags(edited.title, tags)}
 <p class="actions"><button class="primary">Save</button> <button type="button" data-action="close">Cancel</button></p>
 ${SENDING}
 ${isText && PREVIEW}
@@ -166,7 +162,7 @@ ${text}</textarea>
 ${pictureField(site)}`;
 }
 
-function pictureFields(site: Site, { type, alt = '' }: EditedNote): Child {
+function pictureFields(site: Site, type: NoteType, { alt = '' }: EditedNote): Child {
   return html`<label for="note-alt">Alternative text <span class="optional">what the picture shows</span></label>
 <input id="note-alt" name="alt" maxlength="500" autocomplete="off" value="${alt}">
 ${

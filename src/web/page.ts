@@ -49,9 +49,9 @@ export function page(site: Site, { title, head, navigation, main, isListed = fal
 <meta name="color-scheme" content="light dark">
 ${!isListed && html`<meta name="robots" content="noindex">`}
 <title>${title === site.title ? title : `${title} · ${site.title}`}</title>
-<link rel="stylesheet" href="${assets.style}">
-<link rel="icon" href="${assets.icon}" type="image/svg+xml">
-<link rel="apple-touch-icon" href="${assets.icon192}">
+<link rel="stylesheet" href="${assets['style.css']}">
+<link rel="icon" href="${assets['icon.svg']}" type="image/svg+xml">
+<link rel="apple-touch-icon" href="${assets['icon-192.png']}">
 <link rel="manifest" href="${root}/manifest.webmanifest">
 ${head}
 </head>
@@ -75,7 +75,7 @@ ${
 
 /** Starts a script once the page is parsed. */
 export function script(site: Site, name: ScriptName): Html {
-  return html`<script type="module" src="${site.assets[name]}"></script>`;
+  return html`<script type="module" src="${site.assets[`${name}.js`]}"></script>`;
 }
 
 /** The answer with a page, which no cache may keep unless `fields` say otherwise. */
@@ -121,7 +121,7 @@ export function legalPage(site: Site, name: LegalPage, text: Html): string {
 }
 
 /** What other sites show of a public page (https://ogp.me/), and the feed that it belongs to. */
-interface PublicHead {
+export interface PublicHead {
   readonly type: 'website' | 'article';
   readonly title: string;
   readonly description: string;

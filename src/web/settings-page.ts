@@ -1,8 +1,9 @@
 import type { Feed } from '../feeds/feed.ts';
 import { isReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
-import { copyable, copyableCurl, EXACT, type Field, field, form, passwordField } from './forms.ts';
-import { type Child, type Html, html } from './html.ts';
+import type { Tier } from '../licenses/licenses.ts';
+import { copyable, copyableCurl, EXACT, type Field, field, form } from './forms.ts';
+import { type Html, html } from './html.ts';
 import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';
 import { page, script } from './page.ts';
 import type { Site } from './site.ts';
@@ -19,19 +20,20 @@ interface SettingsPage {
 interface Refused {
   readonly form: URLSearchParams;
   /** One sentence; it stands on top if the page does not show the field to blame. */
-  readonly problem: { readonly message: string; readonly field: string | undefined };
+  readonly message: string;
+  readonly field: string | undefined;
 }
 
 /** The settings of a feed. Passwords and licenses that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): string {
   const { feed, isSaved = false, refused } = settings;
   const path = `${site.root}/${feed.name}`;
-  const sections = html`${profile(site, settings, `${path}/details`)}
+  const sections = html`${section('profile', 'Profile', profile(site, settings, path))}
 ${titleImage(site, settings)}
-${sharing(site, settings, `${path}/details`)}
-${feed.passwordHash !== undefined && privacy(settings, `${path}/access`)}
-${license(site, settings, `${path}/license`)}
-${dangerZone(settings, `${path}/delete`)}`;
+${section('sharing', 'Sharing', sharing(site, settings, path))}
+${feed.passwordHash !== undefined && section('privacy', 'Privacy & access', privacy(refused, path))}
+${site.tier && section('license', 'License', license(site, site.tier, settings, path))}
+${section('danger', 'Danger zone', deletion(refused, path), html` class="danger-zone"`)}`;
   // A section shows the problem as an alert at its field.
   const isUnblamed = refused !== undefined && !String(sections).includes('role="alert"');
   return page(site, {
@@ -39,7 +41,7 @@ ${dangerZone(settings, `${path}/delete`)}`;
     navigation: html`<nav aria-label="This feed"><a href="${path}">Back to the feed</a></nav>`,
     main: html`<h1>Settings</h1>
 ${isSaved && html`<p class="done" role="status">Saved.</p>`}
-${isUnblamed && html`<p class="error" role="alert">${refused.problem.message}</p>`}
+${isUnblamed && html`<p class="error" role="alert">${refused.message}</p>`}
 <div class="settings" data-draft="${draftKey(feed.name)}">
 ${sections}
 </div>
@@ -47,20 +49,22 @@ ${script(site, 'settings')}`,
   });
 }
 
-function section(id: string, heading: string, content: Html): Html {
-  return html`<section aria-labelledby="${id}">
+function section(id: string, heading: string, content: Html, attributes?: Html): Html {
+  return html`<section aria-labelledby="${id}"${attributes}>
 <h2 id="${id}">${heading}</h2>
 ${content}
 </section>`;
 }
 
-function profile({ signInLabel }: Site, { feed, refused }: SettingsPage, action: string): Html {
+function profile({ signInLabel }: Site, { feed, refused }: SettingsPage, path: string): Html {
   const hint = 'Title and description are public: they head the read-only page and the RSS feed.';
-  const fields = html`${settingField(refused, feed.title, { name: 'title', label: 'Title', attributes: html`maxlength="100"` })}
-${settingField(refused, feed.description, { name: 'description', label: 'Description', hint, attributes: html`maxlength="500"` })}
+  const title = { name: 'title', label: 'Title', attributes: html`maxlength="100"` };
+  const description = { name: 'description', label: 'Description', hint, attributes: html`maxlength="500"` };
+  const fields = html`${settingField(refused, feed.title, title)}
+${settingField(refused, feed.description, description)}
 ${signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>`;
-  return section('profile', 'Profile', form(action, fields));
+  return form(`${path}/details`, fields);
 }
 
 /** An unchecked box is not sent; then the hidden field before it is the last value. */
@@ -96,16 +100,13 @@ ${SENDING}
 </section>`;
 }
 
-function sharing(site: Site, { feed, base, refused }: SettingsPage, action: string): Html {
+function sharing(site: Site, { feed, base, refused }: SettingsPage, path: string): Html {
   const { name, readId } = feed;
   const isProtected = feed.passwordHash !== undefined;
-  const curl = html`<h3>Post from a terminal</h3>
+  const aboveCurl = html`<h3>Post from a terminal</h3>
 <p class="hint">This holds the name of the feed: keep it to yourself.</p>`;
   // Without a read id there is no form, because nothing may replace what the operator has to put right.
-  return section(
-    'sharing',
-    'Sharing',
-    html`<h3>Read link</h3>
+  return html`<h3>Read link</h3>
 <p class="hint">For everybody who may read. It does not hold the name of the feed.</p>
 ${
   isReadId(readId)
@@ -114,9 +115,8 @@ ${
 ${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}`
     : html`<p>There is none: the file of the read id cannot be read. The operator of the service can put it right.</p>`
 }
-${copyableCurl(site, { base, name, isProtected }, curl)}
-${isReadId(readId) && readIdForms(site, readId, refused, action)}`,
-  );
+${copyableCurl(site, { base, name, isProtected }, aboveCurl)}
+${isReadId(readId) && readIdForms(site, readId, refused, `${path}/details`)}`;
 }
 
 function readIdForms(site: Site, readId: string, refused: Refused | undefined, action: string): Html {
@@ -133,38 +133,29 @@ function readIdForms(site: Site, readId: string, refused: Refused | undefined, a
 <form id="random" method="post" action="${action}"></form>`;
 }
 
-function privacy({ refused }: SettingsPage, action: string): Html {
+function privacy(refused: Refused | undefined, path: string): Html {
   // Two forms have a field `current`; only the one that was sent shows its problem.
-  const password = (of: 'change' | 'remove', name: string, rest: Pick<Field, 'label' | 'autocomplete'>) => {
+  const password = (of: 'change' | 'remove', name: 'current' | 'next', label: string) => {
     const problem = refused?.form.get('action') === of ? problemOf(refused, name) : undefined;
-    return passwordField({ id: `${of}-${name}`, name, problem, ...rest });
+    return field({ id: `${of}-${name}`, name, label, problem, password: name === 'next' ? 'new' : name });
   };
-  return section(
-    'privacy',
-    'Privacy & access',
-    html`<p>This feed has a password. Whoever posts, edits or sees it by its name needs it; the read link needs none.</p>
-${form(action, html`<p class="actions"><button name="action" value="lock">Lock in this browser</button></p>`)}
-${form(
-  action,
-  html`<h3>Change the password</h3>
-${password('change', 'current', { label: 'Current password' })}
-${password('change', 'next', { label: 'New password', autocomplete: 'new-password' })}
+  const forms = [
+    html`<p class="actions"><button name="action" value="lock">Lock in this browser</button></p>`,
+    html`<h3>Change the password</h3>
+${password('change', 'current', 'Current password')}
+${password('change', 'next', 'New password')}
 <p class="actions"><button name="action" value="change">Change password</button></p>`,
-)}
-${form(
-  action,
-  html`<h3>Remove the password</h3>
+    html`<h3>Remove the password</h3>
 <p class="hint">Then the name alone is the key. It cannot be protected again.</p>
-${password('remove', 'current', { label: 'Current password' })}
+${password('remove', 'current', 'Current password')}
 <p class="actions"><button class="danger" name="action" value="remove">Remove password</button></p>`,
-)}`,
-  );
+  ];
+  return html`<p>This feed has a password. Whoever posts, edits or sees it by its name needs it; the read link needs none.</p>
+${forms.map((content) => form(`${path}/access`, content))}`;
 }
 
-/** Nothing on an instance without licenses. The attached license is never shown. */
-function license(site: Site, { feed, refused }: SettingsPage, action: string): Child {
-  const { tier, hosted, root } = site;
-  if (tier === undefined || hosted === undefined) return undefined;
+/** The attached license is never shown. */
+function license(site: Site, tier: Tier, { feed, refused }: SettingsPage, path: string): Html {
   const attach = html`${field({
     id: 'license-text',
     name: 'license',
@@ -174,25 +165,21 @@ function license(site: Site, { feed, refused }: SettingsPage, action: string): C
     problem: problemOf(refused, 'license'),
   })}
 <p class="actions"><button name="action" value="attach">Attach</button>
-${hosted.licenseUrl !== undefined && buyLink(hosted.licenseUrl)}
-<a href="${root}/license">What a license is for</a></p>`;
+${buyLink(site)}
+<a href="${site.root}/license">What a license is for</a></p>`;
   const detach = html`<p class="hint">A license that is detached can be attached to another feed. What this feed has stays.</p>
 <p class="actions"><button class="danger" name="action" value="detach">Detach the license</button></p>`;
-  const forms = html`${tierSentence(tier, hosted.freeNotes)}
-${form(action, attach)}
-${feed.license !== undefined && form(action, detach)}`;
-  return section('license', 'License', forms);
+  return html`${tierSentence(tier)}
+${form(`${path}/license`, attach)}
+${feed.license !== undefined && form(`${path}/license`, detach)}`;
 }
 
-function dangerZone({ refused }: SettingsPage, action: string): Html {
+function deletion(refused: Refused | undefined, path: string): Html {
   const label = 'Type the name of the feed to delete it';
   const fields = html`${settingField(refused, '', { name: 'name', label, attributes: html`${EXACT} required` })}
 <p class="actions"><button class="danger">Delete this feed</button></p>`;
-  return html`<section class="danger-zone" aria-labelledby="danger">
-<h2 id="danger">Danger zone</h2>
-<p>Deleting the feed removes all its notes and pictures for good, and its read link stays empty for ever.</p>
-${form(action, fields)}
-</section>`;
+  return html`<p>Deleting the feed removes all its notes and pictures for good, and its read link stays empty for ever.</p>
+${form(`${path}/delete`, fields)}`;
 }
 
 /** A field with its value from the refused form, otherwise the stored one. */
@@ -201,7 +188,7 @@ function settingField(refused: Refused | undefined, stored: string, of: Field): 
 }
 
 function problemOf(refused: Refused | undefined, name: string): string | undefined {
-  return refused?.problem.field === name ? refused.problem.message : undefined;
+  return refused?.field === name ? refused.message : undefined;
 }
 
 /** The page in place of the settings of a feed without notes. */

@@ -4,7 +4,10 @@ import type { AssetName } from './assets.ts';
 
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site
-  extends Pick<Config, 'title' | 'timeZone' | 'reportUrl' | 'maxImageBytes' | 'shrinkImageBytes'> {
+  extends Pick<
+    Config,
+    'title' | 'timeZone' | 'licenseUrl' | 'reportUrl' | 'maxImageBytes' | 'shrinkImageBytes'
+  > {
   /** Path of the instance without a trailing slash; usually empty. Links begin with it. */
   readonly root: string;
   readonly legalPages: readonly LegalPage[];
@@ -15,10 +18,8 @@ export interface Site
   readonly signInLabel: string | undefined;
   readonly takesPictures: boolean;
   readonly allowsCustomIds: boolean;
-  /** Set if feeds need a license for more texts than these, and where it is sold. */
-  readonly hosted: { readonly freeNotes: number; readonly licenseUrl: string | undefined } | undefined;
   /** Tier of the feed that the page is about, if feeds need licenses. */
-  readonly tier?: Tier | undefined;
+  readonly tier?: Tier;
   /** URL path of each asset. */
   readonly assets: Readonly<Record<AssetName, string>>;
 }
@@ -28,24 +29,19 @@ export const LEGAL_TITLES = { imprint: 'Imprint', privacy: 'Privacy', terms: 'Te
 export type LegalPage = keyof typeof LEGAL_TITLES;
 export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];
 
-/** @param freeNotes texts that a feed may have without a license; undefined if feeds need none */
-export function siteOf(config: Config, assets: Site['assets'], freeNotes?: number): Site {
+export function siteOf(config: Config, assets: Site['assets']): Site {
+  const { title, timeZone, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes } = config;
   const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
   const withRoot = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
-    title: config.title,
+    ...{ title, timeZone, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes },
     root,
-    timeZone: config.timeZone,
-    reportUrl: config.reportUrl,
-    maxImageBytes: config.maxImageBytes,
-    shrinkImageBytes: config.shrinkImageBytes,
     legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
     isLocked: config.password !== undefined || config.oidcIssuer !== undefined,
     hasPassword: config.password !== undefined,
     signInLabel: config.oidcLabel ?? (config.oidcIssuer && new URL(config.oidcIssuer).host),
     takesPictures: config.imageUploads,
     allowsCustomIds: config.allowCustomIds,
-    hosted: freeNotes === undefined ? undefined : { freeNotes, licenseUrl: config.licenseUrl },
     assets: Object.fromEntries(withRoot),
   };
 }
@@ -59,9 +55,9 @@ export function withTier(site: Site, tier: Tier | undefined): Site {
 /** What a browser needs to install the instance as an app (https://www.w3.org/TR/appmanifest/). */
 export function manifest({ title, assets }: Site): string {
   const icons = [
-    { src: assets.icon, type: 'image/svg+xml', sizes: 'any' },
-    { src: assets.icon192, type: 'image/png', sizes: '192x192', purpose: 'any maskable' },
-    { src: assets.icon512, type: 'image/png', sizes: '512x512', purpose: 'any maskable' },
+    { src: assets['icon.svg'], type: 'image/svg+xml', sizes: 'any' },
+    { src: assets['icon-192.png'], type: 'image/png', sizes: '192x192', purpose: 'any maskable' },
+    { src: assets['icon-512.png'], type: 'image/png', sizes: '512x512', purpose: 'any maskable' },
   ];
   return JSON.stringify({
     name: title,

@@ -5,17 +5,17 @@ import type { Site } from './site.ts';
 
 /** Why no picture can be added. */
 export function noPictures({ tier, root }: Site): Html {
-  return tier?.until === undefined && tier !== undefined
+  return tier && tier.until === undefined
     ? html`<p class="hint">Pictures need a license, which this feed does not have. <a href="${root}/license">What a license is for</a></p>`
     : html`<p class="hint">Images can't be posted on this instance.</p>`;
 }
 
 /** The quota or the end of the license, above the notes of a feed. */
-export function tierNotice({ tier, hosted, root }: Site, settings: string): Child {
-  if (tier === undefined || hosted === undefined) return undefined;
-  const { until, endsSoon, endedOn, notes } = tier;
+export function tierNotice({ tier, root }: Site, settings: string): Child {
+  if (tier === undefined) return undefined;
+  const { until, endsSoon, endedOn, notes, freeNotes } = tier;
   if (until === undefined)
-    return html`<p class="quota">${amount(notes)} of ${amount(hosted.freeNotes)} notes. ${endedOn !== undefined && html`The license of this feed ended on ${endedOn}. `}<a href="${root}/license">Free tier</a></p>
+    return html`<p class="quota">${amount(notes)} of ${amount(freeNotes)} notes. ${endedOn !== undefined && html`The license of this feed ended on ${endedOn}. `}<a href="${root}/license">Free tier</a></p>
 `;
   if (!endsSoon) return undefined;
   return html`<p class="quota warning">The license of this feed ends on ${until}. <a href="${settings}#license">Attach another one</a></p>
@@ -23,7 +23,7 @@ export function tierNotice({ tier, hosted, root }: Site, settings: string): Chil
 }
 
 /** The license of a feed, or its free tier, in its settings. */
-export function tierSentence({ until, endsSoon, endedOn, notes }: Tier, freeNotes: number): Html {
+export function tierSentence({ until, endsSoon, endedOn, notes, freeNotes }: Tier): Html {
   if (until !== undefined)
     return html`<p${endsSoon && html` class="warning"`}>This feed has a license until the end of ${until} (UTC).</p>`;
   return html`${endedOn !== undefined && html`<p class="warning">The license of this feed ended on ${endedOn}.</p>`}
@@ -36,7 +36,7 @@ function amount(count: number): string {
 }
 
 /** The page at `/license` of a hosted instance. */
-export function licensePage(site: Site, { freeNotes, licenseUrl }: NonNullable<Site['hosted']>): string {
+export function licensePage(site: Site, freeNotes: number): string {
   return page(site, {
     title: 'Licenses',
     isListed: true,
@@ -48,13 +48,16 @@ export function licensePage(site: Site, { freeNotes, licenseUrl }: NonNullable<S
 <p>A feed takes pictures as well, and more notes. A license counts until the end of its last day, in UTC, for as many feeds at once as
  it says. When it has ended, all that the feed has stays readable and can be edited and deleted.</p>
 <h2>Where to get one</h2>
-${licenseUrl === undefined ? html`<p>Ask whoever runs this instance.</p>` : html`<p>${buyLink(licenseUrl)}</p>`}
+<p>${buyLink(site) ?? 'Ask whoever runs this instance.'}</p>
 <h2>How to attach it</h2>
 <p>Open the settings of your feed and paste the license under <em>License</em>. Keep it like a password: whoever has it can use it. To
  use it for another feed, detach it first.</p>`,
   });
 }
 
-export function buyLink(url: string): Child {
-  return html`<a href="${url}" rel="noopener">Buy a license</a>`;
+/** Nothing if licenses are not sold at a known place. */
+export function buyLink({ licenseUrl }: Site): Html | undefined {
+  return licenseUrl === undefined
+    ? undefined
+    : html`<a href="${licenseUrl}" rel="noopener">Buy a license</a>`;
 }

@@ -1,9 +1,10 @@
-import { type FeedName, isReadId, type NoteId, noteFile } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteId } from '../../feeds/names.ts';
 import type { PixelSize } from '../../feeds/picture-bytes.ts';
 import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
 import type { Neighbours } from '../../storage/storage.ts';
+import type { ArticleNote } from '../../web/article.ts';
 import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-page.ts';
-import { type ArticleNote, namedNotePage, publicNotePage } from '../../web/note-page.ts';
+import { namedNotePage, publicNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
 import { unescapeHtml } from '../markup.ts';
 import { exactText } from '../note-text.ts';
@@ -104,7 +105,7 @@ export function readNotePageOf(document: NotePageDocument): string {
 export function notePage(document: NotePageDocument & OfName): string {
   const { site, base, name, feed, neighbours } = document;
   const note = document.notes[0]!;
-  const { id, type, content, meta } = note;
+  const { content, meta } = note;
   const feedTitle = feed.title || name;
   return namedNotePage(site, {
     base,
@@ -112,15 +113,7 @@ export function notePage(document: NotePageDocument & OfName): string {
     feedTitle,
     note: namedArticle(note, document, PAGE_LEVEL),
     title: noteTitle(note) || feedTitle,
-    edited: {
-      id,
-      type,
-      text: content && exactText(content),
-      title: meta.title,
-      tags: meta.tags,
-      alt: meta.alt,
-      readUrl: readUrlOf(document, id),
-    },
+    edited: { text: content && exactText(content), title: meta.title, alt: meta.alt },
     neighbours,
   });
 }
@@ -152,8 +145,7 @@ function article(note: ViewNote, document: PageDocument, level: number): Omit<Ar
   const { id, type, createdAt, meta } = note;
   const title = meta.title ? noteTitle(note) : undefined;
   const html = pageHtml(noteHtml(note, document), level + (title === undefined ? 0 : 1), document.sizes);
-  const file = noteFile(id, type);
-  return { id, type, file, readId, title, body: html, createdAt, tags: meta.tags };
+  return { id, type, readId, title, body: html, createdAt, tags: meta.tags };
 }
 
 function titleOf({ feed, serviceTitle }: FeedDocument): string {

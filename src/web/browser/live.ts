@@ -4,9 +4,6 @@ import { find, ROOT } from './elements.ts';
 /** Polling interval without an event stream; a browser allows only six connections per host. */
 const POLL_MS = 30_000;
 
-/** Elements refreshed with the notes: the "no notes" hint and the page links. */
-const BESIDE_NOTES = ['.nothing', 'nav.pages'];
-
 const status = document.createElement('p');
 status.role = 'status';
 status.className = 'unseen';
@@ -69,12 +66,12 @@ async function fetchNotes(): Promise<void> {
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const fresh = page.querySelector<HTMLElement>('#notes');
   if (fresh === null || versionOf(fresh) === versionOf(notes())) return;
-  const added = show(document.adoptNode(fresh), page);
+  const added = show(document.adoptNode(fresh));
   if (added > 0) status.textContent = added === 1 ? 'There is a new note.' : `There are ${added} new notes.`;
 }
 
 /** Returns how many notes are new. */
-function show(fresh: HTMLElement, page: Document): number {
+function show(fresh: HTMLElement): number {
   const shown = notes();
   const focused = document.activeElement;
   const before = new Map([...shown.querySelectorAll('article')].map((article) => [article.id, article]));
@@ -86,8 +83,6 @@ function show(fresh: HTMLElement, page: Document): number {
     else if (same.isEqualNode(article)) article.replaceWith(same);
   }
   shown.replaceWith(fresh);
-  for (const selector of BESIDE_NOTES) document.querySelector(selector)?.remove();
-  fresh.after(...BESIDE_NOTES.flatMap((selector) => page.querySelector(selector) ?? []));
   if (focused instanceof HTMLElement && focused.isConnected && focused !== document.body)
     focused.focus({ preventScroll: true });
   if (before.size === 0 && added > 0)

@@ -4,15 +4,15 @@ const GPS_LATITUDE = 2;
 const XMP_LATITUDE = 'GPSLatitude';
 
 // A segment of a JPEG may hold either.
-const EXIF_BLOCKS = new Set(['APP1', 'eXIf', 'EXIF']);
-const XMP_BLOCKS = new Set(['APP1', 'iTXt', 'XMP ']);
+const EXIF_BLOCKS = ['APP1', 'eXIf', 'EXIF'];
+const XMP_BLOCKS = ['APP1', 'iTXt', 'XMP '];
 
 /** Whether a JPEG, PNG or WebP says where it was taken, in EXIF or XMP. */
 export function holdsPosition(bytes: Uint8Array): boolean {
   return blocksOf(bytes).some(
     ({ name, data }) =>
-      (EXIF_BLOCKS.has(name) && exifHoldsPosition(data)) ||
-      (XMP_BLOCKS.has(name) && latin1(data).includes(XMP_LATITUDE)),
+      (EXIF_BLOCKS.includes(name) && exifHoldsPosition(data)) ||
+      (XMP_BLOCKS.includes(name) && latin1(data).includes(XMP_LATITUDE)),
   );
 }
 
@@ -21,44 +21,32 @@ export function isAnimated(bytes: Uint8Array): boolean {
   return blocksOf(bytes).some(({ name }) => name === 'acTL' || name === 'ANIM');
 }
 
-interface Block {
-  readonly name: string;
-  readonly data: Uint8Array;
-}
-
 /** The parts of a picture beside its pixels; a damaged picture has fewer. */
-function blocksOf(bytes: Uint8Array): Block[] {
-  if (bytes[0] === 0xff && bytes[1] === 0xd8) return [...jpegSegments(bytes)];
-  const start = latin1(bytes.subarray(0, 12));
-  if (start.startsWith('PNG', 1)) return [...chunks(bytes, true)];
-  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return [...chunks(bytes, false)];
-  return [];
-}
-
-function* jpegSegments(bytes: Uint8Array): Generator<Block> {
+function blocksOf(bytes: Uint8Array): { readonly name: string; readonly data: Uint8Array }[] {
   const view = viewOf(bytes);
-  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
-    const marker = bytes[at + 1]!;
+  const blocks: ReturnType<typeof blocksOf> = [];
+  const start = latin1(bytes.subarray(0, 12));
+  const isPng = start.startsWith('PNG', 1);
+  if (start.startsWith('\xff\xd8')) {
     // 0xff fills; 0xda begins the pixels.
-    if (marker === 0xff) at += 1;
-    else if (marker === 0xda) return;
-    else {
-      const length = view.getUint16(at + 2);
-      yield { name: marker === 0xe1 ? 'APP1' : '', data: bytes.subarray(at + 4, at + 2 + length) };
-      at += 2 + length;
+    for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff && bytes[at + 1] !== 0xda; ) {
+      const isFill = bytes[at + 1] === 0xff;
+      const length = isFill ? 0 : view.getUint16(at + 2);
+      if (bytes[at + 1] === 0xe1)
+        blocks.push({ name: 'APP1', data: bytes.subarray(at + 4, at + 2 + length) });
+      at += isFill ? 1 : 2 + length;
+    }
+  } else if (isPng || (start.startsWith('RIFF') && start.endsWith('WEBP'))) {
+    // A PNG chunk is length, name, data and checksum; one of WebP is name, length, data and padding.
+    for (let at = isPng ? 8 : 12; at + 8 <= bytes.length; ) {
+      const [nameAt, lengthAt] = isPng ? [at + 4, at] : [at, at + 4];
+      const length = view.getUint32(lengthAt, !isPng);
+      const name = latin1(bytes.subarray(nameAt, nameAt + 4));
+      blocks.push({ name, data: bytes.subarray(at + 8, at + 8 + length) });
+      at += 8 + length + (isPng ? 4 : length % 2);
     }
   }
-}
-
-/** A PNG chunk is length, name, data and checksum; one of WebP is name, length, data and padding. */
-function* chunks(bytes: Uint8Array, isPng: boolean): Generator<Block> {
-  const view = viewOf(bytes);
-  for (let at = isPng ? 8 : 12; at + 8 <= bytes.length; ) {
-    const [nameAt, lengthAt] = isPng ? [at + 4, at] : [at, at + 4];
-    const length = view.getUint32(lengthAt, !isPng);
-    yield { name: latin1(bytes.subarray(nameAt, nameAt + 4)), data: bytes.subarray(at + 8, at + 8 + length) };
-    at += 8 + length + (isPng ? 4 : length % 2);
-  }
+  return blocks;
 }
 
 function exifHoldsPosition(data: Uint8Array): boolean {
@@ -67,22 +55,22 @@ function exifHoldsPosition(data: Uint8Array): boolean {
   if (order !== 'II' && order !== 'MM') return false;
   const view = viewOf(tiff);
   const little = order === 'II';
+  /** Offset of the entry with that tag in a TIFF directory. */
+  const entryOf = (directory: number, tag: number) => {
+    const count = view.getUint16(directory, little);
+    for (let entry = directory + 2; entry < directory + 2 + 12 * count; entry += 12)
+      if (view.getUint16(entry, little) === tag) return entry;
+    return undefined;
+  };
   try {
-    const positions = entryOf(view, view.getUint32(4, little), GPS_DIRECTORY, little);
-    if (positions === undefined) return false;
-    return entryOf(view, view.getUint32(positions + 8, little), GPS_LATITUDE, little) !== undefined;
+    const positions = entryOf(view.getUint32(4, little), GPS_DIRECTORY);
+    return (
+      positions !== undefined && entryOf(view.getUint32(positions + 8, little), GPS_LATITUDE) !== undefined
+    );
   } catch {
     // The data is truncated.
     return false;
   }
-}
-
-/** Offset of the entry with that tag in a TIFF directory. */
-function entryOf(view: DataView, directory: number, tag: number, little: boolean): number | undefined {
-  const count = view.getUint16(directory, little);
-  for (let entry = directory + 2; entry < directory + 2 + 12 * count; entry += 12)
-    if (view.getUint16(entry, little) === tag) return entry;
-  return undefined;
 }
 
 function viewOf(bytes: Uint8Array): DataView {
