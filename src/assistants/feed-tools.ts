@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { oneLine } from '../feeds/text.ts';
-import { TITLE_LENGTH } from '../feeds/title.ts';
+import { oneLine, TITLE_LENGTH } from '../feeds/text.ts';
 import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
-import { namedNote } from '../read/views/note-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
@@ -142,20 +140,20 @@ export const FEED_TOOLS = [
 
 /** Two operations of the API, but one write: validates the second before running the first. */
 async function editNote(
-  { access, editing }: ToolParts,
+  { access, editing, reader }: ToolParts,
   { feed: name, id, markdown, title, alt }: z.infer<typeof EDIT_NOTE>,
   { caller, base }: ToolCaller,
 ): Promise<object> {
   const feed = await access.requireWriter(caller, name);
   if (markdown === undefined)
-    return namedNote(await editing.change(feed, id, { title, alt }, caller), { ...feed, base });
+    return reader.changedNote(await editing.change(feed, id, { title, alt }, caller), { ...feed, base });
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
   if (alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
   const content = { type: 'md' as const, meta: { tags: [] }, bytes: new TextEncoder().encode(markdown) };
   const submission = { text: content, pictures: [], isForm: false };
   const { note } = await editing.replace(feed, id, submission, caller);
   const changed = title === undefined ? note : await editing.change(feed, id, { title }, caller);
-  return namedNote(changed, { ...feed, base });
+  return reader.changedNote(changed, { ...feed, base });
 }
 
 /** An unconditional request for a view, without compression. */

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { NoteMeta } from '../feeds/note.ts';
 import { TAG_RULE, tagsOf } from '../feeds/tags.ts';
-import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
-import { TITLE_LENGTH } from '../feeds/title.ts';
+import { ALT_LENGTH, oneLine, pictureName, TITLE_LENGTH } from '../feeds/text.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
 import { createdNote } from '../read/views/note-json.ts';
 import { Refusal } from '../refusals.ts';

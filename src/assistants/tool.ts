@@ -13,7 +13,7 @@ export interface ToolParts {
   readonly posting: Posting;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
-  readonly reader: Pick<Reader, 'namedList' | 'namedNote'>;
+  readonly reader: Pick<Reader, 'namedList' | 'namedNote' | 'changedNote'>;
   /** If feeds need a license. */
   readonly licensing: Pick<Licensing, 'tierOf'> | undefined;
   readonly limits: FeedLimits;

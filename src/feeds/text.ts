@@ -9,6 +9,9 @@ export const ALT_LENGTH = 500;
 const NOT_IN_PICTURE_NAMES = new RegExp(`[/\\\\]|${FORBIDDEN.source}`, 'g');
 const PICTURE_NAME_LENGTH = 200;
 
+/** Longest title of a feed or note, in characters. */
+export const TITLE_LENGTH = 100;
+
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
@@ -70,6 +73,11 @@ export function cutAtWord(text: string, max: number): string {
   const cut = cutAt(text, max - 1);
   const words = /\s/.test(text.charAt(cut.length)) ? cut : cut.replace(/\s\S*$/, '');
   return `${words.trimEnd()}…`;
+}
+
+/** A text as a title on one line; beyond 100 characters it ends with the last whole word and `…`. */
+export function cutTitle(text: string): string {
+  return cutAtWord(shownOneLine(text).trim(), TITLE_LENGTH);
 }
 
 /** Whether a text has more than `max` characters (code points). */

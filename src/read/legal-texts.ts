@@ -2,8 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Refusal } from '../refusals.ts';
 import { type Html, trustedHtml } from '../web/html.ts';
 import type { LegalPage } from '../web/site.ts';
-import { placedHtml } from './note-text.ts';
-import { pageHtml } from './page-html.ts';
+import { placedHtml, type Rendered } from './note-text.ts';
 import type { Renderer } from './renderer.ts';
 
 const MAX_BYTES = 256 * 1024;
@@ -13,7 +12,7 @@ type OperatorText = LegalPage | 'notice';
 
 interface Kept {
   readonly version: string;
-  readonly html: Promise<string>;
+  readonly rendered: Promise<Rendered>;
 }
 
 /** The operator's texts, rendered. Each is read again if its file has changed. */
@@ -40,28 +39,27 @@ export class LegalTexts {
     const file = this.#files[name];
     if (file === undefined) return undefined;
     try {
-      const html = await this.#current(name, file, `${base}/`);
-      return trustedHtml(pageHtml(html, level, new Map()));
+      const rendered = await this.#current(name, file);
+      return trustedHtml(placedHtml(rendered, `${base}/`, { level, sizes: new Map() }));
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
       throw new Refusal('store_unavailable', 'This text cannot be shown now.', { cause });
     }
   }
 
-  async #current(name: OperatorText, file: string, base: string): Promise<string> {
+  async #current(name: OperatorText, file: string): Promise<Rendered> {
     const { size, mtimeMs, ino } = await stat(file);
     if (size > MAX_BYTES) throw new Error(`the file of ${name} is larger than ${MAX_BYTES} bytes`);
-    const version = [size, mtimeMs, ino, base].join(' ');
+    const version = [size, mtimeMs, ino].join(' ');
     const kept = this.#kept.get(name);
-    if (kept?.version === version) return kept.html;
-    const html = this.#read(file, base);
-    this.#kept.set(name, { version, html });
-    html.catch(() => this.#kept.delete(name));
-    return html;
+    if (kept?.version === version) return kept.rendered;
+    const rendered = this.#read(file);
+    this.#kept.set(name, { version, rendered });
+    rendered.catch(() => this.#kept.delete(name));
+    return rendered;
   }
 
-  async #read(file: string, base: string): Promise<string> {
-    const content = await readFile(file);
-    return placedHtml(await this.#renderer.text(content, file), base);
+  async #read(file: string): Promise<Rendered> {
+    return this.#renderer.text(await readFile(file), file);
   }
 }

@@ -1,7 +1,8 @@
 import { Marked, type Token, Tokenizer, type Tokens } from 'marked';
+import { decodeString } from 'micromark-util-decode-string';
 import { CpuLimit } from './cpu-limit.ts';
-import { REFERENCE_LENGTH } from './note-text.ts';
-import type { PreparedText } from './prepared-text.ts';
+import { withoutForbidden } from './markup.ts';
+import { REFERENCE_LENGTH, shownText } from './note-text.ts';
 
 /**
  * Limit of the characters that rendering adds. Three constructs amplify a note: short table rows are padded with cells, each
@@ -11,6 +12,19 @@ import type { PreparedText } from './prepared-text.ts';
 const MAX_ADDED = 640 * REFERENCE_LENGTH;
 /** Characters of an empty table cell in HTML. */
 const CELL = 10;
+/** CommonMark 6.4, in any case. */
+const CHARACTER_REFERENCES = /&(?:#(?:\d{1,7}|x[\da-f]{1,6})|[a-z][a-z\d]{0,30});/gi;
+
+/**
+ * A line that is plainly flat: words with short gaps, in a paragraph, a heading or one level of lists. A block in another and a
+ * long gap are not, because for these marked's time grows exponentially or by a high power: 300 bytes take minutes. Nor is
+ * what could be something else: with `|` a table, with `-` or `=` the underline of a heading, with `<` a block of HTML.
+ */
+const FLAT_LINE =
+  /^(?:(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}) )?(?![-=<>]|:-|(?:\++|\*+|_+|\d+[.)])(?:\s|$))[^\s|](?: {0,2}[^\s|])* {0,2})?$/;
+
+/** A text that can be judged and parsed, see `preparedText`. */
+export type PreparedText = string & { readonly isPrepared: true };
 
 /** Of the note that is rendered now, because a thread renders one at a time. */
 let added = 0;
@@ -41,6 +55,16 @@ class LimitedTokenizer extends Tokenizer {
 const parser = new Marked();
 parser.setOptions({ tokenizer: new LimitedTokenizer() });
 
+/** A note's text without a byte order mark and characters that XML forbids, and with LF at the ends of its lines. */
+export function preparedText(markdown: Uint8Array): PreparedText {
+  return withoutForbidden(shownText(markdown)).replace(/\r\n?/g, '\n') as PreparedText;
+}
+
+/** Whether parsing takes at most a time that grows with the square of the length. */
+export function isFlat(text: string): boolean {
+  return text.split('\n').every((line) => FLAT_LINE.test(line));
+}
+
 /**
  * The blocks of a note.
  * @throws CpuLimitReached; after a minute or more for a few texts whose parts alone take that long
@@ -49,13 +73,36 @@ parser.setOptions({ tokenizer: new LimitedTokenizer() });
 export function parseMarkdown(text: PreparedText, limit: CpuLimit): Token[] {
   added = 0;
   timeLimit = limit;
-  return parser.lexer(text.source);
+  return parser.lexer(text);
 }
 
 /** Counts characters that rendering adds to the note that was parsed last. Throws a RangeError if they are too many. */
 export function addCharacters(characters: number): void {
   added += characters;
   if (added > MAX_ADDED) throw new RangeError('the rendered note is too large');
+}
+
+/** The parts of a line of the note that was parsed last. */
+export function parseLine(line: string): Token[] {
+  return parser.Lexer.lexInline(line, parser.defaults);
+}
+
+/** What the parts of a line show, without marks. */
+export function plainText(tokens: readonly Token[]): string {
+  let text = '';
+  for (const token of tokens) {
+    if (token.type === 'br') text += '\n';
+    else if ('tokens' in token && token.tokens) text += plainText(token.tokens);
+    else if ('text' in token) text += token.type === 'text' ? decodeReferences(token.text) : token.text;
+  }
+  return text;
+}
+
+/** The text with the characters that its character references stand for. */
+export function decodeReferences(text: string): string {
+  return text.includes('&')
+    ? text.replace(CHARACTER_REFERENCES, (reference) => decodeString(reference))
+    : text;
 }
 
 /** About how many cells have to be added to the rows of a table. */

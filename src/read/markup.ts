@@ -9,9 +9,6 @@ const REFERENCES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const CHARACTERS = new Map(
-  Object.entries(REFERENCES).map(([character, reference]) => [reference, character]),
-);
 
 // XML 1.0 §2.2 "Char". With the u flag a pair of surrogates is one character, so only lone ones match.
 const LONE_SURROGATES = /[\ud800-\udfff]/gu;
@@ -26,11 +23,6 @@ export function withoutForbidden(text: string): string {
 /** HTML of a text, for content and quoted attributes. Characters that XML forbids are removed. */
 export function escapeHtml(text: string): string {
   return withoutForbidden(text).replace(/[&<>"']/g, (character) => REFERENCES[character]!);
-}
-
-/** Undoes `escapeHtml`. */
-export function unescapeHtml(html: string): string {
-  return html.replace(/&(?:amp|lt|gt|quot|#39);/g, (reference) => CHARACTERS.get(reference)!);
 }
 
 /** Escapes only what could begin a tag or a reference. */

@@ -1,33 +1,35 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { decodeString } from 'micromark-util-decode-string';
-import { CHARACTER_REFERENCE } from '../feeds/inline-text.ts';
+import { cutAtWord } from '../feeds/text.ts';
 import { type CpuLimit, CpuLimitReached } from './cpu-limit.ts';
-import { addCharacters, parseMarkdown } from './markdown-parser.ts';
-import { escapeMarkup, withoutForbidden } from './markup.ts';
-import { excerpt, REFERENCE_LENGTH, type Rendered, unrendered } from './note-text.ts';
-import type { PreparedText } from './prepared-text.ts';
+import {
+  addCharacters,
+  decodeReferences,
+  parseMarkdown,
+  plainText,
+  preparedText,
+} from './markdown-parser.ts';
+import { escapeHtml, escapeMarkup, withoutForbidden } from './markup.ts';
+import {
+  exactText,
+  isAbsolute,
+  type Part,
+  REFERENCE_LENGTH,
+  type Rendered,
+  shownText,
+  Tag,
+} from './note-text.ts';
+import { firstLine, titleOf, titlesAtOnce } from './note-title.ts';
+import { isPicture, offsetsIn, PicturePlaces, type PictureToken } from './picture-places.ts';
 
 /** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
+/** Longest excerpt of a note, in characters. */
+const EXCERPT_LENGTH = 500;
 
 const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 const PICTURE_SCHEMES = ['http:', 'https:'];
 /** A reference such as `http:x` is relative only to a base of its own scheme. */
 const BASES = ['http://base.invalid/', 'https://base.invalid/'];
-
-const CHARACTER_REFERENCES = new RegExp(CHARACTER_REFERENCE, 'gi');
-
-type BlockToken =
-  | Tokens.Paragraph
-  | Tokens.Heading
-  | Tokens.Code
-  | Tokens.Blockquote
-  | Tokens.List
-  | Tokens.ListItem
-  | Tokens.Table
-  | Tokens.Hr
-  | Tokens.Space
-  | Tokens.Def;
 
 /**
  * The note as HTML: GitHub's markdown, raw HTML as text, only harmless elements, absolute addresses, no characters that
@@ -35,38 +37,61 @@ type BlockToken =
  *
  * @returns undefined if it takes longer than the limit; a few inputs, up to minutes longer
  */
-export function renderNote(text: PreparedText, limit: CpuLimit): Rendered | undefined {
+export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | undefined {
+  const text = preparedText(markdown);
+  let title: string | undefined;
   try {
-    return new NoteHtml(text).render(parseMarkdown(text, limit));
+    const blocks = parseMarkdown(text, limit);
+    title = titleOf(blocks);
+    const { html, plain, pictures } = new NoteHtml().write(blocks);
+    const places = pictures.size > 0 ? new PicturePlaces(pictures, text).find(blocks) : [];
+    return {
+      title,
+      html,
+      excerpt: excerpt(plain),
+      pictures: places.length > 0 ? offsetsIn(exactText(markdown), text, places) : [],
+    };
   } catch (cause) {
-    return cause instanceof CpuLimitReached ? undefined : unrendered(text.markdown);
+    return cause instanceof CpuLimitReached ? undefined : unrendered(markdown, title);
   }
+}
+
+/** A note that cannot be rendered: its text as written. */
+export function unrendered(markdown: Uint8Array, title = titlesAtOnce([markdown])[0]): Rendered {
+  const text = shownText(markdown);
+  return {
+    title: title ?? firstLine(text),
+    html: [Tag.pre, `${escapeHtml(text)}</pre>`],
+    excerpt: excerpt(text),
+    pictures: [],
+  };
+}
+
+/** The beginning of a text on one line, at most 500 characters. */
+function excerpt(text: string): string {
+  const beginning = withoutForbidden(text.slice(0, 3 * EXCERPT_LENGTH));
+  return cutAtWord(beginning.replace(/\s{2,}|[^\S ]/g, ' ').trim(), EXCERPT_LENGTH);
 }
 
 /** Writes tokens as HTML. All tags are written here, and all texts and values are escaped here. */
 class NoteHtml {
-  readonly #source: PreparedText;
-  /** What is written up to the last relative reference. */
-  readonly #pieces: string[] = [];
-  readonly #references: string[] = [];
-  readonly #pictures = new Set<number>();
-  #depth = 0;
+  readonly #parts: Part[] = [];
+  /** The links and images that show a picture of the feed. */
+  readonly #pictures = new Set<PictureToken>();
+  /** What is written behind the last part. */
   #html = '';
   /** The text of what is written so far. */
   #text = '';
+  #depth = 0;
 
-  constructor(source: PreparedText) {
-    this.#source = source;
-  }
-
-  render(tokens: readonly Token[]): Rendered {
-    this.#write(tokens);
-    return {
-      html: [...this.#pieces, this.#html].map(withoutForbidden),
-      references: this.#references,
-      excerpt: excerpt(this.#text),
-      pictures: [...this.#pictures].sort((a, b) => a - b),
-    };
+  write(blocks: readonly Token[]): {
+    readonly html: readonly Part[];
+    readonly plain: string;
+    readonly pictures: ReadonlySet<PictureToken>;
+  } {
+    this.#write(blocks);
+    this.#part(this.#html);
+    return { html: this.#parts, plain: this.#text, pictures: this.#pictures };
   }
 
   #write(tokens: readonly Token[]): void {
@@ -107,21 +132,17 @@ class NoteHtml {
       case 'checkbox':
         this.#emitText(token.checked ? '☑ ' : '☐ ');
         break;
-      default:
-        this.#blockToken(token);
-    }
-  }
-
-  #blockToken(token: BlockToken): void {
-    switch (token.type) {
       case 'paragraph':
         this.#block('p', token.tokens);
         break;
       case 'heading':
-        this.#block(`h${token.depth}`, token.tokens);
+        this.#tag(token.depth);
+        this.#children(token.tokens);
+        this.#tag(-token.depth);
+        this.#endBlock('\n');
         break;
       case 'code':
-        this.#html += '<pre>';
+        this.#tag(Tag.pre);
         this.#element('code', [asLiteral(withLineEnd(token.text))]);
         this.#endBlock('</pre>\n');
         break;
@@ -132,7 +153,10 @@ class NoteHtml {
         this.#list(token);
         break;
       case 'list_item':
-        this.#block('li', token.tokens);
+        if (token.task) this.#tag(Tag.task);
+        else this.#html += '<li>';
+        this.#children(token.tokens);
+        this.#endBlock('</li>\n');
         break;
       case 'table':
         this.#table(token);
@@ -140,6 +164,16 @@ class NoteHtml {
       case 'hr':
         this.#html += '<hr />\n';
     }
+  }
+
+  #part(part: Part): void {
+    this.#parts.push(typeof part === 'string' ? withoutForbidden(part) : part);
+  }
+
+  #tag(part: Exclude<Part, string>): void {
+    if (this.#html !== '') this.#part(this.#html);
+    this.#html = '';
+    this.#part(part);
   }
 
   #emitText(text: string): void {
@@ -176,12 +210,15 @@ class NoteHtml {
   }
 
   #table({ header, rows }: Tokens.Table): void {
-    this.#html += '<table>\n<thead>\n';
+    this.#tag(Tag.table);
+    this.#html += '\n<thead>\n';
     this.#row(header);
     this.#html += '</thead>\n';
     if (rows.length > 0) this.#html += '<tbody>';
     for (const row of rows) this.#row(row);
-    this.#html += rows.length > 0 ? '</tbody></table>\n' : '</table>\n';
+    if (rows.length > 0) this.#html += '</tbody>';
+    this.#tag(Tag.tableEnd);
+    this.#html += '\n';
   }
 
   #row(cells: readonly Tokens.TableCell[]): void {
@@ -192,52 +229,40 @@ class NoteHtml {
   }
 
   #link(link: Tokens.Link): void {
-    this.#html += '<a';
-    this.#address('href', link, LINK_SCHEMES);
-    this.#html += `${titleOf(link)}>`;
+    const reference = this.#reference(link, LINK_SCHEMES);
+    if (reference === undefined) this.#html += '<a';
+    else {
+      this.#tag(Tag.link);
+      if (isAbsolute(reference)) this.#html += attribute('href', reference);
+      else this.#tag({ link: reference });
+    }
+    this.#html += `${titleAttribute(link)}>`;
     this.#children(link.autolink ? [asLiteral(link.text)] : link.tokens);
     this.#html += '</a>';
   }
 
   #picture(image: Tokens.Image): void {
-    const alt = textOf(image.tokens);
+    const alt = plainText(image.tokens);
     this.#text += alt;
     this.#html += '<img';
-    this.#address('src', image, PICTURE_SCHEMES);
-    this.#html += `${attribute('alt', alt)}${titleOf(image)} />`;
+    this.#tag({ picture: this.#reference(image, PICTURE_SCHEMES) });
+    this.#html += `${attribute('alt', alt)}${titleAttribute(image)} />`;
   }
 
-  /** Writes the address, unless its scheme is not one of these. An absolute one stays as written. */
-  #address(name: string, token: Tokens.Link | Tokens.Image, schemes: readonly string[]): void {
+  /** The percent-encoded address, as written if it is absolute; undefined unless its scheme is one of these. */
+  #reference(token: PictureToken, schemes: readonly string[]): string | undefined {
     const { href, title, raw } = token;
     // A definition is in the note once, but in the HTML at every use.
     addCharacters(Math.max(0, href.length + (title?.length ?? 0) - raw.length));
     const written = withoutForbidden('autolink' in token && token.autolink ? href : decodeReferences(href));
     const reference = encodeURI(written).replaceAll('%25', '%');
     const isAllowed = (base?: string) => schemes.includes(URL.parse(reference, base)?.protocol ?? '');
-    if (/^(?:https?:\/\/|mailto:)/i.test(reference)) {
-      if (isAllowed()) this.#html += attribute(name, reference);
-    } else if (BASES.every(isAllowed)) this.#relativeAddress(name, href, reference);
-  }
-
-  #relativeAddress(name: string, href: string, reference: string): void {
+    if (isAbsolute(reference)) return isAllowed() ? reference : undefined;
+    if (!BASES.every(isAllowed)) return undefined;
     addCharacters(REFERENCE_LENGTH);
-    this.#pieces.push(`${this.#html} ${name}="`);
-    this.#references.push(reference);
-    this.#html = '"';
-    const picture = this.#source.pictureAt(href, reference);
-    if (picture !== undefined) this.#pictures.add(picture);
+    if (isPicture(reference)) this.#pictures.add(token);
+    return reference;
   }
-}
-
-function textOf(tokens: readonly Token[]): string {
-  let text = '';
-  for (const token of tokens as readonly MarkedToken[]) {
-    if (token.type === 'br') text += '\n';
-    else if ('tokens' in token && token.tokens) text += textOf(token.tokens);
-    else if ('text' in token) text += token.type === 'text' ? decodeReferences(token.text) : token.text;
-  }
-  return text;
 }
 
 function withLineEnd(code: string): string {
@@ -249,17 +274,11 @@ function asLiteral(text: string): Tokens.Escape {
   return { type: 'escape', raw: text, text };
 }
 
-function titleOf({ title }: Tokens.Link | Tokens.Image): string {
+function titleAttribute({ title }: PictureToken): string {
   return attribute('title', title ? decodeReferences(title) : undefined);
 }
 
 /** Empty without a value. */
 function attribute(name: string, value: string | null | undefined): string {
   return value == null ? '' : ` ${name}="${escapeMarkup(value).replaceAll('"', '&quot;')}"`;
-}
-
-function decodeReferences(text: string): string {
-  return text.includes('&')
-    ? text.replace(CHARACTER_REFERENCES, (reference) => decodeString(reference))
-    : text;
 }

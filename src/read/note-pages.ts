@@ -16,7 +16,7 @@ export async function loadPage(
   storage: Storage,
   feed: Feed | undefined,
   { limit, tag, before }: RequestedPage,
-): Promise<NotePage> {
+): Promise<NotePage<Note>> {
   // Before `before` is looked up, because a feed without notes must look like a read id that nobody has.
   if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
   let position = before;

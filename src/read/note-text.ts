@@ -1,63 +1,103 @@
-import { cutAtWord } from '../feeds/text.ts';
-import { escapeAttribute, escapeHtml, withoutForbidden } from './markup.ts';
+import type { PixelSize } from '../feeds/picture-bytes.ts';
+import { escapeAttribute } from './markup.ts';
 
-/** Longest excerpt of a note, in characters. */
-const EXCERPT_LENGTH = 500;
+/** About the length of an address: what a reference counts, in characters. */
+export const REFERENCE_LENGTH = 100;
+
+const DEEPEST_HEADING = 6;
 
 // Bytes that are not UTF-8, which only a hand-placed file can hold, become U+FFFD in both.
 const exact = new TextDecoder('utf-8', { ignoreBOM: true });
 const shown = new TextDecoder('utf-8');
 
-/** A rendered markdown note, wherever its feed is. */
+/** Tags that are not the same in a feed as in a page. Beside them, `n` begins a heading of level n and `-n` ends it. */
+export const Tag = { pre: 7, table: 8, tableEnd: 9, task: 10, link: 11 } as const;
+
+/** A page has them with what people need who navigate by keyboard or screen reader, and links tell nobody where they are. */
+const TAGS: Readonly<Record<number, { readonly feed: string; readonly page: string }>> = {
+  [Tag.pre]: { feed: '<pre>', page: '<pre tabindex="0">' },
+  [Tag.table]: {
+    feed: '<table>',
+    page: '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>',
+  },
+  [Tag.tableEnd]: { feed: '</table>', page: '</table></div>' },
+  [Tag.task]: { feed: '<li>', page: '<li class="task">' },
+  [Tag.link]: { feed: '<a', page: '<a rel="noreferrer noopener nofollow"' },
+};
+
+/** What HTML consists of: HTML as it is, a tag, and the attributes with an address that is relative or a picture's. */
+export type Part = string | number | RelativeLink | ShownPicture;
+
+interface RelativeLink {
+  /** Percent-encoded. */
+  readonly link: string;
+}
+
+interface ShownPicture {
+  /** Percent-encoded, relative or absolute; undefined for one that must not be loaded. */
+  readonly picture: string | undefined;
+}
+
+/** A markdown note as it is shown, wherever its feed is. Plain data, because it comes from a worker. */
 export interface Rendered {
-  /** HTML in pieces. Between two of them stands the absolute address of a relative reference. */
-  readonly html: readonly string[];
-  /** The relative references, percent-encoded; one fewer than the pieces. */
-  readonly references: readonly string[];
+  /** As of the contract, §3 "Title of a note"; empty if nothing shows. */
+  readonly title: string;
+  readonly html: readonly Part[];
   /** Its beginning as plain text. */
   readonly excerpt: string;
   /** Offsets in the markdown of the references to pictures of the feed, ascending. */
   readonly pictures: readonly number[];
 }
 
-/** About the length of an address: what a relative reference counts, in characters. */
-export const REFERENCE_LENGTH = 100;
+/** The page that a note is shown in. */
+export interface Page {
+  /** Of the heading above the note. */
+  readonly level: number;
+  /** Known sizes of pictures by their addresses. */
+  readonly sizes: ReadonlyMap<string, PixelSize>;
+}
 
 /** About the length of the HTML with its addresses. */
-export function htmlLength({ html, references }: Rendered): number {
-  let length = references.length * REFERENCE_LENGTH;
-  for (const piece of html) length += piece.length;
+export function htmlLength({ html }: Pick<Rendered, 'html'>): number {
+  let length = 0;
+  for (const part of html) length += typeof part === 'string' ? part.length : REFERENCE_LENGTH;
   return length;
 }
 
 /**
  * The HTML with absolute addresses.
  * @param base what relative references are relative to, with a slash at its end
+ * @param page adapts it to a page: headings below its own, pictures that load late, boxes that scroll
  */
-export function placedHtml({ html, references }: Rendered, base: string): string {
-  let placed = html[0]!;
-  for (const [n, reference] of references.entries()) {
-    // Without an address if a client made up a host that is none.
-    placed += escapeAttribute(URL.parse(reference, base)?.href ?? reference) + html[n + 1]!;
+export function placedHtml({ html }: Pick<Rendered, 'html'>, base: string, page?: Page): string {
+  const outline: number[] = [];
+  let placed = '';
+  for (const part of html) {
+    if (typeof part === 'string') placed += part;
+    else if (typeof part === 'object')
+      placed += 'link' in part ? attribute('href', addressOf(part.link, base)) : picture(part, base, page);
+    else {
+      const tag = TAGS[part];
+      if (tag) placed += page ? tag.page : tag.feed;
+      else placed += headingTag(part, page, outline);
+    }
   }
   return placed;
 }
 
-/** A note that cannot be rendered: its text as written. */
-export function unrendered(markdown: Uint8Array): Rendered {
-  const text = shownText(markdown);
-  return {
-    html: [`<pre>${escapeHtml(text)}</pre>`],
-    references: [],
-    excerpt: excerpt(text),
-    pictures: [],
-  };
+/** The absolute address of the first picture; undefined if there is none. */
+export function firstPicture({ html }: Pick<Rendered, 'html'>, base: string): string | undefined {
+  for (const part of html)
+    if (typeof part === 'object' && 'picture' in part && part.picture !== undefined) {
+      const address = addressOf(part.picture, base);
+      if (/^https?:/.test(address)) return address;
+    }
+  return undefined;
 }
 
-/** The beginning of a text on one line, at most 500 characters. */
-export function excerpt(text: string): string {
-  const beginning = withoutForbidden(text.slice(0, 3 * EXCERPT_LENGTH));
-  return cutAtWord(beginning.replace(/\s{2,}|[^\S ]/g, ' ').trim(), EXCERPT_LENGTH);
+/** Whether an address is written in full. Such as `http:x` is relative to a base of its own scheme. */
+export function isAbsolute(reference: string): boolean {
+  return /^(?:https?:\/\/|mailto:)/i.test(reference);
 }
 
 /** A note's text as posted: a byte order mark stays. */
@@ -68,4 +108,34 @@ export function exactText(content: Uint8Array): string {
 /** A note's text as shown: without a byte order mark. */
 export function shownText(content: Uint8Array): string {
   return shown.decode(content);
+}
+
+/** @param outline levels of the headings around this one */
+function headingTag(heading: number, page: Page | undefined, outline: number[]): string {
+  const end = heading < 0 ? '/' : '';
+  if (page === undefined) return `<${end}h${Math.abs(heading)}>`;
+  if (heading > 0) {
+    // No level is skipped, because screen readers navigate by them.
+    while (outline.length > 0 && outline.at(-1)! >= heading) outline.pop();
+    outline.push(heading);
+  }
+  return `<${end}h${Math.min(page.level + outline.length, DEEPEST_HEADING)}>`;
+}
+
+function picture({ picture }: ShownPicture, base: string, page: Page | undefined): string {
+  const address = picture === undefined ? undefined : addressOf(picture, base);
+  const source = address === undefined ? '' : attribute('src', address);
+  if (page === undefined) return source;
+  const size = address === undefined ? undefined : page.sizes.get(address);
+  const place = size === undefined ? '' : ` width="${size.width}" height="${size.height}"`;
+  return `${source}${place} loading="lazy" decoding="async" referrerpolicy="no-referrer"`;
+}
+
+function attribute(name: string, value: string): string {
+  return ` ${name}="${escapeAttribute(value)}"`;
+}
+
+/** An absolute reference stays as written. One stays relative if a client made up a host that is none. */
+function addressOf(reference: string, base: string): string {
+  return isAbsolute(reference) ? reference : (URL.parse(reference, base)?.href ?? reference);
 }

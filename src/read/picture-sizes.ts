@@ -6,7 +6,6 @@ import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/picture-bytes.ts
 import { fileUrl } from '../feeds/urls.ts';
 import { readTogether } from '../http/representation.ts';
 import type { Storage } from '../storage/storage.ts';
-import { escapeHtml } from './markup.ts';
 import type { ReadPlace } from './views/document.ts';
 
 /** The most pictures of a page whose sizes are found; browsers make room for the others when they load. */
@@ -29,7 +28,7 @@ export class PictureSizes {
     this.#storage = storage;
   }
 
-  /** The sizes by the addresses of the pictures in the HTML. */
+  /** The sizes by the addresses of the pictures. */
   async find(
     { base, readId }: ReadPlace,
     feed: Feed,
@@ -41,7 +40,7 @@ export class PictureSizes {
     return new Map(
       files.flatMap((file, n) => {
         const size = sizes[n];
-        return size ? [[escapeHtml(fileUrl(base, readId, file)), size]] : [];
+        return size ? [[fileUrl(base, readId, file), size]] : [];
       }),
     );
   }

@@ -1,6 +1,7 @@
 import type { NamedFeed } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import type { Note } from '../feeds/note.ts';
 import { mediaType } from '../feeds/note-types.ts';
 import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
@@ -17,14 +18,13 @@ import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
 import { loadNote, loadPage } from './note-pages.ts';
 import { placedHtml } from './note-text.ts';
-import { pageHtml } from './page-html.ts';
 import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
 import { Previews } from './previews.ts';
 import type { Renderer } from './renderer.ts';
 import type { ViewMaker } from './view-maker.ts';
-import type { ComposeTask, FeedTask } from './views/compose.ts';
+import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
 import { feedVersion, publicFeedVersion, type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
-import { readFeed } from './views/note-json.ts';
+import { type NamedPlace, namedNote, readFeed } from './views/note-json.ts';
 
 /** The most notes in RSS, JSON Feed and pages. */
 const MAX_FEED_NOTES = 50;
@@ -214,6 +214,11 @@ export class Reader {
     });
   }
 
+  /** The JSON of a note that was just changed. Never refused, because the change is done. */
+  async changedNote(note: Note, place: NamedPlace): Promise<ReturnType<typeof namedNote>> {
+    return namedNote(await this.#parts.renderer.titledNote(note, place.readId), place);
+  }
+
   /**
    * The HTML of a page for a text that is no note yet, of a feed that need not exist.
    * @throws Refusal `busy`, also if the client asks for another one meanwhile; ClientGone
@@ -221,7 +226,7 @@ export class Reader {
   async preview(exchange: Exchange, content: Uint8Array, feed: Feed | undefined): Promise<string> {
     const address = filesUrl(exchange.base, feed?.readId ?? PREVIEW_READ_ID);
     const rendered = await this.#previews.render(content, exchange);
-    return pageHtml(placedHtml(rendered, address), PREVIEW_LEVEL, new Map());
+    return placedHtml(rendered, address, { level: PREVIEW_LEVEL, sizes: new Map() });
   }
 
   /** @param isCacheable false if the view must not take room in the cache */
@@ -235,11 +240,14 @@ export class Reader {
   }
 
   /** As `#renderedView`. */
-  async #jsonView(task: ComposeTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
-    const representation = await this.#parts.views.composed(task, changedAt(feed));
-    const { notes, base } = task.document;
+  async #jsonView(asked: JsonTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
+    const { renderer, views } = this.#parts;
+    const { notes, base, readId } = asked.document;
     const isGuest = notes.length > 0 && !this.#bases.admit(base);
-    return { representation, isCacheable: isCacheable && notes.length > 0, isGuest };
+    const { notes: titled, isComplete } = await renderer.titled(notes, readId);
+    const task = withNotes(asked, titled);
+    const representation = await views.composed(task, changedAt(feed));
+    return { representation, isCacheable: isCacheable && notes.length > 0 && isComplete, isGuest };
   }
 
   #byReadId(exchange: Exchange, readId: ReadId, view: string, build: Build): Answer | Promise<Answer> {

@@ -1,7 +1,7 @@
 import { CpuLimit } from './cpu-limit.ts';
+import { isFlat, preparedText } from './markdown-parser.ts';
 import { renderNote } from './note-html.ts';
 import type { Rendered } from './note-text.ts';
-import { PreparedText } from './prepared-text.ts';
 
 /**
  * The most that the squares of the lengths of texts may sum up to, in bytes², for rendering them on the event loop. marked
@@ -17,12 +17,12 @@ const MAX_MS = 200;
  */
 export function renderAtOnce(contents: readonly Uint8Array[]): readonly Rendered[] {
   if (!areShort(contents)) return [];
-  const texts = contents.map((content) => new PreparedText(content));
-  if (!areShort(texts.map(({ source }) => source)) || !texts.every(({ isFlat }) => isFlat)) return [];
+  const texts = contents.map(preparedText);
+  if (!areShort(texts) || !texts.every(isFlat)) return [];
   const limit = new CpuLimit(MAX_MS);
   const rendered: Rendered[] = [];
-  for (const text of texts) {
-    const one = renderNote(text, limit);
+  for (const content of contents) {
+    const one = renderNote(content, limit);
     if (one === undefined) break;
     rendered.push(one);
   }

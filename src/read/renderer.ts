@@ -2,12 +2,17 @@ import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { UnrenderedTexts } from '../../workers/render-texts.ts';
+import type { ReadId } from '../feeds/names.ts';
+import type { Note } from '../feeds/note.ts';
 import { KeyedLimit } from '../keyed-limit.ts';
 import { Refusal } from '../refusals.ts';
 import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
-import { htmlLength, type Rendered, unrendered } from './note-text.ts';
+import { unrendered } from './note-html.ts';
+import { htmlLength, type Rendered } from './note-text.ts';
+import { titlesAtOnce } from './note-title.ts';
 import { renderAtOnce } from './render-at-once.ts';
 import { type FeedTask, withNotes } from './views/compose.ts';
+import type { TitledNote, ViewNote } from './views/document.ts';
 
 /** The pools that render texts, for fast ones first. */
 export type RenderingPools = Readonly<Record<'parsing' | 'slowParsing' | 'slowestParsing', WorkerPool>>;
@@ -58,6 +63,12 @@ export interface RenderedFeed {
   readonly isComplete: boolean;
 }
 
+interface ShownNotes<N> {
+  readonly notes: readonly N[];
+  /** False if a text was not rendered that a later request may get rendered. */
+  readonly isComplete: boolean;
+}
+
 /** A text that is to be rendered. */
 interface Text {
   readonly content: Uint8Array;
@@ -97,7 +108,8 @@ export class Renderer {
     this.#rendered = new LRUCache({
       maxSize: Math.max(1, keepBytes),
       sizeCalculation: (rendered, key) =>
-        2 * (htmlLength(rendered) + rendered.excerpt.length + key.length) +
+        2 * (htmlLength(rendered) + rendered.title.length + rendered.excerpt.length + key.length) +
+        16 * rendered.html.length +
         8 * rendered.pictures.length +
         200,
     });
@@ -109,17 +121,47 @@ export class Renderer {
    * @throws Refusal `busy` if too many tasks wait
    */
   async render(task: FeedTask): Promise<RenderedFeed> {
-    const { notes, readId } = task.document;
+    const { notes, isComplete } = await this.#shown(task.document.notes, task.document.readId);
+    return { task: withNotes(task, notes), isComplete };
+  }
+
+  /**
+   * The notes with the titles of their texts: found on the event loop if they are at the beginning of a flat text, else with
+   * the rendering, as in `render`.
+   * @throws Refusal `busy` if too many tasks wait
+   */
+  async titled<N extends Note>(notes: readonly N[], readId: ReadId): Promise<ShownNotes<N & TitledNote>> {
+    const texts = notes.filter(({ content, meta }) => content !== undefined && !meta.title);
+    const atOnce = titlesAtOnce(texts.map(({ content }) => content!));
+    const titles = new Map<Note, string | undefined>(texts.map((note, n) => [note, atOnce[n]]));
+    const left = texts.filter((note) => titles.get(note) === undefined);
+    const { notes: rendered, isComplete } = await this.#shown(left, readId);
+    for (const [n, note] of left.entries()) titles.set(note, rendered[n]!.rendered?.title);
+    const titled = notes.map((note) => {
+      const title = titles.get(note);
+      return title === undefined ? note : { ...note, rendered: { title } };
+    });
+    return { notes: titled, isComplete };
+  }
+
+  /** As `titled`, but the beginning of the text is its title if nothing can be rendered now. */
+  async titledNote(note: Note, readId: ReadId): Promise<TitledNote> {
+    try {
+      return (await this.titled([note], readId)).notes[0]!;
+    } catch (cause) {
+      if (!(cause instanceof Refusal)) throw cause;
+      return { ...note, rendered: unrendered(note.content!) };
+    }
+  }
+
+  async #shown(notes: readonly Note[], readId: ReadId): Promise<ShownNotes<ViewNote>> {
     const texts = notes.map(({ content }) => (content === undefined ? undefined : this.#textOf(content)));
     const missing = texts.filter((text) => text !== undefined && text.rendered === undefined) as Text[];
-    await this.#render(missing, { key: readId, keep: true, isOver: false });
+    if (missing.length > 0) await this.#render(missing, { key: readId, keep: true, isOver: false });
     const shown = notes.map((note, n) =>
       note.content ? { ...note, rendered: texts[n]!.rendered ?? unrendered(note.content) } : note,
     );
-    return {
-      task: withNotes(task, shown),
-      isComplete: missing.every(({ rendered }) => rendered !== undefined),
-    };
+    return { notes: shown, isComplete: missing.every(({ rendered }) => rendered !== undefined) };
   }
 
   /**

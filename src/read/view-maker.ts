@@ -6,7 +6,7 @@ import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { htmlLength } from './note-text.ts';
 import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
-import type { ViewNote } from './views/document.ts';
+import type { TitledNote, ViewNote } from './views/document.ts';
 
 /** Views with at most this much text are composed on the event loop, because the trip to a worker takes longer. */
 const INLINE_MAX_BYTES = 64 * 1024;
@@ -80,7 +80,8 @@ export class ViewMaker {
 function isShort({ view, document: { notes } }: ComposeTask): boolean {
   const isPage = FIELDS[view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
   let size = 0;
-  for (const { content, rendered } of notes as readonly ViewNote[])
-    size += (rendered === undefined ? 0 : htmlLength(rendered)) + (isPage ? 0 : (content?.length ?? 0));
+  for (const { content, rendered } of notes as readonly (ViewNote | TitledNote)[])
+    size +=
+      (rendered && 'html' in rendered ? htmlLength(rendered) : 0) + (isPage ? 0 : (content?.length ?? 0));
   return size <= (isPage ? INLINE_MAX_PAGE : INLINE_MAX_BYTES);
 }

@@ -3,7 +3,7 @@ import type { Feed } from '../feeds/feed.ts';
 import { type Answer, json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
-import { createdNote, type NamedPlace, namedNote } from '../read/views/note-json.ts';
+import { createdNote, type NamedPlace } from '../read/views/note-json.ts';
 import { existing } from '../refusals.ts';
 import { jsonBody, previewText } from '../requests/bodies.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
@@ -38,13 +38,14 @@ const NOTE_URL = '/{feed}/{id}';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
 export function noteOperations(parts: OperationParts): DescribedOperation[] {
-  const { editing } = parts;
+  const { editing, reader } = parts;
   const post: HandlerOf<'poster'> = (...call) => postNote(parts, ...call);
   const replace: HandlerOf<'writer'> = (...call) => replaceNote(parts, ...call);
   const change: HandlerOf<'writer'> = async (exchange, { feed, caller, base }) => {
     const changes = await jsonBody(exchange, 'NoteChanges');
     const note = await editing.change(feed, exchange.parameters[1]!, changes, caller);
-    return json(200, namedNote(note, { base, readId: feed.readId, name: feed.name }));
+    const place = { base, readId: feed.readId, name: feed.name };
+    return json(200, await parts.reader.changedNote(note, place));
   };
   const remove: HandlerOf<'writer'> = (exchange, { feed, caller }) =>
     editing.remove(feed, exchange.parameters[1]!, caller).then(() => NO_CONTENT);
@@ -117,7 +118,10 @@ async function replaceNote(
   const submission = await admitReplacement(exchange, rulesOf(parts, feed))();
   const replaced = await parts.editing.replace(feed, exchange.parameters[1]!, submission, caller);
   const place = { base, readId: feed.readId, name: feed.name };
-  return json(200, { ...namedNote(replaced.note, place), ...attachmentsOf(replaced, place) });
+  return json(200, {
+    ...(await parts.reader.changedNote(replaced.note, place)),
+    ...attachmentsOf(replaced, place),
+  });
 }
 
 /** The rules as known before the body is read; the storage decides. */

@@ -7,7 +7,7 @@ import type { Answer } from '../../src/http/answer.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { ReadCache } from '../../src/read/cache.ts';
 import { FileBodies } from '../../src/read/file-bodies.ts';
-import { unrendered } from '../../src/read/note-text.ts';
+import { unrendered } from '../../src/read/note-html.ts';
 import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
@@ -46,8 +46,14 @@ const rendering =
   (isComplete: boolean): Renderer['render'] =>
   async (task) => {
     const notes = task.document.notes.map((note) => ({ ...note, rendered: unrendered(note.content!) }));
-    return { task: withNotes(task, notes), composed: undefined, isComplete };
+    return { task: withNotes(task, notes), isComplete };
   };
+
+/** All texts have titles. */
+const titled: Renderer['titled'] = async (notes) => ({
+  notes: notes.map((note) => ({ ...note, rendered: { title: 'title' } })),
+  isComplete: true,
+});
 
 const MIB = 1024 * 1024;
 
@@ -73,7 +79,7 @@ function counted({
   const reader = new Reader({
     storage,
     cache,
-    renderer: { render } as Partial<Renderer> as Renderer,
+    renderer: { render, titled } as Partial<Renderer> as Renderer,
     views: new ViewMaker({
       run: async (_, task) => compose(task as ComposeTask),
     } as Partial<WorkerPool> as WorkerPool),

@@ -1,8 +1,10 @@
 import t from 'tap';
 import type { ReadId } from '../../src/feeds/names.ts';
 import { placedHtml, type Rendered } from '../../src/read/note-text.ts';
+import { titlesAtOnce } from '../../src/read/note-title.ts';
 import { type RenderedFeed, Renderer, type RenderingPools } from '../../src/read/renderer.ts';
 import type { FeedTask } from '../../src/read/views/compose.ts';
+import { noteTitle } from '../../src/read/views/shown-note.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
 import type { UnrenderedTexts } from '../../workers/render-texts.ts';
@@ -37,8 +39,8 @@ function heldPools(): { pools: RenderingPools; tasks: HeldTask[] } {
 }
 
 const asRendered = (html: string): Rendered => ({
+  title: 'title',
   html: [html],
-  references: [],
   excerpt: '',
   pictures: [],
 });
@@ -93,6 +95,32 @@ t.test('a text is rendered once for all who ask, wherever they are', async (t) =
   t.strictSame(new Set(await Promise.all(asked)), new Set(['<p>a</p>']));
   t.equal(await html('a', 'other feed', 'https://c.example'), '<p>a</p>');
   t.equal(tasks.length, 1);
+});
+
+t.test('a title needs no task if the text shows it at its beginning, or the text was rendered', async (t) => {
+  const { real, html, tasks, last } = renderer();
+  const titles = async (...texts: string[]) => {
+    const notes = texts.map((text) => unrenderedNote(text));
+    return (await real.titled(notes, 'read-id' as ReadId)).notes.map((note) => noteTitle(note));
+  };
+  const flat = ['# One\n\n> > b', 'two\n\n- a\n  - b\n', 'Three\n===\n|a|b|'];
+  // The first texts of a process take longer.
+  while (titlesAtOnce(flat.map((text) => Buffer.from(text))).includes(undefined));
+  t.same(await titles(...flat), ['One', 'two', 'Three']);
+  t.equal(tasks.length, 0);
+  const asked = titles('a', long('> quote'), 'b');
+  (await last()).render('<p></p>');
+  t.same(await asked, ['a', 'title', 'b']);
+  t.equal(await html('> quote'), '<p></p>');
+  t.same(await titles(long('> quote')), ['title']);
+  t.equal(tasks.length, 1);
+});
+
+t.test('a note that was changed is told even if nothing can be rendered', async (t) => {
+  const { real, last } = renderer();
+  const asked = real.titledNote(unrenderedNote(long('> quote')), 'read-id' as ReadId);
+  (await last()).reject(new Refusal('busy', 'Too many tasks.'));
+  t.equal(noteTitle(await asked), '> quote');
 });
 
 t.test('different feeds do not wait for each other', async (t) => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Note } from '../../feeds/note.ts';
-import type { FeedDocument, ViewNote } from './document.ts';
+import type { FeedDocument, TitledNote, ViewNote } from './document.ts';
 import { jsonFeed } from './json-feed.ts';
 import {
   type NamedPlace,
@@ -24,7 +23,7 @@ import {
 import { rss } from './rss.ts';
 
 interface OneNote {
-  readonly notes: readonly [Note];
+  readonly notes: readonly [TitledNote];
 }
 
 /** What each view with rendered notes is made of: plain data, which can be sent to a worker. */
@@ -37,18 +36,22 @@ interface FeedDocuments {
   readonly 'note-page': NotePageDocument & OfName;
 }
 
-interface Documents extends FeedDocuments {
+interface JsonDocuments {
   readonly 'named-note-list': NamedPlace & NotePage;
   readonly 'public-note-list': PublicPlace & NotePage;
   readonly 'named-note': NamedPlace & OneNote;
   readonly 'public-note': PublicPlace & OneNote;
 }
 
+type Documents = FeedDocuments & JsonDocuments;
+
 type TaskOf<D> = { [View in keyof D]: { readonly view: View; readonly document: D[View] } }[keyof D];
 
 export type ComposeTask = TaskOf<Documents>;
 /** A view that shows notes rendered. */
 export type FeedTask = TaskOf<FeedDocuments>;
+/** A view that shows no more than titles of texts. */
+export type JsonTask = TaskOf<JsonDocuments>;
 
 const TEXTS: { readonly [View in keyof Documents]: (document: Documents[View]) => string } = {
   rss,
@@ -77,8 +80,11 @@ export function compose({ view, document }: ComposeTask): Composed {
 }
 
 /** The same view with other notes. */
-export function withNotes(task: FeedTask, notes: readonly ViewNote[]): FeedTask {
-  return { ...task, document: { ...task.document, notes } } as FeedTask;
+export function withNotes<T extends ComposeTask>(
+  task: T,
+  notes: readonly (T extends FeedTask ? ViewNote : TitledNote)[],
+): T {
+  return { ...task, document: { ...task.document, notes } };
 }
 
 /** The task with each content in a buffer of its own, because the whole buffer is sent to the thread. */

@@ -12,6 +12,12 @@ export interface ReadPlace {
   readonly readId: ReadId;
 }
 
+/** A note for views that show no more than the title of its text. */
+export interface TitledNote extends Note {
+  /** Undefined for a picture, and not needed for a text with a title of its own. */
+  readonly rendered?: Pick<Rendered, 'title'> | undefined;
+}
+
 export interface ViewNote extends Note {
   /** Undefined for a picture. */
   readonly rendered?: Rendered | undefined;

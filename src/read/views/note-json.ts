@@ -4,7 +4,7 @@ import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../routes/schemas.ts';
 import { exactText } from '../note-text.ts';
-import type { ReadPlace, ViewFeed } from './document.ts';
+import type { ReadPlace, TitledNote, ViewFeed } from './document.ts';
 import { noteTitle } from './shown-note.ts';
 
 /** A feed seen by whoever knows its name: the addresses hold the key. */
@@ -18,20 +18,20 @@ export interface PublicPlace extends ReadPlace {
 }
 
 /** A page of a feed, for a list. */
-export interface NotePage {
+export interface NotePage<N extends Note = TitledNote> {
   /** Newest first. */
-  readonly notes: readonly Note[];
+  readonly notes: readonly N[];
   /** The cursor of the next page; undefined on the last. */
   readonly next: string | undefined;
 }
 
 /** A note for whoever knows the feed's name. */
-export function namedNote(note: Note, place: NamedPlace): Json<'Note'> {
+export function namedNote(note: TitledNote, place: NamedPlace): Json<'Note'> {
   return noteJson(note, place, noteUrlByName(place.base, place.name, note.id), note.meta.sender);
 }
 
 /** A note for the feed's readers. */
-export function publicNote(note: Note, place: PublicPlace): Json<'Note'> {
+export function publicNote(note: TitledNote, place: PublicPlace): Json<'Note'> {
   const sender = place.showSender ? note.meta.sender : undefined;
   return noteJson(note, place, noteUrl(place.base, place.readId, note.id), sender);
 }
@@ -75,7 +75,7 @@ function fileUrlIfAny({ base, readId }: ReadPlace, file: NoteFile): string | nul
 }
 
 function noteJson(
-  note: Note,
+  note: TitledNote,
   { base, readId }: ReadPlace,
   url: string,
   sender: string | undefined,

@@ -6,16 +6,14 @@ import type { ArticleNote } from '../../web/article.ts';
 import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-page.ts';
 import { namedNotePage, publicNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
-import { unescapeHtml } from '../markup.ts';
 import { exactText } from '../note-text.ts';
-import { pageHtml } from '../page-html.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
-import { noteExcerpt, noteHtml, noteTitle } from './shown-note.ts';
+import { noteExcerpt, noteHtml, notePicture, noteTitle } from './shown-note.ts';
 
 /** The input of every page with notes; plain data, because it is sent to a worker. */
 interface PageDocument extends FeedDocument {
   readonly site: Site;
-  /** Known sizes of the notes' pictures, by their addresses in the HTML. */
+  /** Known sizes of the notes' pictures, by their addresses. */
   readonly sizes: ReadonlyMap<string, PixelSize>;
 }
 
@@ -96,7 +94,7 @@ export function readNotePageOf(document: NotePageDocument): string {
     note: article,
     title: noteTitle(note) || feedTitle,
     excerpt: noteExcerpt(note),
-    imageUrl: firstPicture(article.body) ?? imageUrl(document),
+    imageUrl: notePicture(note, document) ?? imageUrl(document),
     neighbours,
   });
 }
@@ -141,10 +139,10 @@ function namedArticle(note: ViewNote, document: PageDocument & OfName, level: nu
 }
 
 function article(note: ViewNote, document: PageDocument, level: number): Omit<ArticleNote, 'url' | 'sender'> {
-  const { readId } = document;
+  const { readId, sizes } = document;
   const { id, type, createdAt, meta } = note;
   const title = meta.title ? noteTitle(note) : undefined;
-  const html = pageHtml(noteHtml(note, document), level + (title === undefined ? 0 : 1), document.sizes);
+  const html = noteHtml(note, document, { level: level + (title === undefined ? 0 : 1), sizes });
   return { id, type, readId, title, body: html, createdAt, tags: meta.tags };
 }
 
@@ -159,10 +157,4 @@ function imageUrl({ base, readId, feed }: FeedDocument): string | undefined {
 /** Null in a feed without a read link. */
 function readUrlOf({ base, readId }: FeedDocument, id: NoteId): string | null {
   return isReadId(readId) ? noteUrl(base, readId, id) : null;
-}
-
-/** The address of the first picture in the HTML. */
-function firstPicture(html: string): string | undefined {
-  const [, url] = /<img src="(https?:[^"]*)"/.exec(html) ?? [];
-  return url && unescapeHtml(url);
 }

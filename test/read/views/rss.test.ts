@@ -4,7 +4,7 @@ import { parseRssFeed } from 'feedsmith';
 import t from 'tap';
 import type { NoteFile, NoteId } from '../../../src/feeds/names.ts';
 import { escapeHtml, withoutForbidden } from '../../../src/read/markup.ts';
-import { unrendered } from '../../../src/read/note-text.ts';
+import { unrendered } from '../../../src/read/note-html.ts';
 import { UNKNOWN_FEED } from '../../../src/read/views/document.ts';
 import { rss } from '../../../src/read/views/rss.ts';
 import { HOSTILE_NOTES, hostileText } from '../../support/hostile-notes.ts';

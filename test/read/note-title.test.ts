@@ -1,6 +1,19 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { cutTitle, markdownTitle } from '../../src/feeds/title.ts';
+import { cutTitle } from '../../src/feeds/text.ts';
+import { titlesAtOnce } from '../../src/read/note-title.ts';
+import { hostileText } from '../support/hostile-notes.ts';
+import { markdownTexts } from '../support/markdown-texts.ts';
+import { rendered } from '../support/rendered.ts';
+
+/** The title of the rendered text, which must be the one that is found without rendering. */
+function titleOf(markdown: string | Uint8Array): string {
+  const bytes = Buffer.from(markdown as string);
+  const { title } = rendered(bytes);
+  const [atOnce] = titlesAtOnce([bytes]);
+  if (atOnce !== undefined && atOnce !== title) throw new Error(`${atOnce} is not ${title}`);
+  return title;
+}
 
 const titles: [what: string, markdown: string, title: string][] = [
   ['nothing', '', ''],
@@ -65,7 +78,7 @@ const titles: [what: string, markdown: string, title: string][] = [
   ['CR', 'text\r# Title\rmore', 'Title'],
   ['a BOM', '\ufeff# Title', 'Title'],
   ['other white space around', '\u00a0\u3000text\u2003', 'text'],
-  ['controls and direction overrides', 'a\0b\u202ec\u2028d', 'a b c d'],
+  ['controls and direction overrides', 'a\0b\x7f\u202ec\u2028d', 'ab  c d'],
   ['only controls', '\x01\x02\n\ntext', 'text'],
   ['exactly 100 characters', 'é'.repeat(100), 'é'.repeat(100)],
   ['one long word', '\u{1f600}'.repeat(101), `${'\u{1f600}'.repeat(99)}…`],
@@ -85,18 +98,87 @@ const titles: [what: string, markdown: string, title: string][] = [
   ['a picture without a text', '![](cat.png)\n\ntext', 'text'],
   ['a heading that is a picture without a text', '# ![](cat.png)\n\ntext\n\n## Cats', 'Cats'],
   ['only a picture without a text', '![](cat.png)', ''],
-  ['a lone surrogate', 'a\ud800', 'a\ud800'],
+  ['a lone surrogate', 'a\ud800', 'a\ufffd'],
+  ['a character that XML forbids', '# a&#1;b&#xffff;', 'ab'],
 ];
 for (const [what, markdown, title] of titles) {
   t.test(what, async (t) => {
-    t.equal(markdownTitle(markdown), title);
-    t.equal(markdownTitle(Buffer.from(markdown)), title.toWellFormed());
+    t.equal(titleOf(markdown), title);
   });
 }
 
+/** What is shown of a line. */
+const lines: [line: string, text: string][] = [
+  ['plain', 'plain'],
+  ['*a* _b_ **c** __d__ ***e***', 'a b c d e'],
+  ['*a **b** c*', 'a b c'],
+  ['**a*', '*a'],
+  ['*a**', 'a*'],
+  ['a*b*c', 'abc'],
+  ['snake_case_name', 'snake_case_name'],
+  ['snake_case_', 'snake_case_'],
+  ['_snake_case', '_snake_case'],
+  ['_(a)_b', '_(a)_b'],
+  ['(_a_)', '(a)'],
+  ['2 * 3 * 4', '2 * 3 * 4'],
+  ['2*3', '2*3'],
+  ['* a*', '* a*'],
+  ['*a *', '*a *'],
+  ['*a_ b*', 'a_ b'],
+  ['\\*a*', '*a*'],
+  ['*a\\**', 'a*'],
+  ['`*a*` *b*', '*a* b'],
+  ['``*a`*`` *b*', '*a`* b'],
+  ['`*a*', '`a'],
+  ['glob `*.ts` and `*.js`', 'glob *.ts and *.js'],
+  ['*ä👍🏽*', 'ä👍🏽'],
+  ['a*"b"*c', 'a*"b"*c'],
+  ['**', '**'],
+  ['* * *', '* * *'],
+  ['~~a~~ ~b~ ~~~c~~~', 'a b ~~~c~~~'],
+  ['`` `a` ``', '`a`'],
+  ['` a ` ` ` b', 'a   b'],
+  ['[a *b*](c) d', 'a b d'],
+  ['[a](<b c> "d") [e](f(g)h) [i]()', 'a e i'],
+  ['![a [b](c)](d)', 'a b'],
+  ['![](d)', ''],
+  ['[a][label] [Label] [label][] [b][other] [other]', 'a Label label [b][other] [other]'],
+  ['[a] (b) [c](d e) \\[f](g) [h', '[a] (b) [c](d e) [f](g) [h'],
+  ['*[a*](b)', '*a*'],
+  ['`[a](b)` [`](c)`', '[a](b) [](c)'],
+  ['&amp; &copy; &#65; &#x42; &unknown; &', '& © A B &unknown; &'],
+  ['<https://a.example/*b*> <a@b.example>', 'https://a.example/*b* a@b.example'],
+  ['<b title="*a*">*c*</b> 1 < 2', '<b title="*a*">c</b> 1 < 2'],
+  ['\\a \\\\ \\`', '\\a \\ `'],
+];
+for (const [line, text] of lines)
+  t.test(`"${line}"`, async (t) => t.equal(titleOf(`# ${line}\n\n[label]: a`), text));
+
+t.test('nothing but marks is ever taken away', async () => {
+  const text = fc.array(fc.constantFrom('*', '**', '_', 'a', ' ', '.', '👍'), { maxLength: 30 });
+  fc.assert(
+    fc.property(
+      text.map((pieces) => pieces.join('')),
+      (line) => {
+        const bare = (of: string) => of.replace(/[*_]/g, '');
+        return bare(titleOf(`# a${line}b`)) === bare(`a${line}b`);
+      },
+    ),
+  );
+});
+
+t.test('a text in marks loses just these', async () => {
+  const words = fc.stringMatching(/^[a-z]([a-z ]*[a-z])?$/);
+  fc.assert(
+    fc.property(words, fc.constantFrom('*', '**', '***', '_', '__'), (text, mark) => {
+      return titleOf(`# a ${mark}${text}${mark} b`) === `a ${text} b`;
+    }),
+  );
+});
+
 t.test('bytes that are not UTF-8, and a view into a larger buffer', async (t) => {
-  t.equal(markdownTitle(Buffer.from('# caf\xe9', 'latin1')), 'caf\ufffd');
-  t.equal(markdownTitle(Buffer.from('x# Title\n# y').subarray(1, 8)), 'Title');
+  t.equal(titleOf(Buffer.from('# caf\xe9', 'latin1')), 'caf\ufffd');
+  t.equal(titleOf(Buffer.from('x# Title\n# y').subarray(1, 8)), 'Title');
 });
 
 t.test('a text that serves as a title is cut alike', async (t) => {
@@ -133,7 +215,7 @@ const markdown = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(
 t.test('a title is one line of at most 100 characters', async () => {
   fc.assert(
     fc.property(fc.oneof(markdown, fc.string({ unit: 'binary', maxLength: 300 })), (text) => {
-      const title = markdownTitle(text);
+      const title = titleOf(text);
       return [...title].length <= 100 && title === cutTitle(title);
     }),
   );
@@ -146,8 +228,8 @@ t.test(
       fc.property(markdown, (text) => {
         const ended = `${text.replace(/[\r]/g, '')}\n`;
         return (
-          markdownTitle(`# First\n${text}`) === 'First' &&
-          markdownTitle(ended) === markdownTitle(ended.replaceAll('\n', '\r\n'))
+          titleOf(`# First\n${text}`) === 'First' &&
+          titleOf(ended) === titleOf(ended.replaceAll('\n', '\r\n'))
         );
       }),
     );
@@ -180,9 +262,23 @@ const hostile = [
   '[a][b]\n',
   '](',
 ];
-t.test('100 KB of what makes parsers slow', async (t) => {
-  for (const piece of hostile) {
-    const text = piece.repeat(102_400 / piece.length);
-    t.ok([...markdownTitle(text)].length <= 100);
-  }
+t.test('a title found without rendering is the same', async () => {
+  fc.assert(
+    fc.property(fc.oneof(markdownTexts, hostileText(), markdown), (text) => titleOf(text) !== undefined),
+    { numRuns: 3000 },
+  );
+});
+
+t.test('what makes parsers slow does not hold the event loop', async (t) => {
+  for (const piece of hostile)
+    for (const [count, length] of [
+      [50, 1310],
+      [2, 102_400],
+    ] as const) {
+      const text = Buffer.from(piece.repeat(length / piece.length));
+      const before = process.threadCpuUsage();
+      titlesAtOnce(Array.from({ length: count }, () => text));
+      const { user, system } = process.threadCpuUsage(before);
+      t.ok(user + system < 100_000, JSON.stringify([piece, user + system]));
+    }
 });
