@@ -38,7 +38,7 @@ const NOTE_URL = '/{feed}/{id}';
 
 /** Notes by the name of their feed. Each has two paths: the note's own `url`, and one under the API. */
 export function noteOperations(parts: OperationParts): DescribedOperation[] {
-  const { editing, reader } = parts;
+  const { editing } = parts;
   const post: HandlerOf<'poster'> = (...call) => postNote(parts, ...call);
   const replace: HandlerOf<'writer'> = (...call) => replaceNote(parts, ...call);
   const change: HandlerOf<'writer'> = async (exchange, { feed, caller, base }) => {
