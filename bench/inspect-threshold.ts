@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina';
+import { inspect } from '../src/feeds/picture-bytes.ts';
 import { WorkerPool } from '../src/worker-pool.ts';
-import inspect from '../workers/inspect-picture.ts';
 
 /**
  * Prints what the inspection of a picture costs the event loop, in CPU microseconds per picture (median of the rounds):

@@ -17,6 +17,16 @@ export interface TaskLimit {
 export type TaskState = Int32Array<SharedArrayBuffer>;
 export const [START_CPU_MS, THREAD_ID, GIVEN_UP] = [0, 1, 2];
 
+/** A task with a limit, which counts from when the thread writes its id. */
+export interface LimitedTask {
+  /** URL of the file whose default function is run. */
+  readonly work: string;
+  readonly task: unknown;
+  /** Nice increment that the thread needs, relative to the process. */
+  readonly nice: number;
+  readonly state: TaskState;
+}
+
 /** Watches one task until `stop`. */
 export class LimitWatch {
   readonly state: TaskState = new Int32Array(new SharedArrayBuffer(12));

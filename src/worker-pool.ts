@@ -1,9 +1,8 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
-import type { LimitedTask } from '../workers/limited-task.ts';
 import { BACKGROUND_NICE } from './background.ts';
 import { Refusal } from './refusals.ts';
-import { LimitWatch, type TaskLimit } from './task-limit.ts';
+import { type LimitedTask, LimitWatch, type TaskLimit } from './task-limit.ts';
 
 const WORKERS = new URL('../workers/', import.meta.url).href;
 const LIMITED_TASK = fileOf('limited-task');

@@ -102,28 +102,49 @@ function roomOf(path: string): string {
   return top === 'src' ? second : top;
 }
 
+/** The files of the project that a file names in an import, types and imports at run time included. */
 function importsOf(path: string): string[] {
-  const source = readFileSync(path, 'utf8');
-  const statements = source.matchAll(/^(?:import|export)\s+(?!type\b)([^;]*?)from\s+'(\.[^']*)'/gm);
-  return [...statements]
-    .filter(([, names = '']) => !/^\{\s*(?:type [^,}]*,?\s*)+\}\s*$/.test(names))
-    .map(([, , target = '']) => resolve(dirname(path), target));
+  const named = readFileSync(path, 'utf8').matchAll(
+    /(?:^(?:import|export)\s[^;']*?from|\bimport\()\s*'(\.[^']*)'/gm,
+  );
+  return [...named].map(([, target = '']) => resolve(dirname(path), target));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:ts|cjs)$/.test(name))
+    .map((name) => join(root, folder, name));
 }
 
 for (const [room, allowed] of Object.entries(ALLOWED)) {
-  const folder = room === 'workers' ? join(root, 'workers') : join(root, 'src', room);
   t.test(`${room} imports only what it may`, async (t) => {
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.ts'),
-    );
+    const files = filesIn(room === 'workers' ? room : join('src', room));
     t.ok(files.length > 0);
     for (const file of files)
-      for (const target of importsOf(join(folder, file))) {
+      for (const target of importsOf(file)) {
         const other = roomOf(target);
-        t.ok(other === room || allowed.includes(other), `${file} imports ${relative(root, target)}`);
+        t.ok(
+          other === room || allowed.includes(other),
+          `${relative(root, file)} imports ${relative(root, target)}`,
+        );
       }
   });
 }
+
+t.test('no files import each other in a circle', async (t) => {
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]): void => {
+    const circle = way.includes(file) ? [...way.slice(way.indexOf(file)), file] : [];
+    t.same(
+      circle.map((one) => relative(root, one)),
+      [],
+    );
+    if (circle.length > 0 || done.has(file)) return;
+    for (const target of importsOf(file)) visit(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of ['src', 'workers', 'bench'].flatMap(filesIn)) visit(file, []);
+});
 
 t.test('tests know where programs are from one file, which can hide them', async (t) => {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });

@@ -1,13 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { asRefusal } from '../src/storage/sqlite/failures.ts';
+import type { Checkpoints } from '../src/storage/sqlite/sqlite.ts';
 import { callMethod, post, serveCalls } from './serve-calls.ts';
-
-/** What the thread serves. */
-export interface Checkpoints {
-  /** Copies what the write-ahead log holds into the database file, without keeping anybody from writing. */
-  checkpoint(): void;
-}
 
 serveCalls(() => {
   const { db } = Connection.forCheckpoints((workerData as { readonly path: string }).path);

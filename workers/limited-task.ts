@@ -1,17 +1,7 @@
 import { threadId } from 'node:worker_threads';
 import { nice as setNice } from '@napi-rs/nice';
 import { BACKGROUND_NICE } from '../src/background.ts';
-import { GIVEN_UP, START_CPU_MS, type TaskState, THREAD_ID } from '../src/task-limit.ts';
-
-/** A task with a limit, which counts from when the thread writes its id. */
-export interface LimitedTask {
-  /** URL of the file whose default function is run. */
-  readonly work: string;
-  readonly task: unknown;
-  /** Nice increment that the thread needs, relative to the process. */
-  readonly nice: number;
-  readonly state: TaskState;
-}
+import { GIVEN_UP, type LimitedTask, START_CPU_MS, THREAD_ID } from '../src/task-limit.ts';
 
 /** Nice increment of this thread, relative to the process. */
 let niceness = BACKGROUND_NICE;

@@ -3,15 +3,9 @@ import { Connection } from '../src/storage/sqlite/connection.ts';
 import { allFailed } from '../src/storage/sqlite/failures.ts';
 import { Pictures } from '../src/storage/sqlite/pictures.ts';
 import { Reads } from '../src/storage/sqlite/reads.ts';
+import type { SqliteReaderData } from '../src/storage/sqlite/sqlite.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import { callMethod, endIfLost, post, serveCalls } from './serve-calls.ts';
-
-/** What the thread is started with. */
-export interface SqliteReaderData {
-  readonly path: string;
-  /** The reads that the thread serves. */
-  readonly serves: 'notes' | 'pictures';
-}
 
 serveCalls(() => {
   const { path, serves } = workerData as SqliteReaderData;

@@ -1,13 +1,7 @@
 import { CpuLimit } from '../src/read/cpu-limit.ts';
 import { renderNote } from '../src/read/note-html.ts';
 import type { Rendered } from '../src/read/note-text.ts';
-
-export interface UnrenderedTexts {
-  /** Markdown in UTF-8. */
-  readonly contents: readonly Uint8Array[];
-  /** Limit of each text, in ms of CPU. */
-  readonly ms: number;
-}
+import type { UnrenderedTexts } from '../src/read/renderer.ts';
 
 /** Something of everything, because the first text of a thread takes 20 ms more. That must not count as its own. */
 const WARM_UP = Buffer.from('# a\n\n*b* `c` ~~d~~ [e](f) ![g](h.png)\n\n- i\n  > j\n\n|k|l|\n|-|-|\n|m|n|\n');

@@ -1,12 +1,6 @@
 import { scryptSync, timingSafeEqual } from 'node:crypto';
 import { parseOptions, verifySync } from '@node-rs/argon2';
-
-/** A password and a hash to verify it with. */
-export interface PasswordClaim {
-  /** An argon2 PHC string, or a hash of scrypt (`scrypt$…`); may be malformed. */
-  readonly passwordHash: string;
-  readonly password: string;
-}
+import type { PasswordClaim } from '../src/access/passwords.ts';
 
 const MAX_MEMORY_KIB = 256 * 1024;
 const MAX_PASSES = 10;

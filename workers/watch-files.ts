@@ -5,37 +5,12 @@ import { nice } from '@napi-rs/nice';
 import { BACKGROUND_NICE } from '../src/background.ts';
 import { collectGarbage } from '../src/collect-garbage.ts';
 import { isFeedName } from '../src/feeds/names.ts';
+import type { LookOrder, WatchNotice, WatchTask } from '../src/storage/files/files.ts';
 import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
+import type { FileSeen, FolderSeen } from '../src/storage/files/reconciler.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
 import { Round } from './round.ts';
-import { type FileSeen, folderStats, statsOf, valueOrUndefined, WatchedFolder } from './watched-folder.ts';
-
-/** What the thread is started with. */
-export interface WatchTask {
-  readonly dir: string;
-  /** False: poll only, as if the kernel sent no events. */
-  readonly events: boolean;
-}
-
-/** Asks the thread to look at the folders of feeds. */
-export interface LookOrder {
-  readonly feeds: readonly string[];
-  /** Forgets what it knows of them first. */
-  readonly anew: boolean;
-}
-
-/** A feed's folder came, went, or is another one now. */
-export interface FolderSeen {
-  readonly feed: string;
-  readonly folder: 'there' | 'gone' | 'replaced';
-}
-
-/** The messages of the thread. `root`: the data folder or its lock file came, went or was replaced. */
-export type WatchNotice =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'root' }
-  | { readonly kind: 'no events'; readonly code: string }
-  | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
+import { folderStats, statsOf, valueOrUndefined, WatchedFolder } from './watched-folder.ts';
 
 /** Events of one write come together and cause one look. */
 const COALESCE_MS = 20;

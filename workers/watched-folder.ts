@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parseNoteFile } from '../src/feeds/names.ts';
 import { isFeedFile, noteOfMetaFile } from '../src/storage/files/names.ts';
+import type { FileSeen } from '../src/storage/files/reconciler.ts';
 import {
   folderIdentity,
   isFresh,
@@ -11,16 +12,6 @@ import {
   UNSEEN,
   UNSURE,
 } from '../src/storage/files/stamp.ts';
-
-/** One look at a file of a feed. */
-export interface FileSeen {
-  readonly feed: string;
-  readonly file: string;
-  /** Its state, or undefined when no regular file of that name is there (any more). */
-  readonly stamp: Stamp | undefined;
-  /** The first look at a file that existed when the watch began. */
-  readonly first: boolean;
-}
 
 /** The files of a folder that matter. One string of all names takes half the memory of one each. */
 interface Listing {

@@ -1,17 +1,10 @@
 import { workerData } from 'node:worker_threads';
-import type { Owner } from '../src/privileges.ts';
 import { toFailure } from '../src/storage/failures.ts';
 import { DurableWriter, type FileWriter } from '../src/storage/files/durable.ts';
 import { FolderSync } from '../src/storage/files/folder-sync.ts';
+import type { WriterData } from '../src/storage/files/writer-thread.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import { post, serveCalls } from './serve-calls.ts';
-
-/** What the thread is started with. */
-export interface WriterData {
-  readonly owner: Owner | undefined;
-  /** Replies are to tell of the folder syncs made. */
-  readonly tellsSyncs: boolean;
-}
 
 const { owner, tellsSyncs } = workerData as WriterData;
 

@@ -1,27 +1,16 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { batchLength } from '../src/batcher.ts';
-import type { PublicKeyText } from '../src/licenses/keys.ts';
 import { unfinishedMove } from '../src/storage/failures.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { allFailed, onlyRefusal } from '../src/storage/sqlite/failures.ts';
 import { Pictures } from '../src/storage/sqlite/pictures.ts';
 import { migrate, readMoveMark } from '../src/storage/sqlite/schema.ts';
+import type { SqliteWriterData } from '../src/storage/sqlite/sqlite.ts';
 import { isFull, isLong, WriteLog } from '../src/storage/sqlite/write-log.ts';
 import { Writes } from '../src/storage/sqlite/writes.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import type { Command } from '../src/writing/command.ts';
 import { callMethod, endIfLost, post, serveCalls } from './serve-calls.ts';
-
-/** What the thread is started with. */
-export interface SqliteWriterData {
-  readonly path: string;
-  /** 0 is no limit. */
-  readonly maxFeeds: number;
-  /** Public keys of licenses; undefined if none is needed. */
-  readonly licenseKeys: readonly PublicKeyText[] | undefined;
-  /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
-  makesTables: boolean;
-}
 
 /** Retry interval of a failed clean-up, ms. */
 const CLEAR_AGAIN_MS = 10_000;

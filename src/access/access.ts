@@ -1,12 +1,12 @@
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
 import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
+import { type Matcher, matcher } from '../signed.ts';
 import type { SharedCounts, Storage } from '../storage/storage.ts';
 import type { PasswordRenewal } from './password-renewal.ts';
 import { feedPassword, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Session, Sessions } from './sessions.ts';
-import { type Matcher, matcher } from './signed.ts';
 import type { Lockable, Unlocks } from './unlocks.ts';
 
 /** Form of a signed token; other bearers do not load the code for tokens. */

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { PasswordClaim } from '../../workers/verify-password.ts';
 import { Refusal } from '../refusals.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 
@@ -19,6 +18,13 @@ export function feedPassword(text: string, field = 'The feed password'): string 
     'invalid_request',
     `${field} must be 1 to 256 printable ASCII characters without a space at either end.`,
   );
+}
+
+/** A password and a hash to verify it with. */
+export interface PasswordClaim {
+  /** An argon2 PHC string, or a hash of scrypt (`scrypt$…`); may be malformed. */
+  readonly passwordHash: string;
+  readonly password: string;
 }
 
 /** Right passwords to cache, about 200 bytes each. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { keyFor, sign, verify } from '../signed.ts';
 import { type CookiePlace, readCookie, setCookie } from './cookies.ts';
-import { keyFor, sign, verify } from './signed.ts';
 
 const LIFETIME_SECONDS = 7 * 24 * 60 * 60;
 

@@ -1,7 +1,7 @@
 import type { Feed } from '../feeds/feed.ts';
 import type { FeedName } from '../feeds/names.ts';
+import { keyFor, sign, verify } from '../signed.ts';
 import { type CookiePlace, setCookie } from './cookies.ts';
-import { keyFor, sign, verify } from './signed.ts';
 
 const LIFETIME_SECONDS = 365 * 24 * 60 * 60;
 

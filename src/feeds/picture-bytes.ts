@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { GIF } from 'image-size/types/gif';
 import { JPG } from 'image-size/types/jpg';
 import { PNG } from 'image-size/types/png';
@@ -84,4 +85,24 @@ function formatName(bytes: Uint8Array): string | undefined {
 
 function startOf(bytes: Uint8Array, length: number): string {
   return Buffer.from(bytes.subarray(0, length)).toString('latin1');
+}
+
+/** The result of inspecting a picture. */
+export interface Inspection {
+  /** The type by their signature; undefined if they have none. */
+  readonly type: PictureType | undefined;
+  /** Their SHA-256 in base64url. */
+  readonly sha256: string;
+  /** Width and height, if they are found. */
+  readonly pixels: PixelSize | undefined;
+}
+
+/** Finds the type and the size of a picture, and hashes it. */
+export function inspect(bytes: Uint8Array): Inspection {
+  const type = signedType(bytes);
+  return {
+    type,
+    sha256: createHash('sha256').update(bytes).digest('base64url'),
+    pixels: type && pixelSize(type, bytes),
+  };
 }

@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
-import inspect, { type Inspection } from '../../workers/inspect-picture.ts';
 import type { Caller } from '../access/access.ts';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { NoteIds } from '../feeds/ids.ts';
 import { noteFile } from '../feeds/names.ts';
 import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type PictureType, typeName } from '../feeds/note-types.ts';
-import { wrongFormat } from '../feeds/picture-bytes.ts';
+import { type Inspection, inspect, wrongFormat } from '../feeds/picture-bytes.ts';
 import { Refusal } from '../refusals.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import type { PictureTexts, TextSender } from './picture-texts.ts';

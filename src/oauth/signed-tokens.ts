@@ -1,5 +1,5 @@
 import { type CryptoKey, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import { keyFor } from '../access/signed.ts';
+import { keyFor } from '../signed.ts';
 
 /** Purpose of a token; none is accepted for another. */
 type TokenKind = 'client' | 'code' | 'access' | 'refresh';

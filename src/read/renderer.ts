@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { UnrenderedTexts } from '../../workers/render-texts.ts';
 import type { ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { KeyedLimit } from '../keyed-limit.ts';
@@ -16,6 +15,14 @@ import type { TitledNote, ViewNote } from './views/document.ts';
 
 /** The pools that render texts, for fast ones first. */
 export type RenderingPools = Readonly<Record<'parsing' | 'slowParsing' | 'slowestParsing', WorkerPool>>;
+
+/** A task for a thread that renders. */
+export interface UnrenderedTexts {
+  /** Markdown in UTF-8. */
+  readonly contents: readonly Uint8Array[];
+  /** Limit of each text, in ms of CPU. */
+  readonly ms: number;
+}
 
 /** A kind of task on threads of its own. */
 interface Lane {

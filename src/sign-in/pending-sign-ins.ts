@@ -1,5 +1,5 @@
 import { type CookiePlace, readCookie, setCookie } from '../access/cookies.ts';
-import { keyFor, sign, verify } from '../access/signed.ts';
+import { keyFor, sign, verify } from '../signed.ts';
 
 /** How long a person may take at the provider. */
 const LIFETIME_SECONDS = 600;

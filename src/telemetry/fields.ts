@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { keyFor } from '../access/signed.ts';
+import { keyFor } from '../signed.ts';
 
 const MAX_CAUSES = 5;
 

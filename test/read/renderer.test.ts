@@ -2,12 +2,16 @@ import t from 'tap';
 import type { ReadId } from '../../src/feeds/names.ts';
 import { placedHtml, type Rendered } from '../../src/read/note-text.ts';
 import { titlesAtOnce } from '../../src/read/note-title.ts';
-import { type RenderedFeed, Renderer, type RenderingPools } from '../../src/read/renderer.ts';
+import {
+  type RenderedFeed,
+  Renderer,
+  type RenderingPools,
+  type UnrenderedTexts,
+} from '../../src/read/renderer.ts';
 import type { FeedTask } from '../../src/read/views/compose.ts';
 import { noteTitle } from '../../src/read/views/shown-note.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { TaskTimeout, type WorkerPool } from '../../src/worker-pool.ts';
-import type { UnrenderedTexts } from '../../workers/render-texts.ts';
 import { feedDocument, unrenderedNote } from '../support/view-notes.ts';
 
 /** A time that no test sees, and one that passes at once; ms. */

@@ -2,7 +2,6 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { LookOrder, WatchNotice, WatchTask } from '../../../workers/watch-files.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
@@ -24,11 +23,32 @@ import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { warnOfOddFeeds } from './odd-feeds.ts';
 import { isThere } from './read-file.ts';
-import { Reconciler } from './reconciler.ts';
+import { type FileSeen, type FolderSeen, Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
 import { WriterThread } from './writer-thread.ts';
 import { type WriteParts, write } from './writes.ts';
+
+/** What the thread that watches the data folder is started with. */
+export interface WatchTask {
+  readonly dir: string;
+  /** False: poll only, as if the kernel sent no events. */
+  readonly events: boolean;
+}
+
+/** Asks that thread to look at the folders of feeds. */
+export interface LookOrder {
+  readonly feeds: readonly string[];
+  /** Forgets what it knows of them first. */
+  readonly anew: boolean;
+}
+
+/** The messages of that thread. `root`: the data folder or its lock file came, went or was replaced. */
+export type WatchNotice =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'root' }
+  | { readonly kind: 'no events'; readonly code: string }
+  | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
 
 export interface FilesOptions {
   /** The data folder (DATA_DIR); must exist. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import type { FileSeen } from '../../../workers/watched-folder.ts';
 import type { FeedName } from '../../feeds/names.ts';
 import type { Note, NoteMeta } from '../../feeds/note.ts';
 import { NO_META } from '../metadata.ts';
@@ -13,6 +12,7 @@ import { metaFile } from './names.ts';
 import { type Entry, type NoteList, TagIndex } from './note-list.ts';
 import { readPart, readWhole, statFile, statReadable } from './read-file.ts';
 import { readMetaFile } from './read-metadata.ts';
+import type { FileSeen } from './reconciler.ts';
 import { dateOfFile, type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
 import * as sys from './syscalls.ts';
 import { UnreadableFile } from './unreadable-file.ts';

@@ -1,6 +1,4 @@
 import { join } from 'node:path';
-import type { FolderSeen } from '../../../workers/watch-files.ts';
-import type { FileSeen } from '../../../workers/watched-folder.ts';
 import { type FeedName, isFeedName, type NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { asRefusal } from './failures.ts';
@@ -11,11 +9,27 @@ import type { Entry } from './note-list.ts';
 import { isFolder } from './read-file.ts';
 import { readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
-import { sameStamp, UNSEEN } from './stamp.ts';
+import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
 
 /** Interval of retrying reports that failed, ms. */
 const RETRY_MS = 500;
+
+/** One look at a file of a feed. */
+export interface FileSeen {
+  readonly feed: string;
+  readonly file: string;
+  /** Its state, or undefined when no regular file of that name is there (any more). */
+  readonly stamp: Stamp | undefined;
+  /** The first look at a file that existed when the watch began. */
+  readonly first: boolean;
+}
+
+/** A feed's folder came, went, or is another one now. */
+export interface FolderSeen {
+  readonly feed: string;
+  readonly folder: 'there' | 'gone' | 'replaced';
+}
 
 type Seen = FileSeen | FolderSeen;
 type ReconcilerParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;

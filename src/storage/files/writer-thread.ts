@@ -1,8 +1,14 @@
-import type { WriterData } from '../../../workers/write-files.ts';
 import type { Owner } from '../../privileges.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { sendable, ThreadCalls } from '../thread-calls.ts';
 import type { FileWriter } from './durable.ts';
+
+/** What the thread is started with. */
+export interface WriterData {
+  readonly owner: Owner | undefined;
+  /** Replies are to tell of the folder syncs made. */
+  readonly tellsSyncs: boolean;
+}
 
 /** Writes on a thread of its own, so that no post holds up the event loop. */
 export class WriterThread implements FileWriter {

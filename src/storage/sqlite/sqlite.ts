@@ -1,7 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { Checkpoints } from '../../../workers/checkpoint-sqlite.ts';
-import type { SqliteReaderData } from '../../../workers/read-sqlite.ts';
-import type { SqliteWriterData } from '../../../workers/write-sqlite.ts';
 import type { Feed } from '../../feeds/feed.ts';
 import type { FeedName } from '../../feeds/names.ts';
 import type { PublicKeyText } from '../../licenses/keys.ts';
@@ -40,6 +37,30 @@ export interface SqliteOptions {
 const PIECE_BYTES = 4 * 1024 * 1024;
 /** A few hundred bytes each. */
 const MAX_KNOWN_FEEDS = 1_000;
+
+/** What the thread that copies the log serves. */
+export interface Checkpoints {
+  /** Copies what the write-ahead log holds into the database file, without keeping anybody from writing. */
+  checkpoint(): void;
+}
+
+/** What a thread that reads is started with. */
+export interface SqliteReaderData {
+  readonly path: string;
+  /** The reads that the thread serves. */
+  readonly serves: 'notes' | 'pictures';
+}
+
+/** What the thread that writes is started with. */
+export interface SqliteWriterData {
+  readonly path: string;
+  /** 0 is no limit. */
+  readonly maxFeeds: number;
+  /** Public keys of licenses; undefined if none is needed. */
+  readonly licenseKeys: readonly PublicKeyText[] | undefined;
+  /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
+  makesTables: boolean;
+}
 
 interface Threads {
   readonly writer: ThreadCalls<Pick<Writes, 'write' | 'useToken'> & Pictures>;

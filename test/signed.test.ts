@@ -1,9 +1,9 @@
 /** What is signed counts for one purpose, about one thing, and until what voids it changes. */
 import t from 'tap';
-import { readCookie } from '../../src/access/cookies.ts';
-import { keyFor, sign, verify } from '../../src/access/signed.ts';
-import { Unlocks } from '../../src/access/unlocks.ts';
-import type { FeedName } from '../../src/feeds/names.ts';
+import { readCookie } from '../src/access/cookies.ts';
+import { Unlocks } from '../src/access/unlocks.ts';
+import type { FeedName } from '../src/feeds/names.ts';
+import { keyFor, sign, verify } from '../src/signed.ts';
 
 const SECRET = Buffer.from('a secret of at least thirty-two bytes');
 const key = keyFor('session', SECRET, ['a', 'b']);
