@@ -1,15 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import type { Loaded, Order } from './client.ts';
 import type { CommitOrder } from './commit-loop.ts';
 import type { FormOrder, FormsAnswered } from './form-client.ts';
 import type { ProbeOrder, Waits } from './probe.ts';
-import type { ServerProcess } from './server-process.ts';
+import type { Loaded, Order } from './raw-load.ts';
+import { program, type ServerProcess } from './server-process.ts';
 import type { StorageOrder } from './storage-loop.ts';
 
-/** The path of a program of the bench. */
-export const program = (name: string) => new URL(name, import.meta.url).pathname;
 const execute = promisify(execFile);
 
 async function answerOf<T>(name: string, order: object): Promise<T> {

@@ -1,34 +1,7 @@
 /** A process of its own that loads one URL, as a rule with autocannon; its order comes as JSON, its result goes out so. */
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
-import { rawLoad } from './raw-load.ts';
-
-/** One URL to load. */
-export interface Order {
-  readonly url: string;
-  readonly connections: number;
-  /** Seconds; ignored with `amount`. */
-  readonly duration?: number;
-  /** Requests in all. */
-  readonly amount?: number;
-  readonly headers?: Record<string, string>;
-  /** Large answers that autocannon is too slow for; GET with `duration` alone. */
-  readonly raw?: boolean;
-  /** File whose bytes are posted; without it the request is a GET. */
-  readonly bodyFile?: string;
-  /** File with a JSON list of paths to read in turn, instead of the URL's own. */
-  readonly pathsFile?: string;
-}
-
-/** What came of it. */
-export interface Loaded {
-  /** Answers with a status of 200 to 399. */
-  readonly answers: number;
-  readonly perSecond: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
-}
+import { type Loaded, type Order, rawLoad } from './raw-load.ts';
 
 if (process.argv[2]) {
   const order: Order = JSON.parse(process.argv[2]);

@@ -7,9 +7,8 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { program } from './child.ts';
 import { seedFeed } from './seeded-feed.ts';
-import { ServerProcess } from './server-process.ts';
+import { program, ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -1,6 +1,6 @@
 /** What is measured: a load of one server, and the load of another, or another load, that it is held against. */
 import type { Round } from './child.ts';
-import type { Order } from './client.ts';
+import type { Order } from './raw-load.ts';
 import { type Bodies, FEED_PASSWORD, PROTECTED_FEED, type Read } from './samples.ts';
 import type { ServerProcess } from './server-process.ts';
 

@@ -1,6 +1,32 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Loaded, Order } from './client.ts';
+
+/** One URL to load. */
+export interface Order {
+  readonly url: string;
+  readonly connections: number;
+  /** Seconds; ignored with `amount`. */
+  readonly duration?: number;
+  /** Requests in all. */
+  readonly amount?: number;
+  readonly headers?: Record<string, string>;
+  /** Large answers that autocannon is too slow for; GET with `duration` alone. */
+  readonly raw?: boolean;
+  /** File whose bytes are posted; without it the request is a GET. */
+  readonly bodyFile?: string;
+  /** File with a JSON list of paths to read in turn, instead of the URL's own. */
+  readonly pathsFile?: string;
+}
+
+/** What came of it. */
+export interface Loaded {
+  /** Answers with a status of 200 to 399. */
+  readonly answers: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
 
 /**
  * Loads one URL without looking at the answers but for their length. Autocannon spends 3 ms on an answer of 200 KB,

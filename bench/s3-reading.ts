@@ -16,8 +16,7 @@ import { imageSettings, ON_SQLITE } from '../test/support/image-settings.ts';
 import { picture } from '../test/support/pictures.ts';
 import { post } from '../test/support/service.ts';
 import { clientOf, SwiftServer } from '../test/support/swift.ts';
-import { program } from './child.ts';
-import { ServerProcess } from './server-process.ts';
+import { program, ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

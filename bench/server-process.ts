@@ -4,11 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { RecordedAnswer } from './bare-server.ts';
-import { program } from './child.ts';
 
 /** Ticks of /proc/<pid>/stat in a second; the same on every Linux. */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
+
+/** The path of a program of the bench. */
+export const program = (name: string) => new URL(name, import.meta.url).pathname;
 
 /** A server in a process of its own, whose standard output somebody reads all the time. */
 export class ServerProcess {

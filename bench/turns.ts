@@ -16,9 +16,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { postForms, program } from './child.ts';
+import { postForms } from './child.ts';
 import { FORM_TYPE, HOSTILE_FORMS } from './form-samples.ts';
-import { ServerProcess } from './server-process.ts';
+import { program, ServerProcess } from './server-process.ts';
 import { median } from './statistics.ts';
 import { row } from './table.ts';
 import { temporaryFolder } from './temporary-folder.ts';

@@ -1,4 +1,4 @@
-import { LIST_OF_COMMANDS, runCommand, WrongArguments } from './commands/commands.ts';
+import { runCommand } from './commands/commands.ts';
 import { ConfigError } from './config.ts';
 import { errorFields } from './telemetry/fields.ts';
 
@@ -16,13 +16,8 @@ async function exitCodeOf(name: string): Promise<number> {
   try {
     return await runCommand(name, args, process.env);
   } catch (error) {
-    for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
+    const lines = error instanceof ConfigError ? error.problems : [errorFields(error).message];
+    for (const line of lines) process.stderr.write(`${line}\n`);
     return 1;
   }
-}
-
-function linesOf(error: unknown): readonly string[] {
-  if (error instanceof WrongArguments)
-    return [`Note Feed takes no arguments but --check or a command:\n${LIST_OF_COMMANDS.trimEnd()}`];
-  return error instanceof ConfigError ? error.problems : [errorFields(error).message];
 }

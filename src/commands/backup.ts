@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { readPlace, readSome } from '../config.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
-import { type Command, WrongArguments } from './commands.ts';
+import { type Command, WrongArguments } from './command.ts';
 
 const HELP = `npm run backup -- <file>
 

@@ -4,7 +4,7 @@ import { lookAtStorage, mustBeWritable } from '../storage/look.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
 import { cannotBeUsed } from '../system-errors.ts';
-import type { Command } from './commands.ts';
+import type { Command } from './command.ts';
 
 const HELP = `npm start -- --check
 

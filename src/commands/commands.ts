@@ -1,30 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '../setting.ts';
 import { VERSION } from '../version.ts';
-
-/** Values of options by their names. */
-export type Options = Readonly<Record<string, string | undefined>>;
-
-/** Something that the program does instead of being the service. */
-export interface Command {
-  /** Shown for `--help`. */
-  readonly help: string;
-  /** Options that it takes, each with a value. */
-  readonly options?: readonly string[];
-  /** Options without a value; if given, they have their name as value. */
-  readonly flags?: readonly string[];
-  /** The fewest and the most arguments beside options. */
-  readonly words: readonly [number, number];
-  /**
-   * Says what it has to say on standard output and standard error, and gives the exit code. What it throws is shown as one
-   * line (of `ConfigError` one for each problem), and the exit code is 1.
-   * @param env has the settings
-   */
-  run(words: readonly string[], options: Options, env: Environment): number | Promise<number>;
-}
-
-/** A command was given arguments that it does not take. The list of all commands is shown for it. */
-export class WrongArguments extends Error {}
+import { type Command, type Options, WrongArguments } from './command.ts';
 
 /** Loaded on demand, because no command should wait for what another one needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
@@ -37,7 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
 };
 
 /** A line for each. */
-export const LIST_OF_COMMANDS = `  --check  looks at the settings and the storage, says whether they can be used and what they mean, and changes nothing
+const LIST_OF_COMMANDS = `  --check  looks at the settings and the storage, says whether they can be used and what they mean, and changes nothing
   backup <file>  copies the SQLite database into a new file, while the service runs
   health  asks the running service whether it is ready, and exits with 0 when it is
   operator unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it
@@ -52,10 +29,20 @@ ends; --help behind it says more, and --version prints the version:
 ${LIST_OF_COMMANDS}`;
 
 /**
- * Runs a command, or answers `--help` or `--version`, alone or behind a command.
- * @throws WrongArguments; what the command throws
+ * Runs a command, or answers `--help` or `--version`, alone or behind a command. Returns the exit code, which is 1 for
+ * arguments that it does not take. Throws what the command throws.
  */
 export async function runCommand(name: string, args: string[], env: Environment): Promise<number> {
+  try {
+    return await run(name, args, env);
+  } catch (error) {
+    if (!(error instanceof WrongArguments)) throw error;
+    process.stderr.write(`Note Feed takes no arguments but --check or a command:\n${LIST_OF_COMMANDS}`);
+    return 1;
+  }
+}
+
+async function run(name: string, args: string[], env: Environment): Promise<number> {
   if ((args[0] ?? name) === '--version') return print(`${VERSION}\n`);
   if (name === '--help' && args.length === 0) return print(HELP);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

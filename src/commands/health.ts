@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { readSome } from '../config.ts';
-import type { Command } from './commands.ts';
+import type { Command } from './command.ts';
 
 /** How long the service may take to answer, ms. */
 const TIMEOUT_MS = 2_000;

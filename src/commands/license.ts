@@ -4,7 +4,7 @@ import { endOf, issueLicense } from '../licenses/format.ts';
 import { newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/keys.ts';
 import { Licenses } from '../licenses/licenses.ts';
 import type { Environment } from '../setting.ts';
-import { type Command, type Options, WrongArguments } from './commands.ts';
+import { type Command, type Options, WrongArguments } from './command.ts';
 
 const HELP = `npm run license -- keygen [--key <file>]
 npm run license -- issue --until <last day> [--feeds <n>] [--count <n>] [--key <file>]

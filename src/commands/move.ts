@@ -10,8 +10,7 @@ import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
 import { databaseUrl } from '../setting-kinds.ts';
 import { cannotBeUsed } from '../system-errors.ts';
-import { type Command, WrongArguments } from './commands.ts';
-import { Progress } from './progress.ts';
+import { type Command, Progress, WrongArguments } from './command.ts';
 
 /** Names of what stays behind that are shown. */
 const MAX_LISTED = 50;

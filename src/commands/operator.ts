@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { readSome } from '../config.ts';
 import { isFeedName } from '../feeds/names.ts';
+import type { Json } from '../schemas.ts';
 import { type Environment, readSetting, type Setting, setting } from '../setting.ts';
 import { baseUrl, secretText } from '../setting-kinds.ts';
 import { readSecret } from '../storage/files/secret.ts';
 import { feedHash } from '../telemetry/fields.ts';
-import { type Command, type Options, WrongArguments } from './commands.ts';
-import { Progress } from './progress.ts';
+import { type Command, type Options, Progress, WrongArguments } from './command.ts';
 
 const HELP = `npm run operator -- unreferenced
 npm run operator -- clean
@@ -26,22 +26,10 @@ the .secret in DATA_DIR. "-" reads the name from standard input, so it is in no 
 `;
 
 const UNREFERENCED = '/api/operator/images/unreferenced';
+const MOVE = '/api/operator/images/move';
 /** Attempts for a request that fails on the way, and the pause between, ms. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 2_000;
-
-interface Answer {
-  readonly store: string;
-  readonly unreferenced: { readonly count: number; readonly bytes: number };
-  readonly deleted?: { readonly count: number; readonly bytes: number };
-  readonly failed: number;
-  readonly too_recent: number;
-  readonly missing: number;
-  readonly moved: { readonly count: number; readonly bytes: number };
-  readonly skipped: number;
-  readonly left: number;
-  readonly next: string | null;
-}
 
 interface Service {
   readonly url: string;
@@ -60,7 +48,7 @@ export const command: Command = {
     if (what === 'move') return move(service, options, env);
     if (Object.keys(options).length > 0 || (what !== 'unreferenced' && what !== 'clean'))
       throw new WrongArguments();
-    const result = await ask(service, what === 'clean' ? 'DELETE' : 'GET', UNREFERENCED);
+    const result = await ask<'Unreferenced'>(service, what === 'clean' ? 'DELETE' : 'GET', UNREFERENCED);
     process.stdout.write(shown(result));
     return (result.failed ?? 0) + result.missing > 0 ? 1 : 0;
   },
@@ -100,12 +88,12 @@ async function move(service: Service, { limit, ...from }: Options, env: Environm
   const progress = new Progress(process.stdout);
   const sum = { moved: 0, bytes: 0, skipped: 0, missing: 0, failed: 0 };
   for (let after: string | null = ''; after !== null; ) {
-    const answer: Answer = await ask(service, 'POST', '/api/operator/images/move', { ...body, after });
-    sum.moved += answer.moved.count;
-    sum.bytes += answer.moved.bytes;
-    for (const member of ['skipped', 'missing', 'failed'] as const) sum[member] += answer[member];
-    after = answer.next;
-    progress.step(() => `Moved ${sum.moved} pictures (${sum.bytes} bytes), ${answer.left} still to look at.`);
+    const page: Json<'MovedImages'> = await ask<'MovedImages'>(service, 'POST', MOVE, { ...body, after });
+    sum.moved += page.moved.count;
+    sum.bytes += page.moved.bytes;
+    for (const member of ['skipped', 'missing', 'failed'] as const) sum[member] += page[member];
+    after = page.next;
+    progress.step(() => `Moved ${sum.moved} pictures (${sum.bytes} bytes), ${page.left} still to look at.`);
   }
   progress.say(
     `Moved ${sum.moved} pictures (${sum.bytes} bytes). There already or changed meanwhile: ${sum.skipped}. ` +
@@ -114,7 +102,7 @@ async function move(service: Service, { limit, ...from }: Options, env: Environm
   return sum.failed + sum.missing > 0 ? 1 : 0;
 }
 
-function shown({ store, unreferenced, deleted, failed, too_recent, missing }: Answer): string {
+function shown({ store, unreferenced, deleted, failed, too_recent, missing }: Json<'Unreferenced'>): string {
   const lines = [
     `Store: ${store}`,
     `Referred to by no note, and older than an hour: ${unreferenced.count} (${unreferenced.bytes} bytes)`,
@@ -126,14 +114,19 @@ function shown({ store, unreferenced, deleted, failed, too_recent, missing }: An
 }
 
 /** Retries while the service is unreachable, because every action here may be repeated. */
-async function ask(service: Service, method: string, path: string, body?: unknown): Promise<Answer> {
+async function ask<N extends 'Unreferenced' | 'MovedImages'>(
+  service: Service,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Json<N>> {
   for (let attempt = 1; ; attempt += 1) {
     const reply = await fetch(service.url + path, {
       method,
       headers: { authorization: `Bearer ${service.token}` },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }).catch(() => undefined);
-    if (reply?.ok) return (await reply.json()) as Answer;
+    if (reply?.ok) return (await reply.json()) as Json<N>;
     const isAway = reply === undefined || [502, 503, 504].includes(reply.status);
     if (!isAway || attempt === ATTEMPTS) throw new Error(await reason(service, reply));
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

@@ -4,7 +4,6 @@
  */
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
-import type { Log } from '../telemetry/log.ts';
 
 declare module 'uWebSockets.js' {
   const LIBUS_LISTEN_EXCLUSIVE_PORT: number;
@@ -75,7 +74,9 @@ export async function keepsHeaderValues(): Promise<boolean> {
 }
 
 /** Warns of a binding that cuts header values. Runs in the background; a failure is only logged. */
-export function checkHeaderValues(log: Pick<Log, 'warn' | 'debug'>): void {
+export function checkHeaderValues(
+  log: Readonly<Record<'warn' | 'debug', (message: string, fields?: { err: unknown }) => void>>,
+): void {
   keepsHeaderValues().then(
     (areWhole) => {
       if (!areWhole)

@@ -5,11 +5,11 @@ import type { NewNote, Note } from '../feeds/note.ts';
 import { tagsOf } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, TITLE_LENGTH } from '../feeds/text.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
+import type { JsonBodies } from '../schemas.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import { type OfNote, toFeed } from '../writing/command.ts';
 import type { FeedLimits } from '../writing/limits.ts';
-import type { NoteChanges } from './json-bodies.ts';
 import type { Preparation } from './preparation.ts';
 import type { Submission } from './submission.ts';
 
@@ -53,7 +53,7 @@ export class Editing {
   }
 
   /** Changes a note's title, alternative text or tags. Throws a Refusal `invalid_request`, `not_found`. */
-  async change(feed: Feed, id: string, changes: NoteChanges, caller: Caller): Promise<Note> {
+  async change(feed: Feed, id: string, changes: JsonBodies['NoteChanges'], caller: Caller): Promise<Note> {
     if (changes.title === undefined && changes.alt === undefined && changes.tags === undefined)
       throw new Refusal('invalid_request', 'There is nothing to change: give a title, an alt or tags.');
     const meta = {

@@ -5,11 +5,11 @@ import { randomReadId } from '../feeds/ids.ts';
 import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { oneLine, TITLE_LENGTH } from '../feeds/text.ts';
 import { existing, Refusal } from '../refusals.ts';
+import type { JsonBodies } from '../schemas.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import { toFeed } from '../writing/command.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
-import type { FeedChanges } from './json-bodies.ts';
 
 /** Longest description of a feed, in characters. */
 const DESCRIPTION_LENGTH = 500;
@@ -21,7 +21,9 @@ interface SettingsParts extends ReadIdRules {
 }
 
 /** Undefined members stay as they are. */
-export type SettingsChanges = { readonly [Key in keyof FeedChanges]?: FeedChanges[Key] | undefined };
+export type SettingsChanges = {
+  readonly [Key in keyof JsonBodies['FeedChanges']]?: JsonBodies['FeedChanges'][Key] | undefined;
+};
 
 /** Changes a feed that the caller may write to. */
 export class FeedSettingsWriter {

@@ -3,6 +3,18 @@ import { LRUCache } from 'lru-cache';
 import { endOf, invalidLicense, type License, parsePayload, splitLicense } from './format.ts';
 import { keyObject, type PublicKeyText } from './keys.ts';
 
+/** The license status of a feed on a hosted instance. */
+export interface Tier {
+  /** Last day of its license, a UTC date; undefined in the free tier. */
+  readonly until: string | undefined;
+  /** The license ends within two weeks. */
+  readonly endsSoon: boolean;
+  /** Last day of a license that has ended but is still attached. */
+  readonly endedOn: string | undefined;
+  /** The texts that it has. */
+  readonly notes: number;
+}
+
 /** Signature checks to cache; one takes 60 µs. */
 const MAX_CACHED = 10_000;
 

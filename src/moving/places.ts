@@ -3,7 +3,6 @@ import { chownSync, type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { makeDataFolder } from '../data-folder.ts';
 import type { Owner } from '../privileges.ts';
-import { FilesArchive, type FilesArchiveOptions, NO_SECRET } from '../storage/files/files-archive.ts';
 import { FolderLock } from '../storage/files/lock.ts';
 import { type SecretSettings, secretOfFolder } from '../storage/files/secret.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
@@ -11,6 +10,7 @@ import { MoveLock } from '../storage/postgres/move-lock.ts';
 import { DatabaseFile, realPath } from '../storage/sqlite/database-file.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ImageSource, LockedPlace } from './archive.ts';
+import { FilesArchive, type FilesArchiveOptions, NO_SECRET } from './files-archive.ts';
 import { PostgresArchive } from './postgres-archive.ts';
 import { SqliteArchive } from './sqlite-archive.ts';
 

@@ -1,6 +1,5 @@
 import { Refusal } from '../refusals.ts';
 import { type Client, isRegistered } from './clients.ts';
-import type { OAuth } from './oauth.ts';
 
 /** This instance as an OAuth server. */
 export interface Issuer {
@@ -44,7 +43,7 @@ const CHALLENGE = /^[\w-]{43}$/;
  */
 export async function parseAuthorizationRequest(
   parameters: URLSearchParams,
-  oauth: OAuth,
+  oauth: { client(id: string): Promise<Client | undefined> },
   base: string,
 ): Promise<AuthorizationRequest> {
   for (const name of new Set(parameters.keys()))

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
+import type { JsonBodies } from '../schemas.ts';
 import { isUrlencoded } from './content-type.ts';
 
 export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
@@ -55,7 +55,7 @@ export async function jsonBody<N extends keyof JsonBodies>(
 ): Promise<JsonBodies[N]> {
   const value = parseJson(await request.body(maxBytes));
   if (value === undefined) throw new Refusal('invalid_body', 'The body is not JSON in UTF-8.');
-  const { JSON_BODIES } = await import('../ingest/json-bodies.ts');
+  const { JSON_BODIES } = await import('../schemas.ts');
   const result = (JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>).safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;

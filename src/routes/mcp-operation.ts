@@ -41,7 +41,7 @@ export function mcpOperation(parts: OperationParts): DescribedOperation {
 /** Called at the first request, because the SDK takes time and much memory. */
 async function load({ site, observeTool, ...parts }: OperationParts): Promise<Mcp> {
   const { Mcp } = await import('../assistants/mcp.ts');
-  const { schemaOf } = await import('./schemas.ts');
+  const { schemaOf } = await import('../schemas.ts');
   return new Mcp({ parts, schemaOf, observe: observeTool, title: site.title });
 }
 

@@ -1,6 +1,7 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import { REFUSALS, type RefusalCode } from '../refusals.ts';
 import { TEXT_TYPES, UNKNOWN_PICTURE } from '../requests/content-type.ts';
+import { componentOf, jsonSchemas } from '../schemas.ts';
 import type { DescribedOperation } from './operation.ts';
 import {
   type AnswerDocs,
@@ -10,7 +11,6 @@ import {
   TAGS,
 } from './operation-docs.ts';
 import { PARAMETERS } from './parameters.ts';
-import { componentOf, jsonSchemas } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 

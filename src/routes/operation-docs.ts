@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../refusals.ts';
+import type { SchemaName } from '../schemas.ts';
 import type { ParameterKey } from './parameters.ts';
-import type { SchemaName } from './schemas.ts';
 
 /** The groups of operations, each with a sentence about it. */
 export const TAGS = {

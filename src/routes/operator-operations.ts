@@ -1,15 +1,14 @@
 import { json } from '../http/answer.ts';
 import type { MoveSource } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
-import type { JsonBodies } from '../ingest/json-bodies.ts';
 import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
+import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import { JSON_ERRORS, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 import type { OperationParts } from './operations.ts';
-import type { Json } from './schemas.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;

@@ -1,8 +1,8 @@
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
-import { clearPendingCookie } from '../sign-in/pending-sign-ins.ts';
 import type { SignIn, SignInError } from '../sign-in/sign-in.ts';
+import { clearPendingCookie } from '../sign-in/sign-in.ts';
 import { cookieScopeOf } from './caller.ts';
 import { type DescribedOperation, operation } from './operation.ts';
 import type { OperationParts } from './operations.ts';

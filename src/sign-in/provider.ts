@@ -1,8 +1,19 @@
 import type { Configuration, JWKS, ServerMetadata } from 'openid-client';
-import type { PendingSignIn } from './pending-sign-ins.ts';
-import type { Claims } from './sign-in.ts';
 
 type Client = typeof import('openid-client');
+
+/** A provider's claims about a person (OpenID Connect Core §5.1). */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** A sign-in that has begun: what the provider must send back, and where the browser goes then. */
+export interface PendingSignIn {
+  readonly state: string;
+  readonly nonce: string;
+  /** The code verifier (RFC 7636 §4.1). */
+  readonly verifier: string;
+  /** A path of this instance, of printable ASCII. */
+  readonly next: string;
+}
 
 /** How long the metadata of a provider is cached. */
 const METADATA_MS = 60 * 60 * 1000;

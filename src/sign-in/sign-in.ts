@@ -1,17 +1,18 @@
-import type { CookiePlace } from '../access/cookies.ts';
+import { type CookiePlace, readCookie, setCookie } from '../access/cookies.ts';
 import type { Person } from '../access/sessions.ts';
 import type { Config } from '../config.ts';
 import { cutAt, shownOneLine } from '../feeds/text.ts';
+import { keyFor, sign, verify } from '../signed.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type PendingSignIn, PendingSignIns } from './pending-sign-ins.ts';
-import { Provider, ProviderUnavailable } from './provider.ts';
-
-/** A provider's claims about a person (OpenID Connect Core §5.1). */
-export type Claims = Readonly<Record<string, unknown>>;
+import { type Claims, type PendingSignIn, Provider, ProviderUnavailable } from './provider.ts';
 
 const SENDER_LENGTH = 100;
 /** Longest e-mail address (RFC 5321 §4.5.3.1). */
 const EMAIL_LENGTH = 320;
+
+/** How long a person may take at the provider. */
+const LIFETIME_SECONDS = 600;
+const PENDING_COOKIE = 'flight';
 
 type SettingName =
   | 'oidcIssuer'
@@ -106,6 +107,45 @@ export class SignIn {
 /** A change of any of these ends the sessions of all people. */
 export function signInLocks(settings: SignInSettings): string[] {
   return [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret];
+}
+
+/** Sign-ins that have begun. Each is stored only in a cookie of its browser, so every container can finish it. */
+export class PendingSignIns {
+  readonly #key: Uint8Array;
+  readonly #now: () => number;
+
+  /**
+   * @param voidedBy a change of any of it ends all
+   * @param now ms since the epoch
+   */
+  constructor(secret: Uint8Array, voidedBy: readonly string[], now: () => number = Date.now) {
+    this.#key = keyFor('flight', secret, voidedBy);
+    this.#now = now;
+  }
+
+  /** `Set-Cookie` for the browser that goes to the provider. */
+  cookie({ state, nonce, verifier, next }: PendingSignIn, place: CookiePlace): string {
+    const until = this.#now() + LIFETIME_SECONDS * 1000;
+    // Not JSON, because escaping could make a long path too long for a cookie.
+    const text = [until, state, nonce, verifier, next].join(' ');
+    return pendingCookie(place, sign(this.#key, text), LIFETIME_SECONDS);
+  }
+
+  /** The sign-in in a `Cookie` header; undefined if there is none, or it took too long. */
+  read(header: string | undefined): PendingSignIn | undefined {
+    const text = verify(this.#key, readCookie(header, PENDING_COOKIE)) ?? '';
+    const [until, state = '', nonce = '', verifier = '', next = ''] = text.split(' ');
+    return Number(until) > this.#now() ? { state, nonce, verifier, next } : undefined;
+  }
+}
+
+/** `Set-Cookie` that deletes the pending sign-in, because it may be used once. */
+export function clearPendingCookie(place: CookiePlace): string {
+  return pendingCookie(place, '', 0);
+}
+
+function pendingCookie({ root, isSecure }: CookiePlace, value: string, maxAge: number): string {
+  return setCookie(PENDING_COOKIE, value, { path: `${root}/api/oidc`, maxAge, isSecure });
 }
 
 /** The error for the log. Leaves out `cause`, in which the library puts what the provider said about a person. */

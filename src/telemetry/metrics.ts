@@ -1,9 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/transaction.ts';
-import type { ImageStore } from '../images/image-store.ts';
-import type { OrphanReport } from '../images/unreferenced.ts';
-import type { CacheCounts } from '../read/cache.ts';
-import type { PictureRows } from '../storage/picture-rows.ts';
 import { VERSION } from '../version.ts';
 import type { ToolOutcome } from './events.ts';
 
@@ -58,7 +54,9 @@ const COMMIT_WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /** Parts of the service that are read at every scrape, and cost nothing between scrapes. */
 interface WatchedParts {
-  readonly cache: { readonly counts: CacheCounts };
+  readonly cache: {
+    readonly counts: Readonly<Record<'hits' | 'misses' | 'evictions' | 'entries' | 'bytes', number>>;
+  };
   /** By a name that becomes a label. */
   readonly pools: Readonly<Record<string, { readonly waiting: number; readonly running: number }>>;
   /** Bytes of request bodies in memory now. */
@@ -67,6 +65,14 @@ interface WatchedParts {
   readonly streams: () => number;
   readonly connections: { readonly open: number; readonly refused: number };
   readonly linesLost: () => number;
+}
+
+/** What a scan of all objects of the image store found. */
+interface ObjectScan {
+  readonly unreferenced: { readonly count: number; readonly bytes: number };
+  /** Undefined if nothing was to be deleted. */
+  readonly deleted: ObjectScan['unreferenced'] | undefined;
+  readonly missing: number;
 }
 
 /** The metrics for Prometheus. */
@@ -196,7 +202,7 @@ function imageMetrics(make: Maker) {
       if (failure !== undefined) operations.failures.inc({ operation, code: failure });
     },
     /** Call it after every scan of all objects. */
-    examined({ unreferenced, deleted, missing }: OrphanReport): void {
+    examined({ unreferenced, deleted, missing }: ObjectScan): void {
       scan ??= {
         count: make.gauge('service_images_unreferenced'),
         bytes: make.gauge('service_images_unreferenced_bytes'),
@@ -209,7 +215,7 @@ function imageMetrics(make: Maker) {
       scan.at.set(Date.now() / 1000);
     },
     /** Reads these at every scrape. Call it once, if there is a store. */
-    watch(store: Pick<ImageStore, 'isDown'>, rows: Pick<PictureRows, 'countFreed'>): void {
+    watch(store: { readonly isDown: boolean }, rows: { countFreed(): Promise<number> }): void {
       make.gauge('service_image_store_down', (gauge) => gauge.set(store.isDown ? 1 : 0));
       // If the database fails, the last number stays.
       make.gauge('service_images_freed', (gauge) =>

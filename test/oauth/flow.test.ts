@@ -1,7 +1,6 @@
 /** The OAuth server of a locked instance: registration, consent, codes and tokens, and the attacks on them. */
 import t from 'tap';
-import { OAuth } from '../../src/oauth/oauth.ts';
-import { SignedTokens } from '../../src/oauth/signed-tokens.ts';
+import { OAuth, SignedTokens } from '../../src/oauth/oauth.ts';
 import { answerIn, OAuthClient, opensTools, REDIRECT, registered } from '../support/oauth-client.ts';
 import { ask, start } from '../support/service.ts';
 

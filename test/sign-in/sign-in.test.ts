@@ -1,8 +1,7 @@
 /** People sign in with a real provider: the way there and back, who may, and what they see if it fails (contract §10). */
 import t, { type Test } from 'tap';
 import { readConfig } from '../../src/config.ts';
-import { PendingSignIns } from '../../src/sign-in/pending-sign-ins.ts';
-import { signInLocks, signInSettings } from '../../src/sign-in/sign-in.ts';
+import { PendingSignIns, signInLocks, signInSettings } from '../../src/sign-in/sign-in.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';

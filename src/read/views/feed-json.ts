@@ -2,7 +2,7 @@ import type { Feed } from '../../feeds/feed.ts';
 import { isReadId } from '../../feeds/names.ts';
 import { fileUrl, rssUrl } from '../../feeds/urls.ts';
 import type { Tier } from '../../licenses/licenses.ts';
-import type { Json } from '../../routes/schemas.ts';
+import type { Json } from '../../schemas.ts';
 
 /**
  * The record of a feed for its owner. A feed without notes or without a read link has no read URL.

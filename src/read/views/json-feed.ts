@@ -1,6 +1,6 @@
 import { noteGuid } from '../../feeds/ids.ts';
 import { fileUrl, jsonFeedUrl, noteUrl, readPageUrl } from '../../feeds/urls.ts';
-import type { Json } from '../../routes/schemas.ts';
+import type { Json } from '../../schemas.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteHtml, noteText, noteTitle, picture } from './shown-note.ts';
 

@@ -2,7 +2,7 @@ import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/na
 import type { Note } from '../../feeds/note.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
-import type { Json } from '../../routes/schemas.ts';
+import type { Json } from '../../schemas.ts';
 import { exactText } from '../note-text.ts';
 import type { ReadPlace, TitledNote, ViewFeed } from './document.ts';
 import { noteTitle } from './shown-note.ts';

@@ -1,22 +1,10 @@
-import type { AdmittedFeed, Feed, FeedLicense } from '../../feeds/feed.ts';
+import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
-import type { StoredSettings } from '../metadata.ts';
 import type { FeedChange, FeedRef } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
-import { UNREADABLE_READ_ID } from './read-metadata.ts';
-
-/** The contents of a feed's dot files; undefined if there is no such file. */
-export interface FeedFiles {
-  /** The valid text of `.readid`, or `UNREADABLE_READ_ID`. */
-  readonly storedReadId: ReadId | undefined;
-  readonly settings: StoredSettings;
-  /** The line of `.password`. */
-  readonly passwordHash: string | undefined;
-  /** The line of `.license` and the id it counts by. */
-  readonly license?: FeedLicense | undefined;
-}
+import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
 
 /** The changes of a step: new or replaced entries, files of removed notes, dot files. */
 export interface Changes {

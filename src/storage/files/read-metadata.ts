@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
+import type { FeedLicense } from '../../feeds/feed.ts';
 import { isReadId, type NoteFile, type ReadId } from '../../feeds/names.ts';
 import {
   type JsonObject,
@@ -11,7 +12,6 @@ import {
   type StoredSettings,
   settingsIn,
 } from '../metadata.ts';
-import type { FeedFiles } from './feed-index.ts';
 import type { FeedLog } from './feed-log.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import { isFolder, isThere, readLine, readWhole, whyUnreadable } from './read-file.ts';
@@ -23,6 +23,17 @@ const UNMATCHED_HASH = '!';
 
 /** Stands for the read id in a `.readid` that has none or cannot be read. */
 export const UNREADABLE_READ_ID = '!' as ReadId;
+
+/** The contents of a feed's dot files; undefined if there is no such file. */
+export interface FeedFiles {
+  /** The valid text of `.readid`, or `UNREADABLE_READ_ID`. */
+  readonly storedReadId: ReadId | undefined;
+  readonly settings: StoredSettings;
+  /** The line of `.password`. */
+  readonly passwordHash: string | undefined;
+  /** The line of `.license` and the id it counts by. */
+  readonly license?: FeedLicense | undefined;
+}
 
 /** The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`. */
 export async function readMetaFile(

@@ -18,11 +18,12 @@ import {
 import type { Written } from '../storage.ts';
 import { type Change, type FileWriter, lineFile, textFile } from './durable.ts';
 import { asRefusal, errorCode, isGone, refuse, unavailable } from './failures.ts';
-import { type FeedFiles, type FeedIndex, IndexedFeed } from './feed-index.ts';
+import { type FeedIndex, IndexedFeed } from './feed-index.ts';
 import type { RetiredReadIds } from './line-files.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isThere, readWhole, statFile } from './read-file.ts';
+import type { FeedFiles } from './read-metadata.ts';
 import { readMetaFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';

@@ -10,9 +10,9 @@ import {
   serializeSettings,
 } from '../metadata.ts';
 import { type Change, lineFile, type Part, textFile } from './durable.ts';
-import type { FeedFiles } from './feed-index.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
+import type { FeedFiles } from './read-metadata.ts';
 import { readSettingsFile } from './read-metadata.ts';
 import { dateByFile, type Stamp } from './stamp.ts';
 

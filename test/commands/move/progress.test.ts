@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Progress } from '../../../src/commands/progress.ts';
+import { Progress } from '../../../src/commands/command.ts';
 
 /** A clock, and an output that keeps what is written. */
 function setting(isTTY: boolean) {

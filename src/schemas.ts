@@ -1,14 +1,72 @@
+/**
+ * The JSON of the API: bodies of requests and of answers. Import its values lazily, because the validator takes 15 MB and
+ * 0.1 s.
+ */
 import { z } from 'zod';
-import { MAX_FILES_PER_REQUEST } from '../config.ts';
-import { mediaType, NOTE_TYPES } from '../feeds/note-types.ts';
-import { JSON_BODIES } from '../ingest/json-bodies.ts';
-import { REFUSALS, type RefusalCode } from '../refusals.ts';
+import { MAX_FILES_PER_REQUEST } from './config.ts';
+import { mediaType, NOTE_TYPES } from './feeds/note-types.ts';
+import { REFUSALS, type RefusalCode } from './refusals.ts';
 
 const url = (text: string) => z.url().describe(text);
 const text = (description: string) => z.string().describe(description);
 const object = <S extends z.ZodRawShape>(description: string, shape: S) =>
   [z.object(shape), description] as const;
 const addressOrNull = (description: string) => z.url().nullable().describe(description);
+
+/** The JSON bodies of requests. */
+export const JSON_BODIES = {
+  /** An empty text or array removes. */
+  NoteChanges: z.object({
+    title: text('At most 100 characters in one line; empty removes it.').optional(),
+    alt: text(
+      'Alternative text of a picture, at most 500 characters in one line; empty removes it.',
+    ).optional(),
+    tags: z
+      .array(z.string())
+      .describe('The tags, as in X-Note-Tags; an empty array removes them.')
+      .optional(),
+  }),
+  /** Absent optional members stay as they are. */
+  FeedChanges: z.object({
+    title: text(
+      'At most 100 characters in one line, without control and text-direction characters; empty clears it.',
+    ),
+    description: text('At most 500 characters, as the title.'),
+    show_sender: z
+      .boolean()
+      .describe('Whether readers see who posted a note; left out, it stays as it is.')
+      .optional(),
+    image: text(
+      'The file of a picture note of this feed; empty for none; left out, it stays as it is.',
+    ).optional(),
+    read_id: text(
+      'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
+        'is. The old read link ends.',
+    ).optional(),
+  }),
+  NewPassword: z.object({
+    password: text('1 to 256 printable ASCII characters, no space at either end.'),
+  }),
+  PreviewText: z.object({ text: text('Markdown of at most 100 KB.') }),
+  NewLicense: z.object({
+    license: text('As it was issued: `nf1.`, and two more parts.'),
+  }),
+  MoveImages: z.object({
+    from: text('Where the bytes are now: `db`, `fs` or `s3`.'),
+    dir: text('With `fs`: the folder, as the service sees it.').optional(),
+    endpoint: text('With `s3`: the base URL of the store.').optional(),
+    bucket: text('With `s3`.').optional(),
+    region: text('With `s3`: `us-east-1` unless given.').optional(),
+    access_key: text('With `s3`.').optional(),
+    secret_key: text('With `s3`.').optional(),
+    limit: z.number().describe('Pictures to look at, 1 to 10000; 100 unless given.').optional(),
+    after: text('The `next` of the answer before.').optional(),
+  }),
+  Takedown: z.object({
+    read_id: text('The read id of the feed.'),
+    file: text('The file of a note; without it the whole feed is removed.').optional(),
+  }),
+};
 
 const createdSchema = z.object({
   id: text('Names the note within its feed: the time it was posted and a UUID.'),
@@ -173,7 +231,9 @@ const SCHEMAS = {
   }),
 } as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
 
+export type JsonBodies = { [N in keyof typeof JSON_BODIES]: z.infer<(typeof JSON_BODIES)[N]> };
 export type SchemaName = keyof typeof SCHEMAS;
+/** The body of an answer. */
 export type Json<N extends SchemaName> = Frozen<z.input<(typeof SCHEMAS)[N][0]>>;
 type Frozen<T> = { readonly [K in keyof T]: Frozen<T[K]> };
 

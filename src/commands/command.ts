@@ -1,3 +1,29 @@
+import type { Environment } from '../setting.ts';
+
+/** Values of options by their names. */
+export type Options = Readonly<Record<string, string | undefined>>;
+
+/** Something that the program does instead of being the service. */
+export interface Command {
+  /** Shown for `--help`. */
+  readonly help: string;
+  /** Options that it takes, each with a value. */
+  readonly options?: readonly string[];
+  /** Options without a value; if given, they have their name as value. */
+  readonly flags?: readonly string[];
+  /** The fewest and the most arguments beside options. */
+  readonly words: readonly [number, number];
+  /**
+   * Says what it has to say on standard output and standard error, and gives the exit code. What it throws is shown as one
+   * line (of `ConfigError` one for each problem), and the exit code is 1.
+   * @param env has the settings
+   */
+  run(words: readonly string[], options: Options, env: Environment): number | Promise<number>;
+}
+
+/** A command was given arguments that it does not take. The list of all commands is shown for it. */
+export class WrongArguments extends Error {}
+
 /** Interval for rewriting the line on a terminal, and for new lines elsewhere, ms. */
 const REWRITE_MS = 200;
 const LINE_MS = 5_000;
