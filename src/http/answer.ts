@@ -1,6 +1,5 @@
 import type { Refusal } from '../refusals.ts';
 import { type Headers, headers } from './headers.ts';
-import type { LiveBody } from './live.ts';
 
 export interface BodyStream {
   /** Bytes; without it the answer is chunked. */
@@ -8,6 +7,28 @@ export interface BodyStream {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Frees what the stream holds. Called once, at the end of the request, whether the chunks were read or not. */
   close?(): void;
+}
+
+/** A body that stays open, perhaps for hours. Only the newest of its events counts. */
+export interface LiveBody {
+  /** Meaningless bytes for a quiet stream. */
+  readonly heartbeat: Uint8Array;
+  /** Called when the headers are written, not for a HEAD. Must send at once, because that sends the headers too. */
+  open(stream: LiveStream): LiveSource;
+}
+
+/** What a live body is sent through. */
+export interface LiveStream {
+  readonly isClosed: boolean;
+  /** Sends an event, which replaces those that the client has not taken. Keeps the bytes without a copy. */
+  send(event: Uint8Array): void;
+  end(): void;
+}
+
+/** The sender of a live body. */
+export interface LiveSource {
+  /** The stream ended: by itself, the client or the server. */
+  closed(): void;
 }
 
 /** Bytes of a body; undefined if unknown in advance. */

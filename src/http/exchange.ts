@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, LiveStream } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import { RequestFields } from './request-fields.ts';
 import type { Route } from './router.ts';
@@ -16,7 +16,48 @@ export interface Operation extends Route {
   handle(exchange: Exchange): Answer | Promise<Answer>;
 }
 
-export interface ExchangeContext extends UploadContext {
+/** The result of a request, for logs and metrics. */
+export interface Outcome {
+  readonly request: Pick<Exchange, 'requestId' | 'parameters'>;
+  readonly operation: Operation | undefined;
+  readonly method: string;
+  /** 499 if the client left before the answer. */
+  readonly status: number;
+  readonly ms: number;
+  readonly received: number;
+  /** Bytes of the answer's body; 0 if unknown in advance, or if the client did not take them all. */
+  readonly bytes: number;
+  readonly code: string | undefined;
+  /** The reason for an internal error or a broken answer. */
+  readonly error: unknown;
+  readonly isLive: boolean;
+}
+
+/** Times in ms as documented; tests use shorter ones. */
+export const DEFAULT_LIMITS = {
+  /** A request waits for body memory. */
+  admission: 10_000,
+  /** The speed of an upload is averaged. */
+  paceWindow: 30_000,
+  /** A client takes no bytes of its answer. */
+  stalledReader: 60_000,
+  /** A live answer sends no event. */
+  heartbeat: 15_000,
+  /** Requests run after the server stops. */
+  stop: 30_000,
+  /** Interval of checking the limits above. */
+  tick: 1_000,
+};
+
+/** Checked about every second. */
+interface Ticking {
+  tick(now: number): void;
+}
+
+/** What the requests of a server have in common, and those that are open. */
+export interface Serving extends UploadContext {
+  readonly limits: typeof DEFAULT_LIMITS;
+  isStopping: boolean;
   /** Absolute base of links; by default the request's own host. */
   readonly publicUrl: string | undefined;
   /** The path of `publicUrl`, without a trailing slash. */
@@ -24,6 +65,15 @@ export interface ExchangeContext extends UploadContext {
   readonly trustProxy: boolean;
   /** Called at the first `X-Forwarded-For` that is not believed, and then unset. Must not throw. */
   onUntrustedProxy: (() => void) | undefined;
+  /** Gets every request. */
+  readonly observe?: ((outcome: Outcome) => void) | undefined;
+  /** Gets requests with internal errors. */
+  readonly observeErrors?: ((outcome: Outcome) => void) | undefined;
+  /** Answers requests without an operation; JSON by default. */
+  readonly refuse?: Operation['refuse'];
+  /** Requests that outlive the call of the binding's request handler. */
+  readonly running: Set<Ticking>;
+  readonly streams: Set<Ticking & LiveStream>;
 }
 
 /** Methods of requests that need neither a body nor its length. */
@@ -45,7 +95,7 @@ export class Exchange {
   hasCertainEnd = true;
   /** The client is gone; further work is useless. */
   isAborted = false;
-  readonly #context: ExchangeContext;
+  readonly #serving: Serving;
   readonly #res: HttpResponse;
   /** The binding's request, valid until the handler first waits. */
   #req: HttpRequest | undefined;
@@ -56,10 +106,10 @@ export class Exchange {
   #requestId: string | undefined;
   #gone: AbortController | undefined;
 
-  constructor(res: HttpResponse, req: HttpRequest, context: ExchangeContext) {
+  constructor(res: HttpResponse, req: HttpRequest, serving: Serving) {
     this.#res = res;
     this.#req = req;
-    this.#context = context;
+    this.#serving = serving;
     const method = req.getMethod();
     this.isHead = method === 'head';
     this.method = method === 'get' ? 'GET' : method.toUpperCase();
@@ -107,7 +157,7 @@ export class Exchange {
    * @throws Refusal `invalid_request` when the request's host cannot be one
    */
   get base(): string {
-    const { publicUrl, trustProxy } = this.#context;
+    const { publicUrl, trustProxy } = this.#serving;
     if (publicUrl !== undefined) return publicUrl;
     if (!trustProxy) return baseUrlFromHost(this.header('host') ?? '', 'http');
     const host = this.#forwarded('host') || this.header('host') || '';
@@ -116,12 +166,12 @@ export class Exchange {
 
   /** The path of the base, without a trailing slash. */
   get root(): string {
-    return this.#context.root;
+    return this.#serving.root;
   }
 
   /** Whether the base comes from the settings, not from the client. */
   get hasPublicUrl(): boolean {
-    return this.#context.publicUrl !== undefined;
+    return this.#serving.publicUrl !== undefined;
   }
 
   /** The declared length of the body; undefined if unknown, 0 without a body. */
@@ -174,7 +224,7 @@ export class Exchange {
     if (!isLength && encoding?.toLowerCase() !== 'chunked')
       throw new Refusal('invalid_request', 'The length of the request body is not clear.');
     if (length === '0') return;
-    this.upload = new Upload(this.#res, isLength ? Number(length) : undefined, this.client, this.#context);
+    this.upload = new Upload(this.#res, isLength ? Number(length) : undefined, this.client, this.#serving);
   }
 
   /** @internal */
@@ -185,7 +235,7 @@ export class Exchange {
   }
 
   #findClient(): string {
-    const forwarded = this.#context.trustProxy ? this.#forwarded('for') : undefined;
+    const forwarded = this.#serving.trustProxy ? this.#forwarded('for') : undefined;
     return (forwarded && clientOfForwardedFor(forwarded)) ?? clientOfSocket(this.#res.getRemoteAddress());
   }
 
@@ -197,9 +247,9 @@ export class Exchange {
 
   /** Not called for cache hits, to keep them fast; the request that filled the cache is noticed. */
   #noticeProxy(): void {
-    const { onUntrustedProxy } = this.#context;
+    const { onUntrustedProxy } = this.#serving;
     if (onUntrustedProxy === undefined || this.#fields.joined('x-forwarded-for') === undefined) return;
-    this.#context.onUntrustedProxy = undefined;
+    this.#serving.onUntrustedProxy = undefined;
     onUntrustedProxy();
   }
 }

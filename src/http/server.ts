@@ -1,94 +1,68 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { notFound, Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
 import { Connections, maxDescriptors } from './connections.ts';
-import { Exchange, type ExchangeContext, type Operation } from './exchange.ts';
+import { DEFAULT_LIMITS, Exchange, type Operation, type Serving } from './exchange.ts';
 import { headers } from './headers.ts';
-import { listenProblem } from './listen-problem.ts';
-import type { LiveStream } from './live.ts';
+import { ResponseWriter } from './response-writer.ts';
 import { Router } from './router.ts';
-import { type Outcome, Transaction } from './transaction.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';
 
-/** Times in ms as documented; tests use shorter ones. */
-const DEFAULT_LIMITS = {
-  /** A request waits for body memory. */
-  admission: 10_000,
-  /** The speed of an upload is averaged. */
-  paceWindow: 30_000,
-  /** A client takes no bytes of its answer. */
-  stalledReader: 60_000,
-  /** A live answer sends no event. */
-  heartbeat: 15_000,
-  /** Requests run after the server stops. */
-  stop: 30_000,
-  /** Interval of checking the limits above. */
-  tick: 1_000,
-};
-
 const UPLOAD_BYTES_PER_SECOND = 1024;
+/** Interval of looking whether the last requests have ended, ms. */
+const STOP_INTERVAL = 10;
 
-export interface ServerOptions {
+export interface ServerOptions extends Pick<Serving, 'observe' | 'observeErrors' | 'refuse' | 'trustProxy'> {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
   readonly operations: readonly Operation[];
   readonly publicUrl?: string | undefined;
-  readonly trustProxy: boolean;
   /** Called once if a request has `X-Forwarded-For` but no proxy is trusted. Must not throw. */
   readonly onUntrustedProxy?: (() => void) | undefined;
   /** Connections of one client, if no proxy is trusted: 0 for any number, by default half of all. */
   readonly maxConnectionsPerClient?: number | undefined;
   /** For all request bodies at once, bytes. */
   readonly bodyMemory: number;
-  /** Gets every request. */
-  readonly observe?: ((outcome: Outcome) => void) | undefined;
-  /** Gets requests with internal errors. */
-  readonly observeErrors?: ((outcome: Outcome) => void) | undefined;
-  /** Answers requests without an operation; JSON by default. */
-  readonly refuse?: Operation['refuse'];
-  readonly limits?: Partial<typeof DEFAULT_LIMITS> | undefined;
+  readonly limits?: Partial<Serving['limits']> | undefined;
 }
 
 /** The front end: makes exchanges of requests, calls their operations and writes the answers. */
 export class HttpServer {
-  readonly options: ServerOptions;
-  readonly limits: typeof DEFAULT_LIMITS;
   readonly connections: Connections;
-  isStopping = false;
-  /** Transactions that outlive the call of the binding's request handler. */
-  readonly running = new Set<Transaction>();
+  readonly #serving: Serving;
   readonly #router: Router<Operation>;
-  readonly #context: ExchangeContext;
   readonly #app: TemplatedApp;
-  readonly #streams = new Set<LiveStream>();
   readonly #timer: NodeJS.Timeout;
   #socket: ListenSocket | undefined;
-  #whenIdle: (() => void) | undefined;
 
   private constructor(options: ServerOptions) {
-    this.options = options;
-    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const { publicUrl, trustProxy, bodyMemory, observe, observeErrors, refuse } = options;
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#router = new Router(options.operations);
-    this.#context = {
-      publicUrl: options.publicUrl,
-      root: options.publicUrl === undefined ? '' : new URL(options.publicUrl).pathname.replace(/\/$/, ''),
-      trustProxy: options.trustProxy,
-      onUntrustedProxy: options.trustProxy ? undefined : options.onUntrustedProxy,
-      memory: new BodyMemory({ total: options.bodyMemory, maxWaitMs: this.limits.admission }),
-      buffers: new BufferPool(options.bodyMemory),
-      pace: { windowMs: this.limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
+    this.#serving = {
+      ...{ limits, isStopping: false, observe, observeErrors, refuse, publicUrl, trustProxy },
+      root: publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, ''),
+      onUntrustedProxy: trustProxy ? undefined : options.onUntrustedProxy,
+      memory: new BodyMemory({ total: bodyMemory, maxWaitMs: limits.admission }),
+      buffers: new BufferPool(bodyMemory),
+      pace: { windowMs: limits.paceWindow, bytesPerSecond: UPLOAD_BYTES_PER_SECOND },
+      running: new Set(),
+      streams: new Set(),
     };
     this.connections = new Connections({
       descriptors: maxDescriptors(),
-      perClient: options.trustProxy ? 0 : options.maxConnectionsPerClient,
+      perClient: trustProxy ? 0 : options.maxConnectionsPerClient,
     });
     this.#app = uws
       .App()
       .filter((res, change) => this.#onConnection(res, change))
       .any('/*', (res, req) => this.#onRequest(res, req));
-    this.#timer = setInterval(() => this.#tick(), this.limits.tick).unref();
+    this.#timer = setInterval(() => this.#tick(), limits.tick).unref();
   }
 
   /** Starts a server. Throws an error with a sentence if it cannot listen. */
@@ -110,48 +84,36 @@ export class HttpServer {
     return this.#socket === undefined ? 0 : uws.us_socket_local_port(this.#socket);
   }
 
+  get isStopping(): boolean {
+    return this.#serving.isStopping;
+  }
+
   /** Bytes of request bodies in memory now. */
   get bodyBytes(): number {
-    return this.#context.memory.used;
+    return this.#serving.memory.used;
+  }
+
+  /** Requests that wait for their handler, or for a slow client. */
+  get openRequests(): number {
+    return this.#serving.running.size;
   }
 
   get openStreams(): number {
-    return this.#streams.size;
+    return this.#serving.streams.size;
   }
 
   /** Refuses new connections, ends live answers, waits for running requests up to the limit, then closes all. */
   async stop(): Promise<void> {
-    if (this.isStopping) return;
-    this.isStopping = true;
+    const { isStopping, running, streams, limits } = this.#serving;
+    if (isStopping) return;
+    this.#serving.isStopping = true;
     if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
-    for (const stream of this.#streams) stream.end();
-    if (this.running.size > 0) await this.#idle();
+    for (const stream of streams) stream.end();
+    const end = performance.now() + limits.stop;
+    // The binding flushes the last answer at the end of its turn of the loop, so before the wait is over.
+    while (running.size > 0 && performance.now() < end) await wait(STOP_INTERVAL);
     clearInterval(this.#timer);
     this.#app.close();
-  }
-
-  onFinished(transaction: Transaction): void {
-    this.running.delete(transaction);
-    if (this.running.size === 0) this.#whenIdle?.();
-  }
-
-  onOpen(stream: LiveStream): void {
-    this.#streams.add(stream);
-  }
-
-  onClose(stream: LiveStream): void {
-    this.#streams.delete(stream);
-  }
-
-  #idle(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.limits.stop);
-      this.#whenIdle = () => {
-        clearTimeout(timer);
-        // The binding flushes the last answer at the end of this turn of the loop.
-        setImmediate(resolve);
-      };
-    });
   }
 
   /** Must not throw, like `#onRequest`. */
@@ -162,14 +124,14 @@ export class HttpServer {
 
   #tick(): void {
     const now = performance.now();
-    for (const transaction of this.running) transaction.tick(now);
-    for (const stream of this.#streams) stream.tick(now);
+    for (const request of this.#serving.running) request.tick(now);
+    for (const stream of this.#serving.streams) stream.tick(now);
   }
 
   /** Must not throw, because that would end the process. */
   #onRequest(res: HttpResponse, req: HttpRequest): void {
     const startedAt = performance.now();
-    const exchange = new Exchange(res, req, this.#context);
+    const exchange = new Exchange(res, req, this.#serving);
     let operation: Operation | undefined;
     let answer: Answer | Promise<Answer> | undefined;
     let failure: unknown;
@@ -183,9 +145,9 @@ export class HttpServer {
     } catch (cause) {
       failure = cause;
     }
-    const transaction = new Transaction(this, res, exchange, operation, startedAt);
-    if (answer === undefined) transaction.fail(failure);
-    else transaction.run(answer);
+    const response = new ResponseWriter(this.#serving, res, exchange, operation, startedAt);
+    if (answer === undefined) response.fail(failure);
+    else response.run(answer);
   }
 
   /** Answers a request without an operation. */
@@ -217,4 +179,25 @@ function preflight(methods: readonly string[]): Answer {
 /** The value of `Allow`; every GET has a HEAD. */
 function methodList(methods: readonly string[]): string {
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'there is no address of that name',
+  EAI_AGAIN: 'the address of that name cannot be found now',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EADDRINUSE: 'another program uses it',
+  EACCES: 'it needs more rights',
+};
+
+/** Why nothing can listen at an address. Tries it with Node, because the HTTP library does not say why it failed. */
+async function listenProblem(host: string, port: number): Promise<string> {
+  const server = createServer();
+  try {
+    await once(server.listen({ host, port, exclusive: true }), 'listening');
+    server.close();
+    return 'another program used it until now';
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    return REASONS[code] ?? code;
+  }
 }

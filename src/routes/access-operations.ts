@@ -14,9 +14,9 @@ import {
   type DescribedOperation,
   isFeedPath,
   type NameForm,
+  type OperationParts,
   operation,
 } from './operation.ts';
-import type { OperationParts } from './operations.ts';
 import { backToLogin, nextPath, seeOther } from './redirects.ts';
 import { settingsAgain } from './settings-operations.ts';
 

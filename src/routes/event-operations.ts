@@ -1,8 +1,7 @@
 import type { Exchange } from '../http/exchange.ts';
 import { readIdOf } from '../read/reader.ts';
-import { type DescribedOperation, operation } from './operation.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { NEW_FEED_ERRORS, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 
 export function eventOperations({ events }: OperationParts): DescribedOperation[] {
   const open = { access: 'public', cors: true, docs: PUBLIC } as const;

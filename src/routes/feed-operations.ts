@@ -3,7 +3,7 @@ import { json, NO_CONTENT } from '../http/answer.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
-import { type DescribedOperation, operation } from './operation.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import {
   FEED_ERRORS,
   JSON_ERRORS,
@@ -12,7 +12,6 @@ import {
   type OperationDocs,
   WRITE_ERRORS,
 } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 
 export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}';

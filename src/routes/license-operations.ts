@@ -5,7 +5,7 @@ import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import { pageAnswer } from '../web/page.ts';
 import { licensePage } from '../web/tier.ts';
-import { type DescribedOperation, isFeedPath, operation } from './operation.ts';
+import { type DescribedOperation, isFeedPath, type OperationParts, operation } from './operation.ts';
 import {
   JSON_ERRORS,
   jsonAnswer,
@@ -13,7 +13,6 @@ import {
   type OperationDocs,
   WRITE_ERRORS,
 } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 import { seeOther } from './redirects.ts';
 import { explainOnSettings } from './settings-operations.ts';
 

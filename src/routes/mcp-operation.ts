@@ -5,8 +5,7 @@ import { type Answer, json } from '../http/answer.ts';
 import { Refusal } from '../refusals.ts';
 import { parseMessage } from '../requests/bodies.ts';
 import { isJson } from '../requests/content-type.ts';
-import { type DescribedOperation, operation } from './operation.ts';
-import type { OperationParts } from './operations.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 
 /** Largest body, bytes; it holds pictures in base64. */
 const MAX_BYTES = 16 * 1024 * 1024;

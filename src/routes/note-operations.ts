@@ -14,6 +14,7 @@ import {
   type DescribedOperation,
   type HandlerOf,
   isFeedPath,
+  type OperationParts,
   operation,
 } from './operation.ts';
 import {
@@ -29,7 +30,6 @@ import {
   type OperationDocs,
   WRITE_ERRORS,
 } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 import { withCookies } from './redirects.ts';
 
 const NOTES = '/api/v1/feeds/{feed}/notes';

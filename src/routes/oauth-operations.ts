@@ -15,8 +15,7 @@ import { formBody, parseMessage } from '../requests/bodies.ts';
 import { authorizePage, authorizePolicy } from '../web/access-pages.ts';
 import { pageAnswer } from '../web/page.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
-import { type DescribedOperation, operation } from './operation.ts';
-import type { OperationParts } from './operations.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { redirect, seeOther } from './redirects.ts';
 
 /** Largest registration, bytes. */

@@ -1,11 +1,60 @@
-import type { Caller, NamedFeed } from '../access/access.ts';
+import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Method, Route } from '../http/router.ts';
+import type { ImageOperator } from '../images/image-operator.ts';
+import type { Editing } from '../ingest/edit.ts';
+import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
+import type { Licensing } from '../ingest/licensing.ts';
+import type { Posting } from '../ingest/post.ts';
+import type { Takedown } from '../ingest/takedown.ts';
+import type { FeedEvents } from '../live/feed-events.ts';
+import type { OAuth } from '../oauth/oauth.ts';
+import type { LegalTexts } from '../read/legal-texts.ts';
+import type { Reader } from '../read/reader.ts';
 import type { Refusal } from '../refusals.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
+import type { ToolOutcome } from '../telemetry/events.ts';
+import type { Assets } from '../web/assets.ts';
+import type { Site } from '../web/site.ts';
+import type { FeedLimits } from '../writing/limits.ts';
 import type { OperationDocs } from './operation-docs.ts';
+
+interface MetricsSource {
+  readonly contentType: string;
+  metricsAnswer(): Promise<string>;
+}
+
+/** The parts of the service that operations call. */
+export interface OperationParts {
+  readonly posting: Posting;
+  readonly editing: Editing;
+  readonly settings: FeedSettingsWriter;
+  readonly reader: Reader;
+  readonly limits: FeedLimits;
+  /** Undefined if feeds need no license. */
+  readonly licensing: Licensing | undefined;
+  /** Largest picture, bytes. */
+  readonly maxImageBytes: number;
+  readonly events: FeedEvents;
+  readonly site: Site;
+  readonly legalTexts: LegalTexts;
+  readonly assets: Assets;
+  readonly access: Access;
+  readonly signIn: SignIn | undefined;
+  readonly images: ImageOperator;
+  readonly takedown: Takedown;
+  readonly publicUrl: string | undefined;
+  /** Loads the OAuth server of a locked instance; undefined on an open one. */
+  readonly oauth: (() => Promise<OAuth>) | undefined;
+  readonly observeTool: (outcome: ToolOutcome) => void;
+  /** Undefined if metrics are off. */
+  readonly metrics: MetricsSource | undefined;
+  /** Why the service cannot take requests now, in a word or two; undefined when it can. */
+  readiness(): Promise<string | undefined>;
+}
 
 /** A caller that was let in. */
 export interface Admitted {

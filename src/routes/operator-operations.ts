@@ -6,9 +6,8 @@ import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
-import { type DescribedOperation, operation } from './operation.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { JSON_ERRORS, jsonAnswer, type OperationDocs } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;

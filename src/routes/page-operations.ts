@@ -6,8 +6,7 @@ import { existing, Refusal } from '../refusals.ts';
 import { errorPage, legalPage, pageAnswer } from '../web/page.ts';
 import { LEGAL_PAGES, type LegalPage, manifest } from '../web/site.ts';
 import { type StartPage, startPage, suggestedName } from '../web/start-page.ts';
-import { type DescribedOperation, operation } from './operation.ts';
-import type { OperationParts } from './operations.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 
 export function startOperations({ site, access, legalTexts }: OperationParts): DescribedOperation[] {

@@ -1,8 +1,7 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type DescribedOperation, operation } from './operation.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 
 type View = 'publicFeed' | 'publicList' | 'publicNote' | 'readPage' | 'readNotePage' | 'file';
 

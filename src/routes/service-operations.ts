@@ -6,17 +6,11 @@ import { headers } from '../http/headers.ts';
 import { Representation } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import { VERSION } from '../version.ts';
-import { type DescribedOperation, operation } from './operation.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, jsonAnswer, type OperationDocs } from './operation-docs.ts';
-import type { OperationParts } from './operations.ts';
 
 /** How soon a service that is not ready may be asked again. */
 const RETRY_SECONDS = '5';
-
-export interface MetricsSource {
-  readonly contentType: string;
-  metricsAnswer(): Promise<string>;
-}
 
 export function serviceOperations({ readiness, metrics }: OperationParts): DescribedOperation[] {
   return [

@@ -8,8 +8,14 @@ import { errorPage, pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { withTier } from '../web/site.ts';
 import { cookieScopeOf } from './caller.ts';
-import { type DescribedOperation, type FeedForm, isFeedPath, type NameForm, operation } from './operation.ts';
-import type { OperationParts } from './operations.ts';
+import {
+  type DescribedOperation,
+  type FeedForm,
+  isFeedPath,
+  type NameForm,
+  type OperationParts,
+  operation,
+} from './operation.ts';
 import { seeOther } from './redirects.ts';
 
 /** The settings page of a feed, and its forms. */

@@ -4,8 +4,7 @@ import { Refusal } from '../refusals.ts';
 import type { SignIn, SignInError } from '../sign-in/sign-in.ts';
 import { clearPendingCookie } from '../sign-in/sign-in.ts';
 import { cookieScopeOf } from './caller.ts';
-import { type DescribedOperation, operation } from './operation.ts';
-import type { OperationParts } from './operations.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { backToLogin, nextPath, redirect, seeOther } from './redirects.ts';
 
 /** Sign-in with a provider; no operations if that is off. */

@@ -1,6 +1,6 @@
 import { type FeedName, isFeedName } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
-import type { Outcome } from '../http/transaction.ts';
+import type { Outcome } from '../http/exchange.ts';
 import type { Log } from './log.ts';
 
 export interface Identified {

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Outcome } from '../http/transaction.ts';
+import type { Outcome } from '../http/exchange.ts';
 import { VERSION } from '../version.ts';
 import type { ToolOutcome } from './events.ts';
 

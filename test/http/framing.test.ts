@@ -1,9 +1,8 @@
 /** Where a request ends: what follows one whose end is not certain is never taken for a request. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Operation } from '../../src/http/exchange.ts';
+import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
-import type { Outcome } from '../../src/http/transaction.ts';
 import { listen, text } from '../support/http-server.ts';
 import { RawConnection, type RawResponse } from '../support/raw-connection.ts';
 
@@ -139,6 +138,6 @@ t.test('a refusal comes while its client goes on sending, and the connection end
       t.notOk(connection.isClosed, 'what is on its way is taken, so that no reset discards the answer');
       await connection.closed;
       t.match(outcomes.at(-1), { status: 413, code: 'too_large' });
-      t.equal(server.running.size, 0);
+      t.equal(server.openRequests, 0);
     });
 });

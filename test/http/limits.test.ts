@@ -1,10 +1,9 @@
 /** Slow clients, full memory and the stop of the front end. Subtests run side by side: some wait for the clock. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Operation } from '../../src/http/exchange.ts';
+import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
 import type { HttpServer } from '../../src/http/server.ts';
-import type { Outcome } from '../../src/http/transaction.ts';
 import { listen, TEXT, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 

@@ -1,11 +1,10 @@
 /** Answers that stay open, through the front end. Subtests run side by side: some wait for the clock. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Operation } from '../../src/http/exchange.ts';
+import type { LiveStream } from '../../src/http/answer.ts';
+import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
-import type { LiveStream } from '../../src/http/live.ts';
 import type { HttpServer, ServerOptions } from '../../src/http/server.ts';
-import type { Outcome } from '../../src/http/transaction.ts';
 import { IN_SOAK } from '../support/effort.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/http-server.ts';

@@ -1,9 +1,8 @@
 /** What an answer holds is freed once, whatever becomes of its request. */
 import t from 'tap';
 import type { Answer } from '../../src/http/answer.ts';
-import type { Operation } from '../../src/http/exchange.ts';
+import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
-import type { Outcome } from '../../src/http/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
@@ -56,7 +55,7 @@ for (const path of ['/now', '/later', '/fails'])
         const leaving = await request();
         t.ok(await eventually(() => held > 0));
         leaving.close();
-        t.ok(await eventually(() => outcomes.length === held && server.running.size === 0));
+        t.ok(await eventually(() => outcomes.length === held && server.openRequests === 0));
         t.equal(freed, held, 'of clients that left');
 
         const stopped = await request();

@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { Outcome } from '../../src/http/exchange.ts';
 import { newRequestId } from '../../src/http/exchange.ts';
-import type { Outcome } from '../../src/http/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';

@@ -1,10 +1,11 @@
 /** What becomes of an answer whose last bytes the client takes at a moment that no client can choose. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import type { Exchange } from '../../src/http/exchange.ts';
+import { DEFAULT_LIMITS, type Exchange, type Serving } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
-import { Transaction, type TransactionHost } from '../../src/http/transaction.ts';
+import { ResponseWriter } from '../../src/http/response-writer.ts';
 import type { HttpResponse } from '../../src/http/uws.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** As the binding's: it takes nothing at first, all at the next try, and then must not be touched. */
 function response(): HttpResponse {
@@ -36,22 +37,17 @@ for (const [kind, body] of [
   t.test(
     `${kind}: when a look at slow clients sends the last of it, nothing more is done to it`,
     async (t) => {
-      const over = Promise.withResolvers<void>();
-      const host: TransactionHost = {
-        limits: { stalledReader: 60_000 } as TransactionHost['limits'],
-        options: {} as TransactionHost['options'],
+      const serving = {
+        limits: DEFAULT_LIMITS,
         isStopping: false,
         running: new Set(),
-        onFinished: () => over.resolve(),
-        onOpen: () => {},
-        onClose: () => {},
-      };
+      } as unknown as Serving;
       const exchange = { isHead: false, method: 'GET', detach: () => {} } as unknown as Exchange;
-      const transaction = new Transaction(host, response(), exchange, undefined, 0);
-      transaction.run({ status: 200, headers: headers({}), body: body() });
+      const writer = new ResponseWriter(serving, response(), exchange, undefined, 0);
+      writer.run({ status: 200, headers: headers({}), body: body() });
       await nextTurn();
-      t.doesNotThrow(() => transaction.tick(performance.now() + 30_000));
-      await over.promise;
+      t.doesNotThrow(() => writer.tick(performance.now() + 30_000));
+      t.ok(await eventually(() => serving.running.size === 0));
     },
   );
 }

@@ -1,9 +1,8 @@
 /** The front end against raw bytes: everything the binding leaves to us, or does in its own way. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import type { Operation } from '../../src/http/exchange.ts';
+import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
-import type { Outcome } from '../../src/http/transaction.ts';
 import { listen, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, ReadId } from '../../src/feeds/names.ts';
-import type { LiveBody, LiveSource, LiveStream } from '../../src/http/live.ts';
+import type { LiveBody, LiveSource, LiveStream } from '../../src/http/answer.ts';
 import { FeedEvents } from '../../src/live/feed-events.ts';
 import type { FeedChange } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,8 @@
 /** The API description is a sound OpenAPI 3.1 document of the whole table of operations. */
 import t from 'tap';
 import { REFUSALS } from '../../src/refusals.ts';
-import { type OperationParts, operations } from '../../src/routes/operations.ts';
+import type { OperationParts } from '../../src/routes/operation.ts';
+import { operations } from '../../src/routes/operations.ts';
 import { exactly } from '../support/exact-request.ts';
 import { resolve } from '../support/json-schema.ts';
 import { ask, start } from '../support/service.ts';

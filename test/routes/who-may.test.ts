@@ -1,7 +1,8 @@
 /** docs/access.md, "Who may", says which credential opens what; every operation is asked with every credential. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { type OperationParts, operations } from '../../src/routes/operations.ts';
+import type { OperationParts } from '../../src/routes/operation.ts';
+import { operations } from '../../src/routes/operations.ts';
 import { OAuthClient } from '../support/oauth-client.ts';
 import { start } from '../support/service.ts';
 

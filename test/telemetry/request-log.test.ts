@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Outcome } from '../../src/http/transaction.ts';
+import type { Outcome } from '../../src/http/exchange.ts';
 import { requestLog } from '../../src/telemetry/events.ts';
 import { collectedLog } from '../support/collected-log.ts';
 

@@ -1,35 +1,19 @@
-import type { Outcome, TransactionHost } from './transaction.ts';
+import type { LiveBody, LiveSource, LiveStream } from './answer.ts';
+import type { Serving } from './exchange.ts';
 import type { HttpResponse } from './uws.ts';
 
-/** A body that stays open, perhaps for hours. Only the newest of its events counts. */
-export interface LiveBody {
-  /** Meaningless bytes for a quiet stream. */
-  readonly heartbeat: Uint8Array;
-  /** Called when the headers are written, not for a HEAD. Must send at once, because that sends the headers too. */
-  open(stream: LiveStream): LiveSource;
-}
-
-/** The sender of a live stream. */
-export interface LiveSource {
-  /** The stream ended: by itself, the client or the server. */
-  closed(): void;
-}
-
-/** The part of the request that its log line needs. */
-type LiveRequest = Outcome['request'] & Pick<Outcome, 'operation'> & { readonly startedAt: number };
-
 /**
- * An answer that stays open. There may be thousands, so each keeps only what its log line needs, and the newest event that
- * the client has not taken.
+ * Sends an answer that stays open. There may be thousands, so each keeps only the newest event that the client has not
+ * taken.
  */
-export class LiveStream {
+export class LiveWriter implements LiveStream {
   isClosed = false;
   /** The binding closes this connection when idle, because it was paused. */
   isTimed = false;
-  readonly #request: LiveRequest;
-  readonly #host: TransactionHost;
+  readonly #serving: Serving;
   readonly #res: HttpResponse;
   readonly #heartbeat: Uint8Array;
+  readonly #report: () => void;
   #source: LiveSource | undefined;
   #sentAt = 0;
   /** When the socket stopped taking bytes, in `performance.now()` time. */
@@ -37,23 +21,23 @@ export class LiveStream {
   #watchesSocket = false;
   #next: Uint8Array | undefined;
 
-  constructor(host: TransactionHost, res: HttpResponse, request: LiveRequest, heartbeat: Uint8Array) {
-    this.#host = host;
+  /** @param report called at its end */
+  constructor(serving: Serving, res: HttpResponse, heartbeat: Uint8Array, report: () => void) {
+    this.#serving = serving;
     this.#res = res;
-    this.#request = request;
     this.#heartbeat = heartbeat;
+    this.#report = report;
   }
 
   /** Starts the source. Call it once, in the call that wrote the headers. */
   open(body: LiveBody): void {
     this.#res.onAborted(() => this.#close());
-    this.#host.onOpen(this);
+    this.#serving.streams.add(this);
     this.#source = body.open(this);
     if (this.isClosed) this.#source.closed();
-    else if (this.#host.isStopping) this.end();
+    else if (this.#serving.isStopping) this.end();
   }
 
-  /** Sends an event, which replaces those that the client has not taken. Keeps the bytes without a copy. */
   send(event: Uint8Array): void {
     if (this.isClosed) return;
     if (this.#stuckAt === undefined) this.#write(event);
@@ -62,17 +46,17 @@ export class LiveStream {
 
   end(): void {
     if (this.isClosed) return;
-    const { isStopping } = this.#host;
     this.#res.cork(() => {
       if (this.#next !== undefined) this.#res.write(this.#next);
-      this.#res.end('', isStopping);
+      this.#res.end('', this.#serving.isStopping);
     });
     this.#close();
   }
 
   /** Sends heartbeats and closes stalled connections. Call it about every second. */
   tick(now: number): void {
-    if (this.#stuckAt !== undefined && now - this.#stuckAt > this.#host.limits.stalledReader) {
+    const { heartbeat, stalledReader, tick } = this.#serving.limits;
+    if (this.#stuckAt !== undefined && now - this.#stuckAt > stalledReader) {
       this.#res.close();
       return;
     }
@@ -80,7 +64,6 @@ export class LiveStream {
       this.#res.pause();
       this.#res.resume();
     }
-    const { heartbeat, tick } = this.#host.limits;
     // Less one tick, because this is only looked at once per tick.
     if (this.#stuckAt === undefined && now - this.#sentAt >= heartbeat - tick) this.#write(this.#heartbeat);
   }
@@ -113,21 +96,9 @@ export class LiveStream {
     if (this.isClosed) return;
     this.isClosed = true;
     this.#next = undefined;
-    this.#host.onClose(this);
+    this.#serving.streams.delete(this);
     this.#source?.closed();
     this.#source = undefined;
-    const { operation, startedAt } = this.#request;
-    this.#host.options.observe?.({
-      request: this.#request,
-      operation,
-      method: 'GET',
-      status: 200,
-      ms: performance.now() - startedAt,
-      received: 0,
-      bytes: 0,
-      code: undefined,
-      error: undefined,
-      isLive: true,
-    });
+    this.#report();
   }
 }

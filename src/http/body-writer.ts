@@ -2,7 +2,7 @@ import type { BodyStream } from './answer.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** Sends a body as fast as the client takes it, one piece at a time, without copies. */
-export class Sending {
+export class BodyWriter {
   readonly #res: HttpResponse;
   readonly #size: number | undefined;
   /** The last byte is sent or the client is gone, so the response must not be touched any more. */
