@@ -1,6 +1,6 @@
 /** Requests of every operation, and what is no request at all. */
 import fc from 'fast-check';
-import type { OperationParts } from '../../../src/routes/operations.ts';
+import type { OperationParts } from '../../../src/routes/operation.ts';
 import { operations } from '../../../src/routes/operations.ts';
 import { formRequest } from './forms.ts';
 import {
