@@ -7,7 +7,7 @@ export interface Route {
   /** For example `/r/{readId}/{file}`. A literal segment wins over a parameter if both lead to a route. */
   readonly path: string;
   /** Whether the route takes these parameters of its path; by default all. */
-  accepts?(parameters: readonly string[]): boolean;
+  accepts?: ((parameters: readonly string[]) => boolean) | undefined;
 }
 
 interface Node<R> {

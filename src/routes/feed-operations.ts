@@ -1,19 +1,16 @@
 import type { Feed } from '../feeds/feed.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
 import { feedJson } from '../read/views/feed-json.ts';
-import { existing } from '../refusals.ts';
+import { existing, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
+import { pageAnswer } from '../web/page.ts';
+import { licensePage } from '../web/tier.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import {
-  FEED_ERRORS,
-  JSON_ERRORS,
-  jsonAnswer,
-  NO_CONTENT_ANSWER,
-  type OperationDocs,
-  WRITE_ERRORS,
-} from './operation-docs.ts';
+import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
 
-export function feedOperations({ settings, licensing }: OperationParts): DescribedOperation[] {
+/** The settings of a feed, and its license. */
+export function feedOperations(parts: OperationParts): DescribedOperation[] {
+  const { settings, licensing } = parts;
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) => json(200, feedJson(feed, base, licensing?.tierOf(feed)));
   const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
@@ -35,14 +32,42 @@ export function feedOperations({ settings, licensing }: OperationParts): Describ
     operation('removeFeedPassword', `DELETE ${path}/password`, writer(REMOVE_PASSWORD), (_, { feed }) =>
       settings.removePassword(feed).then(() => NO_CONTENT),
     ),
+    ...licenseOperations(parts),
   ];
+}
+
+/** The page about licenses, and attaching one. If feeds need none, these addresses are 404. */
+function licenseOperations({ site, licensing }: OperationParts): DescribedOperation[] {
+  const path = '/api/v1/feeds/{feed}/license';
+  const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
+  return [
+    operation('licensePage', 'GET /license', { access: 'public', isPage: true }, () =>
+      pageAnswer(licensePage(site, hosted(licensing).tierOf(undefined).freeNotes)),
+    ),
+    operation('attachLicense', `PUT ${path}`, writer(ATTACH), async (exchange, { feed, caller, base }) => {
+      const licenses = hosted(licensing);
+      const { license } = await jsonBody(exchange, 'NewLicense');
+      const attached = await licenses.attach(feed, license, caller);
+      return json(200, feedJson(attached, base, licenses.tierOf(attached)));
+    }),
+    operation('detachLicense', `DELETE ${path}`, writer(DETACH), async (_, { feed, caller }) => {
+      await hosted(licensing).detach(feed, caller);
+      return NO_CONTENT;
+    }),
+  ];
+}
+
+/** @throws Refusal `not_found` if feeds need no license */
+function hosted<T>(value: T | undefined): T {
+  if (value === undefined) throw new Refusal('not_found', 'Feeds of this instance need no license.');
+  return value;
 }
 
 const GET: OperationDocs = {
   tag: 'Feeds',
   summary: 'Read the settings of a feed',
   answers: { 200: jsonAnswer('Feed', 'The feed.') },
-  refusals: FEED_ERRORS,
+  refusals: ['not_found'],
 };
 
 const UPDATE: OperationDocs = {
@@ -51,7 +76,7 @@ const UPDATE: OperationDocs = {
   description: 'A request that is refused changes nothing. The body may have 8 KB.',
   body: 'FeedChanges',
   answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'taken', 'unreadable_file'],
+  refusals: ['taken', 'unreadable_file'],
 };
 
 const DELETE: OperationDocs = {
@@ -59,7 +84,6 @@ const DELETE: OperationDocs = {
   summary: 'Delete a feed',
   description: 'With all its notes, for good. The name is free at once; the read link stays empty for ever.',
   answers: NO_CONTENT_ANSWER,
-  refusals: WRITE_ERRORS,
 };
 
 const PASSWORD: OperationDocs = {
@@ -68,7 +92,7 @@ const PASSWORD: OperationDocs = {
   description: 'Only of a feed that has one: it can only be set by the post that makes the feed.',
   body: 'NewPassword',
   answers: NO_CONTENT_ANSWER,
-  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'feed_exists'],
+  refusals: ['feed_exists'],
 };
 
 const REMOVE_PASSWORD: OperationDocs = {
@@ -76,5 +100,24 @@ const REMOVE_PASSWORD: OperationDocs = {
   summary: 'Remove the password of a feed',
   description: 'Then whoever knows the name may write. No other can be set.',
   answers: NO_CONTENT_ANSWER,
-  refusals: [...WRITE_ERRORS, 'feed_exists'],
+  refusals: ['feed_exists'],
+};
+
+const ATTACH: OperationDocs = {
+  tag: 'Feeds',
+  summary: 'Attach a license to a feed',
+  description:
+    'In place of the one it has. A license serves as many feeds at once as it says. It is a secret, and is not shown ' +
+    'again. Only on an instance whose feeds need licenses; else this is 404.',
+  body: 'NewLicense',
+  answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
+  refusals: ['invalid_license', 'taken'],
+};
+
+const DETACH: OperationDocs = {
+  tag: 'Feeds',
+  summary: 'Detach the license of a feed',
+  description:
+    'Then it can be attached to another feed. What this one has stays. Where feeds need no license, this is 404.',
+  answers: NO_CONTENT_ANSWER,
 };

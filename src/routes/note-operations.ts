@@ -13,22 +13,15 @@ import {
   type Admitted,
   type DescribedOperation,
   type HandlerOf,
-  isFeedPath,
   type OperationParts,
   operation,
 } from './operation.ts';
 import {
-  CHANGE_ERRORS,
   CONDITIONAL,
   conditionalAnswers,
-  FEED_ERRORS,
-  JSON_ERRORS,
   jsonAnswer,
-  NEW_FEED_ERRORS,
   NO_CONTENT_ANSWER,
-  NOTE_ERRORS,
   type OperationDocs,
-  WRITE_ERRORS,
 } from './operation-docs.ts';
 import { withCookies } from './redirects.ts';
 
@@ -50,16 +43,15 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const remove: HandlerOf<'writer'> = (exchange, { feed, caller }) =>
     editing.remove(feed, exchange.parameters[1]!, caller).then(() => NO_CONTENT);
   const write = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
-  const byUrl = (docs: OperationDocs) => ({ ...write(docs), accepts: isFeedPath });
   return [
     operation('postNoteByUrl', 'POST /{feed}', { access: 'poster', docs: POST }, post),
     operation('postNote', `POST ${NOTES}`, { access: 'poster', docs: POST }, post),
     ...noteReads(parts),
-    operation('editNoteByUrl', `PUT ${NOTE_URL}`, byUrl(EDIT), replace),
+    operation('editNoteByUrl', `PUT ${NOTE_URL}`, write(EDIT), replace),
     operation('editNote', `PUT ${NOTE}`, write(EDIT), replace),
-    operation('patchNoteByUrl', `PATCH ${NOTE_URL}`, byUrl(PATCH), change),
+    operation('patchNoteByUrl', `PATCH ${NOTE_URL}`, write(PATCH), change),
     operation('patchNote', `PATCH ${NOTE}`, write(PATCH), change),
-    operation('deleteNoteByUrl', `DELETE ${NOTE_URL}`, byUrl(DELETE), remove),
+    operation('deleteNoteByUrl', `DELETE ${NOTE_URL}`, write(DELETE), remove),
     operation('deleteNote', `DELETE ${NOTE}`, write(DELETE), remove),
   ];
 }
@@ -81,7 +73,7 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
       { ...page, accepts: ([feed]) => feed !== 'mcp' },
       (exchange, named) => reader.feedPage(exchange, named),
     ),
-    operation('notePage', `GET ${NOTE_URL}`, { ...page, accepts: isFeedPath }, (exchange, { feed }) =>
+    operation('notePage', `GET ${NOTE_URL}`, page, (exchange, { feed }) =>
       reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
     ),
     operation('preview', 'POST /api/v1/feeds/{feed}/preview', preview, async (exchange, { feed }) =>
@@ -168,16 +160,7 @@ const POST: OperationDocs = {
       content: { 'application/json': 'Posted' },
     },
   },
-  refusals: [
-    ...NEW_FEED_ERRORS,
-    ...CHANGE_ERRORS,
-    ...NOTE_ERRORS,
-    'feed_exists',
-    'taken',
-    'feed_limit',
-    'note_limit',
-    'image_limit',
-  ],
+  refusals: ['feed_exists', 'taken', 'feed_limit', 'note_limit', 'image_limit'],
 };
 
 const LIST: OperationDocs = {
@@ -185,7 +168,7 @@ const LIST: OperationDocs = {
   summary: 'List notes, newest first',
   parameters: ['limit', 'before', 'tag', ...CONDITIONAL],
   answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.'),
-  refusals: FEED_ERRORS,
+  refusals: ['not_found'],
 };
 
 const GET: OperationDocs = {
@@ -193,7 +176,7 @@ const GET: OperationDocs = {
   summary: 'Read a note',
   parameters: CONDITIONAL,
   answers: conditionalAnswers({ 'application/json': 'Note' }, 'The note.'),
-  refusals: FEED_ERRORS,
+  refusals: ['not_found'],
 };
 
 const EDIT: OperationDocs = {
@@ -205,7 +188,7 @@ const EDIT: OperationDocs = {
   parameters: ['tags', 'extendedTags'],
   body: 'note',
   answers: { 200: jsonAnswer('Replaced', 'The note as it is now.') },
-  refusals: [...WRITE_ERRORS, ...NOTE_ERRORS, 'image_limit', 'unreadable_file'],
+  refusals: ['image_limit', 'unreadable_file'],
 };
 
 const PATCH: OperationDocs = {
@@ -214,7 +197,7 @@ const PATCH: OperationDocs = {
   description: 'Only a picture has an alternative text. An empty text or array removes.',
   body: 'NoteChanges',
   answers: { 200: jsonAnswer('Note', 'The note as it is now.') },
-  refusals: [...WRITE_ERRORS, ...JSON_ERRORS, 'unreadable_file'],
+  refusals: ['unreadable_file'],
 };
 
 const DELETE: OperationDocs = {
@@ -222,7 +205,6 @@ const DELETE: OperationDocs = {
   summary: 'Delete a note',
   description: 'Permanent. If the picture is the title image of its feed, the feed has none afterwards.',
   answers: NO_CONTENT_ANSWER,
-  refusals: WRITE_ERRORS,
 };
 
 const PREVIEW: OperationDocs = {
@@ -233,5 +215,4 @@ const PREVIEW: OperationDocs = {
     'rate limit of its own.',
   body: 'PreviewText',
   answers: { 200: jsonAnswer('Preview', 'The text as HTML.') },
-  refusals: [...NEW_FEED_ERRORS, ...JSON_ERRORS, 'foreign_form', 'rate_limited'],
 };

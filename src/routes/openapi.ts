@@ -7,10 +7,10 @@ import {
   type AnswerDocs,
   type ContentDocs,
   type OperationDocs,
+  PARAMETERS,
   RESPONSE_HEADERS,
   TAGS,
 } from './operation-docs.ts';
-import { PARAMETERS } from './parameters.ts';
 
 type Json = Record<string, unknown>;
 
@@ -60,6 +60,37 @@ const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly o
   previewer: BY_NAME,
   poster: BY_NAME,
 };
+
+const STORAGE_ERRORS: readonly RefusalCode[] = ['busy', 'store_unavailable'];
+/** Of reads by the read id. */
+const READ_ERRORS: readonly RefusalCode[] = ['not_found', ...STORAGE_ERRORS];
+/** Of operations by the name of a feed, which need not exist. */
+const NAME_ERRORS: readonly RefusalCode[] = [
+  'invalid_feed',
+  'reserved_feed',
+  'auth',
+  'too_many_attempts',
+  ...STORAGE_ERRORS,
+];
+const PREVIEW_ERRORS: readonly RefusalCode[] = [...NAME_ERRORS, 'foreign_form', 'rate_limited'];
+const CHANGE_ERRORS: readonly RefusalCode[] = [...PREVIEW_ERRORS, 'storage_full'];
+/** Errors of each kind of access. */
+const ACCESS_ERRORS: Readonly<Partial<Record<DescribedOperation['access'], readonly RefusalCode[]>>> = {
+  metrics: ['auth', 'not_found'],
+  operator: ['auth', 'too_many_attempts', 'not_found', 'store_unavailable'],
+  reader: NAME_ERRORS,
+  previewer: PREVIEW_ERRORS,
+  poster: CHANGE_ERRORS,
+  writer: [...CHANGE_ERRORS, 'not_found'],
+};
+const JSON_ERRORS: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
+const NOTE_ERRORS: readonly RefusalCode[] = [
+  ...JSON_ERRORS,
+  'empty_note',
+  'license_required',
+  'images_off',
+  'unsupported_type',
+];
 
 /** Errors that every operation may answer with. */
 const COMMON_ERRORS: readonly RefusalCode[] = ['invalid_request', 'internal'];
@@ -147,8 +178,11 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
 }
 
 /** An operation's errors by status. Operations with the same errors share the name of their description. */
-function refusalsOf({ docs, cors }: Documented) {
-  const codes = [...new Set([...COMMON_ERRORS, ...docs.refusals])].sort();
+function refusalsOf({ access, docs, cors }: Documented) {
+  const { body, tag, refusals = [] } = docs;
+  const ofAccess = tag === 'Reading' ? READ_ERRORS : (ACCESS_ERRORS[access] ?? []);
+  const ofBody = body === undefined ? [] : body === 'note' ? NOTE_ERRORS : JSON_ERRORS;
+  const codes = [...new Set([...COMMON_ERRORS, ...ofAccess, ...ofBody, ...refusals])].sort();
   return [...Map.groupBy(codes, (code) => REFUSALS[code].status)].map(([status, codes]) => {
     const name = [...(cors ? ['public'] : []), ...codes].join('.');
     return { name, status, component: () => answerObject(refusalDocs(codes), status, cors) };

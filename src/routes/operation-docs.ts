@@ -1,6 +1,6 @@
+import { TAG_RULE } from '../feeds/tags.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { SchemaName } from '../schemas.ts';
-import type { ParameterKey } from './parameters.ts';
 
 /** The groups of operations, each with a sentence about it. */
 export const TAGS = {
@@ -43,8 +43,8 @@ export interface OperationDocs {
   readonly body?: 'note' | SchemaName;
   /** By status; errors are in `refusals`. */
   readonly answers: Readonly<Record<number, AnswerDocs>>;
-  /** The codes of errors, beyond those of every operation. */
-  readonly refusals: readonly RefusalCode[];
+  /** The codes of errors beyond those of its access and its body. */
+  readonly refusals?: readonly RefusalCode[];
 }
 
 /** A body: JSON of a schema, text, or bytes. */
@@ -56,35 +56,6 @@ export interface AnswerDocs {
   /** By media type. */
   readonly content?: Readonly<Record<string, ContentDocs>>;
 }
-
-/** Errors of operations by a feed name that need not exist. */
-export const NEW_FEED_ERRORS: readonly RefusalCode[] = [
-  'invalid_feed',
-  'reserved_feed',
-  'auth',
-  'too_many_attempts',
-  'busy',
-  'store_unavailable',
-];
-export const FEED_ERRORS: readonly RefusalCode[] = [...NEW_FEED_ERRORS, 'not_found'];
-/** Further errors of changes. */
-export const CHANGE_ERRORS: readonly RefusalCode[] = ['foreign_form', 'rate_limited', 'storage_full'];
-export const WRITE_ERRORS: readonly RefusalCode[] = [...FEED_ERRORS, ...CHANGE_ERRORS];
-/** Errors of requests with a JSON body, beyond others. */
-export const JSON_ERRORS: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
-/** Errors of requests that bring a note, beyond others. */
-export const NOTE_ERRORS: readonly RefusalCode[] = [
-  'invalid_body',
-  'empty_note',
-  'license_required',
-  'images_off',
-  'too_large',
-  'unsupported_type',
-  'timeout',
-  'busy',
-];
-/** Errors of public reads. */
-export const READ_ERRORS: readonly RefusalCode[] = ['not_found', 'busy', 'store_unavailable'];
 
 export const CONDITIONAL: readonly ParameterKey[] = ['ifNoneMatch', 'ifModifiedSince'];
 const VALIDATORS: readonly ResponseHeader[] = ['Cache-Control', 'ETag', 'Last-Modified', 'Vary'];
@@ -110,3 +81,97 @@ export function conditionalAnswers(
 export const NO_CONTENT_ANSWER: Readonly<Record<number, AnswerDocs>> = {
   204: { description: 'Done.', headers: ['Cache-Control'] },
 };
+
+/** A parameter as OpenAPI describes it. */
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly description: string;
+  readonly schema: object;
+}
+
+const parameterIn =
+  (place: Parameter['in']) =>
+  (name: string, description: string, schema: object = {}): Parameter => ({
+    ...{ name, in: place, description },
+    schema: { type: 'string', ...schema },
+  });
+
+const header = parameterIn('header');
+const query = parameterIn('query');
+const path = parameterIn('path');
+
+function textHeader(name: string, what: string): Parameter {
+  return header(
+    name,
+    `${what}; an empty one is none. Text beyond ASCII is UTF-8; clients that cannot send its bytes use RFC 2047 ` +
+      `encoded words (\`=?UTF-8?B?Y2Fmw6k=?=\`) or \`${name}*\` (RFC 8187).`,
+  );
+}
+
+function extendedHeader(name: string): Parameter {
+  const description = `\`${name}\` in the extended form of RFC 8187; it wins over \`${name}\`.`;
+  return header(`${name}*`, description, { examples: ["UTF-8''caf%C3%A9"] });
+}
+
+/** Every parameter of the API. Those of paths are keyed by their name there. */
+export const PARAMETERS = {
+  feed: path('feed', 'The name of the feed, which is the key to write to it.', {
+    pattern: '^[a-z0-9_-]{1,64}$',
+  }),
+  id: path('id', 'The id of the note.', { minLength: 1 }),
+  readId: path('readId', 'The read id of the feed. One that nobody has reads as a feed without notes.', {
+    pattern: '^[A-Za-z0-9_-]{3,64}$',
+  }),
+  file: path('file', 'The file of a note, `<id>.<ext>`.', { minLength: 1 }),
+  limit: query(
+    'limit',
+    'The most notes to answer with. A page ends earlier, with a `next`, where its texts would exceed 1 MiB.',
+    { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+  ),
+  before: query(
+    'before',
+    'The `next` of the page before, or the id of a note: notes older than that. Empty is none.',
+  ),
+  tag: query('tag', 'Only notes with this tag; empty is all.', {
+    pattern: '^[\\p{L}\\p{M}\\p{Nd}_.:-]{0,32}$',
+  }),
+  title: textHeader('X-Note-Title', 'The title of the note, one line of at most 100 characters'),
+  extendedTitle: extendedHeader('X-Note-Title'),
+  alt: textHeader('X-Note-Alt', 'Alternative text of the picture, one line of at most 500 characters'),
+  extendedAlt: extendedHeader('X-Note-Alt'),
+  name: textHeader(
+    'X-Note-Name',
+    'The original file name of the picture; slashes, backslashes and control characters are dropped, and so is what is ' +
+      'beyond 200 characters',
+  ),
+  extendedName: extendedHeader('X-Note-Name'),
+  tags: textHeader(
+    'X-Note-Tags',
+    `The tags of the note, separated by commas: at most 10, each 1 to 32 characters: ${TAG_RULE}, in any script. Capitals ` +
+      'are lowered, repeats and blank entries dropped',
+  ),
+  extendedTags: extendedHeader('X-Note-Tags'),
+  chosenReadId: header(
+    'X-Read-Id',
+    'The read id of a feed that the post makes, 3 to 64 characters of a-z, 0-9, "-" and "_", where the instance lets ' +
+      'it be chosen; empty for a random one. Ignored where the feed exists.',
+  ),
+  ifNoneMatch: header(
+    'If-None-Match',
+    'ETags of what the client has: 304 where one of them is still right (RFC 9110).',
+  ),
+  ifModifiedSince: header(
+    'If-Modified-Since',
+    'The Last-Modified of what the client has. `If-None-Match` wins over it.',
+  ),
+  lastEventId: header(
+    'Last-Event-ID',
+    'The version that the client has. If the feed has changed since, an event comes at once.',
+  ),
+  since: query('since', '`Last-Event-ID` for a first request, in which browsers cannot send it.'),
+  range: header('Range', 'The part to send, one range of bytes.', { examples: ['bytes=0-1023'] }),
+  ifRange: header('If-Range', 'The ETag that the part must be of; else the whole file is sent.'),
+} as const satisfies Readonly<Record<string, Parameter>>;
+
+type ParameterKey = keyof typeof PARAMETERS;

@@ -135,7 +135,11 @@ export type OperationOf<A extends AccessKind> = {
 
 export type DescribedOperation = OperationOf<AccessKind>;
 
-/** @param id stable name, for logs, metrics and the API description */
+/**
+ * A row of the table of operations. The service's own addresses are no feeds, so a path below that of a feed takes none of
+ * their names.
+ * @param id stable name, for logs, metrics and the API description
+ */
 export function operation<A extends AccessKind>(
   id: string,
   route: `${Method} /${string}`,
@@ -143,8 +147,8 @@ export function operation<A extends AccessKind>(
   handle: Handlers[A],
 ): DescribedOperation {
   const [method, path] = route.split(' ') as [Method, string];
-  return { id, method, path, ...traits, handle } as DescribedOperation;
+  const accepts = path.startsWith('/{feed}/') ? isFeedPath : undefined;
+  return { id, method, path, accepts, ...traits, handle } as DescribedOperation;
 }
 
-/** For routes that begin with a feed name: the service's own addresses are no feeds. */
-export const isFeedPath: NonNullable<Route['accepts']> = ([feed = '']) => !ROUTE_NAMES.has(feed);
+const isFeedPath: NonNullable<Route['accepts']> = ([feed = '']) => !ROUTE_NAMES.has(feed);

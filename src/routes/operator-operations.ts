@@ -7,7 +7,7 @@ import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { JSON_ERRORS, jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;
@@ -41,7 +41,6 @@ const STORE_FAILED = {
   ),
   headers: ['Cache-Control', 'Retry-After'],
 } as const;
-const REFUSALS = ['auth', 'too_many_attempts', 'not_found', 'invalid_request', 'store_unavailable'] as const;
 
 const COUNT_UNREFERENCED: OperationDocs = {
   tag: 'Operator',
@@ -50,7 +49,7 @@ const COUNT_UNREFERENCED: OperationDocs = {
     200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.'),
     502: STORE_FAILED,
   },
-  refusals: [...REFUSALS, 'no_image_store'],
+  refusals: ['no_image_store'],
 };
 
 const REMOVE_UNREFERENCED: OperationDocs = {
@@ -61,7 +60,7 @@ const REMOVE_UNREFERENCED: OperationDocs = {
     200: jsonAnswer('Unreferenced', 'What was found, and what of it was removed.'),
     502: STORE_FAILED,
   },
-  refusals: [...REFUSALS, 'no_image_store'],
+  refusals: ['no_image_store'],
 };
 
 const MOVE: OperationDocs = {
@@ -71,7 +70,7 @@ const MOVE: OperationDocs = {
     'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
   body: 'MoveImages',
   answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.'), 502: STORE_FAILED },
-  refusals: [...REFUSALS, ...JSON_ERRORS, 'no_image_store', 'same_store'],
+  refusals: ['no_image_store', 'same_store'],
 };
 
 const TAKE_DOWN: OperationDocs = {
@@ -79,7 +78,6 @@ const TAKE_DOWN: OperationDocs = {
   summary: 'Remove a note, or a whole feed, by what a report names',
   body: 'Takedown',
   answers: { 200: jsonAnswer('TakenDown', 'How many notes were removed.') },
-  refusals: [...REFUSALS, ...JSON_ERRORS],
 };
 
 function orphanJson({ deleted, failed, tooRecent, ...result }: OrphanReport): Json<'Unreferenced'> {

@@ -1,12 +1,14 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { readIdOf } from '../read/reader.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { CONDITIONAL, conditionalAnswers, type OperationDocs, READ_ERRORS } from './operation-docs.ts';
+import { CONDITIONAL, conditionalAnswers, type OperationDocs } from './operation-docs.ts';
 
 type View = 'publicFeed' | 'publicList' | 'publicNote' | 'readPage' | 'readNotePage' | 'file';
 
 /** The public reads, by read id. Scripts of any web page may make them. */
-export function readOperations({ reader }: OperationParts): DescribedOperation[] {
+export function readOperations(parts: OperationParts): DescribedOperation[] {
+  const { reader } = parts;
   const api = (docs: OperationDocs) => ({ access: 'public', cors: true, docs }) as const;
   const page = { access: 'public', isPage: true } as const;
   const isFile = ([, file = '']: readonly string[]) => file.includes('.');
@@ -23,13 +25,13 @@ export function readOperations({ reader }: OperationParts): DescribedOperation[]
     operation('readPage', 'GET /r/{readId}', page, show('readPage')),
     operation('readNotePage', 'GET /r/{readId}/{id}', { ...page, accepts: isNote }, show('readNotePage')),
     operation('file', 'GET /r/{readId}/{file}', { ...api(FILE), accepts: isFile }, show('file')),
+    ...eventOperations(parts),
   ];
 }
 
 const READING = {
   tag: 'Reading',
   parameters: CONDITIONAL,
-  refusals: READ_ERRORS,
 } as const satisfies Partial<OperationDocs>;
 
 const FEED: OperationDocs = {
@@ -94,5 +96,53 @@ const FILE: OperationDocs = {
       content: FILE_CONTENT,
     },
   },
-  refusals: [...READ_ERRORS, 'range'],
+  refusals: ['range'],
+};
+
+/** Streams of changes, by the read id and by the name. */
+function eventOperations({ events }: OperationParts): DescribedOperation[] {
+  const open = { access: 'public', cors: true, docs: EVENTS_BY_READ_ID } as const;
+  const named = { access: 'reader', docs: EVENTS_BY_NAME } as const;
+  return [
+    operation('readEvents', 'GET /r/{readId}/events', open, (exchange) =>
+      events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
+    ),
+    operation('feedEvents', 'GET /api/v1/feeds/{feed}/events', named, (exchange, { name, feed, caller }) =>
+      events.byName(name, feed, caller, sinceOf(exchange)),
+    ),
+  ];
+}
+
+/** Browsers send the last event's version when they reconnect; a first request names the version the page shows. */
+function sinceOf(exchange: Exchange): string | undefined {
+  return exchange.header('last-event-id') || exchange.query('since') || undefined;
+}
+
+const EVENTS = {
+  summary: 'Hear of changes as they happen',
+  description:
+    'The stream is for `EventSource` (https://html.spec.whatwg.org/multipage/server-sent-events.html). `event: changed` ' +
+    'says that the feed has changed, not what: ask for it again. Its `id`, which is also its `data`, is the version of ' +
+    'the feed, opaque and another one after every change. Changes that follow each other closely may be one event. The ' +
+    'first event comes at once if the version that the client has is not the one of the feed. A comment comes where ' +
+    'nothing else does for 15 seconds. One client may have 20 streams open.',
+  parameters: ['lastEventId', 'since'],
+  answers: {
+    200: {
+      description: 'The stream, which stays open.',
+      headers: ['Cache-Control', 'X-Accel-Buffering'],
+      content: { 'text/event-stream': 'text' },
+    },
+  },
+} as const satisfies Partial<OperationDocs>;
+
+const EVENTS_BY_READ_ID: OperationDocs = { ...EVENTS, tag: 'Reading' };
+
+const EVENTS_BY_NAME: OperationDocs = {
+  ...EVENTS,
+  tag: 'Feeds',
+  description:
+    `${EVENTS.description}\n\nThe feed need not exist: the stream tells when it is made. The stream ends when the feed is ` +
+    'deleted, and when its password is changed, set or removed. One that was opened with the session of a browser ends ' +
+    'with it.',
 };

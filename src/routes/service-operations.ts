@@ -52,7 +52,6 @@ const HEALTH: OperationDocs = {
   tag: 'Service',
   summary: 'Whether the process is alive',
   answers: { 200: jsonAnswer('Health', 'It is: `ok`.') },
-  refusals: [],
 };
 
 const READY: OperationDocs = {
@@ -65,7 +64,6 @@ const READY: OperationDocs = {
       headers: ['Cache-Control', 'Retry-After'],
     },
   },
-  refusals: [],
 };
 
 const METRICS: OperationDocs = {
@@ -76,7 +74,6 @@ const METRICS: OperationDocs = {
   answers: {
     200: { description: 'The metrics.', headers: ['Cache-Control'], content: { 'text/plain': 'text' } },
   },
-  refusals: ['auth', 'not_found'],
 };
 
 const OPEN_API: OperationDocs = {
@@ -84,7 +81,6 @@ const OPEN_API: OperationDocs = {
   summary: 'This description',
   parameters: CONDITIONAL,
   answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
-  refusals: [],
 };
 
 const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };

@@ -1,9 +1,13 @@
+import type { Caller } from '../access/access.ts';
+import { feedPassword } from '../access/passwords.ts';
 import { clearUnlockCookies } from '../access/unlocks.ts';
 import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { FeedSettingsWriter, SettingsChanges } from '../ingest/feed-settings.ts';
-import { notFound, onRefusal, Refusal } from '../refusals.ts';
+import type { Licensing } from '../ingest/licensing.ts';
+import { existing, notFound, onRefusal, Refusal } from '../refusals.ts';
+import { unlockPage } from '../web/access-pages.ts';
 import { errorPage, pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { withTier } from '../web/site.ts';
@@ -11,19 +15,17 @@ import { cookieScopeOf } from './caller.ts';
 import {
   type DescribedOperation,
   type FeedForm,
-  isFeedPath,
   type NameForm,
   type OperationParts,
   operation,
 } from './operation.ts';
-import { seeOther } from './redirects.ts';
+import { nextPath, seeOther } from './redirects.ts';
 
-/** The settings page of a feed, and its forms. */
+/** The settings page of a feed, and its forms: details, deletion, password and license. */
 export function settingsOperations(parts: OperationParts): DescribedOperation[] {
   const { settings, site, licensing } = parts;
-  const accepts = isFeedPath;
-  const page = { access: 'feed-page', accepts } as const;
-  const byForm = { access: 'feed-form', accepts, explain: explainOnSettings(parts, 'read_id') } as const;
+  const page = { access: 'feed-page' } as const;
+  const byForm = { access: 'feed-form', explain: explainOnSettings(parts, 'read_id') } as const;
   return [
     operation('settingsPage', 'GET /{feed}/settings', page, (exchange, { name, feed, base }) => {
       if (feed === undefined || feed.noteCount === 0) {
@@ -40,6 +42,10 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
     operation('deleteFeedByForm', 'POST /{feed}/delete', { ...byForm, absent: deletedBefore }, (...call) =>
       deleteFeed(settings, ...call),
     ),
+    operation('feedAccess', 'POST /{feed}/access', { access: 'name-form' }, (exchange, form) =>
+      changeLock(parts, exchange, form),
+    ),
+    ...(licensing === undefined ? [] : [licenseForm(parts, licensing)]),
   ];
 }
 
@@ -89,7 +95,7 @@ function changesIn(form: URLSearchParams): SettingsChanges {
  * Explains a refused form on the settings page.
  * @param takenField the field to blame for `taken`
  */
-export function explainOnSettings(parts: OperationParts, takenField: string) {
+function explainOnSettings(parts: OperationParts, takenField: string) {
   return (exchange: Exchange, form: FeedForm, refusal: Refusal): Answer => {
     const field = refusal.field ?? (refusal.code === 'taken' ? takenField : undefined);
     return settingsAgain(parts, exchange, form, refusal, field);
@@ -97,7 +103,7 @@ export function explainOnSettings(parts: OperationParts, takenField: string) {
 }
 
 /** The settings page with the entered values and the reason for the refusal. */
-export function settingsAgain(
+function settingsAgain(
   { site, licensing }: OperationParts,
   exchange: Exchange,
   { feed, form, base }: FeedForm,
@@ -107,4 +113,97 @@ export function settingsAgain(
   const refused = { form, message: refusal.message, field };
   const body = settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, refused });
   return errorPage(site, refusal, exchange, body);
+}
+
+function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
+  switch (form.form.get('action')) {
+    case 'unlock':
+      return unlock(parts, exchange, form);
+    case 'lock':
+      return seeOther(exchange, `/${form.name}`, clearUnlockCookies(form.name, cookieScopeOf(exchange)));
+    case 'change':
+    case 'remove':
+      return changePassword(parts, exchange, form);
+    default:
+      throw new Refusal('invalid_request', 'action must be unlock, lock, change or remove.');
+  }
+}
+
+async function unlock(
+  { access, site }: OperationParts,
+  exchange: Exchange,
+  { name, form, caller }: NameForm,
+): Promise<Answer> {
+  const back = pathOfFeed(name, form.get('back'));
+  return onRefusal(
+    async () => {
+      const feed = await access.namedFeed(withPassword(caller, form.get('password'), 'The password'), name);
+      const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, cookieScopeOf(exchange));
+      return seeOther(exchange, back, cookies);
+    },
+    (refusal) =>
+      errorPage(site, refusal, exchange, unlockPage(site, { name, back, problem: refusal.message })),
+  );
+}
+
+/** Asks for the current password even if the feed is unlocked, because the browser may be left open. */
+async function changePassword(
+  parts: OperationParts,
+  exchange: Exchange,
+  { name, form, caller, base }: NameForm,
+): Promise<Answer> {
+  const { access, settings, site } = parts;
+  let field = 'current';
+  const change = async () => {
+    const owner = withPassword(caller, form.get('current'), 'The current password');
+    const feed = existing(await access.namedFeed(owner, name), 'feed');
+    await access.writes.count(caller.client);
+    const saved = `/${name}/settings?saved=1`;
+    const place = cookieScopeOf(exchange);
+    if (form.get('action') === 'remove') {
+      await settings.removePassword(feed);
+      return seeOther(exchange, saved, clearUnlockCookies(name, place));
+    }
+    field = 'next';
+    const next = feedPassword(form.get('next') ?? '', 'The new password');
+    const changed = await settings.changePassword(feed, next);
+    return seeOther(exchange, saved, access.unlocks.cookies(changed, place));
+  };
+  return onRefusal(change, async (refusal) => {
+    // The settings page again if the feed is unlocked, else its unlock form.
+    const feed = await onRefusal(
+      () => access.namedFeed(caller, name),
+      () => undefined,
+    );
+    if (feed !== undefined)
+      return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
+    const problem = refusal.message;
+    return errorPage(site, refusal, exchange, unlockPage(site, { name, back: `/${name}`, problem }));
+  });
+}
+
+/** The caller with the password of a form field; a missing one is refused like an empty one. */
+function withPassword(caller: Caller, password: string | null, field: string): Caller {
+  return { ...caller, feedPassword: feedPassword(password ?? '', field) };
+}
+
+/** A path below the feed's page; the feed page for any other. */
+function pathOfFeed(name: FeedName, path: string | null): string {
+  const next = nextPath(path);
+  return next.startsWith(`/${name}/`) ? next : `/${name}`;
+}
+
+function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
+  const explain = explainOnSettings(parts, 'license');
+  const traits = { access: 'feed-form', explain } as const;
+  return operation('changeLicense', 'POST /{feed}/license', traits, async (exchange, admitted) => {
+    const { feed, form, caller } = admitted;
+    const action = form.get('action') ?? 'attach';
+    if (action !== 'attach' && action !== 'detach')
+      throw new Refusal('invalid_request', 'action must be attach or detach.');
+    // Mail programs break long lines.
+    const text = (form.get('license') ?? '').replaceAll(/\s/g, '');
+    await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
+    return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+  });
 }

@@ -1,7 +1,7 @@
 import { closest } from 'fastest-levenshtein';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
-import { PARAMETERS } from './parameters.ts';
+import { PARAMETERS } from './operation-docs.ts';
 
 /** How the names of our own headers begin. */
 const OWN = /^x-(?:feed|note|read)[-_]/i;

@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { Operation } from '../../src/http/exchange.ts';
-import type { Outcome } from '../../src/http/exchange.ts';
+import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 
 const FILE = { id: 'file', method: 'GET', path: '/r/{readId}/{file}' } as Operation;

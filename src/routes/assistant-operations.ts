@@ -1,4 +1,7 @@
+import pLimit from 'p-limit';
 import type { Session } from '../access/sessions.ts';
+import type { Mcp } from '../assistants/mcp.ts';
+import { largestRequestBytes } from '../config.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import {
@@ -12,14 +15,57 @@ import type { OAuth } from '../oauth/oauth.ts';
 import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody, parseMessage } from '../requests/bodies.ts';
+import { isJson } from '../requests/content-type.ts';
 import { authorizePage, authorizePolicy } from '../web/access-pages.ts';
 import { pageAnswer } from '../web/page.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { redirect, seeOther } from './redirects.ts';
 
+/** Largest body, bytes; it holds pictures in base64. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Few larger bodies are handled at once, because each takes several times its size. */
+const LARGE_BYTES = 256 * 1024;
+const LARGE_AT_ONCE = 4;
+/** Limit of messages in one request, which old revisions of MCP allow. */
+const MAX_MESSAGES = 20;
+
+/** The MCP endpoint for assistants. */
+function mcpOperation(parts: OperationParts): DescribedOperation {
+  const limit = Math.min(MAX_BYTES, largestRequestBytes(parts.maxImageBytes));
+  const large = pLimit(LARGE_AT_ONCE);
+  let loaded: Promise<Mcp> | undefined;
+  return operation('mcp', 'POST /mcp', { access: 'assistant' }, async (exchange, caller) => {
+    // Any other body is a post to a feed of that name.
+    if (!isJson(exchange.header('content-type')))
+      throw new Refusal('reserved_feed', 'That feed name is reserved.');
+    const body = await exchange.body(limit);
+    const answer = async (): Promise<Answer> => {
+      const message = parseMessage(body);
+      if (message === undefined) return protocolError(-32700, 'The body is not JSON in UTF-8.');
+      if (Array.isArray(message) && message.length > MAX_MESSAGES)
+        return protocolError(-32600, `There may be at most ${MAX_MESSAGES} messages.`);
+      loaded ??= load(parts);
+      return (await loaded).answer(exchange, message, caller);
+    };
+    return body.length > LARGE_BYTES ? large(answer) : answer();
+  });
+}
+
+/** Called at the first request, because the SDK takes time and much memory. */
+async function load({ site, observeTool, ...parts }: OperationParts): Promise<Mcp> {
+  const { Mcp } = await import('../assistants/mcp.ts');
+  const { schemaOf } = await import('../schemas.ts');
+  return new Mcp({ parts, schemaOf, observe: observeTool, title: site.title });
+}
+
+/** A JSON-RPC 2.0 error that answers no particular request. */
+function protocolError(code: number, message: string): Answer {
+  return json(400, { jsonrpc: '2.0', id: null, error: { code, message } });
+}
+
 /** Largest registration, bytes. */
-const MAX_BYTES = 16 * 1024;
+const MAX_REGISTRATION_BYTES = 16 * 1024;
 const PAGE = '/oauth/authorize';
 const CONSENT = '/api/oauth/authorize';
 const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
@@ -27,8 +73,8 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 type OAuthHandler = (exchange: Exchange, oauth: OAuth) => Answer | Promise<Answer>;
 
-/** The OAuth 2.1 server that gives assistants access to a locked instance; on an open one all is 404. */
-export function oauthOperations(parts: OperationParts): DescribedOperation[] {
+/** The MCP endpoint, and the OAuth 2.1 server of a locked instance; on an open one all of that is 404. */
+export function assistantOperations(parts: OperationParts): DescribedOperation[] {
   const withOAuth = (handle: OAuthHandler) => async (exchange: Exchange) =>
     handle(exchange, await existing(parts.oauth, 'address')());
   const api = { access: 'public', cors: true } as const;
@@ -40,6 +86,7 @@ export function oauthOperations(parts: OperationParts): DescribedOperation[] {
   const question = withOAuth((...call) => authorize(...call, parts));
   const decision = withOAuth((...call) => consent(...call, parts));
   return [
+    mcpOperation(parts),
     operation('resourceMetadata', `GET ${RESOURCE_METADATA}`, api, resource),
     operation('toolsMetadata', `GET ${RESOURCE_METADATA}/mcp`, api, resource),
     operation('authorizationMetadata', 'GET /.well-known/oauth-authorization-server', api, server),
@@ -77,7 +124,9 @@ function serverMetadata(base: string): object {
 }
 
 async function register(exchange: Exchange, oauth: OAuth): Promise<Answer> {
-  const { id, name, redirectUris } = await oauth.register(parseMessage(await exchange.body(MAX_BYTES)));
+  const { id, name, redirectUris } = await oauth.register(
+    parseMessage(await exchange.body(MAX_REGISTRATION_BYTES)),
+  );
   return json(201, {
     client_id: id,
     client_id_issued_at: Math.floor(Date.now() / 1000),
