@@ -12,7 +12,8 @@ import { type Answer, NOSNIFF } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { Refusal, type RefusalCode } from '../refusals.ts';
-import { kindOf } from '../requests/bodies.ts';
+import { checked } from '../requests/bodies.ts';
+import { schemaOf } from '../schemas.ts';
 import type { ToolOutcome } from '../telemetry/events.ts';
 import { VERSION } from '../version.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
@@ -28,8 +29,6 @@ const DELETED = z.object({ deleted: z.literal(true) });
 interface McpOptions {
   readonly title: string;
   readonly parts: ToolParts;
-  /** The JSON Schema of a body of the API. */
-  readonly schemaOf: (name: Exclude<Tool['result'], 'Deleted'>) => object;
   /** Called after every call of a tool. Must not throw. */
   readonly observe: (outcome: ToolOutcome) => void;
 }
@@ -67,7 +66,7 @@ export class Mcp {
       description,
       inputSchema: withoutDialect(z.toJSONSchema(input, { io: 'input' })),
       outputSchema: withoutDialect(
-        result === 'Deleted' ? z.toJSONSchema(DELETED, { io: 'input' }) : options.schemaOf(result),
+        result === 'Deleted' ? z.toJSONSchema(DELETED, { io: 'input' }) : schemaOf(result),
       ),
       annotations: { title, ...HINTS[effect], openWorldHint: false },
     }));
@@ -129,7 +128,9 @@ export class Mcp {
         ms: performance.now() - startedAt,
       });
     try {
-      input = parse(tool, sent);
+      input = checked(tool.input, sent, (path, kind) =>
+        path === '' ? `The arguments must be ${kind}.` : `The argument "${path}" must be ${kind}.`,
+      ) as FeedArguments;
       const withPassword = admittedCaller(caller, { sender, feedPassword: input.password });
       const value = await tool.run(parts, input, { caller: withPassword, base });
       outcome();
@@ -145,16 +146,6 @@ export class Mcp {
       return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error, code }) }] };
     }
   }
-}
-
-/** @throws Refusal `invalid_body` for an argument of another type */
-function parse({ input: schema }: Tool, input: unknown): FeedArguments {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data as FeedArguments;
-  const [issue] = result.error.issues;
-  const path = issue!.path.join('.');
-  const what = path === '' ? 'The arguments' : `The argument "${path}"`;
-  throw new Refusal('invalid_body', `${what} must be ${kindOf(issue!)}.`);
 }
 
 function withoutDialect({ $schema, ...rest }: { readonly $schema?: string }): ListedTool['inputSchema'] {

@@ -16,7 +16,7 @@ interface Node<R> {
   readonly routes: R[];
 }
 
-export interface Match<R> {
+interface Match<R> {
   /** Undefined if no route has this method and path. */
   readonly route: R | undefined;
   /** The decoded values of the path's parameters, in order. */
@@ -60,23 +60,18 @@ export class Router<R extends Route> {
   match(method: string, path: string): Match<R> {
     const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const parameters: string[] = [];
-    const route = findRoute(this.#root, bare, 1, parameters, (routes) =>
-      routes.find((one) => one.method === method && (one.accepts?.(parameters) ?? true)),
-    );
-    return route === undefined
-      ? { route, parameters: [], allow: this.#methods(bare) }
-      : { route, parameters, allow: [] };
-  }
-
-  #methods(path: string): readonly Method[] {
-    const found = new Set<R>();
-    const parameters: string[] = [];
-    findRoute(this.#root, path, 1, parameters, (routes) => {
-      for (const one of routes) if (one.accepts?.(parameters) ?? true) found.add(one);
+    const others: R[] = [];
+    const route = findRoute(this.#root, bare, 1, parameters, (routes) => {
+      for (const one of routes) {
+        if (one.accepts?.(parameters) === false) continue;
+        if (one.method === method) return one;
+        others.push(one);
+      }
       return undefined;
     });
-    const methods = this.#routes.filter((one) => found.has(one)).map(({ method }) => method);
-    return [...new Set(methods)];
+    if (route !== undefined) return { route, parameters, allow: [] };
+    const methods = this.#routes.filter((one) => others.includes(one)).map((one) => one.method);
+    return { route, parameters: [], allow: [...new Set(methods)] };
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Coding } from '../http/accept-encoding.ts';
 import { NOSNIFF } from '../http/answer.ts';
+import type { Coding } from '../http/representation.ts';
 import { Representation } from '../http/representation.ts';
 import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';

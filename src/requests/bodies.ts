@@ -56,18 +56,27 @@ export async function jsonBody<N extends keyof JsonBodies>(
   const value = parseJson(await request.body(maxBytes));
   if (value === undefined) throw new Refusal('invalid_body', 'The body is not JSON in UTF-8.');
   const { JSON_BODIES } = await import('../schemas.ts');
-  const result = (JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>).safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
-  const what = issue.path.length === 0 ? 'The body' : `The member "${issue.path.join('.')}" of the body`;
-  const end = issue.path.length === 0 ? ' in JSON' : '';
-  throw new Refusal('invalid_body', `${what} must be ${kindOf(issue)}${end}.`);
+  const schema = JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>;
+  return checked(schema, value, (path, kind) =>
+    path === '' ? `The body must be ${kind} in JSON.` : `The member "${path}" of the body must be ${kind}.`,
+  );
 }
 
-/** Names what a member must be. The validator's own words may change with its version. */
-export function kindOf(issue: z.core.$ZodIssue): string {
-  const expected = issue.code === 'invalid_type' ? KINDS[issue.expected] : undefined;
-  return expected ?? 'another value';
+/**
+ * A value that must have the types of a schema. The validator's own words may change with its version.
+ * @param sentence says what a member must be, by its path, which is empty for the value itself
+ * @throws Refusal `invalid_body` for the first thing that is wrong
+ */
+export function checked<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  sentence: (path: string, kind: string) => string,
+): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const kind = (issue.code === 'invalid_type' && KINDS[issue.expected]) || 'another value';
+  throw new Refusal('invalid_body', sentence(issue.path.join('.'), kind));
 }
 
 /** The markdown of a preview request. Throws a Refusal `invalid_body`, `too_large`. */

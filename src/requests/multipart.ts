@@ -5,13 +5,10 @@ import type { PictureType } from '../feeds/note-types.ts';
 import { ALT_LENGTH, oneLine } from '../feeds/text.ts';
 import { attachment, attachmentRefusal, withBlame } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
-import type { FeedLimits } from '../writing/limits.ts';
-import { pictureRefusal } from '../writing/limits.ts';
-import { ArrivingBody } from './arriving-body.ts';
+import { type FeedLimits, pictureRefusal } from '../writing/limits.ts';
 import type { BodyRequest } from './bodies.ts';
 import { boundaryOf, isTextPartType, pictureTypeOf } from './content-type.ts';
-import { MultipartParser, type OpenPart } from './multipart-parser.ts';
-import type { PartHeader } from './part-header.ts';
+import { ArrivingBody, MultipartParser, type OpenPart, type PartHeader } from './multipart-parser.ts';
 
 /** Limit of an alternative text before its characters are counted, bytes. */
 const MAX_ALT_BYTES = 8 * 1024;

@@ -55,8 +55,7 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
 /** Called at the first request, because the SDK takes time and much memory. */
 async function load({ site, observeTool, ...parts }: OperationParts): Promise<Mcp> {
   const { Mcp } = await import('../assistants/mcp.ts');
-  const { schemaOf } = await import('../schemas.ts');
-  return new Mcp({ parts, schemaOf, observe: observeTool, title: site.title });
+  return new Mcp({ parts, observe: observeTool, title: site.title });
 }
 
 /** A JSON-RPC 2.0 error that answers no particular request. */

@@ -1,7 +1,7 @@
 /** RFC 9110 §12.5.3 and §12.4.2. */
 import fc from 'fast-check';
 import t from 'tap';
-import { type Coding, preferredCoding } from '../../src/http/accept-encoding.ts';
+import { type Coding, preferredCoding } from '../../src/http/representation.ts';
 
 const cases: [header: string | undefined, coding: Coding | undefined][] = [
   [undefined, undefined],

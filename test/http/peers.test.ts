@@ -1,7 +1,7 @@
 /** Tables of TCP sockets in procfs (proc(5)). */
 import { endianness } from 'node:os';
 import t from 'tap';
-import { connectionsByClient, countSockets } from '../../src/http/peers.ts';
+import { connectionsByClient, countSockets } from '../../src/http/connections.ts';
 import { listen, text } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 

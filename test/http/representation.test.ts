@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Coding } from '../../src/http/accept-encoding.ts';
 import type { Answer, BodyStream } from '../../src/http/answer.ts';
-import { Representation, type RepresentationOptions } from '../../src/http/representation.ts';
+import type { Coding } from '../../src/http/representation.ts';
+import { Representation } from '../../src/http/representation.ts';
 import { Refusal } from '../../src/refusals.ts';
 
 const TIME = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -23,7 +23,7 @@ function field(answer: Answer, name: string): string | undefined {
   return line?.slice(name.length + 2);
 }
 
-function make(options: Partial<RepresentationOptions> = {}): Representation {
+function make(options: Partial<ConstructorParameters<typeof Representation>[0]> = {}): Representation {
   const fields = { 'Content-Type': 'text/plain', 'Cache-Control': 'public, max-age=60' };
   const made = new Representation({ body: BODY, etag: 'v1', changedAt: TIME, fields, ...options });
   made.confirm();
