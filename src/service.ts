@@ -70,8 +70,13 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const cache = new ReadCache(config.cacheBytes);
   const parts = await createParts(config, log, { ...stores, pools, cache, metrics });
   const { access, site, signIn } = parts;
+  const { host, port, publicUrl, trustProxy, maxConnectionsPerClient } = config;
   const server = await HttpServer.listen({
-    ...config,
+    host,
+    port,
+    publicUrl,
+    trustProxy,
+    maxConnectionsPerClient,
     onUntrustedProxy: () => log.warn(UNTRUSTED_PROXY),
     bodyMemory: config.bodyMemoryBytes,
     observe: config.logRequests ? notifyBoth(requestLog(log), metrics?.request) : metrics?.request,
@@ -91,7 +96,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   const { connections } = server;
   metrics?.watch({ cache, pools, bodyBytes, streams, connections, linesLost: () => log.linesLost() });
   return {
-    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     async stop() {
       await server.stop();
       // Nobody waits for the tasks that are left.
@@ -155,13 +160,23 @@ async function createParts(
 ): Promise<Omit<OperationParts, 'readiness'>> {
   const { storage, images, pools, secret, metrics } = foundation;
   const passwords = new Passwords(pools.hashing, secret);
-  await makeReservedFeeds({ ...config, storage, passwords, log });
+  const { allowCustomIds, reservedFeeds, reservedPassword } = config;
+  await makeReservedFeeds({ reservedFeeds, reservedPassword, storage, passwords, log });
   const gate = createAccess(config, log, foundation, passwords);
   const record = eventLog(log);
   const texts = new PictureTexts(pools, config.parseTimeoutMs);
   const preparation = new Preparation({ checks: pools.checks, texts, ids: new NoteIds() });
   const limits = feedLimits(config);
-  const writing = { ...config, ...gate, storage, preparation, passwords, limits, record };
+  const writing = {
+    allowCustomIds,
+    reservedFeeds,
+    access: gate.access,
+    storage,
+    preparation,
+    passwords,
+    limits,
+    record,
+  };
   const assets = new Assets();
   const site = siteOf(config, assets.paths);
   const licensing = await createLicensing(config, storage, limits, record);
@@ -195,11 +210,12 @@ function createAccess(
   { storage, secret, counts }: OpenedStorage,
   passwords: Passwords,
 ): Pick<OperationParts, 'access' | 'signIn' | 'oauth'> {
+  const { password, metricsToken, operatorToken, rateLimit, reservedFeeds, reservedPassword } = config;
   const renewal = new PasswordRenewal({ storage, passwords, log });
   const provider = signInSettings(config);
   const signIn = provider && new SignIn({ ...provider, secret, log });
   // Sessions end when one of these changes. An open instance has none.
-  const locks = config.password === undefined ? [] : [config.password];
+  const locks = password === undefined ? [] : [password];
   if (provider) locks.push(...signInLocks(provider));
   const admits = (email: string) => isAllowed(provider?.oidcAllow ?? [], email);
   const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
@@ -207,7 +223,12 @@ function createAccess(
     sessions &&
     once(async () => new (await import('./oauth/oauth.ts')).OAuth({ secret, locks }, storage, admits));
   const access = new Access({
-    ...config,
+    password,
+    metricsToken,
+    operatorToken,
+    rateLimit,
+    reservedFeeds,
+    reservedPassword,
     storage,
     passwords,
     renewal,
