@@ -1,8 +1,6 @@
 import { Access } from './access/access.ts';
-import { PasswordRenewal } from './access/password-renewal.ts';
-import { Passwords } from './access/passwords.ts';
-import { Sessions } from './access/sessions.ts';
-import { Unlocks } from './access/unlocks.ts';
+import { Sessions, Unlocks } from './access/cookies.ts';
+import { PasswordRenewal, Passwords } from './access/passwords.ts';
 import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';

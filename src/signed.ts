@@ -37,15 +37,6 @@ function signature(key: Uint8Array, text: string, context: string): string {
     .digest('base64url');
 }
 
-export type Matcher = (text: string) => boolean;
-
-/** Compares with a secret by digests, so that the time reveals neither its characters nor its length. */
-export function matcher(secret: string | undefined): Matcher | undefined {
-  if (secret === undefined) return undefined;
-  const expected = sha256(secret);
-  return (text) => timingSafeEqual(sha256(text), expected);
-}
-
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -1,7 +1,6 @@
 /** What is signed counts for one purpose, about one thing, and until what voids it changes. */
 import t from 'tap';
-import { readCookie } from '../src/access/cookies.ts';
-import { Unlocks } from '../src/access/unlocks.ts';
+import { readCookie, Unlocks } from '../src/access/cookies.ts';
 import type { FeedName } from '../src/feeds/names.ts';
 import { keyFor, sign, verify } from '../src/signed.ts';
 

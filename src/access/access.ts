@@ -1,13 +1,11 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
 import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
-import { type Matcher, matcher } from '../signed.ts';
 import type { SharedCounts, Storage } from '../storage/storage.ts';
-import type { PasswordRenewal } from './password-renewal.ts';
-import { feedPassword, type Passwords } from './passwords.ts';
+import type { Lockable, Session, Sessions, Unlocks } from './cookies.ts';
+import { feedPassword, type PasswordRenewal, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
-import type { Session, Sessions } from './sessions.ts';
-import type { Lockable, Unlocks } from './unlocks.ts';
 
 /** Form of a signed token; other bearers do not load the code for tokens. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -284,4 +282,14 @@ function refuseLaterRoute(name: FeedName, feed: Feed | undefined): void {
 
 function reservedFeed(): Refusal {
   return new Refusal('reserved_feed', 'That feed name is reserved.');
+}
+
+type Matcher = (text: string) => boolean;
+
+/** Compares with a secret by digests, so that the time reveals neither its characters nor its length. */
+function matcher(secret: string | undefined): Matcher | undefined {
+  if (secret === undefined) return undefined;
+  const digest = (text: string) => hash('sha256', text, 'buffer');
+  const expected = digest(secret);
+  return (text) => timingSafeEqual(digest(text), expected);
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../access/access.ts';
-import type { Session } from '../access/sessions.ts';
+import type { Session } from '../access/cookies.ts';
 import type { Feed } from '../feeds/feed.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { LiveSource, LiveStream } from '../http/answer.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type CryptoKey, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import type { Person } from '../access/sessions.ts';
+import type { Person } from '../access/cookies.ts';
 import { keyFor } from '../signed.ts';
 import type { TokenSeries } from '../storage/storage.ts';
 import { type AuthorizationRequest, type Issuer, isOwnResource, resourceOf } from './authorization.ts';

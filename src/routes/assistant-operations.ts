@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Session } from '../access/sessions.ts';
+import type { Session } from '../access/cookies.ts';
 import type { Mcp } from '../assistants/mcp.ts';
 import { largestRequestBytes } from '../config.ts';
 import { type Answer, json } from '../http/answer.ts';

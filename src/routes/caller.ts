@@ -1,7 +1,5 @@
 import type { Caller } from '../access/access.ts';
-import { type CookiePlace, readCookie } from '../access/cookies.ts';
-import type { Sessions } from '../access/sessions.ts';
-import { UNLOCK_COOKIE } from '../access/unlocks.ts';
+import { type CookiePlace, readCookie, type Sessions, UNLOCK_COOKIE } from '../access/cookies.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { Refusal } from '../refusals.ts';
 

@@ -1,4 +1,4 @@
-import { clearSessionCookie } from '../access/sessions.ts';
+import { clearSessionCookie } from '../access/cookies.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { onRefusal, Refusal } from '../refusals.ts';

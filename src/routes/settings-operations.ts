@@ -1,6 +1,6 @@
 import type { Caller } from '../access/access.ts';
+import { clearUnlockCookies } from '../access/cookies.ts';
 import { feedPassword } from '../access/passwords.ts';
-import { clearUnlockCookies } from '../access/unlocks.ts';
 import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';

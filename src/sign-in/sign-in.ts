@@ -1,5 +1,4 @@
-import { type CookiePlace, readCookie, setCookie } from '../access/cookies.ts';
-import type { Person } from '../access/sessions.ts';
+import { type CookiePlace, type Person, readCookie, setCookie } from '../access/cookies.ts';
 import type { Config } from '../config.ts';
 import { cutAt, shownOneLine } from '../feeds/text.ts';
 import { keyFor, sign, verify } from '../signed.ts';

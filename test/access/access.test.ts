@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
-import { Sessions } from '../../src/access/sessions.ts';
-import { Unlocks } from '../../src/access/unlocks.ts';
+import { Sessions, Unlocks } from '../../src/access/cookies.ts';
 import type { FeedName } from '../../src/feeds/names.ts';
 
 const NAME = 'otter' as FeedName;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PasswordRenewal } from '../../src/access/password-renewal.ts';
+import { PasswordRenewal } from '../../src/access/passwords.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { Refusal } from '../../src/refusals.ts';
 import type { SetPassword } from '../../src/writing/command.ts';

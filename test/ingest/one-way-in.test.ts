@@ -1,8 +1,8 @@
 /** A request to the API, a form and a tool make the same call: `Posting.post` with the same values. */
 import t from 'tap';
 import { Access, type Caller } from '../../src/access/access.ts';
+import { Unlocks } from '../../src/access/cookies.ts';
 import { Passwords } from '../../src/access/passwords.ts';
-import { Unlocks } from '../../src/access/unlocks.ts';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import { PictureTexts } from '../../src/ingest/picture-texts.ts';
 import { Posting } from '../../src/ingest/post.ts';

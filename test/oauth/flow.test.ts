@@ -370,7 +370,7 @@ t.test('what has expired is refused, and not counted as a wrong password', async
 });
 
 t.test('whoever is logged in need only allow it', async (t) => {
-  const { Sessions } = await import('../../src/access/sessions.ts');
+  const { Sessions } = await import('../../src/access/cookies.ts');
   const sessions = new Sessions({ secret: Buffer.from(SECRET), locks: [PASSWORD] });
   const [cookie = ''] = sessions.cookie({ root: '', isSecure: false }).split(';');
   const client = await OAuthClient.register(url);

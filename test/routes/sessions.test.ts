@@ -1,6 +1,6 @@
 /** Log in to a locked instance by browser, and what its session opens (contract §8). */
 import t from 'tap';
-import { Sessions } from '../../src/access/sessions.ts';
+import { Sessions } from '../../src/access/cookies.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { FeedClient } from '../support/feed-client.ts';
