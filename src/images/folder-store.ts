@@ -33,7 +33,7 @@ const PARTS = '.parts';
 const PART_MAX_AGE_MS = 3_600_000;
 const PAGE = 1_000;
 const PIECE_BYTES = 256 * 1024;
-const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** Pictures as files in one folder, each named by its key. Those in folders of two characters (`ab/abcd…`) count too. */
 export class FolderStore implements ImageStore {
@@ -63,7 +63,7 @@ export class FolderStore implements ImageStore {
 
   put(key: ImageKey, bytes: ImageBytes): Promise<void> {
     return this.#withPart(async (part, path) => {
-      await part.writeFile(bytes.read(0, bytes.size));
+      await part.writeFile(bytes.pieces());
       if (this.#owner) await part.chown(this.#owner.uid, this.#owner.gid);
       await part.sync();
       await rename(path, join(this.#dir, key));
@@ -161,7 +161,7 @@ export class FolderStore implements ImageStore {
       await mkdir(parts, { mode: 0o700 }).catch(ignoreExists);
       if (this.#owner) await chown(parts, this.#owner.uid, this.#owner.gid);
       const path = join(parts, randomBytes(16).toString('hex'));
-      const part = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      const part = await open(path, 'wx', 0o600);
       try {
         return await work(part, path);
       } catch (error) {

@@ -12,22 +12,6 @@ import { Sweeper } from './sweeper.ts';
 const MAX_ATTEMPTS = 5;
 const NO_BYTES = new Uint8Array();
 
-/** What the database does by itself. */
-const DATABASE_ONLY = [
-  'feed',
-  'feedToPost',
-  'feedByReadId',
-  'page',
-  'note',
-  'neighbours',
-  'useToken',
-  'onChange',
-  'onFreshness',
-  'check',
-] as const satisfies readonly (keyof Storage)[];
-
-type DatabaseOnly = Pick<Storage, (typeof DATABASE_ONLY)[number]>;
-
 /**
  * A database with its pictures in an image store. An object is written before the row that refers to it, and removed
  * after that row (`Sweeper`). Pictures from before there was a store are read from their rows.
@@ -35,7 +19,8 @@ type DatabaseOnly = Pick<Storage, (typeof DATABASE_ONLY)[number]>;
 export function withImageStore(database: Storage, rows: PictureRows, store: ImageStore): Storage {
   const sweeper = new Sweeper(rows, store);
   return {
-    ...databaseOnly(database),
+    ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'page', 'note', 'neighbours'),
+    ...bound(database, 'useToken', 'onChange', 'onFreshness', 'check'),
     async stat(feed, file) {
       const found = await database.stat(feed, file);
       return found?.key === undefined ? found : inStore(store, found, () => database.stat(feed, file));
@@ -55,9 +40,9 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
   };
 }
 
-function databaseOnly(database: Storage): DatabaseOnly {
-  const bound = DATABASE_ONLY.map((name) => [name, database[name]?.bind(database)]);
-  return Object.fromEntries(bound) as DatabaseOnly;
+/** What the database does by itself. */
+function bound<K extends keyof Storage>(database: Storage, ...names: K[]): Pick<Storage, K> {
+  return Object.fromEntries(names.map((name) => [name, database[name]?.bind(database)])) as Pick<Storage, K>;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { ImageKey } from '../feeds/ids.ts';
 import { Refusal } from '../refusals.ts';
 
+const PIECE_BYTES = 256 * 1024;
+
 /** Where pictures can be beside the database. */
 export type StoreKind = 'fs' | 's3';
 
@@ -9,8 +11,8 @@ export interface ImageBytes {
   readonly size: number;
   /** SHA-256 in base64url, where it is known: what arrives is compared with it where the store can. */
   readonly sha256: string | undefined;
-  /** Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size. */
-  read(start: number, end: number): AsyncIterable<Uint8Array>;
+  /** All of them, in pieces of bounded size. */
+  pieces(): AsyncIterable<Uint8Array>;
 }
 
 /** A store's facts about an object. */
@@ -73,14 +75,11 @@ export function bytesInMemory(bytes: Uint8Array, sha256: string | undefined): Im
   return {
     size: bytes.byteLength,
     sha256,
-    async *read(start, end) {
-      for (let at = start; at < end; at += PIECE_BYTES)
-        yield bytes.subarray(at, Math.min(at + PIECE_BYTES, end));
+    async *pieces() {
+      for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
     },
   };
 }
-
-const PIECE_BYTES = 256 * 1024;
 
 /** Hears of every call: its operation, its duration in ms, and the code of its failure. */
 type StoreObserver = (operation: string, ms: number, failure: string | undefined) => void;
@@ -120,4 +119,18 @@ export function withMetrics(store: ImageStore, observe: StoreObserver): ImageSto
     now: () => timed('now', () => store.now()),
     close: () => store.close(),
   };
+}
+
+/** Runs a task for each item, a bounded number at once. After the first failure no further task begins. */
+export async function inParallel<T>(
+  all: readonly T[],
+  atOnce: number,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  const rest = all[Symbol.iterator]();
+  const runners = Array.from({ length: Math.min(atOnce, all.length) }, async () => {
+    for (const one of rest) await work(one);
+  });
+  const ended = await Promise.allSettled(runners);
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
 }

@@ -14,8 +14,8 @@ import {
   type ImageStore,
   imageGone,
   imagesUnavailable,
+  inParallel,
 } from './image-store.ts';
-import { inParallel } from './in-parallel.ts';
 import { removeObjects } from './sweeper.ts';
 import { type Amount, add, orUnavailable } from './unreferenced.ts';
 
@@ -141,8 +141,8 @@ async function moveObject(
 }
 
 async function intoRow(rows: PictureRows, source: ImageStore, picture: KeyedPicture): Promise<Outcome> {
-  const { key, size } = picture;
-  const bytes = await buffer(checked(source, picture).read(0, size));
+  const { key } = picture;
+  const bytes = await buffer(checked(source, picture).pieces());
   if (!(await rows.fill(picture, bytes))) return 'skipped';
   await source.delete(key);
   await rows.forget([key]);
@@ -154,15 +154,14 @@ function checked(source: ImageStore, { key, size, sha256 }: KeyedPicture): Image
   return {
     size,
     sha256,
-    async *read(start, end) {
+    async *pieces() {
       const hash = createHash('sha256');
-      for await (const piece of source.get(key, start, end)) {
+      for await (const piece of source.get(key, 0, size)) {
         hash.update(piece);
         // A store may still be sending it when the next is read.
         yield Buffer.from(piece);
       }
-      const isWhole = start === 0 && end === size;
-      if (isWhole && sha256 !== undefined && hash.digest('base64url') !== sha256)
+      if (sha256 !== undefined && hash.digest('base64url') !== sha256)
         throw imagesUnavailable(new Error('an object is not what was posted'));
     },
   };

@@ -83,7 +83,7 @@ export class S3Store implements ImageStore {
   async put(key: ImageKey, bytes: ImageBytes): Promise<void> {
     const { size, sha256 } = bytes;
     await this.#breaker.run(async (options) => {
-      const body = Readable.from(bytes.read(0, size), { objectMode: false });
+      const body = Readable.from(bytes.pieces(), { objectMode: false });
       // The request fails with it.
       body.on('error', () => {});
       const command = new PutObjectCommand({ ...this.#named(key), Body: body, ContentLength: size });

@@ -1,7 +1,6 @@
 import type { ImageKey } from '../feeds/ids.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
-import type { ImageStore } from './image-store.ts';
-import { inParallel } from './in-parallel.ts';
+import { type ImageStore, inParallel } from './image-store.ts';
 
 /** Polling interval after a key was freed, and how long to poll, ms. */
 const POLL_MS = 250;

@@ -1,8 +1,7 @@
 import type { ImageKey } from '../feeds/ids.ts';
 import { onRefusal, Refusal } from '../refusals.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
-import type { ImageStore, ListedImage, StoreKind } from './image-store.ts';
-import { inParallel } from './in-parallel.ts';
+import { type ImageStore, inParallel, type ListedImage, type StoreKind } from './image-store.ts';
 
 /** Younger unreferenced objects may belong to a post in progress, ms. */
 const LEAST_AGE_MS = 3_600_000;

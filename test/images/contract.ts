@@ -95,7 +95,7 @@ export function testStore({ name, create }: TestedStore): void {
     const broken = {
       size: 1_000_000,
       sha256: undefined,
-      async *read() {
+      async *pieces() {
         yield randomBytes(1_000);
         throw new Error('broken');
       },

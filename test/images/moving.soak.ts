@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as nextLook } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { inParallel } from '../../src/images/in-parallel.ts';
+import { inParallel } from '../../src/images/image-store.ts';
 import type { ImagePlace } from '../../src/images/open-images.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
