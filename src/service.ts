@@ -1,7 +1,6 @@
 import { Access } from './access/access.ts';
 import { Sessions, Unlocks } from './access/cookies.ts';
 import { PasswordRenewal, Passwords } from './access/passwords.ts';
-import { TEXT_NICE } from './background.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { refusalAnswer } from './http/answer.ts';
@@ -35,6 +34,7 @@ import type { Service } from './run.ts';
 import { isAllowed, SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
 import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
+import { TEXT_NICE } from './task-limit.ts';
 import { eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';

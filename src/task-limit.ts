@@ -1,5 +1,15 @@
 import type { Worker } from 'node:worker_threads';
 
+/**
+ * Default nice increment of worker threads (`nice(2)`), so that on few cores neither checking and writing pictures nor
+ * parsing strangers' texts delays readers, nor do these texts delay posts (p99 in `bench/main.ts`).
+ */
+export const BACKGROUND_NICE = 10;
+/** For storage threads, because a request waits for each. */
+export const STORAGE_NICE = 5;
+/** For threads that parse strangers' texts, for seconds each. */
+export const TEXT_NICE = 19;
+
 /** After this time a task counts as started, in ms. */
 const THREAD_START_MS = 30_000;
 

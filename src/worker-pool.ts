@@ -1,8 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
-import { BACKGROUND_NICE } from './background.ts';
 import { Refusal } from './refusals.ts';
-import { type LimitedTask, LimitWatch, type TaskLimit } from './task-limit.ts';
+import { BACKGROUND_NICE, type LimitedTask, LimitWatch, type TaskLimit } from './task-limit.ts';
 
 const WORKERS = new URL('../workers/', import.meta.url).href;
 const LIMITED_TASK = fileOf('limited-task');
@@ -159,6 +158,28 @@ export class WorkerPool {
     } finally {
       signal?.removeEventListener('abort', giveUp);
       watch.stop();
+    }
+  }
+}
+
+/** Limits the concurrent tasks of each key, for example a client; only its own tasks wait. See also `KeyedLock`. */
+export class KeyedLimit {
+  readonly #limit: number;
+  readonly #limits = new Map<string, LimitFunction>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const own = this.#limits.get(key) ?? pLimit(this.#limit);
+    this.#limits.set(key, own);
+    try {
+      return await own(task);
+    } finally {
+      // Two tasks may see that they are the last, and a new limit may be there by the second.
+      const isIdle = own.activeCount + own.pendingCount === 0;
+      if (isIdle && this.#limits.get(key) === own) this.#limits.delete(key);
     }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { KeyedLimit } from '../src/keyed-limit.ts';
+import { KeyedLimit } from '../src/worker-pool.ts';
 
 t.test('no key has more tasks at once than its limit, whenever they begin and end', async () => {
   const task = fc.record({ begin: fc.nat(30), ticks: fc.nat(8), fails: fc.boolean() });

@@ -121,7 +121,7 @@ t.test('stays root where the owner could not read the program', asRoot, async (t
   const home = join(dir, 'home');
   mkdirSync(join(home, 'src'), { recursive: true });
   mkdirSync(join(home, 'test', 'fixtures'), { recursive: true });
-  for (const name of ['privileges.ts', 'data-folder.ts'])
+  for (const name of ['privileges.ts', 'privileges.ts'])
     copyFileSync(new URL(`../src/${name}`, import.meta.url), join(home, 'src', name));
   writeFileSync(join(home, 'package.json'), '{"type": "module"}');
   const fixture = join(home, 'test', 'fixtures', 'drop-privileges.ts');

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { BACKGROUND_NICE } from '../src/background.ts';
 import type { TaskLimit } from '../src/task-limit.ts';
+import { BACKGROUND_NICE } from '../src/task-limit.ts';
 import { TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
 import type { PoolTask } from './fixtures/pool-work.ts';
 import { LOADING_MS } from './fixtures/slow-to-load.ts';

@@ -1,7 +1,6 @@
 import { threadId } from 'node:worker_threads';
 import { nice as setNice } from '@napi-rs/nice';
-import { BACKGROUND_NICE } from '../src/background.ts';
-import { GIVEN_UP, type LimitedTask, START_CPU_MS, THREAD_ID } from '../src/task-limit.ts';
+import { BACKGROUND_NICE, GIVEN_UP, type LimitedTask, START_CPU_MS, THREAD_ID } from '../src/task-limit.ts';
 
 /** Nice increment of this thread, relative to the process. */
 let niceness = BACKGROUND_NICE;

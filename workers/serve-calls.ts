@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
-import { STORAGE_NICE } from '../src/background.ts';
 import { toFailure } from '../src/storage/failures.ts';
 import { type Call, CLOSE, type Reply, type WorkerMessage } from '../src/storage/thread-calls.ts';
+import { STORAGE_NICE } from '../src/task-limit.ts';
 
 /** What a thread does with its calls. */
 interface Handler {

@@ -2,13 +2,13 @@ import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
-import { BACKGROUND_NICE } from '../src/background.ts';
 import { collectGarbage } from '../src/collect-garbage.ts';
 import { isFeedName } from '../src/feeds/names.ts';
 import type { LookOrder, WatchNotice, WatchTask } from '../src/storage/files/files.ts';
 import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import type { FileSeen, FolderSeen } from '../src/storage/files/reconciler.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
+import { BACKGROUND_NICE } from '../src/task-limit.ts';
 import { Round } from './round.ts';
 import { folderStats, statsOf, valueOrUndefined, WatchedFolder } from './watched-folder.ts';
 

@@ -1,9 +1,8 @@
 import type { Caller } from '../access/access.ts';
 import type { StoredPicture } from '../feeds/references.ts';
-import { KeyedLimit } from '../keyed-limit.ts';
 import { Refusal } from '../refusals.ts';
 import type { TaskLimit } from '../task-limit.ts';
-import { ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
+import { KeyedLimit, ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 
 /** Concurrent texts of one client, waiting ones included. */
 const TEXTS_PER_CLIENT = 2;

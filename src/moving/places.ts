@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chownSync, type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
-import { makeDataFolder } from '../data-folder.ts';
-import type { Owner } from '../privileges.ts';
+import { makeDataFolder, type Owner } from '../privileges.ts';
 import { FolderLock } from '../storage/files/lock.ts';
 import { type SecretSettings, secretOfFolder } from '../storage/files/secret.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
