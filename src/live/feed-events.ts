@@ -37,7 +37,7 @@ interface Subscription {
 
 /** Sends the listeners of a feed an event when it has changed. */
 export class FeedEvents {
-  readonly #storage: Pick<Storage, 'feed' | 'feedByReadId'>;
+  readonly storage: Pick<Storage, 'feed' | 'feedByReadId'>;
   readonly #topics = new Map<string, Topic>();
   /** The topics of the feed with this read id. */
   readonly #byReadId = new Map<ReadId, Set<Topic>>();
@@ -48,7 +48,7 @@ export class FeedEvents {
   #ticking: NodeJS.Timeout | undefined;
 
   constructor(storage: Pick<Storage, 'feed' | 'feedByReadId' | 'onChange' | 'onFreshness'>) {
-    this.#storage = storage;
+    this.storage = storage;
     storage.onChange(({ readIds }) => {
       for (const readId of readIds) for (const topic of this.#byReadId.get(readId) ?? []) topic.lookUp();
     });
@@ -65,7 +65,7 @@ export class FeedEvents {
    */
   async byReadId(readId: ReadId, client: string, since: string | undefined): Promise<Answer> {
     const known = since ?? this.#topics.get(topicKey(undefined, readId))?.version;
-    const version = known ?? publicFeedVersion(await this.#storage.feedByReadId(readId));
+    const version = known ?? publicFeedVersion(await this.storage.feedByReadId(readId));
     return this.#answer({ client, readId, since: version });
   }
 
@@ -121,7 +121,7 @@ export class FeedEvents {
     const key = topicKey(name, readId);
     let topic = this.#topics.get(key);
     if (topic === undefined) {
-      topic = new Topic(this, this.#storage, name);
+      topic = new Topic(this, name);
       this.#topics.set(key, topic);
       this.#indexUnder(topic, readId);
     }
@@ -186,15 +186,13 @@ class Topic {
   readonly listeners = new Set<Listener>();
   /** No feed has the name, or the last look-up failed. */
   mustPoll = false;
-  readonly #storage: Pick<Storage, 'feed' | 'feedByReadId'>;
   /** The last version and its event, encoded once for all listeners. */
   #latest: { readonly version: string; readonly event: Uint8Array } | undefined;
   #isDue = false;
   #isLookingUp = false;
 
-  constructor(events: FeedEvents, storage: Pick<Storage, 'feed' | 'feedByReadId'>, name?: FeedName) {
+  constructor(events: FeedEvents, name: FeedName | undefined) {
     this.events = events;
-    this.#storage = storage;
     this.name = name;
   }
 
@@ -230,7 +228,8 @@ class Topic {
       // Not those who join meanwhile, because the result may be older than what admitted them.
       const listeners = [...this.listeners];
       const { name, readId } = this;
-      const found = name === undefined ? this.#storage.feedByReadId(readId!) : this.#storage.feed(name);
+      const { storage } = this.events;
+      const found = name === undefined ? storage.feedByReadId(readId!) : storage.feed(name);
       const feed = await found.catch((error: Error) => error);
       if (this.listeners.size === 0) break;
       this.mustPoll = feed instanceof Error || (name !== undefined && feed === undefined);

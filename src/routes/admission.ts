@@ -108,7 +108,7 @@ async function handleInBrowser(
   );
   if (feed instanceof Refusal) {
     const back = exchange.method === 'POST' ? `/${name}` : pathAndQuery(exchange);
-    return errorPage(site, feed, exchange, unlockPage(site, { name, back }));
+    return errorPage(site, feed, exchange, unlockPage(site, name, back));
   }
   if (operation.access === 'feed-page') return operation.handle(exchange, { name, feed, ...admitted });
   return handleFeedForm(operation, exchange, access, { name, feed, ...admitted });

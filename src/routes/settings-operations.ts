@@ -141,8 +141,7 @@ async function unlock(
       const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, cookieScopeOf(exchange));
       return seeOther(exchange, back, cookies);
     },
-    (refusal) =>
-      errorPage(site, refusal, exchange, unlockPage(site, { name, back, problem: refusal.message })),
+    (refusal) => errorPage(site, refusal, exchange, unlockPage(site, name, back, refusal.message)),
   );
 }
 
@@ -177,8 +176,7 @@ async function changePassword(
     );
     if (feed !== undefined)
       return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
-    const problem = refusal.message;
-    return errorPage(site, refusal, exchange, unlockPage(site, { name, back: `/${name}`, problem }));
+    return errorPage(site, refusal, exchange, unlockPage(site, name, `/${name}`, refusal.message));
   });
 }
 

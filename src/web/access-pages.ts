@@ -83,16 +83,12 @@ ${script(site, 'draft')}`,
   });
 }
 
-interface UnlockPage {
-  readonly name: FeedName;
-  /** Where to go after unlocking: a path of the feed. */
-  readonly back: string;
-  /** Why a password was refused, one sentence. */
-  readonly problem?: string | undefined;
-}
-
-/** The page of a locked feed. It reveals nothing about the feed. */
-export function unlockPage(site: Site, { name, back, problem }: UnlockPage): string {
+/**
+ * The page of a locked feed. It reveals nothing about the feed.
+ * @param back where to go after unlocking: a path of the feed
+ * @param problem why a password was refused, one sentence
+ */
+export function unlockPage(site: Site, name: FeedName, back: string, problem?: string): string {
   return page(site, {
     title: 'This feed is locked',
     main: html`<h1>This feed is locked</h1>

@@ -3,8 +3,7 @@ const SHOWN_MS = 2_000;
 document.addEventListener('click', async ({ target }) => {
   const button = target instanceof Element && target.closest<HTMLElement>('[data-copy]');
   if (!button || button.dataset.label !== undefined) return;
-  const source = document.getElementById(button.dataset.copy!);
-  if (source === null) return;
+  const source = document.getElementById(button.dataset.copy!)!;
   const label = button.textContent!;
   button.dataset.label = label;
   button.textContent = (await copyText(source)) ? 'Copied' : 'Press Ctrl+C';

@@ -53,7 +53,7 @@ function parseJson(text: string): { readonly error?: string } | undefined {
   }
 }
 
-/** Sends something; returns the sentence to show at the end. */
+/** Sends something; returns a text, for `run` the sentence to show at the end. */
 export type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress']) => Promise<string>;
 
 /** Progress, result and cancel button of a form, or of another part of a page, that sends something. */

@@ -32,7 +32,7 @@ interface ListedNote {
 
 onActions(root, {
   choose: () => input.click(),
-  remove: () => void changeImage((signal) => setImage('', signal)),
+  remove: () => void setImage(async () => ''),
   pick: () => {
     picks.hidden = !picks.hidden;
     pickButton.setAttribute('aria-expanded', String(!picks.hidden));
@@ -41,7 +41,7 @@ onActions(root, {
 });
 picks.addEventListener('click', ({ target }) => {
   const file = target instanceof Element && target.closest<HTMLElement>('[data-file]')?.dataset.file;
-  if (file) void changeImage((signal) => setImage(file, signal));
+  if (file) void setImage(async () => file);
 });
 input.addEventListener('change', async () => {
   const chosen = input.files?.[0];
@@ -50,26 +50,27 @@ input.addEventListener('change', async () => {
   const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), false);
   const question = 'This picture says where it was taken, and it will be public. Use it?';
   if (holdsPosition && !confirm(question)) return;
-  await changeImage((signal, onProgress) => postImage(file, signal, onProgress));
+  await setImage((signal, onProgress) => post(file, signal, onProgress));
 });
 
-async function changeImage(upload: Upload): Promise<void> {
-  if (await status.run(upload)) location.reload();
+/** @param upload returns the file of the feed that becomes the title image; empty for none */
+async function setImage(upload: Upload): Promise<void> {
+  const isSaved = await status.run(async (signal, onProgress) => {
+    const image = await upload(signal, onProgress);
+    await send({ method: 'PUT', path: api, json: { title, description, image }, signal });
+    return 'Saved.';
+  });
+  if (isSaved) location.reload();
 }
 
-/** Posts a picture to the feed and makes it the title image. */
-async function postImage(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
+/** Posts a picture to the feed; returns its file. */
+async function post(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
   if (body.size > Number(largest))
     throw new RequestFailed(`A picture may have at most ${bytesText(Number(largest))}.`);
   const headers = { 'Content-Type': body.type };
   const request = { method: 'POST', path: `${ROOT}/${feed}`, headers, body, signal, onProgress } as const;
   const { file } = await send<{ file: string }>(request);
-  return setImage(file, signal);
-}
-
-async function setImage(image: string, signal: AbortSignal): Promise<string> {
-  await send({ method: 'PUT', path: api, json: { title, description, image }, signal });
-  return 'Saved.';
+  return file;
 }
 
 /** Shows the pictures of the feed as buttons. */
