@@ -11,7 +11,7 @@ const title = find<HTMLInputElement>(form, '[name=title]');
 const tags = find<HTMLInputElement>(form, '[name=tags]');
 const status = uploadStatus(form);
 const draft = readDraft(draftKey);
-const { text, pictures, updatePreview, content } = noteForm(form, feed, status);
+const { text, pictures, updatePreview, content } = noteForm(form, feed, status.fail);
 
 /** Fields that a draft keeps; not the password. */
 const DRAFT_FIELDS = [text, title, tags];

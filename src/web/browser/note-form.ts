@@ -1,17 +1,20 @@
 import { find, ROOT } from './elements.ts';
 import { pictureList } from './picture-list.ts';
-import { RequestFailed, send, type UploadStatus } from './send.ts';
+import { RequestFailed, send } from './send.ts';
 
 /** Pause in typing before the preview is rendered, ms. */
 const DELAY_MS = 250;
 
-/** The fields of a note in markdown: text, pictures, and a preview of the text as the service renders it. */
-export function noteForm(form: HTMLFormElement, feed: string, status: UploadStatus) {
+/**
+ * The fields of a note in markdown: text, pictures, and a preview of the text as the service renders it.
+ * @param explain shows why a picture is refused
+ */
+export function noteForm(form: HTMLFormElement, feed: string, explain: (sentence: string) => void) {
   const text = find<HTMLTextAreaElement>(form, 'textarea');
   const preview = find<HTMLDetailsElement>(form, '.preview');
   const shown = find(preview, '.body');
   /** Undefined if the feed takes no pictures. */
-  const pictures = form.querySelector('.pictures') === null ? undefined : pictureList(form, status);
+  const pictures = form.querySelector('.pictures') === null ? undefined : pictureList(form, explain);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running = new AbortController();
   text.addEventListener('input', updatePreview);

@@ -67,7 +67,7 @@ function changedFields(): Record<string, string | string[]> {
 }
 
 function editText(): NewContent {
-  const { text, updatePreview, content } = noteForm(form, feed, status);
+  const { text, updatePreview, content } = noteForm(form, feed, status.fail);
   const tags = find<HTMLInputElement>(form, '[name=tags]');
   edit.addEventListener('click', updatePreview, { once: true });
   return async () => {

@@ -1,6 +1,5 @@
 import { find, onActions } from './elements.ts';
 import { pictureReference, sendableName } from './file-name.ts';
-import type { UploadStatus } from './send.ts';
 import { POSITION_WARNING, type PreparedPicture, preparePicture, withoutMetadata } from './shrink.ts';
 import { bytesText } from './text.ts';
 
@@ -14,9 +13,9 @@ interface Attachment {
 
 /**
  * The pictures of a form, which are chosen, pasted or dropped, and sent with its text.
- * @param status shows why a picture is refused
+ * @param explain shows why a picture is refused
  */
-export function pictureList(form: HTMLFormElement, status: UploadStatus) {
+export function pictureList(form: HTMLFormElement, explain: (sentence: string) => void) {
   const root = find<HTMLElement>(form, '.pictures');
   const text = find<HTMLTextAreaElement>(form, 'textarea');
   const addButton = find<HTMLButtonElement>(root, '[data-action=add]');
@@ -54,18 +53,18 @@ export function pictureList(form: HTMLFormElement, status: UploadStatus) {
   form.addEventListener('reset', () => attachments.forEach(remove));
 
   function add(files: FileList | null): void {
-    status.fail('');
+    explain('');
     for (const file of files ?? [])
-      ready = ready.then(() => addOne(file)).catch(() => status.fail(`${file.name} cannot be read.`));
+      ready = ready.then(() => addOne(file)).catch(() => explain(`${file.name} cannot be read.`));
   }
 
   async function addOne(chosen: File): Promise<void> {
     if (!input.accept.split(',').includes(chosen.type))
-      return status.fail(`${chosen.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
+      return explain(`${chosen.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
     const picture = await preparePicture(chosen, shrink, false);
     const { size, type } = picture.file;
     if (size > largest)
-      return status.fail(
+      return explain(
         `${chosen.name} has ${bytesText(size)}; a picture may have at most ${bytesText(largest)}.`,
       );
     const usedNames = attachments.map(({ name }) => name);

@@ -53,12 +53,9 @@ function parseJson(text: string): { readonly error?: string } | undefined {
   }
 }
 
-/** Sends something; returns a text, for `run` the sentence to show at the end. */
-export type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress']) => Promise<string>;
+type Upload = (signal: AbortSignal, onProgress: ApiRequest['onProgress']) => Promise<string>;
 
 /** Progress, result and cancel button of a form, or of another part of a page, that sends something. */
-export type UploadStatus = ReturnType<typeof uploadStatus>;
-
 export function uploadStatus(form: HTMLElement) {
   const sending = find<HTMLElement>(form, '.sending');
   const progress = find<HTMLProgressElement>(sending, 'progress');
@@ -79,7 +76,7 @@ export function uploadStatus(form: HTMLElement) {
     find(form, '.error').textContent = sentence;
   }
 
-  /** Runs one upload at a time and shows how it ends. Returns whether it succeeded. */
+  /** Runs one upload at a time and shows how it ends: with the sentence that it returns. Returns whether it succeeded. */
   async function run(upload: Upload): Promise<boolean> {
     if (running !== undefined) return false;
     running = new AbortController();

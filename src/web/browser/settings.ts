@@ -1,7 +1,7 @@
 import './copy.ts';
 import { markDraft, writeDraft } from './draft.ts';
 import { find, onActions, ROOT } from './elements.ts';
-import { RequestFailed, send, type Upload, uploadStatus } from './send.ts';
+import { RequestFailed, send, uploadStatus } from './send.ts';
 import { preparePicture } from './shrink.ts';
 import { bytesText } from './text.ts';
 
@@ -21,6 +21,7 @@ const input = find<HTMLInputElement>(root, 'input[type=file]');
 const picks = find<HTMLUListElement>(root, '.picks');
 const pickButton = find<HTMLButtonElement>(root, '[data-action=pick]');
 const status = uploadStatus(root);
+type Upload = Parameters<typeof status.run>[0];
 
 interface ListedNote {
   readonly file: string;
