@@ -74,7 +74,7 @@ const IS_PLAIN = import.meta.filename.endsWith('.js');
 function bundle(entry: string): string {
   const modules = new Map<string, string>();
   add(entry);
-  return `const modules = {};\n${[...modules.values()].join('')}`;
+  return `const m = {};\n${[...modules.values()].join('')}`;
 
   function add(name: string): void {
     if (modules.has(name)) return;
@@ -85,7 +85,7 @@ function bundle(entry: string): string {
       .replace(SPACES, '')
       .replace(IMPORT, (_, names: string | undefined, imported: string) => {
         add(imported);
-        return names === undefined ? '' : `const ${names} = modules['${imported}'];`;
+        return names === undefined ? '' : `const ${names} = m['${imported}'];`;
       })
       .replace(EXPORT, (_, declaration: string, exportedName: string) => {
         exported.push(exportedName);
@@ -93,6 +93,6 @@ function bundle(entry: string): string {
       });
     const [unsupported] = /^(?:import|export)\b.*/m.exec(code) ?? [];
     if (unsupported !== undefined) throw new Error(`${name}.ts cannot be bundled: ${unsupported}`);
-    modules.set(name, `modules['${name}'] = (() => {${code}return { ${exported.join(', ')} };})();\n`);
+    modules.set(name, `m['${name}'] = (() => {${code}return { ${exported.join(', ')} };})();\n`);
   }
 }

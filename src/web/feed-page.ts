@@ -42,7 +42,7 @@ export function publicFeedPage(site: Site, feed: FeedPage & { readonly readId: R
       description: description || `Notes of ${title}`,
     }),
     main: html`${feedHeader(feed, html`<a class="rss" href="${rssUrl(base, readId, tag)}">RSS</a>`)}
-${notesHtml(site, feed)}
+${notesHtml(site, feed, `${site.root}/r/${readId}/events`)}
 ${script(site, 'live')}`,
   });
 }
@@ -56,6 +56,7 @@ interface NamedFeedPage extends FeedPage, ComposedFeed {
 export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
   const { base, name, readId, hasNotes, tag, isOlder } = feed;
   const settings = `${base}/${name}/settings`;
+  const events = `${site.root}/api/v1/feeds/${name}/events`;
   const links =
     hasNotes &&
     html`${
@@ -69,7 +70,7 @@ export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
     title: feed.title,
     main: html`${feedHeader(feed, links)}
 ${isNewest ? composeBox(site, feed) : script(site, 'live')}
-${hasNotes ? notesHtml(site, feed, tierNotice(site, settings)) : html`<div id="notes" data-version="${feed.version}"></div>`}`,
+${hasNotes ? notesHtml(site, feed, events, tierNotice(site, settings)) : html`<div id="notes" data-version="${feed.version}" data-events="${events}"></div>`}`,
   });
 }
 
@@ -84,10 +85,12 @@ ${links && html`<nav aria-label="This feed">${links}</nav>`}
 </header>`;
 }
 
-function notesHtml(site: Site, { notes, version, tag, next, isOlder }: ShownNotes, notice?: Child): Html {
+/** @param events path of the event stream */
+function notesHtml(site: Site, shown: ShownNotes, events: string, notice?: Child): Html {
+  const { notes, version, tag, next, isOlder } = shown;
   const query = tag === undefined ? '' : `tag=${encodeURIComponent(tag)}&`;
   return html`${tag !== undefined && html`<p class="filter">Notes tagged <span class="tag">${tag}</span> <a href="?">Show all</a></p>`}
-<div id="notes" data-version="${version}">
+<div id="notes" data-version="${version}" data-events="${events}">
 ${notice}${days(site, notes)}
 ${notes.length === 0 && html`<p class="nothing">${tag === undefined ? 'No notes yet.' : 'No notes with this tag.'}</p>`}
 ${

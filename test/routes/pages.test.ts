@@ -123,7 +123,7 @@ t.test('pages by the name', async (t) => {
   }
   const { text } = await ask(feed);
   t.ok(text.includes(`<a class="edit" href="${feed}/${posted[1]!.id}">Edit</a>`));
-  t.match(text, /<div id="notes" data-version="[^"]+">/);
+  t.match(text, /<div id="notes" data-version="[^"]+" data-events="\/api\/v1\/feeds\/[^"/]+\/events">/);
 });
 
 t.test('a tag filters, and a page of older notes goes on with it', async (t) => {

@@ -1,5 +1,4 @@
 // Keeps the notes of this page up to date: a stream says when to fetch the page again (docs/contract.md, section 8).
-import { find, ROOT } from './elements.ts';
 
 /** Polling interval without an event stream; a browser allows only six connections per host. */
 const POLL_MS = 30_000;
@@ -44,11 +43,10 @@ export async function refresh(): Promise<void> {
 function listen(): void {
   stop();
   if (document.visibilityState === 'hidden') return;
-  const path = location.pathname.slice(ROOT.length).replace(/\/$/, '');
-  const events = ROOT + (path.startsWith('/r/') ? `${path}/events` : `/api/v1/feeds${path}/events`);
-  stream = new EventSource(`${events}?since=${encodeURIComponent(versionOf(notes()))}`);
+  const { events, version = '' } = notes().dataset;
+  stream = new EventSource(`${events}?since=${encodeURIComponent(version)}`);
   stream.addEventListener('changed', ({ lastEventId }) => {
-    if (lastEventId !== versionOf(notes())) void refresh();
+    if (lastEventId !== notes().dataset.version) void refresh();
   });
 }
 
@@ -65,7 +63,7 @@ async function fetchNotes(): Promise<void> {
   if (!answer || isStale) return;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const fresh = page.querySelector<HTMLElement>('#notes');
-  if (fresh === null || versionOf(fresh) === versionOf(notes())) return;
+  if (fresh === null || fresh.dataset.version === notes().dataset.version) return;
   const added = show(document.adoptNode(fresh));
   if (added > 0) status.textContent = added === 1 ? 'There is a new note.' : `There are ${added} new notes.`;
 }
@@ -91,9 +89,5 @@ function show(fresh: HTMLElement): number {
 }
 
 function notes(): HTMLElement {
-  return find(document, '#notes');
-}
-
-function versionOf({ dataset }: HTMLElement): string {
-  return dataset.version ?? '';
+  return document.querySelector<HTMLElement>('#notes')!;
 }

@@ -1,8 +1,7 @@
 import './copy.ts';
 import { deleteMarkedDraft } from './draft.ts';
-import { find } from './elements.ts';
 
-const feed = find<HTMLInputElement>(document, '#feed');
+const feed = document.querySelector<HTMLInputElement>('#feed')!;
 
 // The deletion of a feed redirects to this page.
 if (new URLSearchParams(location.search).has('deleted')) deleteMarkedDraft();
