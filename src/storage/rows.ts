@@ -58,21 +58,6 @@ function versionOf(changedAt: number): string {
   return changedAt.toString(36);
 }
 
-const SETTINGS = [
-  'readId',
-  'passwordHash',
-  'title',
-  'description',
-  'showSender',
-  'image',
-  'license',
-] as const satisfies readonly (keyof Feed)[];
-
-/** Whether more of a feed changes than its counts. */
-export function changesSettings(before: Feed, after: Feed): boolean {
-  return SETTINGS.some((member) => before[member] !== after[member]);
-}
-
 /** The columns of a feed that are no counts. */
 export function settingColumns(feed: Feed) {
   return {

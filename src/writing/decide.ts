@@ -60,6 +60,16 @@ export interface NoteEdit {
   readonly content?: NoteContent | undefined;
 }
 
+const SETTINGS = [
+  'readId',
+  'passwordHash',
+  'title',
+  'description',
+  'showSender',
+  'image',
+  'license',
+] as const satisfies readonly (keyof Feed)[];
+
 const NEW_FEED = {
   key: '',
   title: '',
@@ -208,4 +218,9 @@ function changed(feed: Feed, edit?: NoteEdit): Effects {
 
 function readIdTaken(): Refusal {
   return new Refusal('taken', 'This read id belongs, or once belonged, to another feed.');
+}
+
+/** Whether more of a feed changes than its counts. */
+export function changesSettings(before: Feed, after: Feed): boolean {
+  return SETTINGS.some((member) => before[member] !== after[member]);
 }

@@ -5,7 +5,14 @@ import type { NewNote, Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, type Lookups, lookupsOf } from '../../writing/command.ts';
-import { decide, type Effects, type NoteEdit, type State, type WritingRules } from '../../writing/decide.ts';
+import {
+  changesSettings,
+  decide,
+  type Effects,
+  type NoteEdit,
+  type State,
+  type WritingRules,
+} from '../../writing/decide.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
@@ -173,7 +180,8 @@ async function change(
   const { fate, edit } = effects;
   const note = edit && (edit.after ?? edit.before);
   if (fate === 'unchanged') return { written: { feed: effects.feed, note } };
-  if (fate === 'deleted') return { written: { feed: effects.feed, note }, left: await remove(parts, feed) };
+  if (fate === 'deleted')
+    return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
   const { added } = effects;
   // What is being stored and what is stored never pass the limits together.
   keepRoom(feed, added, 1);
@@ -203,14 +211,15 @@ async function writeFiles(
   named: NamedNote | undefined,
 ): Promise<WrittenFiles> {
   const folder = join(dir, feed.name);
-  const { changes: ofFeed, files } = await feedChanges(feed, folder, after);
-  const changes = [...(edit && named ? noteChanges(edit, named) : []), ...ofFeed];
+  const settings = changesSettings(feed.record(), after) ? await feedChanges(feed, folder, after) : undefined;
+  const changes = [...(edit && named ? noteChanges(edit, named) : []), ...(settings?.changes ?? [])];
   const notes = added.flatMap((note) => noteParts(note));
   // One note exists as soon as its content does, so it needs no intent.
   const needsIntent = changes.length === 0 && added.length > 1;
   const last = needsIntent ? notes.slice(-1) : changes;
   const stamps = await writer.change(folder, last, needsIntent ? notes.slice(0, -1) : notes);
-  return { stampOf: new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]])), files };
+  const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
+  return { stampOf, files: settings?.files };
 }
 
 /** The dot files that differ for a feed as it is to be. Throws an `UnreadableFile` if what is in one would be lost. */
@@ -218,7 +227,7 @@ async function feedChanges(
   { files, readId }: IndexedFeed,
   folder: string,
   after: Feed,
-): Promise<{ readonly changes: readonly Change[]; readonly files: FeedFiles | undefined }> {
+): Promise<{ readonly changes: readonly Change[]; readonly files: FeedFiles }> {
   const { title, description, showSender, image, passwordHash, license } = after;
   const settings = { title, description, showSender, image };
   const changes: Change[] = [];
@@ -231,7 +240,6 @@ async function feedChanges(
       throw new UnreadableFile(READ_ID_FILE, 'it holds no read id');
     changes.push(lineFile(READ_ID_FILE, after.readId));
   }
-  if (changes.length === 0) return { changes, files: undefined };
   const storedReadId = after.readId === readId ? files.storedReadId : after.readId;
   // As the file will have them, so that the watch finds no difference.
   return { changes, files: { storedReadId, settings: settingsAsStored(settings), passwordHash, license } };
@@ -259,7 +267,7 @@ function editedEntry(
 }
 
 /** Deletes a feed: it is gone, and its name free, once its folder is renamed. Returns the folder's name. */
-async function remove(
+async function deleteFeed(
   { dir, index, locks, retired, writer }: WriteParts,
   feed: IndexedFeed,
 ): Promise<string> {

@@ -3,10 +3,16 @@ import { randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Command, lookupsOf } from '../../writing/command.ts';
-import { decide, type Effects, type NoteEdit, type State, type WritingRules } from '../../writing/decide.ts';
-import { storeUnavailable } from '../failures.ts';
 import {
   changesSettings,
+  decide,
+  type Effects,
+  type NoteEdit,
+  type State,
+  type WritingRules,
+} from '../../writing/decide.ts';
+import { storeUnavailable } from '../failures.ts';
+import {
   contentColumns,
   datedNow,
   FEED_COLUMNS,

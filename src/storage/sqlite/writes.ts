@@ -3,9 +3,15 @@ import type { Feed } from '../../feeds/feed.ts';
 import { type ImageKey, randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { type Command, lookupsOf } from '../../writing/command.ts';
-import { decide, type Effects, type NoteEdit, type State, type WritingRules } from '../../writing/decide.ts';
 import {
   changesSettings,
+  decide,
+  type Effects,
+  type NoteEdit,
+  type State,
+  type WritingRules,
+} from '../../writing/decide.ts';
+import {
   datedNow,
   FEED_COLUMNS,
   type FeedRow,
