@@ -4,7 +4,7 @@ import { Refusal } from '../refusals.ts';
 import type { FeedLimits } from '../writing/limits.ts';
 
 /** The texts of a feed without a license, if feeds need one. */
-const FREE_NOTES = 1_000;
+const FREE_TEXTS = 1_000;
 
 /** What a feed may hold by the settings. */
 export function feedLimits({
@@ -14,14 +14,14 @@ export function feedLimits({
   licenseKeys,
 }: Pick<Config, 'maxNotesPerFeed' | 'maxImagesPerFeed' | 'imageUploads' | 'licenseKeys'>): FeedLimits {
   const limits: FeedLimits = {
-    notes: maxNotesPerFeed,
+    texts: maxNotesPerFeed,
     images: maxImagesPerFeed,
     picturesRefused: imageUploads ? undefined : 'images_off',
   };
   if (licenseKeys === undefined) return limits;
-  const notes = Math.min(FREE_NOTES, maxNotesPerFeed || FREE_NOTES);
+  const texts = Math.min(FREE_TEXTS, maxNotesPerFeed || FREE_TEXTS);
   const picturesRefused = limits.picturesRefused ?? 'license_required';
-  return { ...limits, free: { ...limits, notes, picturesRefused, isFree: true } };
+  return { ...limits, free: { ...limits, texts, picturesRefused, isFree: true } };
 }
 
 export interface ReadIdRules {

@@ -60,7 +60,7 @@ export class Licensing {
       endsSoon: msLeft > 0 && msLeft <= SOON_MS,
       endedOn: msLeft > 0 ? undefined : license?.until,
       notes: feed === undefined ? 0 : feed.noteCount - feed.imageCount,
-      freeNotes: (limits.free ?? limits).notes,
+      freeNotes: (limits.free ?? limits).texts,
     };
   }
 

@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 /** The limits of a feed at the time of a write. */
 export interface FeedLimits {
   /** Markdown notes; 0 is no limit. */
-  readonly notes: number;
+  readonly texts: number;
   /** Picture notes; 0 is no limit. */
   readonly images: number;
   /** Why no picture may be added or replaced; undefined if pictures may be. */
@@ -17,11 +17,11 @@ export interface FeedLimits {
   readonly free?: Omit<FeedLimits, 'free'> | undefined;
 }
 
-export const NO_LIMITS: FeedLimits = { notes: 0, images: 0 };
+export const NO_LIMITS: FeedLimits = { texts: 0, images: 0 };
 
 /** Numbers of markdown notes and of pictures. */
 interface Counts {
-  notes: number;
+  texts: number;
   images: number;
 }
 
@@ -37,9 +37,9 @@ export function refuseBeyond(
   notes: readonly Pick<NewNote, 'type'>[],
 ): void {
   for (const [position, { type }] of notes.entries()) refusePicture(type, limits, position);
-  const counts: Counts = { notes: noteCount - imageCount, images: imageCount };
+  const counts: Counts = { texts: noteCount - imageCount, images: imageCount };
   for (const [position, { type }] of notes.entries()) {
-    const kind = type === 'md' ? 'notes' : 'images';
+    const kind = type === 'md' ? 'texts' : 'images';
     counts[kind] += 1;
     if (limits[kind] > 0 && counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
   }

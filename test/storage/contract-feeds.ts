@@ -141,7 +141,7 @@ export function testFeeds(backend: Backend): void {
   });
 
   test('limits of a feed hold exactly, whatever comes at once', async (t, storage, place) => {
-    const limits = { notes: 5, images: 7 };
+    const limits = { texts: 5, images: 7 };
     await writes(storage).create(name, NEW);
     const mixed = Array.from({ length: 100 }, (_, i) => newNote(`${i}`, i % 2 ? 'md' : 'png'));
     const all = await Promise.allSettled(

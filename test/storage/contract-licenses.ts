@@ -9,9 +9,9 @@ import { heard, leavesAll, name, reopened, tally } from './contract-support.ts';
 
 /** What a hosted instance lets feeds hold. */
 const HOSTED: FeedLimits = {
-  notes: 0,
+  texts: 0,
   images: 0,
-  free: { notes: 3, images: 0, picturesRefused: 'license_required', isFree: true },
+  free: { texts: 3, images: 0, picturesRefused: 'license_required', isFree: true },
 };
 
 function newLicense(said: { until?: string; feeds?: number; id?: string } = {}): NewLicense {

@@ -18,8 +18,8 @@ export function testLimits(backend: Backend): void {
 
   test('each write is checked against its own limits', async (t, storage) => {
     const [low, high] = [
-      { notes: 3, images: 0 },
-      { notes: 6, images: 0 },
+      { texts: 3, images: 0 },
+      { texts: 6, images: 0 },
     ];
     await writes(storage).create(name, NEW);
     const posts = texts(40).map((note, i) => writes(storage).post(name, [note], OPEN, i % 2 ? high : low));
@@ -28,13 +28,13 @@ export function testLimits(backend: Backend): void {
     t.same(stored, [0, 1, 2, 3, 5, 7]);
     t.same(tally(all), { object: 6, note_limit: 34 });
     await t.rejects(writes(storage).post(name, texts(1), OPEN, high), { code: 'note_limit' });
-    t.match(await writes(storage).post(name, texts(1), OPEN, { notes: 7, images: 0 }), { noteCount: 7 });
+    t.match(await writes(storage).post(name, texts(1), OPEN, { texts: 7, images: 0 }), { noteCount: 7 });
     t.match(await writes(storage).post(name, texts(5), OPEN, NO_LIMITS), { noteCount: 12 });
   });
 
   test('of 64 posts at once to a feed with room for ten, ten are stored', async (t, storage) => {
     await post(storage, name, [...pictures(2), ...texts(5)]);
-    const limits = { notes: 15, images: 2 };
+    const limits = { texts: 15, images: 2 };
     const all = await Promise.allSettled(
       texts(64).map((note) => writes(storage).post(name, [note], OPEN, limits)),
     );
@@ -45,7 +45,7 @@ export function testLimits(backend: Backend): void {
 
   test('a post counts once while it is told of', async (t, storage) => {
     await writes(storage).create(name, NEW);
-    const limits = { notes: 2, images: 0 };
+    const limits = { texts: 2, images: 0 };
     const later: Promise<unknown>[] = [];
     storage.onChange(() => {
       if (later.length === 0) later.push(writes(storage).post(name, texts(1), OPEN, limits));
@@ -59,7 +59,7 @@ export function testLimits(backend: Backend): void {
       const [picture, text] = [newNote('p', 'png'), newNote('t')];
       await post(storage, name, [picture, text]);
       const isFree = picturesRefused === 'license_required';
-      const limits: FeedLimits = { notes: 3, images: 1, picturesRefused, isFree };
+      const limits: FeedLimits = { texts: 3, images: 1, picturesRefused, isFree };
       const { replace, describe, remove } = edits(storage);
       const bytes = Buffer.from('other bytes');
       const expected = (position?: number) => ({ code: picturesRefused, status, position });
@@ -87,7 +87,7 @@ export function testLimits(backend: Backend): void {
     });
 
   test('a refusal tells which note is the first that does not fit', async (t, storage) => {
-    const limits = { notes: 3, images: 2 };
+    const limits = { texts: 3, images: 2 };
     const refusal = (code: string, position: number) => ({ code, status: 507, position });
     const made = (notes: NewNote[]) => writes(storage).post(name, notes, NEW, limits);
     await t.rejects(made([...pictures(4), ...texts(1)]), refusal('image_limit', 2));
@@ -116,7 +116,7 @@ export function testLimits(backend: Backend): void {
   test('what is stored beyond a lowered limit can be edited and removed', async (t, storage) => {
     const notes = [...pictures(3), ...texts(3)];
     await post(storage, name, notes);
-    const limits = { notes: 1, images: 1 };
+    const limits = { texts: 1, images: 1 };
     const { replace, describe, remove } = edits(storage);
     for (const { id } of notes) {
       t.ok(await replace(name, id, Buffer.from(`edit of ${id}`), {}, limits));

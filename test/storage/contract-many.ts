@@ -89,7 +89,7 @@ export function testManyNotes(backend: Backend): void {
   });
 
   test('limits hold exactly for all notes of a request, whatever comes at once', async (t, storage, place) => {
-    const limits = { notes: 5, images: 8 };
+    const limits = { texts: 5, images: 8 };
     await writes(storage).create(name, NEW);
     const all = Array.from({ length: 100 }, (_, i) => bundle(`t${i}`, 2 + (i % 2)));
     const outcomes = await Promise.allSettled(
@@ -115,7 +115,7 @@ export function testManyNotes(backend: Backend): void {
   });
 
   test('more than any feed may hold makes no feed', async (t, storage, place) => {
-    const limits = { notes: 1, images: 2 };
+    const limits = { texts: 1, images: 2 };
     const target = { ...NEW, readId: 'chosen' as ReadId };
     await t.rejects(writes(storage).post(name, bundle('x', 3), target, limits), {
       code: 'image_limit',
@@ -156,7 +156,7 @@ export function testManyNotes(backend: Backend): void {
   });
 
   test('an edit whose new notes pass a limit changes nothing', async (t, storage) => {
-    const limits = { notes: 1, images: 2 };
+    const limits = { texts: 1, images: 2 };
     const text = newNote('before');
     await post(storage, name, [newNote('0', 'png'), text]);
     const seen = await shown(storage, name);

@@ -80,7 +80,7 @@ export function testContract(backend: Backend): void {
       passwordHash: undefined,
     });
     t.match(feed.readId, /^[A-Za-z0-9_-]{22}$/);
-    t.match({ notes: feed.noteCount, images: feed.imageCount }, { notes: 1, images: 0 });
+    t.match({ texts: feed.noteCount, images: feed.imageCount }, { texts: 1, images: 0 });
     t.ok(feed.changedAt >= before - 1 && feed.changedAt <= Date.now());
     t.same(await storage.feed(name), feed);
     t.same(await storage.feedByReadId(feed.readId), feed);
@@ -98,7 +98,7 @@ export function testContract(backend: Backend): void {
     const picture = newNote(bytes, 'png', meta);
     await post(storage, name, text);
     const feed = await post(storage, name, picture);
-    t.match({ notes: feed.noteCount, images: feed.imageCount }, { notes: 2, images: 1 });
+    t.match({ texts: feed.noteCount, images: feed.imageCount }, { texts: 2, images: 1 });
 
     const note = await reads(storage).note(name, text.id);
     t.same(note?.content && Buffer.from(note.content), text.bytes);

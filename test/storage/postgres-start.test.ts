@@ -96,7 +96,7 @@ t.test('several may start on a new database at the same instant, and make the sa
 
 t.test('limits hold exactly across all that use the database', async (t) => {
   const url = await server.database();
-  const [maxFeeds, limits] = [5, { notes: 7, images: 3 }];
+  const [maxFeeds, limits] = [5, { texts: 7, images: 3 }];
   const storages = await Promise.all([opened(t, url, { maxFeeds }), opened(t, url, { maxFeeds })]);
   const makes = Array.from({ length: 40 }, (_, i) =>
     writes(storages[i % 2]!).create(feedName(`feed-${i % 20}`), NEW),

@@ -99,9 +99,9 @@ t.test('a command finds only the feed that it is for', async (t) => {
 });
 
 const FREE: FeedLimits = {
-  notes: 9,
+  texts: 9,
   images: 9,
-  free: { notes: 4, images: 9, picturesRefused: 'license_required' },
+  free: { texts: 4, images: 9, picturesRefused: 'license_required' },
 };
 const [license, other] = [
   { text: 'valid', id: 'a' },
@@ -111,26 +111,26 @@ const HOSTED: WritingRules = { maxFeeds: 0, isLicenseValid: (text) => text === '
 const [text, picture] = [() => newNote(), () => newNote('png')];
 
 const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, WritingRules?][] = [
-  ['texts up to the limit', posting([text()], { notes: 3, images: 0 }), {}, undefined],
-  ['a text too many', posting([text(), text()], { notes: 3, images: 0 }), {}, 'note_limit at 1'],
-  ['a picture too many', posting([text(), picture()], { notes: 0, images: 1 }), {}, 'image_limit at 1'],
-  ['the other kind beyond a lowered limit', posting([picture()], { notes: 1, images: 5 }), {}, undefined],
+  ['texts up to the limit', posting([text()], { texts: 3, images: 0 }), {}, undefined],
+  ['a text too many', posting([text(), text()], { texts: 3, images: 0 }), {}, 'note_limit at 1'],
+  ['a picture too many', posting([text(), picture()], { texts: 0, images: 1 }), {}, 'image_limit at 1'],
+  ['the other kind beyond a lowered limit', posting([picture()], { texts: 1, images: 5 }), {}, undefined],
   [
     'pictures are off',
-    posting([text(), picture()], { notes: 1, images: 1, picturesRefused: 'images_off' }),
+    posting([text(), picture()], { texts: 1, images: 1, picturesRefused: 'images_off' }),
     {},
     'images_off at 1',
   ],
-  ['an edit of a full feed', replacing('md', [], { notes: 1, images: 1 }), { note: note() }, undefined],
+  ['an edit of a full feed', replacing('md', [], { texts: 1, images: 1 }), { note: note() }, undefined],
   [
     'a picture with an edit',
-    replacing('md', [picture()], { notes: 1, images: 1 }),
+    replacing('md', [picture()], { texts: 1, images: 1 }),
     { note: note() },
     'image_limit at 0',
   ],
   [
     'a replaced picture, pictures off',
-    replacing('png', [], { notes: 0, images: 0, picturesRefused: 'images_off' }),
+    replacing('png', [], { texts: 0, images: 0, picturesRefused: 'images_off' }),
     { note: note('png') },
     'images_off',
   ],
@@ -261,7 +261,7 @@ const step = fc.record({
 t.test('whatever is done, counts are true and limits hold', async () => {
   fc.assert(
     fc.property(fc.array(step), fc.nat(6), fc.nat(6), (steps, notes, images) => {
-      const limits: FeedLimits = { notes, images };
+      const limits: FeedLimits = { texts: notes, images };
       const stored: Note[] = [];
       let feed: Feed = { ...FEED, noteCount: 0, imageCount: 0 };
       for (const { kind, types, which } of steps) {
