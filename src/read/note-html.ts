@@ -19,7 +19,7 @@ import {
   Tag,
 } from './note-text.ts';
 import { firstLine, titleOf, titlesAtOnce } from './note-title.ts';
-import { isPicture, offsetsIn, PicturePlaces, type PictureToken } from './picture-places.ts';
+import { isPicture, picturePlaces } from './picture-places.ts';
 
 /** Nested elements; libxml2 gives up at 256. */
 const MAX_DEPTH = 100;
@@ -44,12 +44,11 @@ export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | un
     const blocks = parseMarkdown(text, limit);
     title = titleOf(blocks);
     const { html, plain, pictures } = new NoteHtml().write(blocks);
-    const places = pictures.size > 0 ? new PicturePlaces(pictures, text).find(blocks) : [];
     return {
       title,
       html,
       excerpt: excerpt(plain),
-      pictures: places.length > 0 ? offsetsIn(exactText(markdown), text, places) : [],
+      pictures: pictures.size > 0 ? picturePlaces(blocks, pictures, exactText(markdown)) : [],
     };
   } catch (cause) {
     return cause instanceof CpuLimitReached ? undefined : unrendered(markdown, title);
@@ -77,7 +76,7 @@ function excerpt(text: string): string {
 class NoteHtml {
   readonly #parts: Part[] = [];
   /** The links and images that show a picture of the feed. */
-  readonly #pictures = new Set<PictureToken>();
+  readonly #pictures = new Set<Token>();
   /** What is written behind the last part. */
   #html = '';
   /** The text of what is written so far. */
@@ -87,7 +86,7 @@ class NoteHtml {
   write(blocks: readonly Token[]): {
     readonly html: readonly Part[];
     readonly plain: string;
-    readonly pictures: ReadonlySet<PictureToken>;
+    readonly pictures: ReadonlySet<Token>;
   } {
     this.#write(blocks);
     this.#part(this.#html);
@@ -250,7 +249,7 @@ class NoteHtml {
   }
 
   /** The percent-encoded address, as written if it is absolute; undefined unless its scheme is one of these. */
-  #reference(token: PictureToken, schemes: readonly string[]): string | undefined {
+  #reference(token: Tokens.Link | Tokens.Image, schemes: readonly string[]): string | undefined {
     const { href, title, raw } = token;
     // A definition is in the note once, but in the HTML at every use.
     addCharacters(Math.max(0, href.length + (title?.length ?? 0) - raw.length));
@@ -274,7 +273,7 @@ function asLiteral(text: string): Tokens.Escape {
   return { type: 'escape', raw: text, text };
 }
 
-function titleAttribute({ title }: PictureToken): string {
+function titleAttribute({ title }: Tokens.Link | Tokens.Image): string {
   return attribute('title', title ? decodeReferences(title) : undefined);
 }
 

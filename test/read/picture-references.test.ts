@@ -30,6 +30,12 @@ t.test('references to the own pictures become absolute', async (t) => {
     '-\titem\n\n\t![x](cat.png)\n': `-\titem\n\n\t![x](${folder}cat.png)\n`,
     'see `x` ![a](x.png) `![a](x.png)`': `see \`x\` ![a](${folder}x.png) \`![a](x.png)\``,
     '```\n![a](x.png)\n```\n![a](x.png)': `\`\`\`\n![a](x.png)\n\`\`\`\n![a](${folder}x.png)`,
+    '- [ ] ![a](x.png)\n- [x]  x ![a](y.png)': `- [ ] ![a](${folder}x.png)\n- [x]  x ![a](${folder}y.png)`,
+    '|a\\|b|`![a](x.png)`|\n|-|-|\n|c|![a](x.png)|![a](x.png)|\n|d|![a](x.png)|': `|a\\|b|\`![a](x.png)\`|\n|-|-|\n|c|![a](${folder}x.png)|![a](x.png)|\n|d|![a](${folder}x.png)|`,
+    '> 1. ![a](\n>    1.png)x': `> 1. ![a](\n>    ${folder}1.png)x`,
+    '[![a \\[1\\]](x.png)](y.png)': `[![a \\[1\\]](${folder}x.png)](${folder}y.png)`,
+    '![r](x.png)\n\n[r]: y.png': `![r](${folder}x.png)\n\n[r]: y.png`,
+    '![r]\n\n[r]: x.png\n[r]: y.png': `![r]\n\n[r]: ${folder}x.png\n[r]: y.png`,
     '\ufeff![a](x.png)': `\ufeff![a](${folder}x.png)`,
     'a\0b ![a](x.png)': `a\0b ![a](${folder}x.png)`,
   };
