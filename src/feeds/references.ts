@@ -1,4 +1,8 @@
-import { type MarkdownEvent, markdownEvents, pictureDestinations } from './destinations.ts';
+import { parse, postprocess, preprocess } from 'micromark';
+import { gfmTable } from 'micromark-extension-gfm-table';
+import { decodeString } from 'micromark-util-decode-string';
+import { normalizeIdentifier } from 'micromark-util-normalize-identifier';
+import { percentDecoded } from './urls.ts';
 
 /** A picture that was posted with a text. */
 export interface StoredPicture {
@@ -8,21 +12,44 @@ export interface StoredPicture {
   readonly file: string;
 }
 
+/** A token of a markdown text begins or ends; the context gives the characters of the token. */
+type MarkdownEvent = ReturnType<typeof postprocess>[number];
+
+/** What a reference says. */
+interface Destination {
+  /** Its offsets, as in tokens, without angle brackets. */
+  readonly start: number;
+  readonly end: number;
+  /** Backslash escapes and character references are decoded, percent signs are not. */
+  readonly text: string;
+}
+
+/** A destination that may be rewritten. */
+interface Place extends Destination {
+  /** Whether a reader sees the file, or a link to it. */
+  readonly isShown: boolean;
+}
+
+/** An image, link or definition that is being read. */
+interface OpenElement {
+  readonly type: string;
+  /** Of its definition, unless it is inline. */
+  label: string;
+  isInline: boolean;
+  destination: Destination | undefined;
+}
+
 const LINE_END = /\r\n|[\r\n]/;
 const BLANK = /^[ \t]*$/;
 const CONTAINERS: ReadonlySet<string> = new Set(['blockQuote', 'listOrdered', 'listUnordered']);
 
-/** HTML blocks that no blank line ends (CommonMark 4.6, kinds 1 to 5). */
-const HTML_BLOCKS: readonly { readonly start: RegExp; readonly end: RegExp; readonly closing: string }[] = [
-  ...['script', 'pre', 'style', 'textarea'].map((name) => ({
-    start: new RegExp(String.raw`^<${name}(?:[\s>]|$)`, 'i'),
-    end: /<\/(?:script|pre|style|textarea)>/i,
-    closing: `</${name}>`,
-  })),
-  { start: /^<!--/, end: /-->/, closing: '-->' },
-  { start: /^<\?/, end: /\?>/, closing: '?>' },
-  { start: /^<!\[CDATA\[/, end: /\]\]>/, closing: ']]>' },
-  { start: /^<![a-z]/i, end: />/, closing: '>' },
+/** HTML blocks that no blank line ends (CommonMark 4.6, kinds 1 to 5): their start, their end, and what closes them. */
+const HTML_BLOCKS: readonly (readonly [start: RegExp, end: RegExp, closing: string])[] = [
+  [/^<(script|pre|style|textarea)(?:[\s>]|$)/i, /<\/(?:script|pre|style|textarea)>/i, '</$1>'],
+  [/^<!--/, /-->/, '-->'],
+  [/^<\?/, /\?>/, '?>'],
+  [/^<!\[CDATA\[/, /\]\]>/, ']]>'],
+  [/^<![a-z]/i, />/, '>'],
 ];
 
 /**
@@ -40,7 +67,7 @@ export function placePictures(text: string, pictures: readonly StoredPicture[]):
   const shown = new Set<StoredPicture>();
   let placed = '';
   let from = 0;
-  for (const { start, end, text: name, isShown } of pictureDestinations(events)) {
+  for (const { start, end, text: name, isShown } of placesIn(events)) {
     const picture = byName.get(name) ?? byName.get(percentDecoded(name));
     if (!picture) continue;
     placed += text.slice(from, origin + start) + picture.file;
@@ -52,12 +79,61 @@ export function placePictures(text: string, pictures: readonly StoredPicture[]):
   return unseen.length === 0 ? placed : withPictures(placed, unseen, closingLine(events));
 }
 
-/** The name percent-decoded; as it is if that yields no text. */
-function percentDecoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
+/**
+ * Reads a text as CommonMark 0.31 with GitHub's tables. Tokens count in UTF-16 units from the start of the text, but
+ * from behind a byte order mark.
+ *
+ * micromark 4.0 misreads a list that follows indented code and starts with an empty item or a number other than 1, a
+ * tag that is alone on a lazy line, a CDATA block that ends with `]]]>`, and a shortcut reference before a bracket that
+ * begins no label (`![r][`).
+ */
+function markdownEvents(text: string): MarkdownEvent[] {
+  const parser = parse({ extensions: [gfmTable()] });
+  return postprocess(parser.document().write(preprocess()(text, undefined, true)));
+}
+
+/** The destinations of all inline images, and of the first definition of each label, in the order of the text. */
+function placesIn(events: readonly MarkdownEvent[]): Place[] {
+  const places: Place[] = [];
+  const shownLabels = new Set<string>();
+  const definitions = new Map<string, Destination | undefined>();
+  const open: OpenElement[] = [];
+  for (const event of events) {
+    const [kind, { type }] = event;
+    if (type !== 'image' && type !== 'link' && type !== 'definition') {
+      if (kind === 'exit' && open.length > 0) readToken(event, open.at(-1)!);
+    } else if (kind === 'enter') open.push({ type, label: '', isInline: false, destination: undefined });
+    else {
+      const { label, isInline, destination } = open.pop()!;
+      // Elements in the description of an image are not visible.
+      const isShown = !open.some((around) => around.type === 'image');
+      if (type === 'definition') {
+        if (!definitions.has(label)) definitions.set(label, destination);
+      } else if (!isInline && isShown) shownLabels.add(label);
+      if (type === 'image' && destination) places.push({ ...destination, isShown });
+    }
+  }
+  for (const [label, destination] of definitions)
+    if (destination) places.push({ ...destination, isShown: shownLabels.has(label) });
+  return places.sort((a, b) => a.start - b.start);
+}
+
+function readToken([, token, context]: MarkdownEvent, element: OpenElement): void {
+  const source = () => context.sliceSerialize(token);
+  switch (token.type) {
+    case 'labelText':
+    case 'referenceString':
+    case 'definitionLabelString':
+      element.label = normalizeIdentifier(source());
+      break;
+    case 'resource':
+      element.isInline = true;
+      break;
+    case 'resourceDestinationString':
+    case 'definitionDestinationString': {
+      const { start, end } = token;
+      element.destination = { start: start.offset, end: end.offset, text: decodeString(source()) };
+    }
   }
 }
 
@@ -104,6 +180,9 @@ function closingLine(events: readonly MarkdownEvent[]): string | undefined {
 
 /** What closes an HTML block; undefined if a blank line does, or if it is closed. */
 function htmlClosing(source: string): string | undefined {
-  const block = HTML_BLOCKS.find(({ start }) => start.test(source));
-  return block?.end.test(source) ? undefined : block?.closing;
+  for (const [start, end, closing] of HTML_BLOCKS) {
+    const match = start.exec(source);
+    if (match) return end.test(source) ? undefined : closing.replace('$1', () => match[1]!.toLowerCase());
+  }
+  return undefined;
 }

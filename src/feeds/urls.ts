@@ -53,3 +53,12 @@ function tagQuery(tag: string | undefined): string {
 function segment(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
+
+/** The name percent-decoded; as it is if that yields no text. */
+export function percentDecoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}

@@ -1,5 +1,6 @@
 import { Lexer, type MarkedToken, type Token } from 'marked';
 import { parseNoteFile } from '../feeds/names.ts';
+import { percentDecoded } from '../feeds/urls.ts';
 
 /** Any folder, because a reference to a picture means the same in all. */
 const FOLDER = 'https://folder.invalid/r/-/';
@@ -133,12 +134,4 @@ function endOf(passed: string, text: string, at: number): number {
 function labelOf(raw: string): string {
   const [, text = '', label] = inline.gfm.reflink.exec(raw) ?? inline.gfm.nolink.exec(raw) ?? [];
   return (label || text).trim().replace(/\s+/g, ' ').toLowerCase().toUpperCase().toLowerCase();
-}
-
-function percentDecoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
