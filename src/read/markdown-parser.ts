@@ -44,6 +44,11 @@ class LimitedTokenizer extends Tokenizer {
     return super.escape(source);
   }
 
+  /** Its expression takes long to find that a block begins with something else. */
+  override html(source: string): Tokens.HTML | undefined {
+    return /^ {0,3}</.test(source) ? super.html(source) : undefined;
+  }
+
   override table(source: string): Tokens.Table | undefined {
     if (!/^.*\n {0,3}[|:-]/.test(source)) return undefined;
     const [, , delimiters = '', rows = ''] = this.rules.block.table.exec(source) ?? [];

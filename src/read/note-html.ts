@@ -32,22 +32,21 @@ const PICTURE_SCHEMES = ['http:', 'https:'];
 const BASES = ['http://base.invalid/', 'https://base.invalid/'];
 
 /**
- * The note as HTML: GitHub's markdown, raw HTML as text, only harmless elements, absolute addresses, no characters that
- * XML forbids. A note that nests too deep or grows too large is its text in a `<pre>`.
+ * The note as HTML: GitHub's markdown, raw HTML as text, only harmless elements, no characters that XML forbids. A note that
+ * nests too deep or grows too large is its text in a `<pre>`.
  *
  * @returns undefined if it takes longer than the limit; a few inputs, up to minutes longer
  */
 export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | undefined {
-  const text = preparedText(markdown);
   let title: string | undefined;
   try {
-    const blocks = parseMarkdown(text, limit);
+    const blocks = parseMarkdown(preparedText(markdown), limit);
     title = titleOf(blocks);
-    const { html, plain, pictures } = new NoteHtml().write(blocks);
+    const { parts, text, pictures } = new NoteHtml(blocks);
     return {
       title,
-      html,
-      excerpt: excerpt(plain),
+      html: parts.map((part) => (typeof part === 'string' ? withoutForbidden(part) : part)),
+      excerpt: excerpt(text),
       pictures: pictures.size > 0 ? picturePlaces(blocks, pictures, exactText(markdown)) : [],
     };
   } catch (cause) {
@@ -74,23 +73,15 @@ function excerpt(text: string): string {
 
 /** Writes tokens as HTML. All tags are written here, and all texts and values are escaped here. */
 class NoteHtml {
-  readonly #parts: Part[] = [];
+  readonly parts: Part[] = [''];
+  /** The text of what is written. */
+  text = '';
   /** The links and images that show a picture of the feed. */
-  readonly #pictures = new Set<Token>();
-  /** What is written behind the last part. */
-  #html = '';
-  /** The text of what is written so far. */
-  #text = '';
+  readonly pictures = new Set<Token>();
   #depth = 0;
 
-  write(blocks: readonly Token[]): {
-    readonly html: readonly Part[];
-    readonly plain: string;
-    readonly pictures: ReadonlySet<Token>;
-  } {
+  constructor(blocks: readonly Token[]) {
     this.#write(blocks);
-    this.#part(this.#html);
-    return { html: this.#parts, plain: this.#text, pictures: this.#pictures };
   }
 
   #write(tokens: readonly Token[]): void {
@@ -107,7 +98,7 @@ class NoteHtml {
         this.#emitText(token.text);
         break;
       case 'html':
-        if (token.block) this.#block('p', [asLiteral(token.text)]);
+        if (token.block) this.#block('p', token.text);
         else this.#emitText(token.text);
         break;
       case 'strong':
@@ -116,11 +107,10 @@ class NoteHtml {
         this.#element(token.type, token.tokens);
         break;
       case 'codespan':
-        this.#element('code', [asLiteral(token.text)]);
+        this.#element('code', token.text);
         break;
       case 'br':
-        this.#text += '\n';
-        this.#html += '<br />';
+        this.#emit('<br />', '\n');
         break;
       case 'link':
         this.#link(token);
@@ -135,117 +125,107 @@ class NoteHtml {
         this.#block('p', token.tokens);
         break;
       case 'heading':
-        this.#tag(token.depth);
+        this.parts.push(token.depth);
         this.#children(token.tokens);
-        this.#tag(-token.depth);
-        this.#endBlock('\n');
+        this.parts.push(-token.depth);
+        this.#emit('\n', '\n');
         break;
       case 'code':
-        this.#tag(Tag.pre);
-        this.#element('code', [asLiteral(withLineEnd(token.text))]);
-        this.#endBlock('</pre>\n');
+        this.parts.push(Tag.pre);
+        this.#element('code', token.text.replace(/[^\n]$/, '$&\n'));
+        this.#emit('</pre>\n', '\n');
         break;
       case 'blockquote':
         this.#block('blockquote', token.tokens, '', '\n');
         break;
-      case 'list':
-        this.#list(token);
+      case 'list': {
+        const start = token.ordered && token.start !== 1 ? String(token.start) : undefined;
+        this.#block(token.ordered ? 'ol' : 'ul', token.items, attribute('start', start), '\n');
         break;
+      }
       case 'list_item':
-        if (token.task) this.#tag(Tag.task);
-        else this.#html += '<li>';
+        if (token.task) this.parts.push(Tag.task);
+        else this.#emit('<li>');
         this.#children(token.tokens);
-        this.#endBlock('</li>\n');
+        this.#emit('</li>\n', '\n');
         break;
       case 'table':
         this.#table(token);
         break;
       case 'hr':
-        this.#html += '<hr />\n';
+        this.#emit('<hr />\n');
     }
   }
 
-  #part(part: Part): void {
-    this.#parts.push(typeof part === 'string' ? withoutForbidden(part) : part);
-  }
-
-  #tag(part: Exclude<Part, string>): void {
-    if (this.#html !== '') this.#part(this.#html);
-    this.#html = '';
-    this.#part(part);
+  /** @param text what it adds to the plain text */
+  #emit(html: string, text = ''): void {
+    const last = this.parts.length - 1;
+    const part = this.parts[last];
+    if (typeof part === 'string') this.parts[last] = part + html;
+    else this.parts.push(html);
+    this.text += text;
   }
 
   #emitText(text: string): void {
-    this.#text += text;
-    this.#html += escapeMarkup(text);
+    this.#emit(escapeMarkup(text), text);
   }
 
-  #element(name: string, tokens: readonly Token[], attributes = '', start = ''): void {
-    this.#html += `<${name}${attributes}>${start}`;
-    this.#children(tokens);
-    this.#html += `</${name}>`;
+  #element(name: string, content: string | readonly Token[], attributes = '', start = ''): void {
+    this.#emit(`<${name}${attributes}>${start}`);
+    this.#children(content);
+    this.#emit(`</${name}>`);
   }
 
-  #block(name: string, tokens: readonly Token[], attributes = '', start = ''): void {
-    this.#element(name, tokens, attributes, start);
-    this.#endBlock('\n');
+  #block(name: string, content: string | readonly Token[], attributes = '', start = ''): void {
+    this.#element(name, content, attributes, start);
+    this.#emit('\n', '\n');
   }
 
-  #endBlock(end: string): void {
-    this.#text += '\n';
-    this.#html += end;
-  }
-
-  #children(tokens: readonly Token[]): void {
+  /** @param content tokens, or text as it is */
+  #children(content: string | readonly Token[]): void {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new RangeError('the note is nested too deep');
-    this.#write(tokens);
+    if (typeof content === 'string') this.#emitText(content);
+    else this.#write(content);
     this.#depth -= 1;
   }
 
-  #list({ ordered, start, items }: Tokens.List): void {
-    const attributes = ordered && start !== 1 ? attribute('start', String(start)) : '';
-    this.#block(ordered ? 'ol' : 'ul', items, attributes, '\n');
-  }
-
   #table({ header, rows }: Tokens.Table): void {
-    this.#tag(Tag.table);
-    this.#html += '\n<thead>\n';
+    this.parts.push(Tag.table);
+    this.#emit('\n<thead>\n');
     this.#row(header);
-    this.#html += '</thead>\n';
-    if (rows.length > 0) this.#html += '<tbody>';
+    this.#emit('</thead>\n');
+    if (rows.length > 0) this.#emit('<tbody>');
     for (const row of rows) this.#row(row);
-    if (rows.length > 0) this.#html += '</tbody>';
-    this.#tag(Tag.tableEnd);
-    this.#html += '\n';
+    if (rows.length > 0) this.#emit('</tbody>');
+    this.parts.push(Tag.tableEnd);
+    this.#emit('\n');
   }
 
   #row(cells: readonly Tokens.TableCell[]): void {
-    this.#html += '<tr>\n';
+    this.#emit('<tr>\n');
     for (const { header, align, tokens } of cells)
       this.#block(header ? 'th' : 'td', tokens, attribute('align', align));
-    this.#html += '</tr>\n';
+    this.#emit('</tr>\n');
   }
 
   #link(link: Tokens.Link): void {
     const reference = this.#reference(link, LINK_SCHEMES);
-    if (reference === undefined) this.#html += '<a';
-    else {
-      this.#tag(Tag.link);
-      if (isAbsolute(reference)) this.#html += attribute('href', reference);
-      else this.#tag({ link: reference });
-    }
-    this.#html += `${titleAttribute(link)}>`;
-    this.#children(link.autolink ? [asLiteral(link.text)] : link.tokens);
-    this.#html += '</a>';
+    if (reference === undefined) this.#emit('<a');
+    else if (isAbsolute(reference)) {
+      this.parts.push(Tag.link);
+      this.#emit(attribute('href', reference));
+    } else this.parts.push(Tag.link, { link: reference });
+    this.#emit(`${titleAttribute(link)}>`);
+    this.#children(link.autolink ? link.text : link.tokens);
+    this.#emit('</a>');
   }
 
   #picture(image: Tokens.Image): void {
     const alt = plainText(image.tokens);
-    this.#text += alt;
-    this.#html += '<img';
-    this.#tag({ picture: this.#reference(image, PICTURE_SCHEMES) });
-    this.#html += `${attribute('alt', alt)}${titleAttribute(image)} />`;
+    this.#emit('<img', alt);
+    this.parts.push({ picture: this.#reference(image, PICTURE_SCHEMES) });
+    this.#emit(`${attribute('alt', alt)}${titleAttribute(image)} />`);
   }
 
   /** The percent-encoded address, as written if it is absolute; undefined unless its scheme is one of these. */
@@ -259,18 +239,9 @@ class NoteHtml {
     if (isAbsolute(reference)) return isAllowed() ? reference : undefined;
     if (!BASES.every(isAllowed)) return undefined;
     addCharacters(REFERENCE_LENGTH);
-    if (isPicture(reference)) this.#pictures.add(token);
+    if (isPicture(reference)) this.pictures.add(token);
     return reference;
   }
-}
-
-function withLineEnd(code: string): string {
-  return code === '' || code.endsWith('\n') ? code : `${code}\n`;
-}
-
-/** Text that is not decoded. */
-function asLiteral(text: string): Tokens.Escape {
-  return { type: 'escape', raw: text, text };
 }
 
 function titleAttribute({ title }: Tokens.Link | Tokens.Image): string {
