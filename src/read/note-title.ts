@@ -13,10 +13,11 @@ import { withoutForbidden } from './markup.ts';
 
 /** The most that `titlesAtOnce` takes, ms of CPU, and a text more. */
 const AT_ONCE_MS = 5;
-/** The longest beginning of a text that is parsed for its title at once, characters. */
+/** The longest text that is looked through for a heading at once, and how much of a longer one; bytes. */
+const MAX_WHOLE = 16 * 1024;
+const START = 4 * 1024;
+/** The longest beginning of a text that is parsed at once, characters. */
 const MAX_BEGINNING = 1000;
-/** What is read of a text if it has a heading there, bytes. */
-const START = 4096;
 /** Every heading that is in no other block has such a line, or two. */
 const MAY_BE_HEADING = /^ {0,3}#{1,6}(?:\s|$).*|\S[ \t]*\n {0,3}(?:=+|-+)[ \t]*$/m;
 const UNDERLINE = /\n(?:=+|-+) ?$/;
@@ -32,31 +33,26 @@ export function titleOf(blocks: readonly Token[]): string {
   return headingOf(blocks) || lineOf(blocks);
 }
 
-/** The titles of texts whose beginnings, short and flat, show them; undefined for others. */
+/** The titles of texts that show them in a short and flat beginning; undefined for others. */
 export function titlesAtOnce(contents: readonly Uint8Array[]): (string | undefined)[] {
   const limit = new CpuLimit(AT_ONCE_MS);
   return contents.map((content) => (limit.isReached ? undefined : titleAtOnce(content, limit)));
 }
 
 function titleAtOnce(content: Uint8Array, limit: CpuLimit): string | undefined {
-  let text = preparedText(content.subarray(0, START));
-  let heading = MAY_BE_HEADING.exec(text);
-  if (content.length > START && (!heading || heading.index + heading[0].length === text.length)) {
-    text = preparedText(content);
-    heading = MAY_BE_HEADING.exec(text);
-  }
-  const beginning = heading
-    ? text.slice(0, heading.index + heading[0].length)
-    : (FIRST_BLOCK.exec(text)?.[0] ?? text);
-  if (beginning.length > MAX_BEGINNING || !isFlat(beginning.replace(UNDERLINE, ''))) return undefined;
+  const isCut = content.length > MAX_WHOLE;
+  const text = preparedText(isCut ? content.subarray(0, START) : content);
+  const heading = MAY_BE_HEADING.exec(text);
+  const end = heading
+    ? heading.index + heading[0].length
+    : (FIRST_BLOCK.exec(text)?.[0].length ?? text.length);
+  const beginning = text.slice(0, end) as PreparedText;
+  if (isCut && (!heading || end === text.length)) return undefined;
+  if (end > MAX_BEGINNING || !isFlat(beginning.replace(UNDERLINE, ''))) return undefined;
   // A definition may stand behind what it defines.
-  if (
-    beginning.includes('[') &&
-    Buffer.from(content.buffer, content.byteOffset, content.length).includes(']:')
-  )
-    return undefined;
+  if (beginning.includes('[') && (isCut || text.includes(']:'))) return undefined;
   try {
-    const blocks = parseMarkdown(beginning as PreparedText, limit);
+    const blocks = parseMarkdown(beginning, limit);
     return (heading ? headingOf(blocks) : titleOf(blocks)) || undefined;
   } catch (cause) {
     if (cause instanceof CpuLimitReached) return undefined;

@@ -1,9 +1,10 @@
 /**
- * Searches for texts that are rendered on the event loop and hold it for long: texts of the marks of markdown, and
- * variations of the slowest found so far. `FUZZ_SECONDS=600` runs it for ten minutes, `FUZZ_SEED` repeats a run.
+ * Searches for texts that are rendered on the event loop, or give their titles there, and hold it for long: texts of the
+ * marks of markdown, and variations of the slowest found so far. `FUZZ_SECONDS=600` runs it for ten minutes, `FUZZ_SEED` repeats a run.
  */
 import { randomInt } from 'node:crypto';
 import t from 'tap';
+import { titlesAtOnce } from '../../src/read/note-title.ts';
 import { renderAtOnce } from '../../src/read/render-at-once.ts';
 import { textMaker } from '../support/fuzz/short-texts.ts';
 
@@ -22,10 +23,14 @@ t.setTimeout((SECONDS + 60) * 1000);
 function timeOf(text: Uint8Array): number | undefined {
   const begunAt = performance.now();
   const { length } = renderAtOnce([text]);
+  titlesAtOnce([text]);
   const ms = performance.now() - begunAt;
   if (ms < SUSPECT_MS) return length === 0 ? undefined : ms;
   const before = process.threadCpuUsage();
-  for (let i = 0; i < REPEATS; i++) renderAtOnce([text]);
+  for (let i = 0; i < REPEATS; i++) {
+    renderAtOnce([text]);
+    titlesAtOnce([text]);
+  }
   const { user, system } = process.threadCpuUsage();
   return (user + system - before.user - before.system) / 1000 / REPEATS;
 }
