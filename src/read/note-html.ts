@@ -18,7 +18,7 @@ import {
   shownText,
   Tag,
 } from './note-text.ts';
-import { firstLine, titleOf, titlesAtOnce } from './note-title.ts';
+import { firstTitle, titleOf, titlesAtOnce } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
 
 /** Nested elements; libxml2 gives up at 256. */
@@ -58,7 +58,7 @@ export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | un
 export function unrendered(markdown: Uint8Array, title = titlesAtOnce([markdown])[0]): Rendered {
   const text = shownText(markdown);
   return {
-    title: title ?? firstLine(text),
+    title: title ?? firstTitle(text.split('\n')),
     html: [Tag.pre, `${escapeHtml(text)}</pre>`],
     excerpt: excerpt(text),
     pictures: [],

@@ -1,4 +1,4 @@
-import type { MarkedToken, Token } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
 import { cutTitle } from '../feeds/text.ts';
 import { CpuLimit, CpuLimitReached } from './cpu-limit.ts';
 import {
@@ -30,7 +30,7 @@ const FIRST_BLOCK = /^\s*\S[\s\S]*?\n[ \t]*\n/;
  * nothing shows.
  */
 export function titleOf(blocks: readonly Token[]): string {
-  return headingOf(blocks) || lineOf(blocks);
+  return firstTitle(headingsIn(blocks)) || firstTitle(linesIn(blocks));
 }
 
 /** The titles of texts that show them in a short and flat beginning; undefined for others. */
@@ -53,64 +53,38 @@ function titleAtOnce(content: Uint8Array, limit: CpuLimit): string | undefined {
   if (beginning.includes('[') && (isCut || text.includes(']:'))) return undefined;
   try {
     const blocks = parseMarkdown(beginning, limit);
-    return (heading ? headingOf(blocks) : titleOf(blocks)) || undefined;
+    return firstTitle(heading ? headingsIn(blocks) : linesIn(blocks)) || undefined;
   } catch (cause) {
     if (cause instanceof CpuLimitReached) return undefined;
     throw cause;
   }
 }
 
-/** The first heading that shows something, outside of quotes and lists. */
-function headingOf(blocks: readonly Token[]): string {
-  for (const block of blocks) {
-    if (block.type !== 'heading') continue;
-    const lines = plainText(block.tokens ?? []).split('\n');
-    const title = plainTitle(lines.map((line) => line.trim()).join(' '));
+/** The first of these lines that shows something, as a title. */
+export function firstTitle(lines: Iterable<string>): string {
+  for (const line of lines) {
+    // Character references may stand for forbidden characters.
+    const title = cutTitle(withoutForbidden(line));
     if (title !== '') return title;
   }
   return '';
 }
 
-/** The first line of a plain text that shows something, as a title. */
-export function firstLine(text: string): string {
-  for (const line of text.split('\n')) {
-    const title = plainTitle(line);
-    if (title !== '') return title;
-  }
-  return '';
+/** The headings outside of quotes and lists. */
+function* headingsIn(blocks: readonly Token[]): Generator<string> {
+  for (const { type, tokens = [] } of blocks as readonly Tokens.Generic[])
+    if (type === 'heading') {
+      const lines = plainText(tokens).split('\n');
+      yield lines.map((line) => line.trim()).join(' ');
+    }
 }
 
-/** Character references may stand for forbidden characters. */
-function plainTitle(text: string): string {
-  return cutTitle(withoutForbidden(text));
-}
-
-function lineOf(tokens: readonly Token[]): string {
-  for (const token of tokens as readonly MarkedToken[]) {
-    const line = lineIn(token);
-    if (line !== '') return line;
-  }
-  return '';
-}
-
-function lineIn(token: MarkedToken): string {
-  switch (token.type) {
-    case 'list':
-      return lineOf(token.items);
-    case 'list_item':
-    case 'blockquote':
-      return lineOf(token.tokens);
-    case 'paragraph':
-    case 'heading':
-    case 'text':
-      return firstLine(plainText(token.tokens ?? []));
-    case 'table':
-      return firstLine(plainText(parseLine(token.raw.slice(0, token.raw.indexOf('\n')))));
-    case 'code':
-      return token.codeBlockStyle === 'indented' ? firstLine(token.text) : '';
-    case 'html':
-      return firstLine(token.text);
-    default:
-      return '';
-  }
+function* linesIn(tokens: readonly Token[]): Generator<string> {
+  for (const token of tokens as readonly MarkedToken[])
+    if (token.type === 'list') yield* linesIn(token.items);
+    else if (token.type === 'list_item' || token.type === 'blockquote') yield* linesIn(token.tokens);
+    else if (token.type === 'table') yield plainText(parseLine(token.raw.slice(0, token.raw.indexOf('\n'))));
+    else if (token.type === 'html' || (token.type === 'code' && token.codeBlockStyle === 'indented'))
+      yield* token.text.split('\n');
+    else if ('tokens' in token && token.tokens) yield* plainText(token.tokens).split('\n');
 }
