@@ -16,7 +16,7 @@ import {
   REFERENCE_LENGTH,
   type Rendered,
   shownText,
-  Tag,
+  TAGS,
 } from './note-text.ts';
 import { firstTitle, titleOf, titlesAtOnce } from './note-title.ts';
 import { isPicture, picturePlaces } from './picture-places.ts';
@@ -59,7 +59,7 @@ export function unrendered(markdown: Uint8Array, title = titlesAtOnce([markdown]
   const text = shownText(markdown);
   return {
     title: title ?? firstTitle(text.split('\n')),
-    html: [Tag.pre, `${escapeHtml(text)}</pre>`],
+    html: [TAGS.pre, `${escapeHtml(text)}</pre>`],
     excerpt: excerpt(text),
     pictures: [],
   };
@@ -131,7 +131,7 @@ class NoteHtml {
         this.#emit('\n', '\n');
         break;
       case 'code':
-        this.parts.push(Tag.pre);
+        this.parts.push(TAGS.pre);
         this.#element('code', token.text.replace(/[^\n]$/, '$&\n'));
         this.#emit('</pre>\n', '\n');
         break;
@@ -144,7 +144,7 @@ class NoteHtml {
         break;
       }
       case 'list_item':
-        if (token.task) this.parts.push(Tag.task);
+        if (token.task) this.parts.push(TAGS.task);
         else this.#emit('<li>');
         this.#children(token.tokens);
         this.#emit('</li>\n', '\n');
@@ -191,14 +191,14 @@ class NoteHtml {
   }
 
   #table({ header, rows }: Tokens.Table): void {
-    this.parts.push(Tag.table);
+    this.parts.push(TAGS.table);
     this.#emit('\n<thead>\n');
     this.#row(header);
     this.#emit('</thead>\n');
     if (rows.length > 0) this.#emit('<tbody>');
     for (const row of rows) this.#row(row);
     if (rows.length > 0) this.#emit('</tbody>');
-    this.parts.push(Tag.tableEnd);
+    this.parts.push(TAGS.tableEnd);
     this.#emit('\n');
   }
 
@@ -213,9 +213,9 @@ class NoteHtml {
     const reference = this.#reference(link, LINK_SCHEMES);
     if (reference === undefined) this.#emit('<a');
     else if (isAbsolute(reference)) {
-      this.parts.push(Tag.link);
+      this.parts.push(TAGS.link);
       this.#emit(attribute('href', reference));
-    } else this.parts.push(Tag.link, { link: reference });
+    } else this.parts.push(TAGS.link, { link: reference });
     this.#emit(`${titleAttribute(link)}>`);
     this.#children(link.autolink ? link.text : link.tokens);
     this.#emit('</a>');

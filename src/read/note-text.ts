@@ -3,6 +3,8 @@ import { escapeAttribute } from './markup.ts';
 
 /** About the length of an address: what a reference counts, in characters. */
 export const REFERENCE_LENGTH = 100;
+/** The same of a tag. */
+const TAG_LENGTH = 10;
 
 const DEEPEST_HEADING = 6;
 
@@ -10,33 +12,32 @@ const DEEPEST_HEADING = 6;
 const exact = new TextDecoder('utf-8', { ignoreBOM: true });
 const shown = new TextDecoder('utf-8');
 
-/** Tags that are not the same in a feed as in a page. Beside them, `n` begins a heading of level n and `-n` ends it. */
-export const Tag = { pre: 7, table: 8, tableEnd: 9, task: 10, link: 11 } as const;
-
-/** A page has them with what people need who navigate by keyboard or screen reader, and links tell nobody where they are. */
-const TAGS: Readonly<Record<number, { readonly feed: string; readonly page: string }>> = {
-  [Tag.pre]: { feed: '<pre>', page: '<pre tabindex="0">' },
-  [Tag.table]: {
-    feed: '<table>',
-    page: '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>',
-  },
-  [Tag.tableEnd]: { feed: '</table>', page: '</table></div>' },
-  [Tag.task]: { feed: '<li>', page: '<li class="task">' },
-  [Tag.link]: { feed: '<a', page: '<a rel="noreferrer noopener nofollow"' },
-};
-
-/** What HTML consists of: HTML as it is, a tag, and the attributes with an address that is relative or a picture's. */
-export type Part = string | number | RelativeLink | ShownPicture;
-
-interface RelativeLink {
-  /** Percent-encoded. */
-  readonly link: string;
+/** A tag that a page has with what people need who navigate by keyboard or screen reader. */
+interface Tag {
+  readonly feed: string;
+  readonly page: string;
 }
 
-interface ShownPicture {
-  /** Percent-encoded, relative or absolute; undefined for one that must not be loaded. */
-  readonly picture: string | undefined;
-}
+const box = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
+/** The tags that are not the same in a feed as in a page. */
+export const TAGS = {
+  pre: { feed: '<pre>', page: '<pre tabindex="0">' },
+  table: { feed: '<table>', page: `${box}<table>` },
+  tableEnd: { feed: '</table>', page: '</table></div>' },
+  task: { feed: '<li>', page: '<li class="task">' },
+  link: { feed: '<a', page: '<a rel="noreferrer noopener nofollow"' },
+} as const satisfies Record<string, Tag>;
+
+/**
+ * What HTML consists of: HTML as it is, a tag, the begin of a heading of level n or its end (-n), and the attributes with an
+ * address that is relative or a picture's. Addresses are percent-encoded; a picture has none if it must not be loaded.
+ */
+export type Part =
+  | string
+  | number
+  | Tag
+  | { readonly link: string }
+  | { readonly picture: string | undefined };
 
 /** A markdown note as it is shown, wherever its feed is. Plain data, because it comes from a worker. */
 export interface Rendered {
@@ -60,7 +61,9 @@ export interface Page {
 /** About the length of the HTML with its addresses. */
 export function htmlLength({ html }: Pick<Rendered, 'html'>): number {
   let length = 0;
-  for (const part of html) length += typeof part === 'string' ? part.length : REFERENCE_LENGTH;
+  for (const part of html)
+    if (typeof part === 'string') length += part.length;
+    else length += typeof part === 'number' || 'feed' in part ? TAG_LENGTH : REFERENCE_LENGTH;
   return length;
 }
 
@@ -74,24 +77,21 @@ export function placedHtml({ html }: Pick<Rendered, 'html'>, base: string, page?
   let placed = '';
   for (const part of html) {
     if (typeof part === 'string') placed += part;
-    else if (typeof part === 'object')
-      placed += 'link' in part ? attribute('href', addressOf(part.link, base)) : picture(part, base, page);
-    else {
-      const tag = TAGS[part];
-      if (tag) placed += page ? tag.page : tag.feed;
-      else placed += headingTag(part, page, outline);
-    }
+    else if (typeof part === 'number') placed += headingTag(part, page, outline);
+    else if ('feed' in part) placed += page ? part.page : part.feed;
+    else if ('link' in part) placed += attribute('href', addressOf(part.link, base));
+    else placed += picture(part.picture, base, page);
   }
   return placed;
 }
 
-/** The absolute address of the first picture; undefined if there is none. */
+/** The absolute address of the first picture that has one; undefined if there is none. */
 export function firstPicture({ html }: Pick<Rendered, 'html'>, base: string): string | undefined {
-  for (const part of html)
-    if (typeof part === 'object' && 'picture' in part && part.picture !== undefined) {
-      const address = addressOf(part.picture, base);
-      if (/^https?:/.test(address)) return address;
-    }
+  for (const part of html) {
+    if (typeof part !== 'object' || !('picture' in part) || part.picture === undefined) continue;
+    const address = addressOf(part.picture, base);
+    if (/^https?:/.test(address)) return address;
+  }
   return undefined;
 }
 
@@ -122,8 +122,8 @@ function headingTag(heading: number, page: Page | undefined, outline: number[]):
   return `<${end}h${Math.min(page.level + outline.length, DEEPEST_HEADING)}>`;
 }
 
-function picture({ picture }: ShownPicture, base: string, page: Page | undefined): string {
-  const address = picture === undefined ? undefined : addressOf(picture, base);
+function picture(reference: string | undefined, base: string, page: Page | undefined): string {
+  const address = reference === undefined ? undefined : addressOf(reference, base);
   const source = address === undefined ? '' : attribute('src', address);
   if (page === undefined) return source;
   const size = address === undefined ? undefined : page.sizes.get(address);

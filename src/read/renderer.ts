@@ -115,7 +115,7 @@ export class Renderer {
       maxSize: Math.max(1, keepBytes),
       sizeCalculation: (rendered, key) =>
         2 * (htmlLength(rendered) + rendered.title.length + rendered.excerpt.length + key.length) +
-        16 * rendered.html.length +
+        32 * rendered.html.length +
         8 * rendered.pictures.length +
         200,
     });
