@@ -4,6 +4,7 @@ import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
+import { submissionOfNote } from '../requests/submission.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 /** Fewer than in the API, because a model pays for what it reads. */
@@ -149,8 +150,7 @@ async function editNote(
     return reader.changedNote(await editing.change(feed, id, { title, alt }, caller), { ...feed, base });
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
   if (alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
-  const content = { type: 'md' as const, meta: { tags: [] }, bytes: new TextEncoder().encode(markdown) };
-  const submission = { text: content, pictures: [], isForm: false };
+  const submission = submissionOfNote({ type: 'md', meta: { tags: [] } }, new TextEncoder().encode(markdown));
   const { note } = await editing.replace(feed, id, submission, caller);
   const changed = title === undefined ? note : await editing.change(feed, id, { title }, caller);
   return reader.changedNote(changed, { ...feed, base });

@@ -18,7 +18,7 @@ import type { ToolOutcome } from '../telemetry/events.ts';
 import { VERSION } from '../version.ts';
 import { FEED_TOOLS } from './feed-tools.ts';
 import { POST_TOOLS } from './post-tools.ts';
-import { type FeedArguments, HINTS, type Tool, type ToolCaller, type ToolParts } from './tool.ts';
+import type { FeedArguments, Tool, ToolCaller, ToolParts } from './tool.ts';
 
 const TOOLS: ReadonlyMap<string, Tool> = new Map(
   [...POST_TOOLS, ...FEED_TOOLS].map((tool) => [tool.name, tool]),
@@ -60,7 +60,7 @@ export class Mcp {
 
   constructor(options: McpOptions) {
     this.#options = options;
-    this.#tools = [...TOOLS.values()].map(({ name, title, description, input, result, effect }) => ({
+    this.#tools = [...TOOLS.values()].map(({ name, title, description, input, result, hints }) => ({
       name,
       title,
       description,
@@ -68,7 +68,7 @@ export class Mcp {
       outputSchema: withoutDialect(
         result === 'Deleted' ? z.toJSONSchema(DELETED, { io: 'input' }) : schemaOf(result),
       ),
-      annotations: { title, ...HINTS[effect], openWorldHint: false },
+      annotations: { title, ...hints, openWorldHint: false },
     }));
   }
 

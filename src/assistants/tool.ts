@@ -39,14 +39,14 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly input: Input;
   /** The body of the API that it answers with. */
   readonly result: 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | 'Deleted';
-  /** Tells clients which calls need the consent of the user. */
-  readonly effect: keyof typeof HINTS;
+  /** Tell clients which calls need the consent of the user. */
+  readonly hints: (typeof HINTS)[keyof typeof HINTS];
   /** @throws Refusal as the operation of the API */
   run(parts: ToolParts, input: z.infer<Input>, call: ToolCaller): Promise<object>;
 }
 
 /** MCP hints by the effect of a tool. `replaces` may be repeated without another change, `changes` may not. */
-export const HINTS = {
+const HINTS = {
   reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   changes: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
@@ -54,8 +54,11 @@ export const HINTS = {
 } as const;
 
 /** A tool whose arguments have the types of its schema. */
-export function tool<Input extends z.ZodObject>(definition: Tool<Input>): Tool {
-  return definition as unknown as Tool;
+export function tool<Input extends z.ZodObject>({
+  effect,
+  ...definition
+}: Omit<Tool<Input>, 'hints'> & { readonly effect: keyof typeof HINTS }): Tool {
+  return { ...definition, hints: HINTS[effect] } as unknown as Tool;
 }
 
 export const text = (description: string) => z.string().describe(description);

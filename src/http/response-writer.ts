@@ -4,18 +4,13 @@ import { type Answer, bodySize, type LiveBody, refusalAnswer } from './answer.ts
 import { BodyWriter } from './body-writer.ts';
 import type { Exchange, Operation, Outcome, Serving } from './exchange.ts';
 import { LiveWriter } from './live-writer.ts';
-import { ClientGone, type DrainLimits } from './upload.ts';
+import { ClientGone } from './upload.ts';
 import { type HttpResponse, writeLast } from './uws.ts';
 
 /** The binding closes connections that are idle for 10 s, so a pause at this interval resets its timer, ms. */
 const KEEP_ALIVE_INTERVAL = 3_000;
 /** The most bytes of a refused body to read and discard; for more the connection is closed. */
 const UNREAD_BODY_MAX = 1024 * 1024;
-/**
- * Lingering close after an answer: closing a socket with unread input sends a RST, which discards the answer. Large enough
- * for the biggest form.
- */
-const UNTIL_QUIET: DrainLimits = { bytes: 64 * UNREAD_BODY_MAX, ms: 5_000, quietMs: 200 };
 /** The binding can send a body up to this size and close the connection in one call. */
 const CLOSABLE_BODY_MAX = 64 * 1024;
 const CLIENT_CLOSED_REQUEST = 499;
@@ -182,7 +177,7 @@ export class ResponseWriter {
         if (!this.#exchange.isAborted) this.#res.close();
         this.#serving.running.delete(this);
       });
-    if (upload?.ended === false) upload.whenEnded(UNTIL_QUIET, close);
+    if (upload?.ended === false) upload.whenEnded(close);
     else close();
   }
 

@@ -15,12 +15,13 @@ export class ClientGone extends Error {
   }
 }
 
-/** Limits of waiting for the end of a discarded body; `quietMs` is a time without bytes. */
-export interface DrainLimits {
-  readonly bytes: number;
-  readonly ms: number;
-  readonly quietMs?: number;
-}
+/**
+ * Limits of reading and discarding the rest of a body after its answer: closing a socket with unread input sends a RST, which
+ * discards the answer. Enough for the biggest form. It is over, too, when nothing has come for a while.
+ */
+const LINGER_BYTES = 64 * 1024 * 1024;
+const LINGER_MS = 5_000;
+const QUIET_MS = 200;
 
 /** Shared by all uploads. */
 export interface UploadContext {
@@ -53,8 +54,7 @@ export class Upload {
   #sink: Sink = () => {};
   #settle: { resolve: () => void; reject: (cause: unknown) => void } | undefined;
   #failure: unknown;
-  #passLimit = 0;
-  #onPassed: (() => void) | undefined;
+  #onEnded: (() => void) | undefined;
   #windowStart = performance.now();
   #windowBytes = 0;
 
@@ -100,17 +100,22 @@ export class Upload {
     this.#resume();
   }
 
-  /** Calls back once, at the end of the discarded body or at the first limit. */
-  whenEnded({ bytes, ms, quietMs }: DrainLimits, callback: () => void): void {
-    const timer = setTimeout(() => this.#onPassed?.(), ms);
-    this.#passLimit = this.received + bytes;
-    const passed = () => {
-      clearTimeout(timer);
-      this.#onPassed = undefined;
+  /** Calls back once, at the end of the discarded body or at the first limit, which is looked at now and then. */
+  whenEnded(callback: () => void): void {
+    const [limit, end] = [this.received + LINGER_BYTES, performance.now() + LINGER_MS];
+    const done = () => {
+      this.#onEnded = undefined;
       callback();
     };
-    this.#onPassed = passed;
-    if (quietMs !== undefined) this.#watchForQuiet(quietMs, passed);
+    const look = (before: number) => {
+      if (this.#onEnded !== done) return;
+      if (this.received === before || this.received > limit || performance.now() > end) done();
+      else lookLater();
+    };
+    // Timers fire before I/O, so without `setImmediate` pending bytes would look like silence.
+    const lookLater = (before = this.received) => setTimeout(() => setImmediate(look, before), QUIET_MS);
+    this.#onEnded = done;
+    lookLater();
   }
 
   /**
@@ -151,7 +156,7 @@ export class Upload {
   /** Call it if the client went away. */
   abort(): void {
     this.#fail(new ClientGone());
-    this.#onPassed?.();
+    this.#onEnded?.();
   }
 
   /** Frees the memory at the end of the request. */
@@ -161,17 +166,6 @@ export class Upload {
     this.#reservation = undefined;
     if (this.#buffer !== undefined) this.#context.buffers.give(this.#buffer);
     this.#buffer = undefined;
-  }
-
-  #watchForQuiet(ms: number, onQuiet: () => void): void {
-    const before = this.received;
-    // Timers fire before I/O, so without `setImmediate` pending bytes would look like silence.
-    const look = () => {
-      if (this.#onPassed !== onQuiet) return;
-      if (this.received === before) onQuiet();
-      else this.#watchForQuiet(ms, onQuiet);
-    };
-    setTimeout(() => setImmediate(look), ms);
   }
 
   async #waitForMemory(size: number): Promise<Reservation> {
@@ -206,7 +200,7 @@ export class Upload {
       if (isLast) this.#completeAfterParsing();
     } else if (this.#state === 'unread' || this.#state === 'waiting') {
       if (chunk.byteLength > 0) this.#keepEarly(chunk);
-    } else if (isLast || this.received > this.#passLimit) this.#onPassed?.();
+    } else if (isLast) this.#onEnded?.();
   }
 
   #keepEarly(chunk: ArrayBuffer): void {

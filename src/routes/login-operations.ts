@@ -2,7 +2,7 @@ import { clearSessionCookie } from '../access/cookies.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { onRefusal, Refusal } from '../refusals.ts';
-import { clearPendingCookie, type SignIn, type SignInError } from '../sign-in/sign-in.ts';
+import { PendingSignIns, type SignIn, type SignInError } from '../sign-in/sign-in.ts';
 import { loginPage, logOutPage } from '../web/access-pages.ts';
 import { pageAnswer } from '../web/page.ts';
 import { callerOf, cookieScopeOf, isFromOwnPage } from './caller.ts';
@@ -78,12 +78,15 @@ function signInOperations({ signIn, access }: OperationParts): DescribedOperatio
         await access.guesses.check(exchange.client);
         const person = await signIn.finish(exchange.queryText, flight, exchange.requestId);
         if (typeof person !== 'string')
-          return seeOther(exchange, next, [sessions.cookie(place, person), clearPendingCookie(place)]);
+          return seeOther(exchange, next, [
+            sessions.cookie(place, person),
+            PendingSignIns.clearCookie(place),
+          ]);
         await access.guesses.count(exchange.client);
         return redirectToLogin(exchange, next, person);
       } catch (cause) {
         if (!(cause instanceof Refusal)) throw cause;
-        return backToLogin(exchange, next, cause, [clearPendingCookie(place)]);
+        return backToLogin(exchange, next, cause, [PendingSignIns.clearCookie(place)]);
       }
     }),
   ];
@@ -102,5 +105,5 @@ async function redirectToProvider(
 
 /** Redirects to the login page, which shows the error, and ends the sign-in. */
 function redirectToLogin(exchange: Exchange, next: string, code: SignInError): Answer {
-  return backToLogin(exchange, next, { code }, [clearPendingCookie(cookieScopeOf(exchange))]);
+  return backToLogin(exchange, next, { code }, [PendingSignIns.clearCookie(cookieScopeOf(exchange))]);
 }

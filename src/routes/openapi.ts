@@ -50,17 +50,6 @@ const BY_NAME = [
   { feedPassword: [] },
   { instancePassword: [], feedPassword: [] },
 ];
-/** None for everybody. Pages and forms are not described. */
-const SECURITY: Readonly<Partial<Record<DescribedOperation['access'], readonly object[]>>> = {
-  assistant: [{}, { instancePassword: [] }],
-  metrics: [{}, { metricsToken: [] }],
-  operator: [{ operatorToken: [] }],
-  reader: BY_NAME,
-  writer: BY_NAME,
-  previewer: BY_NAME,
-  poster: BY_NAME,
-};
-
 const STORAGE_ERRORS: readonly RefusalCode[] = ['busy', 'store_unavailable'];
 /** Of reads by the read id. */
 const READ_ERRORS: readonly RefusalCode[] = ['not_found', ...STORAGE_ERRORS];
@@ -74,14 +63,19 @@ const NAME_ERRORS: readonly RefusalCode[] = [
 ];
 const PREVIEW_ERRORS: readonly RefusalCode[] = [...NAME_ERRORS, 'foreign_form', 'rate_limited'];
 const CHANGE_ERRORS: readonly RefusalCode[] = [...PREVIEW_ERRORS, 'storage_full'];
-/** Errors of each kind of access. */
-const ACCESS_ERRORS: Readonly<Partial<Record<DescribedOperation['access'], readonly RefusalCode[]>>> = {
-  metrics: ['auth', 'not_found'],
-  operator: ['auth', 'too_many_attempts', 'not_found', 'store_unavailable'],
-  reader: NAME_ERRORS,
-  previewer: PREVIEW_ERRORS,
-  poster: CHANGE_ERRORS,
-  writer: [...CHANGE_ERRORS, 'not_found'],
+/** By the kind of access: what to send, and the errors. Neither for everybody; pages and forms are not described. */
+const ACCESS: Readonly<
+  Partial<Record<DescribedOperation['access'], [readonly object[], readonly RefusalCode[]]>>
+> = {
+  metrics: [
+    [{}, { metricsToken: [] }],
+    ['auth', 'not_found'],
+  ],
+  operator: [[{ operatorToken: [] }], ['auth', 'too_many_attempts', 'not_found', 'store_unavailable']],
+  reader: [BY_NAME, NAME_ERRORS],
+  previewer: [BY_NAME, PREVIEW_ERRORS],
+  poster: [BY_NAME, CHANGE_ERRORS],
+  writer: [BY_NAME, [...CHANGE_ERRORS, 'not_found']],
 };
 const JSON_ERRORS: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
 const NOTE_ERRORS: readonly RefusalCode[] = [
@@ -147,7 +141,7 @@ function operationObject(operation: Documented): Json {
     tags: [docs.tag],
     summary: docs.summary,
     description: docs.description,
-    security: SECURITY[access] ?? [],
+    security: ACCESS[access]?.[0] ?? [],
     parameters:
       parameters.length === 0
         ? undefined
@@ -180,7 +174,7 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
 /** An operation's errors by status. Operations with the same errors share the name of their description. */
 function refusalsOf({ access, docs, cors }: Documented) {
   const { body, tag, refusals = [] } = docs;
-  const ofAccess = tag === 'Reading' ? READ_ERRORS : (ACCESS_ERRORS[access] ?? []);
+  const ofAccess = tag === 'Reading' ? READ_ERRORS : (ACCESS[access]?.[1] ?? []);
   const ofBody = body === undefined ? [] : body === 'note' ? NOTE_ERRORS : JSON_ERRORS;
   const codes = [...new Set([...COMMON_ERRORS, ...ofAccess, ...ofBody, ...refusals])].sort();
   return [...Map.groupBy(codes, (code) => REFUSALS[code].status)].map(([status, codes]) => {

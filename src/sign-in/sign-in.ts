@@ -130,17 +130,17 @@ export class PendingSignIns {
     return pendingCookie(place, sign(this.#key, text), LIFETIME_SECONDS);
   }
 
+  /** `Set-Cookie` that deletes the pending sign-in, because it may be used once. */
+  static clearCookie(place: CookiePlace): string {
+    return pendingCookie(place, '', 0);
+  }
+
   /** The sign-in in a `Cookie` header; undefined if there is none, or it took too long. */
   read(header: string | undefined): PendingSignIn | undefined {
     const text = verify(this.#key, readCookie(header, PENDING_COOKIE)) ?? '';
     const [until, state = '', nonce = '', verifier = '', next = ''] = text.split(' ');
     return Number(until) > this.#now() ? { state, nonce, verifier, next } : undefined;
   }
-}
-
-/** `Set-Cookie` that deletes the pending sign-in, because it may be used once. */
-export function clearPendingCookie(place: CookiePlace): string {
-  return pendingCookie(place, '', 0);
 }
 
 function pendingCookie({ root, isSecure }: CookiePlace, value: string, maxAge: number): string {
