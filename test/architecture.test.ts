@@ -24,6 +24,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'telemetry',
     'writing',
   ],
+  moving: ['feeds', 'privileges.ts', 'storage', 'telemetry'],
   images: ['config.ts', 'feeds', 'privileges.ts', 'refusals.ts', 'storage', 'system-errors.ts', 'writing'],
   access: ['feeds', 'refusals.ts', 'signed.ts', 'storage', 'telemetry', 'worker-pool.ts', 'writing'],
   'sign-in': ['access', 'config.ts', 'feeds', 'signed.ts', 'telemetry'],
@@ -108,7 +109,6 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   workers: [
     'access',
-    'background.ts',
     'batcher.ts',
     'collect-garbage.ts',
     'feeds',

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { readImages, readSome } from '../config.ts';
 import { configuredPlace, openSource } from '../images/open-images.ts';
-import type { Archive, LockedPlace } from '../moving/archive.ts';
 import { copy } from '../moving/copy.ts';
 import { areNested, digestOf, lockSource, lockTarget, type Place } from '../moving/places.ts';
 import { type Summary, summarize } from '../moving/summary.ts';
@@ -9,6 +8,7 @@ import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
 import { databaseUrl } from '../setting-kinds.ts';
+import type { Archive, LockedPlace } from '../storage/archive.ts';
 import { cannotBeUsed } from '../system-errors.ts';
 import { type Command, Progress, WrongArguments } from './command.ts';
 

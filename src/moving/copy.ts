@@ -1,5 +1,5 @@
 import type { ReadId } from '../feeds/names.ts';
-import type { Archive, ArchivedNote } from './archive.ts';
+import type { Archive, ArchivedNote } from '../storage/archive.ts';
 
 /** The most notes and bytes in one commit, and in memory; one note at least. */
 const BATCH_NOTES = 500;

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { chownSync, type Stats, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { makeDataFolder, type Owner } from '../privileges.ts';
+import type { ImageSource, LockedPlace } from '../storage/archive.ts';
+import { FilesArchive, type FilesArchiveOptions, NO_SECRET } from '../storage/files/files-archive.ts';
 import { FolderLock } from '../storage/files/lock.ts';
 import { type SecretSettings, secretOfFolder } from '../storage/files/secret.ts';
 import { databaseName } from '../storage/postgres/connection-options.ts';
 import { MoveLock } from '../storage/postgres/move-lock.ts';
+import { PostgresArchive } from '../storage/postgres/postgres-archive.ts';
 import { DatabaseFile, realPath } from '../storage/sqlite/database-file.ts';
+import { SqliteArchive } from '../storage/sqlite/sqlite-archive.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { ImageSource, LockedPlace } from './archive.ts';
-import { FilesArchive, type FilesArchiveOptions, NO_SECRET } from './files-archive.ts';
-import { PostgresArchive } from './postgres-archive.ts';
-import { SqliteArchive } from './sqlite-archive.ts';
 
 /** The place of an instance. Paths are absolute. */
 export type Place =

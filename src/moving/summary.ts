@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Archive } from '../storage/archive.ts';
 import { serializeMeta } from '../storage/metadata.ts';
-import type { Archive } from './archive.ts';
 
 /** A digest of an instance: equal if and only if the content is. */
 export interface Summary {

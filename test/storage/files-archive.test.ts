@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { FilesArchive, NO_SECRET } from '../../src/moving/files-archive.ts';
+import { FilesArchive, NO_SECRET } from '../../src/storage/files/files-archive.ts';
 import { placeFiles } from '../support/moving.ts';
 
 const USER = 1234;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { NoteId, ReadId } from '../../src/feeds/names.ts';
-import { PostgresArchive } from '../../src/moving/postgres-archive.ts';
+import { PostgresArchive } from '../../src/storage/postgres/postgres-archive.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { feedName } from './contract.ts';
 

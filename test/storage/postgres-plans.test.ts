@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import t from 'tap';
 import { connectionOptions } from '../../src/storage/postgres/connection-options.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
-import '../../src/moving/postgres-archive.ts';
+import '../../src/storage/postgres/postgres-archive.ts';
 import { STATEMENTS } from '../../src/storage/postgres/transaction.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { keptLog } from './files-support.ts';

@@ -3,8 +3,8 @@ import type { FeedName, NoteId, ReadId } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
-import { type FeedRow, feedOf, type InsertedNote, metadataOf, metaOf, typeNumber } from '../storage/rows.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import { type FeedRow, feedOf, type InsertedNote, metadataOf, metaOf, typeNumber } from './rows.ts';
 
 /** The columns that order the notes of a feed. */
 export type SortColumns = Pick<InsertedNote, 'created_at' | 'id' | 'type'>;

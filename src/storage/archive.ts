@@ -3,7 +3,7 @@ import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import type { Ordered } from '../feeds/order.ts';
-import type { OtherMembers } from '../storage/metadata.ts';
+import type { OtherMembers } from './metadata.ts';
 
 /** Everything of a feed but its notes. */
 export type ArchivedFeed = Omit<Feed, 'key' | 'version'>;

@@ -1,20 +1,20 @@
-import type { FeedName, ReadId } from '../feeds/names.ts';
-import { Database } from '../storage/postgres/database.ts';
-import { asStartFailure } from '../storage/postgres/failures.ts';
-import { MOVE_TABLE } from '../storage/postgres/move-lock.ts';
-import { insertNotes } from '../storage/postgres/note-rows.ts';
-import { migrate } from '../storage/postgres/schema.ts';
-import { type Statement, statement, type Transaction } from '../storage/postgres/transaction.ts';
-import { COUNT_FEEDS } from '../storage/postgres/writes.ts';
-import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
-import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import type { FeedName, ReadId } from '../../feeds/names.ts';
+import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
   DatabaseArchive,
   type SortColumns,
   type WholeNoteRow,
-} from './database-archive.ts';
+} from '../database-archive.ts';
+import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
+import { Database } from './database.ts';
+import { asStartFailure } from './failures.ts';
+import { MOVE_TABLE } from './move-lock.ts';
+import { insertNotes } from './note-rows.ts';
+import { migrate } from './schema.ts';
+import { type Statement, statement, type Transaction } from './transaction.ts';
+import { COUNT_FEEDS } from './writes.ts';
 
 /** Limits of one answer: rows, and bytes of notes, but at least one note. */
 const ROWS = 100;

@@ -1,14 +1,17 @@
 import { closeSync, type Dirent, openSync, readdirSync, utimesSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
-import { NOTE_TYPES } from '../feeds/note-types.ts';
-import type { Ordered } from '../feeds/order.ts';
-import type { Owner } from '../privileges.ts';
-import { DurableWriter, fileTime, lineFile, type Part } from '../storage/files/durable.ts';
-import { errorCode } from '../storage/files/failures.ts';
-import { FeedIndex, type IndexedFeed } from '../storage/files/feed-index.ts';
-import { readText, retiredFile } from '../storage/files/line-files.ts';
+import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import type { Ordered } from '../../feeds/order.ts';
+import type { Owner } from '../../privileges.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
+import { NO_META, otherSettings } from '../metadata.ts';
+import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
+import { errorCode } from './failures.ts';
+import { FeedIndex, type IndexedFeed } from './feed-index.ts';
+import { readText, retiredFile } from './line-files.ts';
 import {
   isFeedFile,
   isIntentName,
@@ -17,18 +20,15 @@ import {
   noteOfMetaFile,
   RETIRED_FILE,
   SETTINGS_FILE,
-} from '../storage/files/names.ts';
-import { type Entry, isDatedByFile } from '../storage/files/note-list.ts';
-import { readLine, readWhole } from '../storage/files/read-file.ts';
-import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from '../storage/files/read-metadata.ts';
-import { feedNames, scanAll } from '../storage/files/scan.ts';
-import type { FolderSecret } from '../storage/files/secret-mark.ts';
-import { dateByFile, dateOfFile } from '../storage/files/stamp.ts';
-import { READ } from '../storage/files/syscalls.ts';
-import { feedParts, noteParts } from '../storage/files/written-files.ts';
-import { NO_META, otherSettings } from '../storage/metadata.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Archive, ArchivedFeed, ArchivedNote } from './archive.ts';
+} from './names.ts';
+import { type Entry, isDatedByFile } from './note-list.ts';
+import { readLine, readWhole } from './read-file.ts';
+import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
+import { feedNames, scanAll } from './scan.ts';
+import type { FolderSecret } from './secret-mark.ts';
+import { dateByFile, dateOfFile } from './stamp.ts';
+import { READ } from './syscalls.ts';
+import { feedParts, noteParts } from './written-files.ts';
 
 /** The largest note that is moved: every database takes it, and so does the memory. */
 const MAX_NOTE_BYTES = 256 * 1024 * 1024;

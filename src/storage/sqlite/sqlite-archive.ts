@@ -1,18 +1,18 @@
 import type { Database } from 'better-sqlite3';
-import type { FeedName, ReadId } from '../feeds/names.ts';
-import { FEED_COLUMNS, type FeedRow } from '../storage/rows.ts';
-import { Connection, preparer } from '../storage/sqlite/connection.ts';
-import { NoteRows } from '../storage/sqlite/note-rows.ts';
-import { migrate, readMoveMark, writeMoveMark } from '../storage/sqlite/schema.ts';
-import { WriteLog } from '../storage/sqlite/write-log.ts';
-import type { ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import type { FeedName, ReadId } from '../../feeds/names.ts';
+import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
   DatabaseArchive,
   type SortColumns,
   type WholeNoteRow,
-} from './database-archive.ts';
+} from '../database-archive.ts';
+import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
+import { Connection, preparer } from './connection.ts';
+import { NoteRows } from './note-rows.ts';
+import { migrate, readMoveMark, writeMoveMark } from './schema.ts';
+import { WriteLog } from './write-log.ts';
 
 /** The instance in a database file. Nothing else runs beside it, so it works in the thread that calls it. */
 export class SqliteArchive extends DatabaseArchive {
