@@ -18,12 +18,6 @@ function clientOfGroups(groups: readonly number[]): string {
   return isMapped ? bytes.join('.') : `${network.join(':')}::/64`;
 }
 
-/** The rate-limited unit: an IPv4 address, or the /64 network of an IPv6 address (contract §2). */
-export function clientOfAddress(text: string): string | undefined {
-  if (isIPv4(text)) return text;
-  return isIPv6(text) ? clientOfGroups(groupsOf(text)) : undefined;
-}
-
 /** The client of a socket, from the 4 or 16 bytes of its peer's address. */
 export function clientOfSocket(address: ArrayBuffer): string {
   if (address.byteLength === 4) return new Uint8Array(address).join('.');
@@ -37,9 +31,13 @@ export function lastElement(header: string): string {
   return header.slice(header.lastIndexOf(',') + 1).trim();
 }
 
-/** The client in the last address of `X-Forwarded-For`, which a trusted proxy wrote, without its port. */
+/**
+ * The client in the last address of `X-Forwarded-For`, which a trusted proxy wrote, without its port: an IPv4 address, or the
+ * /64 network of an IPv6 address (contract §2).
+ */
 export function clientOfForwardedFor(header: string): string | undefined {
   const last = lastElement(header);
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(last)?.[1] ?? last;
-  return clientOfAddress(bare);
+  if (isIPv4(bare)) return bare;
+  return isIPv6(bare) ? clientOfGroups(groupsOf(bare)) : undefined;
 }

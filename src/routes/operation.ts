@@ -2,8 +2,7 @@ import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, ROUTE_NAMES } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { Method, Route } from '../http/router.ts';
+import type { Exchange, Operation } from '../http/exchange.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
@@ -110,12 +109,10 @@ interface Handlers {
 export type AccessKind = keyof Handlers;
 export type HandlerOf<A extends AccessKind> = Handlers[A];
 
-interface Traits<A extends AccessKind> extends Pick<Route, 'accepts'> {
+interface Traits<A extends AccessKind> extends Pick<Operation, 'accepts' | 'cors'> {
   readonly access: A;
   /** Refusals are pages for a client that asks for HTML, as those of `page` always are. */
   readonly isPage?: boolean;
-  /** Readable by scripts of any web page (CORS). */
-  readonly cors?: boolean;
   /** For the API description, which leaves out operations without it, such as pages. */
   readonly docs?: OperationDocs;
 }
@@ -130,7 +127,8 @@ interface Explained {
 type TraitsOf<A extends AccessKind> = Traits<A> & (A extends 'feed-form' ? Explained : unknown);
 
 export type OperationOf<A extends AccessKind> = {
-  [Kind in A]: TraitsOf<Kind> & Route & { readonly id: string; readonly handle: Handlers[Kind] };
+  [Kind in A]: TraitsOf<Kind> &
+    Pick<Operation, 'id' | 'method' | 'path'> & { readonly handle: Handlers[Kind] };
 }[A];
 
 export type DescribedOperation = OperationOf<AccessKind>;
@@ -142,13 +140,13 @@ export type DescribedOperation = OperationOf<AccessKind>;
  */
 export function operation<A extends AccessKind>(
   id: string,
-  route: `${Method} /${string}`,
+  route: `${Operation['method']} /${string}`,
   traits: TraitsOf<A>,
   handle: Handlers[A],
 ): DescribedOperation {
-  const [method, path] = route.split(' ') as [Method, string];
+  const [method, path] = route.split(' ') as [Operation['method'], string];
   const accepts = path.startsWith('/{feed}/') ? isFeedPath : undefined;
   return { id, method, path, accepts, ...traits, handle } as DescribedOperation;
 }
 
-const isFeedPath: NonNullable<Route['accepts']> = ([feed = '']) => !ROUTE_NAMES.has(feed);
+const isFeedPath: NonNullable<Operation['accepts']> = ([feed = '']) => !ROUTE_NAMES.has(feed);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { clientOfAddress, clientOfForwardedFor, clientOfSocket } from '../../src/http/client-address.ts';
+import { clientOfForwardedFor, clientOfSocket } from '../../src/http/client-address.ts';
 
 const addresses: [text: string, client: string | undefined][] = [
   ['192.0.2.1', '192.0.2.1'],
@@ -31,7 +31,7 @@ const addresses: [text: string, client: string | undefined][] = [
   ['2001:db8::/64', undefined],
 ];
 for (const [text, client] of addresses) {
-  t.test(`the address "${text}"`, async (t) => t.equal(clientOfAddress(text), client));
+  t.test(`the address "${text}"`, async (t) => t.equal(clientOfForwardedFor(text), client));
 }
 
 const forwarded: [header: string, client: string | undefined][] = [
@@ -75,7 +75,7 @@ t.test('every written form of an address is the client of the socket with it', a
     fc.property(fc.oneof(groups, mapped), ([high, low]) => {
       const all = [...high, ...low];
       const client = clientOfSocket(ip(all.flatMap((group) => [group >> 8, group & 255])));
-      for (const text of writtenForms(all)) assert.equal(clientOfAddress(text), client, text);
+      for (const text of writtenForms(all)) assert.equal(clientOfForwardedFor(text), client, text);
     }),
     { numRuns: 300 },
   );
@@ -86,8 +86,8 @@ t.test('addresses of one /64 are one client, of two are two', async () => {
   fc.assert(
     fc.property(half, half, half, (network, other, host) => {
       const client = (net: number[]) =>
-        clientOfAddress([...net, ...host].map((g) => g.toString(16)).join(':'));
-      const sameNetwork = clientOfAddress(`${network.map((group) => group.toString(16)).join(':')}::`);
+        clientOfForwardedFor([...net, ...host].map((g) => g.toString(16)).join(':'));
+      const sameNetwork = clientOfForwardedFor(`${network.map((group) => group.toString(16)).join(':')}::`);
       assert.equal(client(network), sameNetwork);
       assert.equal(client(network) === client(other), network.join() === other.join());
     }),
