@@ -5,6 +5,8 @@ import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
 
 /** Our content codings, best first. */
+/** Smaller bodies fit into one packet with their headers, bytes. */
+export const COMPRESS_MIN_BYTES = 1024;
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
@@ -26,6 +28,8 @@ interface RepresentationOptions {
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Compresses the body; optional. */
   readonly compress?: ((bytes: Uint8Array, coding: Coding) => Promise<Uint8Array>) | undefined;
+  /** A compressed form that is there already. */
+  readonly encoded?: { readonly coding: Coding; readonly bytes: Uint8Array } | undefined;
   readonly ranges?: boolean;
 }
 
@@ -38,9 +42,6 @@ interface Variant {
   full: Answer | undefined;
   pending: Promise<Answer> | undefined;
 }
-
-/** Smaller bodies fit into one packet with their headers, bytes. */
-const COMPRESS_MIN_BYTES = 1024;
 
 /**
  * One version of a resource: identity, compressed (once, at the first request for it), partial, or as a 304. Its answers
@@ -68,6 +69,8 @@ export class Representation {
     if (isHeld) this.#identity.full = { status: 200, headers: this.#identity.headers, body };
     this.#size = isHeld ? body.length : 0;
     this.#isCompressible = options.compress !== undefined && this.#size >= COMPRESS_MIN_BYTES;
+    const { encoded } = options;
+    if (encoded !== undefined) this.#fill(this.#variantOf(encoded.coding), encoded.bytes);
     this.#unsettled = options.changedAt === undefined ? undefined : settledAt(options.changedAt);
   }
 
@@ -122,7 +125,10 @@ export class Representation {
 
   #select(request: Preconditions): Variant {
     const coding = this.#isCompressible && preferredCoding(request.header('accept-encoding'));
-    if (!coding) return this.#identity;
+    return coding ? this.#variantOf(coding) : this.#identity;
+  }
+
+  #variantOf(coding: Coding): Variant {
     const variant = this.#encoded.get(coding) ?? this.#variant(coding);
     this.#encoded.set(coding, variant);
     return variant;

@@ -19,7 +19,7 @@ const NO_BYTES = new Uint8Array();
 export function withImageStore(database: Storage, rows: PictureRows, store: ImageStore): Storage {
   const sweeper = new Sweeper(rows, store);
   return {
-    ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'page', 'note', 'neighbours'),
+    ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'page', 'pageByReadId', 'note', 'neighbours'),
     ...bound(database, 'useToken', 'onChange', 'onFreshness', 'check'),
     async stat(feed, file) {
       const found = await database.stat(feed, file);

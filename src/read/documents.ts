@@ -2,7 +2,7 @@ import type { Feed } from '../feeds/feed.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Site } from '../web/site.ts';
-import { loadNote, loadPage, positionOf } from './note-pages.ts';
+import { type LoadedPage, loadNote, positionOf } from './note-pages.ts';
 import type { RequestedPage } from './page-query.ts';
 import { PictureSizes } from './picture-sizes.ts';
 import { type ReadPlace, UNKNOWN_FEED, type ViewFeed } from './views/document.ts';
@@ -34,11 +34,10 @@ export class Documents {
   /** @param version the one that the client compares with later ones */
   async feedPage(
     place: ReadPlace,
-    feed: Feed | undefined,
+    { feed, notes, next }: LoadedPage,
     query: RequestedPage,
     version: string,
   ): Promise<FeedPageDocument> {
-    const { notes, next } = await loadPage(this.#parts.storage, feed, query);
     const isOlder = query.before !== undefined;
     return { ...(await this.#page(place, feed, notes)), tag: query.tag, version, isOlder, next };
   }

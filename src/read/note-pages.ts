@@ -1,5 +1,5 @@
 import type { Feed } from '../feeds/feed.ts';
-import { isNoteId, noteFile } from '../feeds/names.ts';
+import { isNoteId, noteFile, type ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Position } from '../feeds/order.ts';
 import { encodeCursor } from '../feeds/order.ts';
@@ -8,6 +8,11 @@ import { PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts'
 import { badBefore, type RequestedPage } from './page-query.ts';
 import type { NotePage } from './views/note-json.ts';
 
+/** A page of a feed that need not exist. */
+export interface LoadedPage extends NotePage<Note> {
+  readonly feed: Feed | undefined;
+}
+
 /**
  * The notes that a client asks for, fewer if their texts are long; none of a feed that does not exist.
  * @throws Refusal `invalid_request` if `before` names no note of the feed
@@ -15,17 +20,32 @@ import type { NotePage } from './views/note-json.ts';
 export async function loadPage(
   storage: Storage,
   feed: Feed | undefined,
-  { limit, tag, before }: RequestedPage,
-): Promise<NotePage<Note>> {
+  query: RequestedPage,
+): Promise<LoadedPage> {
   // Before `before` is looked up, because a feed without notes must look like a read id that nobody has.
-  if (feed === undefined || feed.noteCount === 0) return { notes: [], next: undefined };
-  let position = before;
-  if (typeof position === 'string') {
-    const note = await storage.note(feed, position);
+  if (feed === undefined || feed.noteCount === 0) return { feed, notes: [], next: undefined };
+  let { before } = query;
+  if (typeof before === 'string') {
+    const note = await storage.note(feed, before);
     if (note === undefined) throw badBefore();
-    position = positionOf(note);
+    before = positionOf(note);
   }
-  const page = await storage.page(feed, { limit, tag, before: position });
+  return { feed, ...asSent(await storage.page(feed, { ...query, before })) };
+}
+
+/** As `loadPage`, of the feed that has the read id. */
+export async function loadPageByReadId(
+  storage: Storage,
+  readId: ReadId,
+  query: RequestedPage,
+): Promise<LoadedPage> {
+  const { before } = query;
+  if (typeof before === 'string') return loadPage(storage, await storage.feedByReadId(readId), query);
+  const page = await storage.pageByReadId(readId, { ...query, before });
+  return page ? { feed: page.feed, ...asSent(page) } : { feed: undefined, notes: [], next: undefined };
+}
+
+function asSent(page: Page): NotePage<Note> {
   const { notes, next } = withinBudget(page, PAGE_TEXT_BYTES);
   return { notes, next: next && encodeCursor(next) };
 }

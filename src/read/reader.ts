@@ -6,7 +6,7 @@ import { mediaType } from '../feeds/note-types.ts';
 import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Preconditions } from '../http/representation.ts';
+import { type Preconditions, preferredCoding } from '../http/representation.ts';
 import type { Tier } from '../licenses/licenses.ts';
 import { existing, notFound } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -16,13 +16,13 @@ import type { CacheableView, ReadCache } from './cache.ts';
 import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
-import { loadNote, loadPage } from './note-pages.ts';
+import { loadNote, loadPage, loadPageByReadId } from './note-pages.ts';
 import { placedHtml } from './note-text.ts';
 import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
 import { Previews } from './previews.ts';
 import type { Renderer } from './renderer.ts';
 import type { ViewMaker } from './view-maker.ts';
-import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
+import { type Composed, type ComposeTask, type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
 import { feedVersion, publicFeedVersion, type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
 import { type NamedPlace, namedNote, readFeed } from './views/note-json.ts';
 
@@ -57,7 +57,7 @@ export interface NamedRequest extends Preconditions, QuerySource {
 }
 
 /** Builds a view of a feed, which need not exist. */
-type Build = (place: ReadPlace, feed: Feed | undefined) => Promise<CacheableView>;
+type Build = (place: ReadPlace) => Promise<CacheableView>;
 
 /** Answers every read: from the cache, else from the storage, and caches the view. */
 export class Reader {
@@ -78,11 +78,11 @@ export class Reader {
   syndication(exchange: Exchange, view: 'rss' | 'json-feed'): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     const tag = tagQuery(exchange);
-    return this.#byReadId(exchange, readId, `${view} ${tag ?? ''}`, async (place, feed) => {
+    return this.#byReadId(exchange, readId, `${view} ${tag ?? ''}`, async (place) => {
       const query = { limit: MAX_FEED_NOTES, tag, before: undefined };
-      const { notes } = await loadPage(this.#storage, feed, query);
+      const { feed, notes } = await loadPageByReadId(this.#storage, readId, query);
       const document = { ...this.#documents.feed(place, feed), tag, notes };
-      return this.#renderedView({ view, document }, feed);
+      return this.#renderedView(exchange, { view, document }, feed);
     });
   }
 
@@ -90,18 +90,21 @@ export class Reader {
   readPage(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     const query = feedPageQuery(exchange);
-    return this.#byReadId(exchange, readId, `read-page ${pageKey(query)}`, async (place, feed) => {
-      const document = await this.#documents.feedPage(place, feed, query, publicFeedVersion(feed));
-      return this.#renderedView({ view: 'read-page', document }, feed, isFirst(query));
+    return this.#byReadId(exchange, readId, `read-page ${pageKey(query)}`, async (place) => {
+      const page = await loadPageByReadId(this.#storage, readId, query);
+      const { feed } = page;
+      const document = await this.#documents.feedPage(place, page, query, publicFeedVersion(feed));
+      return this.#renderedView(exchange, { view: 'read-page', document }, feed, isFirst(query));
     });
   }
 
   /** `GET /r/{read_id}/{id}`, the page */
   readNotePage(exchange: Exchange): Answer | Promise<Answer> {
-    const id = exchange.parameters[1]!;
-    return this.#byReadId(exchange, readIdOf(exchange), `read-note-page ${id}`, async (place, feed) => {
+    const [readId, id] = [readIdOf(exchange), exchange.parameters[1]!];
+    return this.#byReadId(exchange, readId, `read-note-page ${id}`, async (place) => {
+      const feed = await this.#storage.feedByReadId(readId);
       const document = await this.#documents.notePage(place, feed, id);
-      return this.#renderedView({ view: 'read-note-page', document }, feed);
+      return this.#renderedView(exchange, { view: 'read-note-page', document }, feed);
     });
   }
 
@@ -112,15 +115,16 @@ export class Reader {
     const tier = this.#parts.tierOf?.(feed);
     const build = async () => {
       const place = { base, readId: feed?.readId ?? NO_READ_ID };
+      const page = await loadPage(this.#storage, feed, query);
       const document = {
-        ...(await this.#documents.feedPage(place, feed, query, feedVersion(feed))),
+        ...(await this.#documents.feedPage(place, page, query, feedVersion(feed))),
         site: withTier(this.#parts.site, tier),
         name,
         exists: feed !== undefined,
         hasNotes: feed !== undefined && feed.noteCount > 0,
         isProtected: feed?.passwordHash !== undefined,
       };
-      return this.#renderedView({ view: 'feed-page', document }, feed, isFirst(query));
+      return this.#renderedView(exchange, { view: 'feed-page', document }, feed, isFirst(query));
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // The page shows the feed as admission loaded it, so the key has its version.
@@ -137,7 +141,7 @@ export class Reader {
     return this.#answer(exchange, readId, key, async () => {
       const site = withTier(this.#parts.site, tier);
       const document = { ...(await this.#documents.notePage({ base, readId }, feed, id)), site, name };
-      return this.#renderedView({ view: 'note-page', document }, feed);
+      return this.#renderedView(exchange, { view: 'note-page', document }, feed);
     });
   }
 
@@ -159,31 +163,36 @@ export class Reader {
 
   /** `GET /api/v1/read/{read_id}` */
   publicFeed(exchange: Exchange): Answer | Promise<Answer> {
-    return this.#byReadId(exchange, readIdOf(exchange), 'feed', async (place, feed) => ({
-      representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), changedAt(feed)),
-      isCacheable: feed !== undefined,
-      isGuest: feed !== undefined && !this.#bases.admit(place.base),
-    }));
+    const readId = readIdOf(exchange);
+    return this.#byReadId(exchange, readId, 'feed', async (place) => {
+      const feed = await this.#storage.feedByReadId(readId);
+      return {
+        representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), changedAt(feed)),
+        isCacheable: feed !== undefined,
+        isGuest: feed !== undefined && !this.#bases.admit(place.base),
+      };
+    });
   }
 
   /** `GET /api/v1/read/{read_id}/notes` */
   publicList(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     const query = pageQuery(exchange);
-    return this.#byReadId(exchange, readId, `list ${pageKey(query)}`, async (place, feed) => {
-      const { showSender } = feed ?? UNKNOWN_FEED;
-      const document = { ...place, showSender, ...(await loadPage(this.#storage, feed, query)) };
-      return this.#jsonView({ view: 'public-note-list', document }, feed, isFirst(query));
+    return this.#byReadId(exchange, readId, `list ${pageKey(query)}`, async (place) => {
+      const { feed, ...page } = await loadPageByReadId(this.#storage, readId, query);
+      const document = { ...place, ...page, showSender: (feed ?? UNKNOWN_FEED).showSender };
+      return this.#jsonView(exchange, { view: 'public-note-list', document }, feed, isFirst(query));
     });
   }
 
   /** `GET /api/v1/read/{read_id}/notes/{id}` */
   publicNote(exchange: Exchange): Answer | Promise<Answer> {
-    const id = exchange.parameters[1]!;
-    return this.#byReadId(exchange, readIdOf(exchange), `note ${id}`, async (place, feed) => {
+    const [readId, id] = [readIdOf(exchange), exchange.parameters[1]!];
+    return this.#byReadId(exchange, readId, `note ${id}`, async (place) => {
+      const feed = await this.#storage.feedByReadId(readId);
       const notes = [await loadNote(this.#storage, feed, id)] as const;
       const document = { ...place, showSender: feed!.showSender, notes };
-      return this.#jsonView({ view: 'public-note', document }, feed);
+      return this.#jsonView(exchange, { view: 'public-note', document }, feed);
     });
   }
 
@@ -198,8 +207,9 @@ export class Reader {
       readId,
       `named-list ${base} ${readId} ${feed.key} ${pageKey(query)}`,
       async () => {
-        const document = { base, readId, name, ...(await loadPage(this.#storage, feed, query)) };
-        return this.#jsonView({ view: 'named-note-list', document }, feed, isFirst(query));
+        const { notes, next } = await loadPage(this.#storage, feed, query);
+        const document = { base, readId, name, notes, next };
+        return this.#jsonView(exchange, { view: 'named-note-list', document }, feed, isFirst(query));
       },
     );
   }
@@ -210,7 +220,7 @@ export class Reader {
     const base = this.#baseOf(exchange);
     return this.#answer(exchange, readId, `named-note ${base} ${readId} ${feed.key} ${id}`, async () => {
       const document = { base, readId, name, notes: [await loadNote(this.#storage, feed, id)] as const };
-      return this.#jsonView({ view: 'named-note', document }, feed);
+      return this.#jsonView(exchange, { view: 'named-note', document }, feed);
     });
   }
 
@@ -229,36 +239,46 @@ export class Reader {
     return placedHtml(rendered, address, { level: PREVIEW_LEVEL, sizes: new Map() });
   }
 
-  /** @param isCacheable false if the view must not take room in the cache */
-  async #renderedView(asked: FeedTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
-    const { renderer, views } = this.#parts;
-    const { notes, base } = asked.document;
-    const isGuest = notes.length > 0 && !this.#bases.admit(base);
-    const { task, isComplete } = await renderer.render(asked);
-    const representation = await views.composed(task, changedAt(feed));
-    return { representation, isCacheable: isCacheable && notes.length > 0 && isComplete, isGuest };
+  async #renderedView(
+    request: Preconditions,
+    asked: FeedTask,
+    feed: Feed | undefined,
+    isCacheable = true,
+  ): Promise<CacheableView> {
+    const coding = preferredCoding(request.header('accept-encoding'));
+    const { task, composed, isComplete } = await this.#parts.renderer.render(asked, coding);
+    return this.#view(request, task, feed, isCacheable && isComplete, composed);
   }
 
-  /** As `#renderedView`. */
-  async #jsonView(asked: JsonTask, feed: Feed | undefined, isCacheable = true): Promise<CacheableView> {
-    const { renderer, views } = this.#parts;
-    const { notes, base, readId } = asked.document;
+  async #jsonView(
+    request: Preconditions,
+    asked: JsonTask,
+    feed: Feed | undefined,
+    isCacheable = true,
+  ): Promise<CacheableView> {
+    const { notes, readId } = asked.document;
+    const { notes: titled, isComplete } = await this.#parts.renderer.titled(notes, readId);
+    return this.#view(request, withNotes(asked, titled), feed, isCacheable && isComplete);
+  }
+
+  /** @param isCacheable false if the view must not take room in the cache */
+  async #view(
+    request: Preconditions,
+    task: ComposeTask,
+    feed: Feed | undefined,
+    isCacheable: boolean,
+    composed?: Composed,
+  ): Promise<CacheableView> {
+    const coding = preferredCoding(request.header('accept-encoding'));
+    const representation = await this.#parts.views.composed(task, changedAt(feed), coding, composed);
+    const { notes, base } = task.document;
     const isGuest = notes.length > 0 && !this.#bases.admit(base);
-    const { notes: titled, isComplete } = await renderer.titled(notes, readId);
-    const task = withNotes(asked, titled);
-    const representation = await views.composed(task, changedAt(feed));
-    return { representation, isCacheable: isCacheable && notes.length > 0 && isComplete, isGuest };
+    return { representation, isCacheable: isCacheable && notes.length > 0, isGuest };
   }
 
   #byReadId(exchange: Exchange, readId: ReadId, view: string, build: Build): Answer | Promise<Answer> {
     const base = this.#baseOf(exchange);
-    const key = `${base} ${readId} ${view}`;
-    const { cache } = this.#parts;
-    // Looked up here already, so that a hit makes no closure.
-    const ready = cache.get(key);
-    if (ready !== undefined) return ready.answer(exchange);
-    const buildNow = async () => build({ base, readId }, await this.#storage.feedByReadId(readId));
-    return cache.load(readId, key, buildNow).then((view) => view.answer(exchange));
+    return this.#answer(exchange, readId, `${base} ${readId} ${view}`, () => build({ base, readId }));
   }
 
   /** Keep this free of work: on a hit nothing else happens between request and answer. */

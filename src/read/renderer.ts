@@ -1,26 +1,41 @@
 import { hash } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
+import type { Coding } from '../http/representation.ts';
 import { Refusal } from '../refusals.ts';
 import { KeyedLimit, ranOutOfMemory, TaskTimeout, type WorkerPool } from '../worker-pool.ts';
 import { unrendered } from './note-html.ts';
 import { htmlLength, type Rendered } from './note-text.ts';
 import { titlesAtOnce } from './note-title.ts';
 import { renderAtOnce } from './render-at-once.ts';
-import { type FeedTask, withNotes } from './views/compose.ts';
+import {
+  type Composed,
+  type FeedTask,
+  ownBytes,
+  sendable,
+  type ViewTask,
+  withNotes,
+} from './views/compose.ts';
 import type { TitledNote, ViewNote } from './views/document.ts';
 
 /** The pools that render texts, for fast ones first. */
 export type RenderingPools = Readonly<Record<'parsing' | 'slowParsing' | 'slowestParsing', WorkerPool>>;
 
-/** A task for a thread that renders. */
-export interface UnrenderedTexts {
-  /** Markdown in UTF-8. */
-  readonly contents: readonly Uint8Array[];
+/** Texts to render: these, or those of a view that are not rendered yet. */
+export type UnrenderedTexts = {
   /** Limit of each text, in ms of CPU. */
   readonly ms: number;
+} & (
+  | { /** Markdown in UTF-8. */ readonly contents: readonly Uint8Array[]; readonly view?: undefined }
+  | { readonly view: ViewTask<FeedTask> }
+);
+
+export interface RenderedTexts {
+  /** Of the first texts; undefined for one that is too slow. */
+  readonly rendered: readonly (Rendered | undefined)[];
+  /** The view; undefined if not all its texts are rendered, or if composing it takes long. */
+  readonly composed?: Composed;
 }
 
 /** A kind of task on threads of its own. */
@@ -65,6 +80,8 @@ const REMEMBERED_SLOW = 10_000;
 /** A feed with all its notes rendered or shown as text. */
 export interface RenderedFeed {
   readonly task: FeedTask;
+  /** Undefined if it was not composed with its last texts. */
+  readonly composed: Composed | undefined;
   /** False if a note is shown as text that a later request may get rendered. */
   readonly isComplete: boolean;
 }
@@ -86,8 +103,13 @@ interface Text {
 interface Wish {
   /** Tasks of the same one take turns. */
   readonly key: string;
+  /** Those that are not rendered yet. */
+  readonly texts: readonly Text[];
   /** Whether to keep what is rendered. */
   readonly keep: boolean;
+  /** The view that they are for, as far as it is rendered. */
+  readonly view?: (() => ViewTask<FeedTask>) | undefined;
+  composed?: Composed | undefined;
   /** Ends running tasks, too. */
   readonly signal?: AbortSignal | undefined;
   /** Nobody waits any more, so no task is begun. */
@@ -124,11 +146,14 @@ export class Renderer {
   /**
    * The feed with its notes rendered. A note is shown as text in a `<pre>` if its rendering exceeds its CPU or memory limit, if
    * its thread dies, or if it is known to be slow and not rendered in time. Tasks of a feed take turns with those of others.
+   * @param coding of a compressed form to make if the view is composed on a thread
    * @throws Refusal `busy` if too many tasks wait
    */
-  async render(task: FeedTask): Promise<RenderedFeed> {
-    const { notes, isComplete } = await this.#shown(task.document.notes, task.document.readId);
-    return { task: withNotes(task, notes), isComplete };
+  async render(asked: FeedTask, coding?: Coding): Promise<RenderedFeed> {
+    const { notes, readId } = asked.document;
+    const view = (shown: readonly ViewNote[]) => ({ task: sendable(withNotes(asked, shown)), coding });
+    const { notes: shown, ...rest } = await this.#shown(notes, readId, view);
+    return { task: withNotes(asked, shown), ...rest };
   }
 
   /**
@@ -160,14 +185,20 @@ export class Renderer {
     }
   }
 
-  async #shown(notes: readonly Note[], readId: ReadId): Promise<ShownNotes<ViewNote>> {
-    const texts = notes.map(({ content }) => (content === undefined ? undefined : this.#textOf(content)));
-    const missing = texts.filter((text) => text !== undefined && text.rendered === undefined) as Text[];
-    if (missing.length > 0) await this.#render(missing, { key: readId, keep: true, isOver: false });
-    const shown = notes.map((note, n) =>
-      note.content ? { ...note, rendered: texts[n]!.rendered ?? unrendered(note.content) } : note,
-    );
-    return { notes: shown, isComplete: missing.every(({ rendered }) => rendered !== undefined) };
+  /** @param viewOf the view to compose on a thread with the last of the texts */
+  async #shown(
+    notes: readonly Note[],
+    key: ReadId,
+    viewOf?: (notes: readonly ViewNote[]) => ViewTask<FeedTask>,
+  ): Promise<ShownNotes<ViewNote> & Pick<RenderedFeed, 'composed'>> {
+    const all = notes.map(({ content }) => (content === undefined ? undefined : this.#textOf(content)));
+    const texts = all.filter((text) => text !== undefined && !isRendered(text)) as Text[];
+    const shown = () => notes.map((note, n) => ({ ...note, rendered: all[n]?.rendered }));
+    const wish: Wish = { key, texts, keep: true, view: viewOf && (() => viewOf(shown())), isOver: false };
+    await this.#render(wish);
+    const isComplete = texts.every(isRendered);
+    for (const text of texts) text.rendered ??= unrendered(text.content);
+    return { notes: shown(), composed: wish.composed, isComplete };
   }
 
   /**
@@ -176,9 +207,15 @@ export class Renderer {
    * @throws Refusal `busy`; the reason of the signal, which ends the rendering
    */
   async text(content: Uint8Array, sender: string, signal?: AbortSignal): Promise<Rendered> {
-    const text = this.#textOf(content);
-    if (text.rendered === undefined)
-      await this.#render([text], { key: sender, keep: false, signal, isOver: false });
+    // A copy, because the whole buffer is sent to the thread.
+    const text = this.#textOf(new Uint8Array(content));
+    await this.#render({
+      key: sender,
+      keep: false,
+      texts: [text].filter((one) => !isRendered(one)),
+      signal,
+      isOver: false,
+    });
     return text.rendered ?? unrendered(content);
   }
 
@@ -193,41 +230,40 @@ export class Renderer {
     return this.#nextLane.get(sha256) === LANES.length ? unrendered(content) : this.#rendered.get(sha256);
   }
 
-  async #render(texts: readonly Text[], wish: Wish): Promise<void> {
+  async #render(wish: Wish): Promise<void> {
+    const { texts, signal } = wish;
     const atOnce = renderAtOnce(texts.map(({ content }) => content));
     for (const [n, rendered] of atOnce.entries()) this.#finish(texts[n]!, rendered, wish);
-    const left = texts.slice(atOnce.length);
     try {
-      for (let lane = 0; lane < LAST_LANE; lane++) await this.#runLane(lane, left, wish);
-      await this.#runLastLane(left, wish);
+      for (const lane of LANES.keys()) {
+        if (texts.every(isRendered)) return;
+        const running = this.#runLane(lane, wish);
+        await (lane === LAST_LANE ? this.#forAWhile(running) : running);
+      }
     } catch (cause) {
-      if (cause instanceof Refusal || wish.signal?.aborted) throw cause;
+      if (cause instanceof Refusal || signal?.aborted) throw cause;
       // A thread that died says nothing of its texts, which stay unrendered.
       process.emitWarning(`A feed was not rendered: ${cause}`);
-    }
-  }
-
-  async #runLastLane(texts: readonly Text[], wish: Wish): Promise<void> {
-    const isDone = new AbortController();
-    try {
-      const patience = wait(this.#patienceMs, undefined, { signal: isDone.signal });
-      await Promise.race([this.#runLane(LAST_LANE, texts, wish), patience]);
     } finally {
-      isDone.abort();
       wish.isOver = true;
     }
   }
 
+  async #forAWhile(running: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#patienceMs);
+    await Promise.race([running, promise]).finally(() => clearTimeout(timer));
+  }
+
   /** Renders those of the texts whose lane it is, in as many tasks as it takes. */
-  async #runLane(lane: number, texts: readonly Text[], wish: Wish): Promise<void> {
+  async #runLane(lane: number, wish: Wish): Promise<void> {
     const { maxSlow, maxTexts } = LANES[lane]!;
-    const mine = () => texts.filter((text) => this.#laneOf(text) === lane);
+    const mine = () => wish.texts.filter((text) => this.#laneOf(text) === lane);
     let slow = 0;
     while (!wish.isOver && slow < maxSlow && mine().length > 0)
       await this.#turns[lane]!.run(wish.key, async () => {
-        if (wish.isOver) return;
-        const tried = mine().slice(0, maxTexts);
-        if (tried.length > 0) slow += await this.#runTask(lane, tried, wish);
+        const texts = wish.isOver ? [] : mine().slice(0, maxTexts);
+        if (texts.length > 0) slow += await this.#runTask(lane, texts, wish);
       });
   }
 
@@ -241,10 +277,27 @@ export class Renderer {
 
   /** Renders as many of the texts as a task takes. Returns how many were too slow. */
   async #runTask(lane: number, texts: readonly Text[], wish: Wish): Promise<number> {
+    const { pool, ms } = LANES[lane]!;
+    const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
+    const isLast = texts.length === wish.texts.filter((text) => !isRendered(text)).length;
+    const task: UnrenderedTexts =
+      lane === 0 && isLast && wish.view
+        ? { view: wish.view(), ms }
+        : { contents: texts.map(({ content }) => ownBytes(content)), ms };
+    const { signal } = wish;
+    const { rendered, composed } = await this.#pools[pool]
+      .run('render-texts', task, { limit, signal })
+      .then((result) => result as RenderedTexts)
+      .catch((cause): RenderedTexts => {
+        if (cause instanceof TaskTimeout || ranOutOfMemory(cause))
+          return { rendered: texts.map(() => undefined) };
+        throw cause;
+      });
+    wish.composed = composed;
     let slow = 0;
-    for (const [n, rendered] of (await this.#attempt(LANES[lane]!, texts, wish.signal)).entries()) {
+    for (const [n, one] of rendered.entries()) {
       const text = texts[n]!;
-      if (rendered !== undefined) this.#finish(text, rendered, wish);
+      if (one !== undefined) this.#finish(text, one, wish);
       else {
         slow += 1;
         this.#nextLane.set(text.sha256, lane + 1);
@@ -254,26 +307,12 @@ export class Renderer {
     return slow;
   }
 
-  /** Of the texts from the first on; undefined for those that are too slow. */
-  async #attempt(
-    { pool, ms }: Lane,
-    texts: readonly Text[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly (Rendered | undefined)[]> {
-    // Copies, because the whole buffer of each is sent to the thread.
-    const task: UnrenderedTexts = { contents: texts.map(({ content }) => new Uint8Array(content)), ms };
-    const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
-    try {
-      const rendered = await this.#pools[pool].run('render-texts', task, { limit, signal });
-      return rendered as (Rendered | undefined)[];
-    } catch (cause) {
-      if (cause instanceof TaskTimeout || ranOutOfMemory(cause)) return texts.map(() => undefined);
-      throw cause;
-    }
-  }
-
   #finish(text: Text, rendered: Rendered, { keep }: Wish): void {
     text.rendered = rendered;
     if (keep) this.#rendered.set(text.sha256, rendered);
   }
+}
+
+function isRendered({ rendered }: Text): boolean {
+  return rendered !== undefined;
 }

@@ -1,31 +1,30 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { NOSNIFF } from '../http/answer.ts';
 import type { Coding } from '../http/representation.ts';
 import { Representation } from '../http/representation.ts';
 import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
-import { htmlLength } from './note-text.ts';
-import { type Composed, type ComposeTask, compose, sendable } from './views/compose.ts';
-import type { TitledNote, ViewNote } from './views/document.ts';
+import { type Composed, type ComposeTask, compose, sendable, textLength } from './views/compose.ts';
 
 /** Views with at most this much text are composed on the event loop, because the trip to a worker takes longer. */
-const INLINE_MAX_BYTES = 64 * 1024;
+const INLINE_MAX_TEXT = 64 * 1024;
 /** The same for a page, which uses the rendered notes as they are: 1 ms. */
-const INLINE_MAX_PAGE = 128 * 1024;
+const INLINE_MAX_PAGE = 160 * 1024;
 
-const PUBLIC = 'public, max-age=60';
-const PRIVATE = 'private, no-store';
+const PUBLIC = { ...NOSNIFF, 'Cache-Control': 'public, max-age=60' };
+const PRIVATE = { ...NOSNIFF, 'Cache-Control': 'private, no-store' };
+const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-const PUBLIC_PAGE = { ...PAGE_FIELDS, 'Cache-Control': PUBLIC };
-const NAMED_PAGE = { ...PAGE_FIELDS, 'Cache-Control': PRIVATE, 'X-Robots-Tag': 'noindex' };
+const PUBLIC_PAGE = { ...PAGE_FIELDS, ...PUBLIC };
+const NAMED_PAGE = { ...PAGE_FIELDS, ...PRIVATE, 'X-Robots-Tag': 'noindex' };
 
 const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, string>>>> = {
-  rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', 'Cache-Control': PUBLIC },
-  'json-feed': { 'Content-Type': 'application/feed+json', 'Cache-Control': PUBLIC },
-  'public-note-list': { 'Content-Type': 'application/json', 'Cache-Control': PUBLIC },
-  'public-note': { 'Content-Type': 'application/json', 'Cache-Control': PUBLIC },
-  'named-note-list': { 'Content-Type': 'application/json', 'Cache-Control': PRIVATE },
-  'named-note': { 'Content-Type': 'application/json', 'Cache-Control': PRIVATE },
+  rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', ...PUBLIC },
+  'json-feed': { 'Content-Type': 'application/feed+json', ...PUBLIC },
+  'public-note-list': { ...JSON_TYPE, ...PUBLIC },
+  'public-note': { ...JSON_TYPE, ...PUBLIC },
+  'named-note-list': { ...JSON_TYPE, ...PRIVATE },
+  'named-note': { ...JSON_TYPE, ...PRIVATE },
   'read-page': PUBLIC_PAGE,
   'read-note-page': PUBLIC_PAGE,
   'feed-page': NAMED_PAGE,
@@ -40,48 +39,48 @@ export class ViewMaker {
     this.#pool = pool;
   }
 
-  async composed(task: ComposeTask, changedAt: number | undefined): Promise<Representation> {
-    const { bytes, sha256 } = await this.#compose(task);
-    return this.#represent(bytes, sha256, FIELDS[task.view], changedAt);
+  /**
+   * @param coding of a compressed form to make as well, if the view is composed on a thread
+   * @param composed if it is composed already
+   */
+  async composed(
+    task: ComposeTask,
+    changedAt: number | undefined,
+    coding?: Coding,
+    composed?: Composed,
+  ): Promise<Representation> {
+    return this.#represent(composed ?? (await this.#compose(task, coding)), FIELDS[task.view], changedAt);
   }
 
   /** A public JSON value. */
   json(value: unknown, changedAt: number | undefined): Representation {
-    const bytes = Buffer.from(JSON.stringify(value));
-    const sha256 = createHash('sha256').update(bytes).digest('base64url');
-    return this.#represent(bytes, sha256, FIELDS['public-note'], changedAt);
+    const bytes = new TextEncoder().encode(JSON.stringify(value));
+    const sha256 = hash('sha256', bytes, 'base64url');
+    return this.#represent({ bytes, sha256 }, FIELDS['public-note'], changedAt);
   }
 
   #represent(
-    body: Uint8Array,
-    etag: string,
+    { bytes, sha256, encoded }: Composed,
     fields: Readonly<Record<string, string>>,
     changedAt: number | undefined,
   ): Representation {
     return new Representation({
-      body,
-      etag,
+      body: bytes,
+      etag: sha256,
       changedAt,
-      fields: { ...fields, ...NOSNIFF },
+      fields,
+      encoded,
       compress: (bytes, coding) => this.#compress(bytes, coding),
     });
   }
 
-  async #compose(task: ComposeTask): Promise<Composed> {
-    if (isShort(task)) return compose(task);
-    return (await this.#pool.run('compose', sendable(task))) as Composed;
+  async #compose(task: ComposeTask, coding: Coding | undefined): Promise<Composed> {
+    const isPage = FIELDS[task.view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
+    if (textLength(task) <= (isPage ? INLINE_MAX_PAGE : INLINE_MAX_TEXT)) return compose(task);
+    return (await this.#pool.run('compose', { task: sendable(task), coding })) as Composed;
   }
 
   async #compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
     return (await this.#pool.run('compress', { bytes, coding })) as Uint8Array;
   }
-}
-
-function isShort({ view, document: { notes } }: ComposeTask): boolean {
-  const isPage = FIELDS[view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
-  let size = 0;
-  for (const { content, rendered } of notes as readonly (ViewNote | TitledNote)[])
-    size +=
-      (rendered && 'html' in rendered ? htmlLength(rendered) : 0) + (isPage ? 0 : (content?.length ?? 0));
-  return size <= (isPage ? INLINE_MAX_PAGE : INLINE_MAX_BYTES);
 }

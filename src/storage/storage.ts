@@ -23,6 +23,11 @@ export interface Page {
   readonly next: Position | undefined;
 }
 
+/** A page, and the feed that it is of. */
+export interface FeedPage extends Page {
+  readonly feed: Feed;
+}
+
 /** The notes next to a place in a feed's order; undefined at its ends. */
 export interface Neighbours {
   readonly older: NoteId | undefined;
@@ -88,6 +93,8 @@ export interface Storage extends TokenSeries {
    * it may end before its limit.
    */
   page(feed: AdmittedFeed, query: PageQuery): Promise<Page>;
+  /** The feed of a read id and a page of it, as of one moment. */
+  pageByReadId(readId: ReadId, query: PageQuery): Promise<FeedPage | undefined>;
   /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */
   note(feed: AdmittedFeed, id: NoteId): Promise<Note | undefined>;
   /** The notes before and after that one; none for a feed that does not exist. */

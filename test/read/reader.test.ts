@@ -11,7 +11,8 @@ import { unrendered } from '../../src/read/note-html.ts';
 import { Reader } from '../../src/read/reader.ts';
 import type { Renderer } from '../../src/read/renderer.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
-import { type ComposeTask, compose, withNotes } from '../../src/read/views/compose.ts';
+import type { ViewTask } from '../../src/read/views/compose.ts';
+import { compose, withNotes } from '../../src/read/views/compose.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
 import { siteWith } from '../support/site.ts';
@@ -46,7 +47,7 @@ const rendering =
   (isComplete: boolean): Renderer['render'] =>
   async (task) => {
     const notes = task.document.notes.map((note) => ({ ...note, rendered: unrendered(note.content!) }));
-    return { task: withNotes(task, notes), isComplete };
+    return { task: withNotes(task, notes), composed: undefined, isComplete };
   };
 
 /** All texts have titles. */
@@ -70,9 +71,10 @@ function counted({
   const counts = { pages: 0 };
   const storage = {
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
-    page: async () => {
+    page: async () => ({ notes, next: undefined }),
+    pageByReadId: async (readId: ReadId) => {
       counts.pages += 1;
-      return { notes, next: undefined };
+      return readId === READ_ID ? { feed: FEED, notes, next: undefined } : undefined;
     },
   } as Partial<Storage> as Storage;
   const cache = new ReadCache(cacheBytes);
@@ -81,7 +83,7 @@ function counted({
     cache,
     renderer: { render, titled } as Partial<Renderer> as Renderer,
     views: new ViewMaker({
-      run: async (_, task) => compose(task as ComposeTask),
+      run: async (_, { task }: ViewTask) => compose(task),
     } as Partial<WorkerPool> as WorkerPool),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: 'Notes',

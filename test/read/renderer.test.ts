@@ -18,8 +18,12 @@ import { feedDocument, unrenderedNote } from '../support/view-notes.ts';
 const [LONG, SHORT] = [1e9, 1];
 
 /** A task of a pool, which ends when the test says so. */
-interface HeldTask extends UnrenderedTexts {
+interface HeldTask {
   readonly pool: string;
+  /** How many texts it is to render. */
+  readonly texts: number;
+  /** Whether it is to compose their view, too. */
+  readonly composes: boolean;
   readonly signal: AbortSignal | undefined;
   /** Resolves it with HTML of its texts; undefined for one that is too slow. */
   readonly render: (...html: (string | undefined)[]) => void;
@@ -32,8 +36,11 @@ function heldPools(): { pools: RenderingPools; tasks: HeldTask[] } {
     run(_: string, task: UnrenderedTexts, { signal }: { signal?: AbortSignal }) {
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       const render: HeldTask['render'] = (...html) =>
-        resolve(html.map((one) => (one === undefined ? undefined : asRendered(one))));
-      tasks.push({ ...task, pool, signal, render, reject });
+        resolve({ rendered: html.map((one) => (one === undefined ? undefined : asRendered(one))) });
+      const texts = task.view
+        ? task.view.task.document.notes.filter((note) => note.content && !note.rendered).length
+        : task.contents.length;
+      tasks.push({ pool, texts, composes: task.view !== undefined, signal, render, reject });
       return promise;
     },
   });
@@ -157,8 +164,11 @@ t.test('the notes of a feed are one task, or more with others in between', async
   t.strictSame(htmlOf(await asked), ['<p>a</p>', '<p>b</p>', '<p>c</p>']);
   t.strictSame(htmlOf(await feed(['c', 'b', 'a'])), ['<p>c</p>', '<p>b</p>', '<p>a</p>']);
   t.strictSame(
-    tasks.map(({ contents }) => contents.length),
-    [3, 1],
+    tasks.map(({ texts, composes }) => [texts, composes]),
+    [
+      [3, true],
+      [1, true],
+    ],
   );
 });
 
@@ -171,7 +181,7 @@ t.test('a text that is too slow starts again on slower threads; in the end it is
   t.strictSame(htmlOf(await asked), ['<p>a</p>', '<pre>&lt;b&gt;</pre>', '<p>c</p>']);
   t.equal((await asked).isComplete, true);
   t.strictSame(
-    tasks.map(({ pool, contents }) => [pool, contents.length]),
+    tasks.map(({ pool, texts }) => [pool, texts]),
     [
       ['parsing', 3],
       ['slowParsing', 1],

@@ -116,7 +116,12 @@ export function testContract(backend: Backend): void {
     const { readId } = feed;
     t.equal((await storage.stat({ readId }, noteFile(picture.id, 'png')))?.modifiedAt, file?.modifiedAt);
     t.equal(await storage.stat({ readId: 'none' as ReadId }, noteFile(picture.id, 'png')), undefined);
+    for (const query of [{ limit: 9 }, { limit: 1 }, { limit: 9, tag: 'none' }, { limit: 9, tag: 'a' }]) {
+      const page = { feed: await storage.feed(name), ...(await reads(storage).page(name, query)) };
+      t.same(await storage.pageByReadId(readId, query), page);
+    }
     await edits(storage).deleteFeed(name);
+    t.equal(await storage.pageByReadId(readId, { limit: 9 }), undefined);
     t.equal(await storage.stat({ readId }, noteFile(picture.id, 'png')), undefined);
   });
 

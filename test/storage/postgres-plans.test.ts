@@ -52,11 +52,13 @@ t.test('every statement finds its rows by an index, in a new database as in a fu
 
 t.test('a page comes in the order of an index, so that no more is read than it shows', async (t) => {
   for (const [name, values] of [
-    ['page', "7, 15000, 'note-15000', 0, 51"],
-    ['page', "7, 9000000000000000, '', 0, 101"],
-    ['page', "9, 9000000000000000, '', 0, 51"],
-    ['tagged_page', "7, 15000, 'note-15000', 0, 51, 'tenth'"],
-    ['tagged_page', "7, 15000, 'note-15000', 0, 51, 'none'"],
+    ['page', "7, NULL, 15000, 'note-15000', 0, 51"],
+    ['page', "7, NULL, 9000000000000000, '', 0, 101"],
+    ['page', "9, NULL, 9000000000000000, '', 0, 51"],
+    ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 'tenth'"],
+    ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 'none'"],
+    ['page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51"],
+    ['tagged_page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51, 'tenth'"],
     ['note', "7, 'note-15000'"],
   ])
     for (const mode of ['force_generic_plan', 'force_custom_plan']) {

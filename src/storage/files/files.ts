@@ -14,7 +14,16 @@ import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
-import type { FeedChange, FeedRef, Neighbours, Page, PageQuery, Storage, StoredFile } from '../storage.ts';
+import type {
+  FeedChange,
+  FeedPage,
+  FeedRef,
+  Neighbours,
+  Page,
+  PageQuery,
+  Storage,
+  StoredFile,
+} from '../storage.ts';
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
@@ -155,11 +164,14 @@ class FilesStorage implements Storage {
     return this.#parts.index.byReadId(readId)?.record();
   }
 
-  async page(admitted: AdmittedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
+  async page(admitted: AdmittedFeed, query: PageQuery): Promise<Page> {
     const feed = this.#parts.index.admitted(admitted);
-    if (!feed) return NO_NOTES;
-    const asked = tag === undefined ? feed.notes : await this.#reader.tagged(feed, tag);
-    return this.#reader.loadPage(feed, asked.older(before, limit + 1), limit);
+    return feed ? this.#reader.page(feed, query) : NO_NOTES;
+  }
+
+  async pageByReadId(readId: ReadId, query: PageQuery): Promise<FeedPage | undefined> {
+    const feed = this.#parts.index.byReadId(readId);
+    return feed && { feed: feed.record(), ...(await this.#reader.page(feed, query)) };
   }
 
   async note(admitted: AdmittedFeed, id: NoteId): Promise<Note | undefined> {

@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import type { FeedName } from '../../feeds/names.ts';
 import type { Note, NoteMeta } from '../../feeds/note.ts';
 import { NO_META } from '../metadata.ts';
-import type { Page, StoredFile } from '../storage.ts';
+import type { Page, PageQuery, StoredFile } from '../storage.ts';
 import { refuse } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { type FeedLog, logOfFeed } from './feed-log.ts';
@@ -67,8 +67,9 @@ export class NoteReader {
     this.#lookAgain = lookAgain;
   }
 
-  /** The page of the first `limit` entries; more entries mean that there is a next page. */
-  async loadPage(feed: IndexedFeed, entries: readonly Entry[], limit: number): Promise<Page> {
+  async page(feed: IndexedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
+    const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
+    const entries = asked.older(before, limit + 1);
     const shown = entries.slice(0, limit);
     const notes = await Promise.all(shown.map((entry) => this.load(feed, entry)));
     const last = shown.at(-1);
@@ -91,7 +92,7 @@ export class NoteReader {
   }
 
   /** The notes of a feed that have a tag. */
-  tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
+  #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
     feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) =>
       this.#atOnce(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []),
     );

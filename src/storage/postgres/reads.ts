@@ -18,6 +18,7 @@ import {
   typeNumber,
 } from '../rows.ts';
 import {
+  type FeedPage,
   type FeedRef,
   type Neighbours,
   PAGE_TEXT_BYTES,
@@ -30,6 +31,7 @@ import type { Database } from './database.ts';
 import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
 import { statement } from './transaction.ts';
 
+const NO_NOTES: Page = { notes: [], next: undefined };
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
 
@@ -38,6 +40,12 @@ const TEXT = typeNumber('md');
 /** The first value is `Feed.key`. The notes of a deleted feed stay for a while. */
 const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 
+interface PageRow extends NoteRow {
+  readonly feed: FeedRow | null;
+  /** Null in the row of an empty page. */
+  readonly place: number | null;
+}
+
 /** Fails if a table is gone; gives no row if they are there without what is in them. */
 const STATE = statement<{ is_read_only: boolean }>('state')`
   SELECT current_setting('transaction_read_only') = 'on' AS is_read_only FROM feed_count
@@ -45,20 +53,28 @@ const STATE = statement<{ is_read_only: boolean }>('state')`
 const FEEDS = statement<FeedRow>('feeds')`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`;
 const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`;
-/** Columns of a page's notes, with those texts that the ones before them leave a place for. */
-const PAGE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
-    ORDER BY ${NEWEST_FIRST} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
+/** The feed of the first two values: `refValues`. */
+const FEED_OF = `FROM feeds WHERE feeds.id = coalesce($1, (SELECT id FROM feeds WHERE read_id = $2)) AND name IS NOT NULL`;
+/** Columns of a page's notes in their order, with those texts that the ones before them leave a place for. */
+const PAGE_COLUMNS = `${CONTENTLESS_COLUMNS}, row_number() OVER newest AS place,
+  CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
+    newest ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
   THEN content END AS content`;
-const PAGE = statement<NoteRow>('page')`
-  SELECT ${PAGE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
-  ORDER BY ${NEWEST_FIRST} LIMIT $5`;
+const IN_ORDER = `WINDOW newest AS (ORDER BY ${NEWEST_FIRST}) ORDER BY ${NEWEST_FIRST}`;
+/** The feed is in the row of the first note, or in the only row, without a note. */
+const pageFrom = (notes: string) => `
+  SELECT CASE WHEN coalesce(place, 1) = 1 THEN to_json(feed) END AS feed, page.*
+  FROM (SELECT ${FEED_COLUMNS} ${FEED_OF}) AS feed LEFT JOIN LATERAL (${notes}) AS page ON true`;
+const PAGE = statement<PageRow>('page')`${pageFrom(`
+  SELECT ${PAGE_COLUMNS} FROM notes WHERE notes.feed = feed.id AND (created_at, id, type) < ($3, $4, $5)
+  ${IN_ORDER} LIMIT $6`)}`;
 // The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
-const TAGGED_PAGE = statement<NoteRow>('tagged_page')`
+const TAGGED_PAGE = statement<PageRow>('tagged_page')`${pageFrom(`
   SELECT ${PAGE_COLUMNS} FROM (
-    SELECT feed, created_at, id, type FROM tags
-    WHERE feed ${OF_FEED} AND tag = $6 AND (created_at, id, type) < ($2, $3, $4)
-    ORDER BY ${NEWEST_FIRST} LIMIT $5
-  ) AS tagged JOIN notes USING (feed, created_at, id, type) ORDER BY ${NEWEST_FIRST}`;
+    SELECT tags.feed, created_at, id, type FROM tags
+    WHERE tags.feed = feed.id AND tag = $7 AND (created_at, id, type) < ($3, $4, $5)
+    ORDER BY ${NEWEST_FIRST} LIMIT $6
+  ) AS tagged JOIN notes USING (feed, created_at, id, type) ${IN_ORDER}`)}`;
 const NOTE = statement<NoteRow>('note')`
   SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`;
 const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('neighbours')`
@@ -68,9 +84,7 @@ const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('ne
     (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
      ORDER BY created_at, id, type LIMIT 1) AS newer`;
 const STAT = statement<FileRow>('stat')`
-  SELECT ${FILE_COLUMNS} FROM feeds JOIN notes ON notes.feed = feeds.id
-  WHERE feeds.id = coalesce($1, (SELECT id FROM feeds WHERE read_id = $2)) AND feeds.name IS NOT NULL
-  AND notes.id = $3 AND notes.type = $4`;
+  SELECT ${FILE_COLUMNS} FROM notes WHERE feed = (SELECT id ${FEED_OF}) AND id = $3 AND type = $4`;
 const BYTES = statement<Piece>('bytes')`
   SELECT substring(content FROM $5 FOR $6) AS content FROM notes
   WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;
@@ -113,15 +127,27 @@ export abstract class PostgresReads extends DatabaseStorage {
     return row && feedOf(row);
   }
 
-  async page({ key }: AdmittedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
-    const values = [key, ...placeOf(before), limit + 1];
+  async page(feed: AdmittedFeed, query: PageQuery): Promise<Page> {
+    const { notes, next } = (await this.#page(feed, query)) ?? NO_NOTES;
+    return { notes, next };
+  }
+
+  pageByReadId(readId: ReadId, query: PageQuery): Promise<FeedPage | undefined> {
+    return this.#page({ readId }, query);
+  }
+
+  async #page(ref: FeedRef, { limit, before, tag }: PageQuery): Promise<FeedPage | undefined> {
+    const values = [...refValues(ref), ...placeOf(before), limit + 1];
     const rows =
       tag === undefined
         ? await this.database.read(PAGE, values)
         : await this.database.read(TAGGED_PAGE, [...values, tag]);
-    const unwanted = rows.findIndex(({ type, content }) => type === TEXT && content === null);
-    const count = Math.min(limit, unwanted < 0 ? rows.length : unwanted);
-    return pageOf(rows.slice(0, count).map(noteOf), count === rows.length);
+    const feed = rows.find((row) => row.feed)?.feed;
+    if (!feed) return undefined;
+    const found = rows.filter(({ place }) => place !== null).sort((a, b) => a.place! - b.place!);
+    const unwanted = found.findIndex(({ type, content }) => type === TEXT && content === null);
+    const count = Math.min(limit, unwanted < 0 ? found.length : unwanted);
+    return { feed: feedOf(feed), ...pageOf(found.slice(0, count).map(noteOf), count === found.length) };
   }
 
   async note({ key }: AdmittedFeed, id: NoteId): Promise<Note | undefined> {

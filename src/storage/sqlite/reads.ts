@@ -14,7 +14,7 @@ import {
   type RefValues,
   typeNumber,
 } from '../rows.ts';
-import { type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
+import { type FeedPage, type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
 import { FILE_COLUMNS, type FileRow, type Piece } from '../stored-file.ts';
 import { type Connection, preparer } from './connection.ts';
 import { NOTE_COLUMNS } from './note-rows.ts';
@@ -64,6 +64,11 @@ export class Reads {
       if (row.type === TEXT) textBytes += row.size;
     }
     return pageOf(notes, !isCut);
+  }
+
+  pageByReadId(readId: ReadId, query: PageQuery): FeedPage | undefined {
+    const feed = this.feedByReadId(readId);
+    return feed && { feed, ...this.page(feed.key, query) };
   }
 
   note(key: string, id: NoteId): Note | undefined {

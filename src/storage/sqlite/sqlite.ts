@@ -174,6 +174,8 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly feedByReadId: Storage['feedByReadId'] = (readId) =>
     this.#threads.feeds.call('feedByReadId', readId);
   readonly page: Storage['page'] = ({ key }, query) => this.#threads.notes.call('page', key, query);
+  readonly pageByReadId: Storage['pageByReadId'] = (readId, query) =>
+    this.#threads.notes.call('pageByReadId', readId, query);
   readonly note: Storage['note'] = ({ key }, id) => this.#threads.notes.call('note', key, id);
   readonly neighbours: Storage['neighbours'] = ({ key }, position) =>
     this.#threads.notes.call('neighbours', key, position);

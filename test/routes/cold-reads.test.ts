@@ -1,6 +1,8 @@
-/** What of a picture comes from the database: only what the client gets. */
+/** What a read takes of a database and of threads: no more than what the client gets. */
 import t, { type Test } from 'tap';
+import { Database } from '../../src/storage/postgres/database.ts';
 import { ThreadCalls } from '../../src/storage/thread-calls.ts';
+import { WorkerPool } from '../../src/worker-pool.ts';
 import { CountingProxy } from '../support/counting-proxy.ts';
 import { exactly } from '../support/exact-request.ts';
 import { picture } from '../support/pictures.ts';
@@ -48,10 +50,43 @@ t.test('on PostgreSQL', async (t) => {
   const server = await PostgresServer.start(t);
   const proxy = await CountingProxy.start(t, server.port);
   const url = (await server.database()).replace(String(server.port), String(proxy.port));
-  await askInParts(
-    t,
-    { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url },
-    async (work) => (await proxy.during(work)).bytes,
+  await askInParts(t, { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: url }, async (work) =>
+    proxy.during(work),
+  );
+});
+
+/** Calls of a method while this test runs. */
+function callsOf<T extends object>(t: Test, target: T, method: keyof T & string): unknown[][] {
+  const calls: unknown[][] = [];
+  const called = target[method] as (...args: unknown[]) => unknown;
+  t.intercept(target, method, {
+    value: function (this: T, ...args: unknown[]) {
+      calls.push(args);
+      return called.apply(this, args);
+    },
+  });
+  return calls;
+}
+
+t.test('a cold RSS takes one statement on PostgreSQL, and one task that compresses it, too', async (t) => {
+  const [statements, tasks] = [
+    callsOf(t, Database.prototype, 'read'),
+    callsOf(t, WorkerPool.prototype, 'run'),
+  ];
+  const server = await PostgresServer.start(t);
+  const env = { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: await server.database() };
+  const { url } = await start(t, { SERVICE_SECRET: SECRET, ...env });
+  const feed = { text: `> ${'A *quote* with `code`. '.repeat(20)}`, readUrl: '' };
+  for (let n = 0; n < 10; n += 1)
+    feed.readUrl = (await post(`${url}/key`, `${n}\n\n${feed.text}`)).json.read_url;
+  statements.length = 0;
+  tasks.length = 0;
+  const reply = await exactly(feed.readUrl, { headers: { 'accept-encoding': 'br' } });
+  t.equal(reply.headers['content-encoding'], 'br');
+  t.equal(statements.length, 1);
+  t.same(
+    tasks.map(([work]) => work),
+    ['render-texts'],
   );
 });
 
