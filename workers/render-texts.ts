@@ -1,8 +1,8 @@
 import { CpuLimit } from '../src/read/cpu-limit.ts';
 import { renderNote } from '../src/read/note-html.ts';
 import type { Rendered } from '../src/read/note-text.ts';
-import type { RenderedTexts, UnrenderedTexts } from '../src/read/renderer.ts';
-import { type Composed, compose, type FeedTask, textLength, withNotes } from '../src/read/views/compose.ts';
+import type { UnrenderedTexts } from '../src/read/renderer.ts';
+import { compose, textLength, withNotes } from '../src/read/views/compose.ts';
 import { moved } from './compose.ts';
 
 /** The longest view that is composed with its last texts, in characters: 5 ms of CPU. */
