@@ -1,7 +1,6 @@
 /**
  * Flush early at this many items. Otherwise clients that post together stay in lockstep: the loop reads all of them, then
- * the writer commits all of them, and each thread idles while the other works. With it, 64 connections post a fifth more
- * on SQLite and a tenth more on PostgreSQL; 16 does as well on SQLite, but not on PostgreSQL.
+ * the writer commits all of them, and each thread idles while the other works.
  */
 const FLUSH_AT = 32;
 

@@ -39,8 +39,6 @@ interface Usage {
   refusedUntil: number;
 }
 
-/** 1 to count a request; 0 to ask only. */
-type Wanted = 0 | 1;
 /** Seconds to wait, 1 to 60; undefined if within the limit. */
 type Wait = number | undefined;
 
@@ -100,7 +98,8 @@ export class RateLimit {
     throw new Refusal(code, `Too many ${what}: please wait ${seconds} ${unit}.`, { retryAfter: seconds });
   };
 
-  #use(client: string, wanted: Wanted): Wait | Promise<Wait> {
+  /** @param wanted 1 to count a request, 0 to ask only */
+  #use(client: string, wanted: 0 | 1): Wait | Promise<Wait> {
     const { perMinute, shared } = this.#options;
     if (perMinute === 0) return undefined;
     const usage = this.#light.get(client) ?? this.#heavy.get(client) ?? newUsage();
@@ -114,14 +113,26 @@ export class RateLimit {
   }
 
   #wait(usage: Usage, now: number): Wait {
-    dropExpired(usage, now);
+    while (usage.times.length > 0 && now - usage.times[0]! >= WINDOW_MS) {
+      usage.times.shift();
+      usage.total -= usage.counts.shift()!;
+    }
     const ownMs = usage.total < this.#options.perMinute ? 0 : WINDOW_MS - (now - usage.times[0]!);
     const ms = Math.max(ownMs, usage.refusedUntil - now);
     return ms > 0 ? Math.min(Math.ceil(ms / 1_000), WINDOW_MS / 1_000) : undefined;
   }
 
   #add(client: string, usage: Usage, now: number, isUnreported: boolean): void {
-    addOne(usage, now);
+    const last = usage.times.length - 1;
+    if (last >= 0 && Math.floor(usage.times[last]! / BUCKET_MS) === Math.floor(now / BUCKET_MS)) {
+      usage.times[last] = now;
+      usage.counts[last]! += 1;
+    } else {
+      // Not `push`, which would reserve room for 17 numbers.
+      usage.times = [...usage.times, now];
+      usage.counts = [...usage.counts, 1];
+    }
+    usage.total += 1;
     if (isUnreported) usage.unreported += 1;
     this.#keep(client, usage, now);
   }
@@ -131,7 +142,7 @@ export class RateLimit {
     (isHeavy ? this.#heavy : this.#light).set(client, usage, now);
   }
 
-  #mustReport(usage: Usage, wanted: Wanted, others: number): boolean {
+  #mustReport(usage: Usage, wanted: number, others: number): boolean {
     const { perMinute } = this.#options;
     const share = Math.floor((perMinute * TOLERANCE) / others);
     const unreported = unreportedOf(usage);
@@ -139,7 +150,7 @@ export class RateLimit {
     return usage.reporting > 0 || unreported >= share || count >= perMinute || (wanted === 0 && count > 0);
   }
 
-  async #report(client: string, usage: Usage, wanted: Wanted): Promise<Wait> {
+  async #report(client: string, usage: Usage, wanted: number): Promise<Wait> {
     const { perMinute, shared, what } = this.#options;
     const done = unreportedOf(usage);
     usage.unreported = 0;
@@ -171,29 +182,6 @@ function newUsage(): Usage {
 /** Requests of the last minute that were not reported yet. Reports are made in order, so these are the newest. */
 function unreportedOf({ unreported, total }: Usage): number {
   return Math.min(unreported, total);
-}
-
-function dropExpired(usage: Usage, now: number): void {
-  let expired = 0;
-  while (expired < usage.times.length && now - usage.times[expired]! >= WINDOW_MS) {
-    usage.total -= usage.counts[expired]!;
-    expired += 1;
-  }
-  usage.times.splice(0, expired);
-  usage.counts.splice(0, expired);
-}
-
-function addOne(usage: Usage, now: number): void {
-  const last = usage.times.length - 1;
-  usage.total += 1;
-  if (last >= 0 && Math.floor(usage.times[last]! / BUCKET_MS) === Math.floor(now / BUCKET_MS)) {
-    usage.times[last] = now;
-    usage.counts[last]! += 1;
-  } else {
-    // Not `push`, which would reserve room for 17 numbers.
-    usage.times = [...usage.times, now];
-    usage.counts = [...usage.counts, 1];
-  }
 }
 
 /** Calls `next` with the value; synchronous if the value is. */

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { readImages, readSome } from '../config.ts';
 import { configuredPlace, openSource } from '../images/open-images.ts';
-import { copy } from '../moving/copy.ts';
+import { copy, type Summary, summarize } from '../moving/copy.ts';
 import { areNested, digestOf, lockSource, lockTarget, type Place } from '../moving/places.ts';
-import { type Summary, summarize } from '../moving/summary.ts';
 import { dataOwner } from '../privileges.ts';
 import { Refusal } from '../refusals.ts';
 import type { Environment } from '../setting.ts';
