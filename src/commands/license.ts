@@ -1,8 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { readSome } from '../config.ts';
-import { endOf, issueLicense } from '../licenses/format.ts';
 import { newKeyPair, privateKeyIn, publicKeyOf } from '../licenses/keys.ts';
-import { Licenses } from '../licenses/licenses.ts';
+import { endOf, issueLicense, Licenses } from '../licenses/licenses.ts';
 import type { Environment } from '../setting.ts';
 import { type Command, type Options, WrongArguments } from './command.ts';
 

@@ -1,6 +1,6 @@
+import pLimit from 'p-limit';
 import { isNoteId } from '../feeds/names.ts';
 import { Refusal } from '../refusals.ts';
-import { KeyedLock } from '../storage/keyed-lock.ts';
 import type { PicturePlace, PictureRows } from '../storage/picture-rows.ts';
 import type { ImageStore, StoreKind } from './image-store.ts';
 import { type Moved, move } from './mover.ts';
@@ -29,7 +29,7 @@ interface MoveRequest {
 }
 
 /** What was moved, and the cursor to continue with. */
-export type MoveResult = Omit<Moved, 'next'> & {
+type MoveResult = Omit<Moved, 'next'> & {
   readonly store: StoreKind | 'db';
   readonly next: string | null;
 };
@@ -38,7 +38,7 @@ export type MoveResult = Omit<Moved, 'next'> & {
 export class ImageOperator {
   readonly #parts: ImageOperatorParts;
   /** Moves of one process run one after the other, because two would copy the same pictures. */
-  readonly #locks = new KeyedLock<'move'>();
+  readonly #inTurn = pLimit(1);
 
   constructor(parts: ImageOperatorParts) {
     this.#parts = parts;
@@ -70,7 +70,7 @@ export class ImageOperator {
     if (from !== 'db' && !source)
       throw new Refusal('invalid_request', 'There is no such folder where the service runs.');
     try {
-      const { next, ...moved } = await this.#locks.exclusive('move', () =>
+      const { next, ...moved } = await this.#inTurn(() =>
         move({ rows, source, target: store }, { after: cursor, limit }),
       );
       return { ...moved, store: store?.kind ?? 'db', next: next ? cursorOf(next) : null };

@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { Readable } from 'node:stream';
 import { PutObjectCommand, S3 } from '@aws-sdk/client-s3';
 import { type ImageKey, isImageKey } from '../feeds/ids.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { CircuitBreaker, isAbsent, s3Failure } from './circuit-breaker.ts';
 import {
   type ImageBytes,
   type ImageFacts,
@@ -10,7 +10,7 @@ import {
   imageGone,
   type ListedImage,
 } from './image-store.ts';
-import { isAbsent, S3Requests, ShortBody, s3Failure } from './s3-requests.ts';
+import { S3Requests } from './s3-requests.ts';
 
 /** Where a bucket is, and who may use it. All but the region are never shown. */
 export interface S3Place {
@@ -212,6 +212,9 @@ export class S3Store implements ImageStore {
     if (missing > 0) throw new ShortBody('shorter than it should be');
   }
 }
+
+/** A body is shorter or longer than it should be. */
+class ShortBody extends Error {}
 
 function undefinedIfAbsent(error: unknown): undefined {
   if (!isAbsent(error)) throw error;

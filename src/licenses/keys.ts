@@ -47,9 +47,13 @@ export function publicKeyOf(key: KeyObject): PublicKeyText {
 
 /** The key that is read, if it can be and is for Ed25519. */
 function ed25519(read: () => KeyObject): KeyObject | undefined {
+  const key = undefinedIfThrown(read);
+  return key?.asymmetricKeyType === 'ed25519' ? key : undefined;
+}
+
+export function undefinedIfThrown<T>(work: () => T): T | undefined {
   try {
-    const key = read();
-    return key.asymmetricKeyType === 'ed25519' ? key : undefined;
+    return work();
   } catch {
     return undefined;
   }

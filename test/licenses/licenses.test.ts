@@ -2,9 +2,8 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { endOf, issueLicense, licenseId } from '../../src/licenses/format.ts';
 import { newKeyPair, parsePublicKeys, privateKeyIn, publicKeyOf } from '../../src/licenses/keys.ts';
-import { Licenses } from '../../src/licenses/licenses.ts';
+import { endOf, issueLicense, Licenses, licenseId } from '../../src/licenses/licenses.ts';
 import { Refusal } from '../../src/refusals.ts';
 import { ISSUER, licenseFor, PUBLIC_KEY } from '../support/licenses.ts';
 

@@ -1,5 +1,5 @@
 import type { FeedName, NoteId } from '../../src/feeds/names.ts';
-import { licenseId } from '../../src/licenses/format.ts';
+import { licenseId } from '../../src/licenses/licenses.ts';
 import type { NewLicense } from '../../src/writing/command.ts';
 import type { FeedLimits } from '../../src/writing/limits.ts';
 import { FAR, licenseFor, PAST } from '../support/licenses.ts';

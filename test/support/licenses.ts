@@ -1,5 +1,5 @@
-import { issueLicense } from '../../src/licenses/format.ts';
 import { newKeyPair, privateKeyIn } from '../../src/licenses/keys.ts';
+import { issueLicense } from '../../src/licenses/licenses.ts';
 
 const { privateKey, publicKey } = newKeyPair();
 

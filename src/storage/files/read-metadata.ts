@@ -114,7 +114,7 @@ async function readSettings(folder: string, log: FeedLog): Promise<StoredSetting
 async function readLicense(path: string): Promise<FeedFiles['license']> {
   const text = await readLine(path);
   if (!text) return undefined;
-  const { licenseId } = await import('../../licenses/format.ts');
+  const { licenseId } = await import('../../licenses/licenses.ts');
   return { text, id: licenseId(text) };
 }
 

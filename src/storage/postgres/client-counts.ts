@@ -57,10 +57,8 @@ export interface ClientCountsOptions {
   readonly containers: () => number;
 }
 
-/** A container's report of one client, whose name is a hash. */
-interface Report extends UsageReport {
-  readonly client: string;
-}
+/** The client's name is a hash. */
+type Report = UsageReport & { readonly client: string };
 
 /** Counts that containers share in the database, many clients in one statement. */
 export class ClientCounts implements SharedCounts {
