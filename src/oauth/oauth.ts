@@ -92,7 +92,11 @@ export class OAuth {
       throw new OAuthError('invalid_target', 'There may be one resource.');
     if (!isOwnResource(parameters, issuer.base))
       throw new OAuthError('invalid_target', `resource must be ${resourceOf(issuer.base)}.`);
-    if (type === 'refresh_token') return this.refresh(required('refresh_token'), client, issuer);
+    if (type === 'refresh_token')
+      return this.#issueTokens(
+        await this.#verify('refresh', required('refresh_token'), client, issuer),
+        issuer,
+      );
     if (type !== 'authorization_code')
       throw new OAuthError(
         'unsupported_grant_type',
@@ -114,11 +118,6 @@ export class OAuth {
     if (family.bound !== boundTo(redirectUri, digestOf(verifier)))
       throw invalidGrant('The redirect_uri or the code_verifier is not that of the code.');
     return this.#issueTokens(family, issuer);
-  }
-
-  /** @throws as `exchangeCode` */
-  async refresh(token: string, client: Client, issuer: Issuer) {
-    return this.#issueTokens(await this.#verify('refresh', token, client, issuer), issuer);
   }
 
   /** The sender of an access token for this instance; undefined if it is invalid, or its person may no longer sign in. */

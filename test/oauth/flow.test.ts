@@ -366,7 +366,9 @@ t.test('what has expired is refused, and not counted as a wrong password', async
   );
   allowed.clear();
   t.equal(await grants.verifyAccessToken(hers.access_token, base), undefined, 'off the list is out at once');
-  await t.rejects(grants.refresh(hers.refresh_token, client, old(0)), { code: 'invalid_grant' });
+  const { refresh_token } = hers;
+  const again = new URLSearchParams({ grant_type: 'refresh_token', client_id: asking.id, refresh_token });
+  await t.rejects(grants.answerTokenRequest(again, old(0)), { code: 'invalid_grant' });
 });
 
 t.test('whoever is logged in need only allow it', async (t) => {
