@@ -31,7 +31,7 @@ import { withAdmission } from './routes/admission.ts';
 import type { OperationParts } from './routes/operation.ts';
 import { operations } from './routes/operations.ts';
 import type { Service } from './run.ts';
-import { isAllowed, SignIn, signInLocks, signInSettings } from './sign-in/sign-in.ts';
+import { isAllowed, SignIn, signInCredentials, signInSettings } from './sign-in/sign-in.ts';
 import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { TEXT_NICE } from './task-limit.ts';
@@ -213,13 +213,13 @@ function createAccess(
   const provider = signInSettings(config);
   const signIn = provider && new SignIn({ ...provider, secret, log });
   // Sessions end when one of these changes. An open instance has none.
-  const locks = password === undefined ? [] : [password];
-  if (provider) locks.push(...signInLocks(provider));
+  const voidedBy = password === undefined ? [] : [password];
+  if (provider) voidedBy.push(...signInCredentials(provider));
   const admits = (email: string) => isAllowed(provider?.oidcAllow ?? [], email);
-  const sessions = locks.length === 0 ? undefined : new Sessions({ secret, locks, admits });
+  const sessions = voidedBy.length === 0 ? undefined : new Sessions({ secret, voidedBy, admits });
   const oauth =
     sessions &&
-    once(async () => new (await import('./oauth/oauth.ts')).OAuth({ secret, locks }, storage, admits));
+    once(async () => new (await import('./oauth/oauth.ts')).OAuth({ secret, voidedBy }, storage, admits));
   const access = new Access({
     password,
     metricsToken,

@@ -49,7 +49,7 @@ export interface Session extends Partial<Person> {
 interface SessionParts {
   readonly secret: Uint8Array;
   /** Secrets that lock the instance, at least one; a change ends all sessions. */
-  readonly locks: readonly string[];
+  readonly voidedBy: readonly string[];
   /** Whether a person with this address may still use the instance. */
   readonly admits?: (email: string) => boolean;
   /** Ms since the epoch. */
@@ -62,8 +62,8 @@ export class Sessions {
   readonly #admits: (email: string) => boolean;
   readonly #now: () => number;
 
-  constructor({ secret, locks, admits = () => false, now = Date.now }: SessionParts) {
-    this.#key = keyFor('session', secret, locks);
+  constructor({ secret, voidedBy, admits = () => false, now = Date.now }: SessionParts) {
+    this.#key = keyFor('session', secret, voidedBy);
     this.#admits = admits;
     this.#now = now;
   }

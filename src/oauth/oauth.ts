@@ -183,7 +183,7 @@ type TokenKind = 'client' | 'code' | 'access' | 'refresh';
 interface SignedTokensParts {
   readonly secret: Uint8Array;
   /** Secrets that lock the instance. A change voids all tokens, but not client ids, because they grant nothing. */
-  readonly locks: readonly string[];
+  readonly voidedBy: readonly string[];
 }
 
 const ALGORITHM = 'HS256';
@@ -192,8 +192,8 @@ const ALGORITHM = 'HS256';
 export class SignedTokens {
   readonly #keys: Readonly<Record<TokenKind, Promise<CryptoKey>>>;
 
-  constructor({ secret, locks }: SignedTokensParts) {
-    const key = importKey(keyFor('oauth', secret, locks));
+  constructor({ secret, voidedBy }: SignedTokensParts) {
+    const key = importKey(keyFor('oauth', secret, voidedBy));
     this.#keys = {
       client: importKey(keyFor('oauth client', secret)),
       code: key,

@@ -46,7 +46,7 @@ export class SignIn {
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
-    this.pending = new PendingSignIns(parts.secret, signInLocks(parts));
+    this.pending = new PendingSignIns(parts.secret, signInCredentials(parts));
     this.#provider = new Provider({
       issuer: parts.oidcIssuer,
       clientId: parts.oidcClientId,
@@ -104,7 +104,7 @@ export class SignIn {
 }
 
 /** A change of any of these ends the sessions of all people. */
-export function signInLocks(settings: SignInSettings): string[] {
+export function signInCredentials(settings: SignInSettings): string[] {
   return [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret];
 }
 

@@ -32,7 +32,7 @@ const NO_NAMES = {
 };
 
 const sessionsOf = (password: string | undefined) =>
-  password === undefined ? undefined : new Sessions({ secret: SECRET, locks: [password] });
+  password === undefined ? undefined : new Sessions({ secret: SECRET, voidedBy: [password] });
 
 /** Access with a clock that stands still until it is moved, and passwords that are told apart at once. */
 function create({ password, rateLimit = 3 }: Options = {}) {

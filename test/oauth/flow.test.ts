@@ -316,7 +316,7 @@ t.test('what has expired is refused, and not counted as a wrong password', async
     SERVICE_RATE_LIMIT: '2',
   });
   const { base, now } = { base: limited.url, now: Date.now() };
-  const parts = { secret: Buffer.from(SECRET), locks: [PASSWORD] };
+  const parts = { secret: Buffer.from(SECRET), voidedBy: [PASSWORD] };
   const tokens = new SignedTokens(parts);
   const allowed = new Set(['ann@acme.example']);
   // A storage that lets every token be used, so that only the time is looked at.
@@ -373,7 +373,7 @@ t.test('what has expired is refused, and not counted as a wrong password', async
 
 t.test('whoever is logged in need only allow it', async (t) => {
   const { Sessions } = await import('../../src/access/cookies.ts');
-  const sessions = new Sessions({ secret: Buffer.from(SECRET), locks: [PASSWORD] });
+  const sessions = new Sessions({ secret: Buffer.from(SECRET), voidedBy: [PASSWORD] });
   const [cookie = ''] = sessions.cookie({ root: '', isSecure: false }).split(';');
   const client = await OAuthClient.register(url);
   t.notMatch((await client.page(client.request(), { cookie })).text, /type="password"/);

@@ -34,8 +34,8 @@ async function visitor(at = url): Promise<Browser> {
 }
 
 /** A session made as the service makes it, but for what is given. */
-function forged({ locks = [PASSWORD], secret = SECRET, age = 0 }) {
-  const sessions = new Sessions({ secret: Buffer.from(secret), locks, now: () => Date.now() - age });
+function forged({ voidedBy = [PASSWORD], secret = SECRET, age = 0 }) {
+  const sessions = new Sessions({ secret: Buffer.from(secret), voidedBy, now: () => Date.now() - age });
   const browser = new Browser(url);
   browser.take([sessions.cookie({ root: '', isSecure: false })]);
   return browser;
@@ -235,8 +235,8 @@ t.test('it ends after seven days, with another password, and with another secret
   t.equal((await forged({ age: 7 * day - 60_000 }).visit('/walrus')).status, 200);
   for (const other of [
     { age: 7 * day + 1 },
-    { locks: ['Let us in'] },
-    { locks: [] },
+    { voidedBy: ['Let us in'] },
+    { voidedBy: [] },
     { secret: `${SECRET}x` },
   ])
     t.equal((await forged(other).visit('/walrus')).status, 303);

@@ -1,7 +1,7 @@
 /** People sign in with a real provider: the way there and back, who may, and what they see if it fails (contract §10). */
 import t, { type Test } from 'tap';
 import { readConfig } from '../../src/config.ts';
-import { PendingSignIns, signInLocks, signInSettings } from '../../src/sign-in/sign-in.ts';
+import { PendingSignIns, signInCredentials, signInSettings } from '../../src/sign-in/sign-in.ts';
 import { Browser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -235,9 +235,9 @@ t.test('whoever takes longer than ten minutes begins anew', async (t) => {
   const browser = new Browser(url);
   const back = await away(browser, 'anna');
   const { SERVICE_SECRET = '', SERVICE_OIDC_ISSUER = '', SERVICE_OIDC_CLIENT_ID = '' } = SETTINGS;
-  const locks = [SERVICE_OIDC_ISSUER, SERVICE_OIDC_CLIENT_ID, SETTINGS.SERVICE_OIDC_CLIENT_SECRET!];
+  const voidedBy = [SERVICE_OIDC_ISSUER, SERVICE_OIDC_CLIENT_ID, SETTINGS.SERVICE_OIDC_CLIENT_SECRET!];
   const flights = (age: number) =>
-    new PendingSignIns(Buffer.from(SERVICE_SECRET), locks, () => Date.now() - age);
+    new PendingSignIns(Buffer.from(SERVICE_SECRET), voidedBy, () => Date.now() - age);
   const flight = flights(0).read(browser.cookiesFor('/api/oidc/callback'))!;
   const late = browser.copy();
   late.take([flights(601_000).cookie(flight, { root: '', isSecure: false })]);
@@ -371,11 +371,11 @@ t.test('a session ends with what it was signed in by', async (t) => {
     t.same([await status(cookie), await status(guest)], [anna, ben], JSON.stringify(changed));
   }
   // Each start takes a second, so the others are seen by what sessions are signed with.
-  const locksOf = (changed: Record<string, string>) =>
-    signInLocks(signInSettings(readConfig({ ...SETTINGS, ...changed }))!);
-  const locks = locksOf({});
+  const credentialsOf = (changed: Record<string, string>) =>
+    signInCredentials(signInSettings(readConfig({ ...SETTINGS, ...changed }))!);
+  const voidedBy = credentialsOf({});
   for (const changed of ['SERVICE_OIDC_ISSUER', 'SERVICE_OIDC_CLIENT_ID', 'SERVICE_OIDC_CLIENT_SECRET'])
-    t.strictNotSame(locksOf({ [changed]: 'https://other.example' }), locks, changed);
+    t.strictNotSame(credentialsOf({ [changed]: 'https://other.example' }), voidedBy, changed);
 });
 
 t.test('a list that lets everybody in asks for no address', async (t) => {
