@@ -112,6 +112,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'batcher.ts',
     'collect-garbage.ts',
     'feeds',
+    'http',
     'licenses',
     'read',
     'storage',
