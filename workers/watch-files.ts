@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
 import { collectGarbage } from '../src/collect-garbage.ts';
-import { isFeedName } from '../src/feeds/names.ts';
+import { type FeedName, isFeedName } from '../src/feeds/names.ts';
+import { isGone } from '../src/storage/files/failures.ts';
 import type { LookOrder, WatchNotice, WatchTask } from '../src/storage/files/files.ts';
 import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import type { FileSeen, FolderSeen } from '../src/storage/files/reconciler.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
+import { errorCode } from '../src/system-errors.ts';
 import { BACKGROUND_NICE } from '../src/task-limit.ts';
 import { Round } from './round.ts';
 import { folderStats, statsOf, valueOrUndefined, WatchedFolder } from './watched-folder.ts';
@@ -28,18 +30,16 @@ const BATCH = 1000;
 class DataFolderWatch {
   readonly #dir: string;
   #events: boolean;
-  readonly #folders = new Map<string, WatchedFolder>();
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #folders = new Map<FeedName, WatchedFolder>();
+  readonly #watchers = new Map<FeedName | '', FSWatcher>();
   /** Paths in the data folder with an event; those of its own entries begin with `/`. */
   readonly #dirty = new Set<string>();
   #hasSeenAll = false;
   #root = '';
   #rootMtimeMs = Number.NaN;
   #seen: (FileSeen | FolderSeen)[] = [];
-  readonly #rounds = [
-    new Round(() => this.#lookAtFolders(), PERIOD_MS),
-    new Round(() => this.#lookAtFiles(), PERIOD_MS),
-  ];
+  readonly #overFolders = new Round(() => this.#lookAtFolders(), PERIOD_MS);
+  readonly #overFiles = new Round(() => this.#lookAtFiles(), PERIOD_MS);
 
   constructor(task: WatchTask) {
     this.#dir = task.dir;
@@ -61,13 +61,10 @@ class DataFolderWatch {
   }
 
   #tick(): void {
-    let budget = TICK_BUDGET;
-    for (const [i, round] of this.#rounds.entries()) {
-      const isLast = i === this.#rounds.length - 1;
-      budget -= round.advance(isLast ? budget : Math.ceil(budget / 2), performance.now());
-    }
+    const used = this.#overFolders.advance(TICK_BUDGET / 2, performance.now());
+    this.#overFiles.advance(TICK_BUDGET - used, performance.now());
     this.#send();
-    const wait = Math.min(...this.#rounds.map(({ dueAt }) => dueAt)) - performance.now();
+    const wait = Math.min(this.#overFolders.dueAt, this.#overFiles.dueAt) - performance.now();
     setTimeout(() => this.#tick(), Math.max(TICK_MS, wait));
   }
 
@@ -104,7 +101,7 @@ class DataFolderWatch {
     for (const name of this.#listRoot()) if (!this.#folders.has(name)) this.#lookAtFolder(name);
   }
 
-  #lookAtFolder(name: string): void {
+  #lookAtFolder(name: FeedName): void {
     const folder = this.#folders.get(name);
     if (!folder) {
       this.#push({ feed: name, folder: this.#addFolder(name) ? 'there' : 'gone' });
@@ -122,7 +119,7 @@ class DataFolderWatch {
   }
 
   /** False when there is no folder of that name. The watch begins before the listing, so nothing is missed. */
-  #addFolder(name: string): boolean {
+  #addFolder(name: FeedName): boolean {
     if (!folderStats(join(this.#dir, name))) return false;
     this.#watch(name);
     const folder = valueOrUndefined(() => new WatchedFolder(this.#dir, name));
@@ -131,13 +128,13 @@ class DataFolderWatch {
     return folder !== undefined;
   }
 
-  #removeFolder(name: string): void {
+  #removeFolder(name: FeedName): void {
     this.#folders.delete(name);
     this.#unwatch(name);
   }
 
   /** Watches the folder of a feed, or, with the name '', the data folder. */
-  #watch(name: string): void {
+  #watch(name: FeedName | ''): void {
     this.#unwatch(name);
     if (!this.#events) return;
     try {
@@ -147,26 +144,25 @@ class DataFolderWatch {
       watcher.on('error', () => this.#unwatch(name));
       this.#watchers.set(name, watcher);
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? '';
-      if (code === 'ENOENT' || code === 'ENOTDIR') return;
+      if (isGone(error)) return;
       this.#events = false;
-      say({ kind: 'no events', code });
+      say({ kind: 'no events', code: errorCode(error) ?? '' });
     }
   }
 
-  #unwatch(name: string): void {
+  #unwatch(name: FeedName | ''): void {
     this.#watchers.get(name)?.close();
     this.#watchers.delete(name);
   }
 
   /** Something happened to a file of a feed, or, with the name '', to an entry of the data folder. */
-  #mark(name: string, file: string): void {
+  #mark(name: FeedName | '', file: string): void {
     if (this.#dirty.size === 0) setTimeout(() => this.#flush(), COALESCE_MS);
     this.#dirty.add(`${name}/${file}`);
   }
 
   #flush(): void {
-    const dirty = [...this.#dirty].map((path) => path.split('/') as [string, string]);
+    const dirty = [...this.#dirty].map((path) => path.split('/') as [FeedName | '', string]);
     this.#dirty.clear();
     for (const [name, file] of dirty)
       if (name === '' && isFeedName(file) && folderStats(this.#dir)) this.#lookAtFolder(file);
@@ -185,11 +181,14 @@ class DataFolderWatch {
     this.#seen = [];
   }
 
-  #listRoot(): string[] {
+  #listRoot(): FeedName[] {
     const stats = folderStats(this.#dir);
     const all = valueOrUndefined(() => readdirSync(this.#dir, { withFileTypes: true }));
     this.#rootMtimeMs = all && stats && !isFresh(stats) ? stats.mtimeMs : Number.NaN;
-    return (all ?? []).filter((one) => one.isDirectory() && isFeedName(one.name)).map((one) => one.name);
+    return (all ?? [])
+      .filter((one) => one.isDirectory())
+      .map((one) => one.name)
+      .filter(isFeedName);
   }
 
   #rootIdentity(): string {

@@ -1,14 +1,14 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { parseNoteFile } from '../src/feeds/names.ts';
-import { isFeedFile, noteOfMetaFile } from '../src/storage/files/names.ts';
+import type { FeedName } from '../src/feeds/names.ts';
+import { isFeedFile, isFileOfNote } from '../src/storage/files/names.ts';
 import type { FileSeen } from '../src/storage/files/reconciler.ts';
 import {
   folderIdentity,
   isFresh,
   type Stamp,
   sameStamp,
-  settled,
+  stampToKeep,
   UNSEEN,
   UNSURE,
 } from '../src/storage/files/stamp.ts';
@@ -28,7 +28,7 @@ const LISTING_SHARE = 20;
 /** One feed's folder as the rounds of the watch know it. A round may report what an event has reported already. */
 export class WatchedFolder {
   readonly #dir: string;
-  readonly #name: string;
+  readonly #name: FeedName;
   readonly #path: string;
   readonly #identity: string;
   #listing: Listing = { names: '', mtimesMs: [], sizes: [] };
@@ -36,13 +36,13 @@ export class WatchedFolder {
   #mayListAt = 0;
 
   /** Throws when the folder is gone. */
-  constructor(dir: string, name: string) {
+  constructor(dir: string, name: FeedName) {
     this.#dir = dir;
     this.#name = name;
     this.#path = join(dir, name);
     this.#identity = folderIdentity(lstatSync(this.#path));
     // The service knows only the names of notes until it reads them, so a round looks at them later.
-    this.#list((file) => (isFeedFile(file) ? settled(this.#stamp(file) ?? UNSEEN) : UNSEEN));
+    this.#list((file) => (isFeedFile(file) ? stampToKeep(this.#stamp(file) ?? UNSEEN) : UNSEEN));
   }
 
   /** Whether the folder is still the same one; `undefined` when it is gone or no folder any more. */
@@ -50,24 +50,22 @@ export class WatchedFolder {
     const stats = folderStats(this.#path);
     if (!stats) return undefined;
     if (folderIdentity(stats) !== this.#identity) return 'replaced';
-    const changed = stats.mtimeMs !== this.#listedMtimeMs && performance.now() >= this.#mayListAt;
-    return changed ? 'changed' : 'same';
+    return stats.mtimeMs === this.#listedMtimeMs || performance.now() < this.#mayListAt ? 'same' : 'changed';
   }
 
   /** Lists the folder again; returns the files that came or went. Throws if the folder is gone. */
   compareListing(): (FileSeen | undefined)[] {
     const listing = this.#listing;
     const known = new Map([...filesOf(listing)].map(([i, file]) => [file, i]));
-    const seen: (FileSeen | undefined)[] = [];
+    const came: (FileSeen | undefined)[] = [];
     this.#list((file) => {
       const i = known.get(file);
       if (i !== undefined && known.delete(file)) return stampOf(listing, i);
-      const came = this.see(file);
-      seen.push(came);
-      return came?.stamp && settled(came.stamp);
+      const seen = this.see(file);
+      came.push(seen);
+      return seen?.stamp && stampToKeep(seen.stamp);
     });
-    for (const gone of known.keys()) seen.push(this.see(gone));
-    return seen;
+    return [...came, ...[...known.keys()].map((gone) => this.see(gone))];
   }
 
   /** Looks at each file; yields those that are not as they were. */
@@ -82,7 +80,7 @@ export class WatchedFolder {
       }
       // Not `UNSEEN`, because the return of a file is a change.
       const stamp = found ?? UNSURE;
-      const now = settled(stamp, before);
+      const now = stampToKeep(stamp, before);
       listing.mtimesMs[i] = now.mtimeMs;
       listing.sizes[i] = now.size;
       yield sameStamp(before, stamp) ? undefined : this.see(file, sameStamp(before, UNSEEN));
@@ -153,5 +151,5 @@ export function valueOrUndefined<T>(work: () => T): T | undefined {
 }
 
 function isInteresting(name: string): boolean {
-  return isFeedFile(name) || parseNoteFile(name) !== undefined || noteOfMetaFile(name) !== undefined;
+  return isFeedFile(name) || isFileOfNote(name);
 }

@@ -1,7 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { toFailure } from '../src/storage/failures.ts';
-import { DurableWriter, type FileWriter } from '../src/storage/files/durable.ts';
-import { FolderSync } from '../src/storage/files/folder-sync.ts';
+import { DurableWriter, type FileWriter, FolderSync } from '../src/storage/files/durable.ts';
 import type { WriterData } from '../src/storage/files/writer-thread.ts';
 import type { Call, Reply } from '../src/storage/thread-calls.ts';
 import { post, serveCalls } from './serve-calls.ts';

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { type ImageKey, isImageKey } from '../feeds/ids.ts';
 import type { Owner } from '../privileges.ts';
 import { storageFull } from '../storage/failures.ts';
-import { FolderSync } from '../storage/files/folder-sync.ts';
+import { FolderSync } from '../storage/files/durable.ts';
 import { errorCode } from '../system-errors.ts';
 import {
   type ImageBytes,

@@ -41,8 +41,7 @@ export async function openStorage(
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
     const { openFiles } = await import('./files/files.ts');
-    const { loadSecret } = await import('./files/secret.ts');
-    const { markFolder } = await import('./files/secret-mark.ts');
+    const { loadSecret, markFolder } = await import('./files/secret.ts');
     return inDataDir(dataDir, async () => {
       warnOfReaders(dataDir, log);
       const folderSecret = await loadSecret(dataDir, settings, owner);

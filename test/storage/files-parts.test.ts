@@ -6,13 +6,12 @@ import t from 'tap';
 import { dateOfId, derivedReadId, NoteIds } from '../../src/feeds/ids.ts';
 import { type FeedName, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
-import { DurableWriter } from '../../src/storage/files/durable.ts';
+import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
-import { FolderSync } from '../../src/storage/files/folder-sync.ts';
 import { isTempName } from '../../src/storage/files/names.ts';
 import { type Entry, NoteList, TagIndex, unasked } from '../../src/storage/files/note-list.ts';
 import { Reconciler } from '../../src/storage/files/reconciler.ts';
-import { sameStamp, settled, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
+import { sameStamp, stampToKeep, UNSEEN, UNSURE } from '../../src/storage/files/stamp.ts';
 import { KeyedLock } from '../../src/storage/keyed-lock.ts';
 import {
   NO_SETTINGS,
@@ -249,11 +248,11 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   const reconciler = new Reconciler({ dir, index, locks, log }, () => {});
   const post = Promise.withResolvers<void>();
   locks.shared(feed.name, () => post.promise);
-  reconciler.take([{ feed: 'feed', file, stamp: { mtimeMs: 1, size: 1 }, first: false }]);
+  reconciler.take([{ feed: feed.name, file, stamp: { mtimeMs: 1, size: 1 }, first: false }]);
   for (let i = 0; i < 50; i += 1) await readdir(dir);
   t.equal(feed.notes.get(file), undefined);
   post.resolve();
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.ok(feed.notes.get(file));
 });
 
@@ -298,8 +297,8 @@ t.test('stamps: what counts as a change', async (t) => {
     { mtimeMs: 1, size: 1 },
     { mtimeMs: Date.now() + 10, size: 1 },
   ];
-  t.same(settled(old), old);
-  t.equal(settled(young), UNSURE, 'a fresh stamp is not trusted');
+  t.same(stampToKeep(old), old);
+  t.equal(stampToKeep(young), UNSURE, 'a fresh stamp is not trusted');
   t.ok(sameStamp(old, { ...old }));
   t.notOk(sameStamp(old, { ...old, size: 2 }));
   t.notOk(sameStamp(UNSEEN, old));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { FolderSync } from '../../src/storage/files/folder-sync.ts';
+import { FolderSync } from '../../src/storage/files/durable.ts';
 
 t.test('an observer of folder syncs learns how many writes each was for', async (t) => {
   const dir = t.testdir();

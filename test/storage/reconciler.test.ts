@@ -59,10 +59,10 @@ t.test('what cannot be read holds up nothing else that was seen, with it or late
     { feed: name, folder: 'there' },
     { feed: other, folder: 'there' },
   ]);
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.ok(index.get(other));
   reconciler.take([{ feed: later, folder: 'there' }]);
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.ok(index.get(later));
   t.equal(log.lines.length, 1, 'it is told once');
   locks.failures = 0;
@@ -72,10 +72,10 @@ t.test('what cannot be read holds up nothing else that was seen, with it or late
 t.test('an error of ours is told, and holds up nothing', async (t) => {
   const locks = new FailingLock(1, new TypeError('a mistake'));
   const { index, log, reconciler } = await reconciling(t, locks);
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.equal(index.get(name), undefined);
   reconciler.take([{ feed: name, folder: 'there' }]);
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.ok(index.get(name));
   t.equal(log.lines.length, 1);
 });
@@ -84,28 +84,28 @@ t.test('nothing is tried any more once it is stopped', async (t) => {
   const locks = new FailingLock(Number.POSITIVE_INFINITY, new Refusal('store_unavailable', 'Away.'));
   const { index, reconciler } = await reconciling(t, locks);
   reconciler.stopTrying();
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.equal(index.get(name), undefined);
 });
 
 t.test('a folder that has gone since it was seen is looked at anew: it may be back unseen', async (t) => {
   const { dir, index, reconciler, lookedAnew } = await reconciling(t, new FailingLock(0, new Error()));
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.ok(index.get(name));
   const away = join(dir, 'Away');
   for (const folder of ['there', 'replaced'] as const) {
     await rename(join(dir, name), away);
     reconciler.take([{ feed: name, folder }]);
-    await reconciler.settled();
+    await reconciler.whenIdle();
     t.equal(index.get(name), undefined);
     t.same(lookedAnew.splice(0), [name]);
     await rename(away, join(dir, name));
     reconciler.take([{ feed: name, folder: 'there' }]);
-    await reconciler.settled();
+    await reconciler.whenIdle();
     t.ok(index.get(name));
   }
   await rename(join(dir, name), away);
   reconciler.take([{ feed: name, folder: 'gone' }]);
-  await reconciler.settled();
+  await reconciler.whenIdle();
   t.same(lookedAnew, [], 'of a folder that was seen to go, the watch tells when it is back');
 });

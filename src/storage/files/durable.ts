@@ -2,12 +2,10 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Owner } from '../../privileges.ts';
-import { errorCode } from './failures.ts';
-import { FolderSync } from './folder-sync.ts';
-import type { Intent } from './intents.ts';
+import { errorCode } from '../../system-errors.ts';
 import { intentName, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
-import { APPEND, CREATE, fdatasync } from './syscalls.ts';
+import * as sys from './syscalls.ts';
 
 /** A file to be written, in place of the one of that name if there is one, or, without bytes, to be removed. */
 export interface Change {
@@ -33,6 +31,18 @@ export function textFile(name: string, text: string | undefined): Change {
 /** A dot file of one line, or, without one, none. */
 export function lineFile(name: string, line: string | undefined): Change {
   return textFile(name, line === undefined ? undefined : `${line}\n`);
+}
+
+/**
+ * The plan of a change that adds several files, durable before the first of them exists. The change is made when its last
+ * file, written before, gets its name: while that file has its temp name, the added files must go, afterwards they must
+ * stay.
+ */
+export interface Intent {
+  /** Names of the files added before the last one: notes and metadata of notes. */
+  readonly added: readonly string[];
+  /** Temp name of the last one. */
+  readonly last: string;
 }
 
 /** Writes files so that each is complete and durable, or absent. */
@@ -149,11 +159,11 @@ export class DurableWriter {
 
   /** Adds bytes to the end of a file, which is made if need be. After a failure a part of them may be there. */
   async append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
-    await this.#writeAll(folder, [{ name, bytes }], APPEND);
+    await this.#writeAll(folder, [{ name, bytes }], sys.APPEND);
     await this.#folders.sync(folder);
   }
 
-  async #writeAll(folder: string, parts: readonly Part[], flags = CREATE): Promise<Stamp[]> {
+  async #writeAll(folder: string, parts: readonly Part[], flags = sys.CREATE): Promise<Stamp[]> {
     const writes = parts.map((part) => this.#open(() => this.#write(folder, part, flags)));
     await Promise.allSettled(writes);
     return Promise.all(writes);
@@ -166,7 +176,7 @@ export class DurableWriter {
       if (this.#owner) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid);
       for (let done = 0; done < bytes.length; ) done += fs.writeSync(fd, bytes, done);
       if (modifiedAt !== undefined) fs.futimesSync(fd, Date.now() / 1000, fileTime(modifiedAt));
-      await this.#syncs(() => fdatasync(fd));
+      await this.#syncs(() => sys.fdatasync(fd));
       const { mtimeMs, size } = fs.fstatSync(fd);
       return { mtimeMs, size };
     } finally {
@@ -246,4 +256,56 @@ async function ignoreErrors(work: () => unknown): Promise<void> {
  */
 export function fileTime(ms: number): number | Date {
   return ms < 0 ? new Date(ms) : (ms + 0.001) / 1000;
+}
+
+interface Rounds {
+  readonly current: Promise<void>;
+  /** Writes that the next sync is for. */
+  waiting: number;
+  next?: Promise<void>;
+}
+
+/**
+ * Makes renames in folders durable. Syncs are shared (group commit): all calls during a sync of that folder wait for the
+ * one after it.
+ */
+export class FolderSync {
+  readonly #rounds = new Map<string, Rounds>();
+  readonly #synced: ((writes: number) => void) | undefined;
+
+  /** @param synced called after each successful sync, before its callers go on, with their number */
+  constructor(synced?: (writes: number) => void) {
+    this.#synced = synced;
+  }
+
+  /** Settles when every change made in the folder before this call is durable. */
+  sync(folder: string): Promise<void> {
+    const rounds = this.#rounds.get(folder);
+    if (!rounds) return this.#start(folder, 1);
+    rounds.waiting += 1;
+    const startNext = () => this.#start(folder, rounds.waiting);
+    rounds.next ??= rounds.current.then(startNext, startNext);
+    return rounds.next;
+  }
+
+  #start(folder: string, writes: number): Promise<void> {
+    const current = syncFolder(folder)
+      .then(() => this.#synced?.(writes))
+      .finally(() => {
+        if (rounds.next === undefined) this.#rounds.delete(folder);
+      });
+    const rounds: Rounds = { current, waiting: 0 };
+    this.#rounds.set(folder, rounds);
+    return current;
+  }
+}
+
+/** Makes every change made in a folder so far durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const fd = await sys.open(folder, sys.FOLDER);
+  try {
+    await sys.fsync(fd);
+  } finally {
+    sys.close(fd);
+  }
 }

@@ -2,8 +2,6 @@ import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import { storageFull, storeUnavailable, withoutPath } from '../failures.ts';
 
-export { errorCode, withoutPath };
-
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM']);
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const UNAVAILABLE = new Set(

@@ -6,8 +6,8 @@ import type { FeedChange, FeedRef } from '../storage.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
 
-/** The changes of a step: new or replaced entries, files of removed notes, dot files. */
-export interface Changes {
+/** What a step changes: new or replaced entries, files of removed notes, dot files. */
+export interface IndexChange {
   readonly put?: readonly Entry[];
   readonly gone?: readonly NoteFile[];
   readonly files?: FeedFiles | undefined;
@@ -61,8 +61,8 @@ export class IndexedFeed {
     return undefined;
   }
 
-  /** Makes changes at once. The time of the last change never goes back with the clock. */
-  apply({ put = [], gone = [], files = this.files }: Changes): void {
+  /** Makes a change at once. The time of the last change never goes back with the clock. */
+  apply({ put = [], gone = [], files = this.files }: IndexChange): void {
     const replaced = [
       ...gone.map((file) => this.notes.remove(file)),
       ...put.map((one) => this.notes.put(one)),
@@ -217,10 +217,10 @@ export class FeedIndex {
     this.#claimFreed(waiting);
   }
 
-  /** Ends a step: applies its changes to a feed and reports them. Returns the changed feed. */
-  apply(feed: IndexedFeed, changes: Changes): Feed {
+  /** Ends a step: applies its change to a feed and reports it. Returns the changed feed. */
+  apply(feed: IndexedFeed, change: IndexChange): Feed {
     const storedBefore = feed.files.storedReadId;
-    feed.apply(changes);
+    feed.apply(change);
     if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
     else this.#claimAgain(feed, storedBefore);
     return feed.record();

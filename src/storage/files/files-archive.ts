@@ -5,11 +5,11 @@ import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from 
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
 import type { Owner } from '../../privileges.ts';
+import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
 import { NO_META, otherSettings } from '../metadata.ts';
 import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
-import { errorCode } from './failures.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
 import { readText, retiredFile } from './line-files.ts';
 import {
@@ -25,7 +25,7 @@ import { type Entry, isDatedByFile } from './note-list.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
-import type { FolderSecret } from './secret-mark.ts';
+import type { FolderSecret } from './secret.ts';
 import { dateByFile, dateOfFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
 import { feedParts, noteParts } from './written-files.ts';

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { collectGarbage } from '../../collect-garbage.ts';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
-import type { FeedName, NoteFile, NoteId, ReadId } from '../../feeds/names.ts';
+import { type FeedName, type NoteFile, type NoteId, type ReadId, ROUTE_NAMES } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
 import type { Position } from '../../feeds/order.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
@@ -30,7 +30,6 @@ import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
-import { warnOfOddFeeds } from './odd-feeds.ts';
 import { isThere } from './read-file.ts';
 import { type FileSeen, type FolderSeen, Reconciler } from './reconciler.ts';
 import { Removals } from './removals.ts';
@@ -47,7 +46,7 @@ export interface WatchTask {
 
 /** Asks that thread to look at the folders of feeds. */
 export interface LookOrder {
-  readonly feeds: readonly string[];
+  readonly feeds: readonly FeedName[];
   /** Forgets what it knows of them first. */
   readonly anew: boolean;
 }
@@ -212,7 +211,7 @@ class FilesStorage implements Storage {
     await this.#removals.close();
     await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
-    await this.#reconciler.settled();
+    await this.#reconciler.whenIdle();
     await this.#thread.close();
     this.#lock.release();
   }
@@ -248,4 +247,22 @@ class FilesStorage implements Storage {
     if (this.#isClosed) throw unavailable(new Error('the storage is closed'));
     if (!this.#lock.held) throw unavailable(new Error('the storage is not locked'));
   }
+}
+
+/** Warns at the start of feeds that are not what whoever placed their folders may expect. */
+function warnOfOddFeeds(index: FeedIndex, log: Pick<Log, 'warn'>): void {
+  for (const [feed] of index.waiting())
+    log.warn(
+      'the .readid of a feed is that of another one too, whose name sorts first and which has the read link: put another ' +
+        'read id into that of the copy, or remove the file',
+      { feed },
+    );
+  const names = index.names().filter((name) => ROUTE_NAMES.has(name));
+  if (names.length === 0) return;
+  log.warn(
+    'folders in DATA_DIR are named like an address of the service, so nobody can post to these feeds',
+    {
+      names: names.sort(),
+    },
+  );
 }

@@ -2,8 +2,8 @@ import { closeSync, constants, fchownSync, fstatSync, lstatSync, openSync } from
 import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import type { Owner } from '../../privileges.ts';
+import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { errorCode } from './failures.ts';
 import { LOCK_FILE } from './names.ts';
 import { folderIdentity } from './stamp.ts';
 

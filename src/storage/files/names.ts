@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 
-/** Lock of the data folder; see `lock.ts`. */
+/** Lock of the data folder. */
 export const LOCK_FILE = '.lock';
 /** The server secret; see `secret.ts`. */
 export const SECRET_FILE = '.secret';
-/** Which secret the data folder is used with; see `secret-mark.ts`. */
+/** Which secret the data folder is used with */
 export const SECRET_MARK_FILE = '.secret-mark';
 /** Read ids that deleted feeds had; see `line-files.ts`. */
 export const RETIRED_FILE = '.deleted-read-ids';
@@ -23,34 +23,33 @@ export const PASSWORD_FILE = '.password';
 /** The license of a feed. */
 export const LICENSE_FILE = '.license';
 
-const TEMP_PREFIX = '.tmp-nfs-';
-const INTENT_PREFIX = '.intent-nfs-';
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}$`);
+const INTENT_NAME = new RegExp(`^\\.intent-nfs-${UUID}$`);
+/** Half written files and half removed feeds of the reference. */
+const LEFT_BY_REFERENCE = /^\.(?:[0-9a-f]{12}\.tmp|deleted-[0-9a-f]{12})$/;
 
 /** A fresh name for something unfinished: nobody else's files look like it, so leftovers can be removed. */
 export function tempName(): string {
-  return TEMP_PREFIX + randomUUID();
+  return `.tmp-nfs-${randomUUID()}`;
 }
 
 export function isTempName(name: string): boolean {
-  return name.startsWith(TEMP_PREFIX) && UUID.test(name.slice(TEMP_PREFIX.length));
+  return TEMP_NAME.test(name);
 }
-
-/** Half written files and half removed feeds of the reference. */
-const LEFT_BY_REFERENCE = /^\.(?:[0-9a-f]{12}\.tmp|deleted-[0-9a-f]{12})$/;
 
 /** Something that a crash left unfinished, of the service or of the reference. */
 export function isLeftover(name: string): boolean {
   return isTempName(name) || LEFT_BY_REFERENCE.test(name);
 }
 
-/** A fresh name for an intent; see `intents.ts`. */
+/** A fresh name for an `Intent`. */
 export function intentName(): string {
-  return INTENT_PREFIX + randomUUID();
+  return `.intent-nfs-${randomUUID()}`;
 }
 
 export function isIntentName(name: string): boolean {
-  return name.startsWith(INTENT_PREFIX) && UUID.test(name.slice(INTENT_PREFIX.length));
+  return INTENT_NAME.test(name);
 }
 
 /** The metadata file of a note: `.<id>.<ext>.json`. */
@@ -64,9 +63,12 @@ export function noteOfMetaFile(name: string): NoteFile | undefined {
   return parseNoteFile(name.slice(1, -'.json'.length))?.file;
 }
 
-const FEED_FILES: ReadonlySet<string> = new Set([READ_ID_FILE, SETTINGS_FILE, PASSWORD_FILE, LICENSE_FILE]);
+/** Whether the name is that of a note or of its metadata file. */
+export function isFileOfNote(name: string): boolean {
+  return (parseNoteFile(name) ?? noteOfMetaFile(name)) !== undefined;
+}
 
 /** A dot file that says something of the whole feed. */
 export function isFeedFile(name: string): boolean {
-  return FEED_FILES.has(name);
+  return [READ_ID_FILE, SETTINGS_FILE, PASSWORD_FILE, LICENSE_FILE].includes(name);
 }

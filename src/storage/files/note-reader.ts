@@ -7,15 +7,13 @@ import { NO_META } from '../metadata.ts';
 import type { Page, PageQuery, StoredFile } from '../storage.ts';
 import { refuse } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
-import { type FeedLog, logOfFeed } from './feed-log.ts';
 import { metaFile } from './names.ts';
 import { type Entry, type NoteList, TagIndex } from './note-list.ts';
 import { readPart, readWhole, statFile, statReadable } from './read-file.ts';
-import { readMetaFile } from './read-metadata.ts';
+import { type FeedLog, logOfFeed, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import type { FileSeen } from './reconciler.ts';
-import { dateOfFile, type Stamp, sameStamp, settled, UNSEEN, UNSURE } from './stamp.ts';
+import { dateOfFile, type Stamp, sameStamp, stampToKeep, UNSEEN, UNSURE } from './stamp.ts';
 import * as sys from './syscalls.ts';
-import { UnreadableFile } from './unreadable-file.ts';
 import type { WriteParts } from './writes.ts';
 
 /** A page of 50 small notes takes 4 to 8 ms from the disk and 0.1 ms from here. */
@@ -216,7 +214,7 @@ async function readMeta(folder: string, entry: Entry, log: FeedLog): Promise<Rea
 function differencesOf(feed: IndexedFeed, entry: Entry, stamps: Stamps): FileSeen[] {
   return WHICH.flatMap((which) => {
     const stamp = stamps[which];
-    if (entry[which] === UNSEEN && stamp) entry[which] = settled(stamp);
+    if (entry[which] === UNSEEN && stamp) entry[which] = stampToKeep(stamp);
     if (!(which in stamps) || entry[which] === UNSURE || sameStamp(entry[which], stamp)) return [];
     const file = which === 'meta' ? metaFile(entry.file) : entry.file;
     return [{ feed: feed.name, file, stamp, first: false }];

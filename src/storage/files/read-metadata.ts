@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import type { FeedLicense } from '../../feeds/feed.ts';
-import { isReadId, type NoteFile, type ReadId } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteFile, type ReadId } from '../../feeds/names.ts';
+import { Refusal } from '../../refusals.ts';
+import type { Log } from '../../telemetry/log.ts';
 import {
   type JsonObject,
   MAX_METADATA_BYTES,
@@ -12,11 +15,9 @@ import {
   type StoredSettings,
   settingsIn,
 } from '../metadata.ts';
-import type { FeedLog } from './feed-log.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, SETTINGS_FILE } from './names.ts';
 import { isFolder, isThere, readLine, readWhole, whyUnreadable } from './read-file.ts';
 import type { Stamp } from './stamp.ts';
-import { UnreadableFile } from './unreadable-file.ts';
 
 /** Stands for the hash in a `.password` that has none or cannot be read: no password has it. */
 const UNMATCHED_HASH = '!';
@@ -33,6 +34,51 @@ export interface FeedFiles {
   readonly passwordHash: string | undefined;
   /** The line of `.license` and the id it counts by. */
   readonly license?: FeedLicense | undefined;
+}
+
+/** States of each log that are remembered. */
+const REMEMBERED = 1_000;
+const written = new WeakMap<Pick<Log, 'warn'>, LRUCache<string, true>>();
+
+/** Writes sentences about one feed. */
+export type FeedLog = ReturnType<typeof logOfFeed>;
+
+/** The log for sentences about a feed. */
+export function logOfFeed(log: Pick<Log, 'warn' | 'error'>, feed: FeedName) {
+  return {
+    warn: (message: string) => log.warn(message, { feed }),
+    error: (message: string) => log.error(message, { feed }),
+    /** Warns of the state of something, once for each state, because it is found at every look. */
+    warnOnce(message: string, state: Readonly<Record<string, unknown>>) {
+      const lines = written.get(log) ?? new LRUCache<string, true>({ max: REMEMBERED });
+      written.set(log, lines);
+      const line = JSON.stringify([feed, message, state]);
+      if (!lines.has(line)) log.warn(message, { feed, ...state });
+      lines.set(line, true);
+    },
+  };
+}
+
+/** A file that people may have written and that cannot be read: it counts as absent, but nothing overwrites it. */
+export class UnreadableFile extends Refusal {
+  /** Its state; undefined if it may become readable without another one. */
+  readonly stamp: Stamp | undefined;
+  readonly #what: { readonly file: string; readonly why: string };
+
+  /** @param why in words that fit into brackets */
+  constructor(file: string, why: string, stamp?: Stamp) {
+    super('unreadable_file', `The file ${file} cannot be read (${why}): mend or remove it first.`);
+    this.stamp = stamp;
+    this.#what = { file, why };
+  }
+
+  tell(log: FeedLog): void {
+    const changedAt = this.stamp && new Date(this.stamp.mtimeMs).toISOString();
+    log.warnOnce('a file cannot be read: it counts as absent, and is not overwritten', {
+      ...this.#what,
+      changedAt,
+    });
+  }
 }
 
 /** The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`. */
@@ -77,27 +123,29 @@ export async function readFeedFiles(
   log: FeedLog,
   hasLicense = true,
 ): Promise<FeedFiles | undefined> {
-  const storedReadId = await readReadId(join(folder, READ_ID_FILE));
+  const storedReadId = await readGuarded(join(folder, READ_ID_FILE), isReadId, UNREADABLE_READ_ID);
   const settings = await readSettings(folder, log);
-  const passwordHash = await readPasswordHash(join(folder, PASSWORD_FILE));
+  const passwordHash = await readGuarded(join(folder, PASSWORD_FILE), (text) => text !== '', UNMATCHED_HASH);
   const license = hasLicense ? await readLicense(join(folder, LICENSE_FILE)) : undefined;
   // Looked at last: files missing from a folder that went away would open the feed to everybody.
   if (!(await isFolder(folder))) return undefined;
   if (storedReadId === UNREADABLE_READ_ID)
     log.error('the .readid of a feed cannot be read or holds no read id, so the feed has no read link');
-  return {
-    storedReadId,
-    settings,
-    passwordHash,
-    ...(license && { license }),
-  };
+  return { storedReadId, settings, passwordHash, ...(license && { license }) };
 }
 
-/** Whatever is there under that name is a link that was given to readers: only its absence makes the feed have another. */
-async function readReadId(path: string): Promise<ReadId | undefined> {
+/**
+ * The line of a dot file. Whatever else is there under its name, be it a link or a folder, counts as `unreadable`: only its
+ * absence opens a feed, or gives it another read link.
+ */
+async function readGuarded<T extends string>(
+  path: string,
+  isValid: (text: string) => boolean,
+  unreadable: T,
+): Promise<T | undefined> {
   const text = await readLine(path);
-  if (text !== undefined && isReadId(text)) return text;
-  return text !== undefined || (await isThere(path)) ? UNREADABLE_READ_ID : undefined;
+  if (text !== undefined && isValid(text)) return text as T;
+  return text !== undefined || (await isThere(path)) ? unreadable : undefined;
 }
 
 async function readSettings(folder: string, log: FeedLog): Promise<StoredSettings> {
@@ -116,11 +164,4 @@ async function readLicense(path: string): Promise<FeedFiles['license']> {
   if (!text) return undefined;
   const { licenseId } = await import('../../licenses/licenses.ts');
   return { text, id: licenseId(text) };
-}
-
-/** Whatever is there under that name protects, be it a link or a folder: only its absence opens a feed. */
-async function readPasswordHash(path: string): Promise<string | undefined> {
-  const text = await readLine(path);
-  if (text) return text;
-  return (await isThere(path)) ? UNMATCHED_HASH : undefined;
 }

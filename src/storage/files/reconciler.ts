@@ -1,13 +1,12 @@
 import { join } from 'node:path';
-import { type FeedName, isFeedName, type NoteFile } from '../../feeds/names.ts';
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { asRefusal } from './failures.ts';
-import type { Changes, IndexedFeed } from './feed-index.ts';
-import { logOfFeed } from './feed-log.ts';
+import type { IndexChange, IndexedFeed } from './feed-index.ts';
 import { isFeedFile, noteOfMetaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isFolder } from './read-file.ts';
-import { type FeedFiles, readFeedFiles } from './read-metadata.ts';
+import { logOfFeed, readFeedFiles } from './read-metadata.ts';
 import { readEntry, scanFeed } from './scan.ts';
 import { type Stamp, sameStamp, UNSEEN } from './stamp.ts';
 import type { WriteParts } from './writes.ts';
@@ -17,7 +16,7 @@ const RETRY_MS = 500;
 
 /** One look at a file of a feed. */
 export interface FileSeen {
-  readonly feed: string;
+  readonly feed: FeedName;
   readonly file: string;
   /** Its state, or undefined when no regular file of that name is there (any more). */
   readonly stamp: Stamp | undefined;
@@ -27,7 +26,7 @@ export interface FileSeen {
 
 /** A feed's folder came, went, or is another one now. */
 export interface FolderSeen {
-  readonly feed: string;
+  readonly feed: FeedName;
   readonly folder: 'there' | 'gone' | 'replaced';
 }
 
@@ -78,7 +77,7 @@ export class Reconciler {
   }
 
   /** Settles when all reports so far are processed or waiting for a retry. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await this.#last;
     await Promise.all(this.#looks);
   }
@@ -89,8 +88,7 @@ export class Reconciler {
     folders.sort((a, b) => Number(a.folder === 'there') - Number(b.folder === 'there'));
     for (const one of folders) await this.#try([one], () => this.#rescan(one));
     const files = seen.filter((one) => 'file' in one);
-    for (const [feed, ofFeed] of Map.groupBy(files, (one) => one.feed))
-      if (isFeedName(feed)) this.look(feed, ofFeed);
+    for (const [feed, ofFeed] of Map.groupBy(files, (one) => one.feed)) this.look(feed, ofFeed);
   }
 
   /**
@@ -103,10 +101,8 @@ export class Reconciler {
       for (const one of seen) this.#failed.delete(pathOf(one));
     } catch (error) {
       const err = asRefusal(error);
-      if (this.#failed.size === 0) {
-        const feed = seen.map((one) => one.feed).find(isFeedName);
-        this.#parts.log.error('a change by hand could not be taken in', { feed, err });
-      }
+      if (this.#failed.size === 0)
+        this.#parts.log.error('a change by hand could not be taken in', { feed: seen[0]?.feed, err });
       if (!(err instanceof Refusal)) return;
       for (const one of seen) this.#failed.set(pathOf(one), one);
       if (this.#isStopped) return;
@@ -119,7 +115,6 @@ export class Reconciler {
 
   /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */
   async #rescan({ feed: name, folder }: FolderSeen): Promise<void> {
-    if (!isFeedName(name)) return;
     const { dir, index, locks, log } = this.#parts;
     await locks.exclusive(name, async () => {
       const known = index.get(name);
@@ -181,14 +176,10 @@ export class Reconciler {
     this.#apply(feed, { put, gone, files });
   }
 
-  #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files }: Changes): void {
-    if (put.length + gone.length > 0 || !sameFiles(files, feed.files))
-      this.#parts.index.apply(feed, { put, gone, files });
+  #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files }: IndexChange): void {
+    const isOther = JSON.stringify(files) !== JSON.stringify(feed.files);
+    if (put.length + gone.length > 0 || isOther) this.#parts.index.apply(feed, { put, gone, files });
   }
-}
-
-function sameFiles(a: FeedFiles, b: FeedFiles): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function pathOf(one: Seen): string {

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { FeedName } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
+import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { errorCode, isGone, withoutPath } from './failures.ts';
+import { withoutPath } from '../failures.ts';
+import { isGone } from './failures.ts';
 
 /** After this many ms what could not be removed is tried again. */
 const AGAIN_MS = 60_000;
@@ -17,7 +19,6 @@ export class Removals {
   readonly #log: Pick<Log, 'warn'>;
   readonly #againMs: number;
   readonly #calls = pLimit(1);
-  readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(log: Pick<Log, 'warn'>, againMs = AGAIN_MS) {
@@ -38,7 +39,7 @@ export class Removals {
    */
   async remove(path: string, feed?: FeedName): Promise<void> {
     try {
-      await this.#run(path);
+      await this.#removeAll(path);
     } catch (error) {
       const code = errorCode(error);
       if (!this.#isClosed)
@@ -52,21 +53,15 @@ export class Removals {
     }
   }
 
-  /** Stops in the middle of a folder too: the next start goes on. */
+  /** Stops in the middle of a folder too, after the call that runs: the next start goes on. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.allSettled(this.#running);
+    await this.#calls(() => {});
   }
 
   #tryLater(path: string): void {
     if (this.#isClosed) return;
-    setTimeout(() => this.#run(path).catch(() => this.#tryLater(path)), this.#againMs).unref();
-  }
-
-  async #run(path: string): Promise<void> {
-    const work = this.#removeAll(path).finally(() => this.#running.delete(work));
-    this.#running.add(work);
-    await work;
+    setTimeout(() => this.#removeAll(path).catch(() => this.#tryLater(path)), this.#againMs).unref();
   }
 
   async #removeAll(path: string): Promise<void> {

@@ -1,21 +1,28 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { dateOfId } from '../../feeds/ids.ts';
+import { dateOfId, isServiceId } from '../../feeds/ids.ts';
 import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { parseObject } from '../metadata.ts';
+import { type Intent, syncFolder } from './durable.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
-import { logOfFeed } from './feed-log.ts';
-import { clearAway } from './intents.ts';
-import { isLeftover, LICENSE_FILE, metaFile } from './names.ts';
+import {
+  isFileOfNote,
+  isIntentName,
+  isLeftover,
+  isTempName,
+  LICENSE_FILE,
+  metaFile,
+  noteOfMetaFile,
+} from './names.ts';
 import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
-import { statFile } from './read-file.ts';
-import { readFeedFiles, readMetaFile } from './read-metadata.ts';
+import { readDotFile, statFile } from './read-file.ts';
+import { logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
-import { dateByFile, dateOfFile, folderIdentity, settled } from './stamp.ts';
+import { dateByFile, dateOfFile, folderIdentity, stampToKeep } from './stamp.ts';
 import * as sys from './syscalls.ts';
-import { UnreadableFile } from './unreadable-file.ts';
 
 /** Folders, and hand-placed files of one folder, read at once. */
 const PARALLEL = 16;
@@ -88,8 +95,8 @@ export async function readEntry(folder: string, file: NoteFile, known?: Entry): 
   const metaStats = await statFile(join(folder, metaFile(file)));
   const created = dated === undefined && metaStats ? await readCreated(folder, file) : undefined;
   const createdAt = dated ?? created ?? dateByFile(id, stats);
-  const meta = metaStats && settled(metaStats, known?.meta);
-  return { file, id, type, createdAt, stamp: settled(stats, known?.stamp), meta };
+  const meta = metaStats && stampToKeep(metaStats, known?.meta);
+  return { file, id, type, createdAt, stamp: stampToKeep(stats, known?.stamp), meta };
 }
 
 /** The date in the metadata; undefined also if that cannot be read, which is told when the note is. */
@@ -111,4 +118,61 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
   }
   for (const entry of await Promise.all(reads)) if (entry) notes.push(entry);
   return notes;
+}
+
+/**
+ * Removes what a crash left in a folder: temp files, and a metadata file that was placed while its note was not. People may
+ * leave metadata files of their own, so only those with an id that the service makes are its leftovers. To be done only
+ * while nobody can be writing: what runs looks like what a crash left.
+ * @param files names of the folder's regular files; those removed are taken from it
+ * @param warn logs a sentence about the feed
+ * @returns whether there was any
+ */
+async function clearAway(
+  folder: string,
+  files: Set<string>,
+  warn: (message: string) => void,
+): Promise<boolean> {
+  const count = files.size;
+  await settleIntents(folder, files, warn);
+  for (const name of files) {
+    const note = noteOfMetaFile(name);
+    const isOrphan = note !== undefined && !files.has(note) && isServiceId(parseNoteFile(note)!.id);
+    if (isOrphan || isLeftover(name)) await remove(folder, files, name);
+  }
+  return files.size < count;
+}
+
+/** Ends changes with an intent, and removes the intents. Before temp files are removed, because they tell how a change ended. */
+async function settleIntents(
+  folder: string,
+  files: Set<string>,
+  warn: (message: string) => void,
+): Promise<void> {
+  for (const name of [...files].filter(isIntentName)) {
+    const intent = parseIntent((await readDotFile(join(folder, name)))?.text);
+    if (!intent) {
+      warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
+      continue;
+    }
+    if (files.has(intent.last)) {
+      for (const one of intent.added) if (files.has(one)) await remove(folder, files, one);
+      // The intent must not go before what it names: what is left would then seem to be meant.
+      await syncFolder(folder);
+    }
+    await remove(folder, files, name);
+  }
+}
+
+/** Undefined for what the service never writes: nothing else than notes and their metadata may ever be removed. */
+function parseIntent(json = ''): Intent | undefined {
+  const { added, last } = parseObject(json) ?? {};
+  const isOfNotes =
+    Array.isArray(added) && added.every((one) => typeof one === 'string' && isFileOfNote(one));
+  return isOfNotes && typeof last === 'string' && isTempName(last) ? { added, last } : undefined;
+}
+
+async function remove(folder: string, files: Set<string>, name: string): Promise<void> {
+  await unlink(join(folder, name));
+  files.delete(name);
 }

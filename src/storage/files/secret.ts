@@ -1,16 +1,24 @@
 import { isUtf8 } from 'node:buffer';
-import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rename, unlink } from 'node:fs/promises';
+import { createHmac, randomBytes } from 'node:crypto';
+import { link, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Derivation } from '../../feeds/ids.ts';
+import { type Derivation, isDerivation } from '../../feeds/ids.ts';
 import type { Owner } from '../../privileges.ts';
-import { errorCode } from './failures.ts';
-import { syncFolder } from './folder-sync.ts';
-import { SECRET_FILE, tempName } from './names.ts';
-import { type FolderSecret, isMarkOf, readMark } from './secret-mark.ts';
-import { CREATE } from './syscalls.ts';
+import { errorCode } from '../../system-errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { DurableWriter, lineFile, syncFolder } from './durable.ts';
+import { READ_ID_FILE, SECRET_FILE, SECRET_MARK_FILE, tempName } from './names.ts';
+import { isThere, readLine } from './read-file.ts';
+import { feedNames } from './scan.ts';
 
 const MIN_BYTES = 32;
+
+const OTHER_SECRET =
+  'the server secret, or SERVICE_DERIVED_READ_IDS, is not that of the last start: sessions end, and feeds without a .readid ' +
+  'have other read links';
+const UNKNOWN_SECRET =
+  'nothing in DATA_DIR tells that it was used with this server secret: if it was another one, sessions end, and feeds ' +
+  'without a .readid have other read links';
 
 /** What settings say of the secret. */
 export interface SecretSettings {
@@ -18,6 +26,17 @@ export interface SecretSettings {
   readonly secret?: Uint8Array | undefined;
   /** SERVICE_DERIVED_READ_IDS. */
   readonly derivedReadIds?: Derivation | undefined;
+}
+
+/** The server secret of a data folder. */
+export interface FolderSecret {
+  readonly key: Uint8Array;
+  /** How read ids follow from it. */
+  readonly derivation: Derivation;
+  /** The folder has a mark, of this secret or another one. */
+  readonly isMarked: boolean;
+  /** Whether the folder was used with it before; undefined if nothing tells. */
+  readonly isKnown: boolean | undefined;
 }
 
 /**
@@ -31,8 +50,9 @@ export async function loadSecret(
   owner?: Owner,
 ): Promise<FolderSecret> {
   const kept = await readBytes(dir);
-  const mark = await readMark(dir);
-  const derivation = settings.derivedReadIds ?? mark?.derivation ?? derivationOf(kept);
+  const [marked = '', check] = (await readLine(join(dir, SECRET_MARK_FILE)))?.split(' ') ?? [];
+  const isMarked = isDerivation(marked) && check !== undefined;
+  const derivation = settings.derivedReadIds ?? (isMarked ? marked : derivationOf(kept));
   const key = settings.secret ?? keyIn(kept ?? (await makeSecret(dir, owner)), derivation);
   if (key.byteLength < MIN_BYTES) {
     throw new Error(
@@ -40,13 +60,14 @@ export async function loadSecret(
     );
   }
   const isOfFile = kept && Buffer.from(key).equals(keyIn(kept, derivation));
-  return { key, derivation, mark, isKnown: mark ? isMarkOf(mark, { key, derivation }) : isOfFile };
+  const isKnown = isMarked ? `${marked} ${check}` === markOf({ key, derivation }) : isOfFile;
+  return { key, derivation, isMarked, isKnown };
 }
 
 /** As `loadSecret`, but undefined if the settings name none and there is no such file. */
 export async function readSecret(dir: string, settings: SecretSettings): Promise<FolderSecret | undefined> {
-  const isThere = settings.secret !== undefined || (await readBytes(dir)) !== undefined;
-  return isThere ? loadSecret(dir, settings) : undefined;
+  const hasSecret = settings.secret !== undefined || (await readBytes(dir)) !== undefined;
+  return hasSecret ? loadSecret(dir, settings) : undefined;
 }
 
 /**
@@ -55,18 +76,53 @@ export async function readSecret(dir: string, settings: SecretSettings): Promise
  */
 export async function secretOfFolder(dir: string, settings: SecretSettings): Promise<FolderSecret> {
   const secret = await readSecret(dir, settings);
-  if (secret === undefined) {
-    throw new Error(
-      `Some feeds there have a read id that follows from the secret, and there is no file ${SECRET_FILE}: set ` +
-        'SERVICE_SECRET as it was set for the service.',
-    );
-  }
-  if (secret.isKnown !== false) return secret;
+  if (secret && secret.isKnown !== false) return secret;
   const used = settings.secret ? 'SERVICE_SECRET' : `the file ${SECRET_FILE} there`;
+  const [why, mend] = secret
+    ? [`${used} is another one than the service ran with`, ', or unset it if it was not']
+    : [`there is no file ${SECRET_FILE}`, ''];
   throw new Error(
-    `Some feeds there have a read id that follows from the secret, and ${used} is another one than the service ran with: set ` +
-      'SERVICE_SECRET as it was set for the service, or unset it if it was not.',
+    `Some feeds there have a read id that follows from the secret, and ${why}: set SERVICE_SECRET as it was set for the ` +
+      `service${mend}.`,
   );
+}
+
+/**
+ * Marks a data folder with the secret that it is used with from now on. Warns if that is another one than before, with the
+ * number of feeds whose read links follow from it. To be called only while no other process uses the folder.
+ */
+export async function markFolder(
+  dir: string,
+  secret: FolderSecret,
+  { owner, log }: { readonly owner: Owner | undefined; readonly log: Pick<Log, 'warn'> },
+): Promise<void> {
+  const { isMarked, isKnown } = secret;
+  if (isMarked && isKnown) return;
+  if (!isKnown) {
+    const feedsWithoutReadId = await countWithoutReadId(dir);
+    if (isMarked || feedsWithoutReadId > 0)
+      log.warn(isMarked ? OTHER_SECRET : UNKNOWN_SECRET, { feedsWithoutReadId });
+  }
+  try {
+    await new DurableWriter(owner).change(dir, [lineFile(SECRET_MARK_FILE, markOf(secret))]);
+  } catch (error) {
+    // A full disk must not keep notes from being read.
+    log.warn('DATA_DIR cannot be marked with its secret', { code: errorCode(error) });
+  }
+}
+
+/**
+ * The line of `.secret-mark`: the derivation, and a keyed hash of a constant. So an exchanged secret is noticed, and a folder
+ * of the reference stays one when its `.secret` is replaced by SERVICE_SECRET.
+ */
+function markOf({ key, derivation }: Pick<FolderSecret, 'key' | 'derivation'>): string {
+  return `${derivation} ${createHmac('sha256', key).update('secret-mark').digest('base64url').slice(0, 22)}`;
+}
+
+async function countWithoutReadId(dir: string): Promise<number> {
+  let count = 0;
+  for (const name of await feedNames(dir)) if (!(await isThere(join(dir, name, READ_ID_FILE)))) count += 1;
+  return count;
 }
 
 /** Raw bytes come from the reference, because the service makes a text. */
@@ -93,29 +149,18 @@ async function readBytes(dir: string): Promise<Buffer | undefined> {
 }
 
 async function makeSecret(dir: string, owner: Owner | undefined): Promise<Buffer> {
-  const temp = join(dir, tempName());
-  const file = await open(temp, CREATE, 0o600);
+  const name = tempName();
+  const bytes = Buffer.from(`${randomBytes(MIN_BYTES).toString('base64url')}\n`);
+  await new DurableWriter(owner).change(dir, [{ name, bytes, private: true }]);
+  const [temp, path] = [join(dir, name), join(dir, SECRET_FILE)];
   try {
-    if (owner) await file.chown(owner.uid, owner.gid);
-    await file.writeFile(`${randomBytes(MIN_BYTES).toString('base64url')}\n`);
-    await file.sync();
-    await publish(temp, join(dir, SECRET_FILE));
+    // A link never replaces what another process made meanwhile; a rename is for file systems without links.
+    await link(temp, path).catch((error) => (errorCode(error) === 'EEXIST' ? undefined : rename(temp, path)));
     await syncFolder(dir);
   } finally {
-    await file.close();
     await unlink(temp).catch(() => undefined);
   }
   const made = await readBytes(dir);
   if (made === undefined) throw new Error(`The file ${SECRET_FILE} in DATA_DIR vanished while it was made.`);
   return made;
-}
-
-/** A link never replaces what another process made meanwhile; a rename is for file systems without links. */
-async function publish(temp: string, path: string): Promise<void> {
-  try {
-    await link(temp, path);
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return;
-    await rename(temp, path);
-  }
 }

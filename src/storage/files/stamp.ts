@@ -38,7 +38,7 @@ export function sameStamp(a: Stamp | undefined, b: Stamp | undefined): boolean {
 }
 
 /** The stamp to remember right after a look: the one known so far, or one that is not so fresh. */
-export function settled({ mtimeMs, size }: Stamp, known?: Stamp): Stamp {
+export function stampToKeep({ mtimeMs, size }: Stamp, known?: Stamp): Stamp {
   const stamp = { mtimeMs, size };
   return sameStamp(known, stamp) || !isFresh(stamp) ? stamp : UNSURE;
 }

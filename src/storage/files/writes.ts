@@ -3,6 +3,7 @@ import type { Feed } from '../../feeds/feed.ts';
 import { type FeedName, isReadId, noteFile, parseNoteFile } from '../../feeds/names.ts';
 import type { NewNote, Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
+import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, type Lookups, lookupsOf } from '../../writing/command.ts';
 import {
@@ -24,18 +25,17 @@ import {
 } from '../metadata.ts';
 import type { Written } from '../storage.ts';
 import { type Change, type FileWriter, lineFile, textFile } from './durable.ts';
-import { asRefusal, errorCode, isGone, refuse, unavailable } from './failures.ts';
+import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
 import { type FeedIndex, IndexedFeed } from './feed-index.ts';
 import type { RetiredReadIds } from './line-files.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isThere, readWhole, statFile } from './read-file.ts';
 import type { FeedFiles } from './read-metadata.ts';
-import { readMetaFile, UNREADABLE_READ_ID } from './read-metadata.ts';
+import { readMetaFile, UNREADABLE_READ_ID, UnreadableFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
-import { type Stamp, settled, UNSEEN } from './stamp.ts';
-import { UnreadableFile } from './unreadable-file.ts';
+import { type Stamp, stampToKeep, UNSEEN } from './stamp.ts';
 import { datingOf, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
 
 /** Shared by all writes. */
@@ -306,10 +306,10 @@ async function withNote<T>(
   const stats = entry && (await statFile(join(folder, entry.file)));
   if (!stats) return undefined;
   // Known before the edit, so that the watch finds no difference if it is taken back.
-  if (entry.stamp === UNSEEN) entry.stamp = settled(stats);
+  if (entry.stamp === UNSEEN) entry.stamp = stampToKeep(stats);
   if (entry.meta === UNSEEN) {
     const found = await statFile(join(folder, metaFile(entry.file)));
-    if (found) entry.meta = settled(found);
+    if (found) entry.meta = stampToKeep(found);
   }
   const copy = { ...entry };
   entry.isEdited = true;
