@@ -9,12 +9,10 @@ const root = resolve(import.meta.dirname, '..');
 const ALLOWED: Record<string, readonly string[]> = {
   feeds: ['refusals.ts'],
   licenses: ['refusals.ts'],
-  http: ['copy-bytes.ts', 'refusals.ts'],
+  http: ['refusals.ts'],
   telemetry: ['feeds', 'http', 'signed.ts', 'version.ts'],
   writing: ['feeds', 'licenses', 'refusals.ts'],
   storage: [
-    'batcher.ts',
-    'collect-garbage.ts',
     'config.ts',
     'feeds',
     'licenses',
@@ -42,7 +40,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'worker-pool.ts',
     'writing',
   ],
-  requests: ['config.ts', 'copy-bytes.ts', 'feeds', 'http', 'ingest', 'refusals.ts', 'schemas.ts', 'writing'],
+  requests: ['config.ts', 'feeds', 'http', 'ingest', 'refusals.ts', 'schemas.ts', 'writing'],
   web: ['config.ts', 'feeds', 'http', 'licenses', 'refusals.ts', 'sign-in'],
   read: [
     'access',
@@ -109,13 +107,12 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   workers: [
     'access',
-    'batcher.ts',
-    'collect-garbage.ts',
     'feeds',
     'http',
     'licenses',
     'read',
     'storage',
+    'system-errors.ts',
     'task-limit.ts',
     'writing',
   ],

@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { batchLength } from '../src/batcher.ts';
+import { batchLength } from '../src/storage/batcher.ts';
 import { unfinishedMove } from '../src/storage/failures.ts';
 import { Connection } from '../src/storage/sqlite/connection.ts';
 import { allFailed, onlyRefusal } from '../src/storage/sqlite/failures.ts';

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Dicer } from '@fastify/busboy';
-import { copyBytes } from '../copy-bytes.ts';
 import { decodeFormName } from '../feeds/file-names.ts';
 import { extendedText } from '../feeds/header-text.ts';
+import { copyBytes } from '../http/buffers.ts';
 import { Refusal } from '../refusals.ts';
 import { parseParameters } from './content-type.ts';
 

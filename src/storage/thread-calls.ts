@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { Batcher } from '../batcher.ts';
+import { Batcher } from './batcher.ts';
 import { type Failure, fromFailure, storeUnavailable, withoutPath } from './failures.ts';
 
 /** Sent to a thread instead of calls: it releases what it holds and ends. */

@@ -2,7 +2,6 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { collectGarbage } from '../../collect-garbage.ts';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, type ReadId, ROUTE_NAMES } from '../../feeds/names.ts';
@@ -14,6 +13,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
+
 import type {
   FeedChange,
   FeedPage,
@@ -24,6 +24,8 @@ import type {
   Storage,
   StoredFile,
 } from '../storage.ts';
+import { collectGarbage } from './collect-garbage.ts';
+
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { BatchedCalls } from '../../batcher.ts';
+import { BatchedCalls } from '../batcher.ts';
 import type { SharedCounts, SharedUsage, UsageReport } from '../storage.ts';
 import type { Database } from './database.ts';
 import { columnsOf, statement } from './transaction.ts';

@@ -1,8 +1,8 @@
-import { BatchedCalls } from '../../batcher.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Command, Post } from '../../writing/command.ts';
 import type { WritingRules } from '../../writing/decide.ts';
+import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import type { Storage, Written } from '../storage.ts';

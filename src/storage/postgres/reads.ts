@@ -1,8 +1,8 @@
-import { BatchedCalls } from '../../batcher.ts';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
 import type { Position } from '../../feeds/order.ts';
+import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { copyBytes } from '../src/copy-bytes.ts';
+import { copyBytes } from '../../src/http/buffers.ts';
 
 t.test('bytes are copied as set copies them, also where the two places overlap', async () => {
   fc.assert(

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { BatchedCalls, Batcher } from '../src/batcher.ts';
-import { eventually } from './support/eventually.ts';
+import { BatchedCalls, Batcher } from '../../src/storage/batcher.ts';
+import { eventually } from '../support/eventually.ts';
 
 t.test('what comes in one turn is handed on together, in pieces when there is much', async (t) => {
   const handed: number[][] = [];
