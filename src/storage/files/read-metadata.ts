@@ -81,12 +81,16 @@ export class UnreadableFile extends Refusal {
   }
 }
 
-/** The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`. */
+/**
+ * The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`.
+ * @param read reads the file, as `readWhole` does
+ */
 export async function readMetaFile(
   folder: string,
   file: NoteFile,
+  read = readWhole,
 ): Promise<(StoredMeta & { readonly stamp: Stamp }) | undefined> {
-  const found = await readObject(folder, metaFile(file));
+  const found = await readObject(folder, metaFile(file), read);
   return found && { ...metaIn(found.fields), stamp: found.stamp };
 }
 
@@ -99,9 +103,10 @@ export async function readSettingsFile(folder: string): Promise<JsonObject | und
 async function readObject(
   folder: string,
   name: string,
+  read = readWhole,
 ): Promise<{ readonly fields: JsonObject; readonly stamp: Stamp } | undefined> {
   const path = join(folder, name);
-  const file = await readWhole(path, MAX_METADATA_BYTES);
+  const file = await read(path, MAX_METADATA_BYTES);
   if (!file) {
     const why = await whyUnreadable(path, MAX_METADATA_BYTES);
     if (why === undefined) return undefined;
