@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { NoteMeta } from '../feeds/note.ts';
-import { TAG_RULE, tagsOf } from '../feeds/tags.ts';
+import { TAGS_RULE, validTags } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName, TITLE_LENGTH } from '../feeds/text.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
 import { createdNote } from '../read/views/note-json.ts';
@@ -14,7 +14,7 @@ import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './too
 
 const LABELS = {
   title: option('One line of at most 100 characters; without it, the first heading or line is shown.'),
-  tags: z.array(z.string()).describe(`At most 10, each 1 to 32 characters: ${TAG_RULE}.`).optional(),
+  tags: z.array(z.string()).describe(`Of them ${TAGS_RULE}.`).optional(),
 };
 const PICTURE = {
   type: text('image/png, image/jpeg, image/gif or image/webp.'),
@@ -135,7 +135,7 @@ function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submissi
 }
 
 function titleAndTags({ title = '', tags = [] }: PostFile | PostNote): Pick<NoteMeta, 'title' | 'tags'> {
-  return { title: oneLine('title', title, TITLE_LENGTH) || undefined, tags: tagsOf(tags) };
+  return { title: oneLine('title', title, TITLE_LENGTH) || undefined, tags: validTags(tags) };
 }
 
 function addPart(form: Form, header: Partial<PartHeader>, content: (part: OpenPart) => Uint8Array): void {

@@ -6,23 +6,24 @@ const MOST_TAGS = 10;
 const TAG_LENGTH = 32;
 const TAG = /^[\p{L}\p{M}\p{Nd}\-_.:]+$/u;
 const NOT_IN_TAGS = /[^\p{L}\p{M}\p{Nd}\-_.:]/u;
+const CHARACTERS = 'letters, digits, "-", "_", "." and ":"';
 /** The rule for people. */
-export const TAG_RULE = 'letters, digits, "-", "_", "." and ":"';
+export const TAGS_RULE = `at most ${MOST_TAGS}, each 1 to ${TAG_LENGTH} characters: ${CHARACTERS}`;
 /** How much of a wrong tag a refusal repeats, in UTF-16 units. */
 const SHOWN_LENGTH = 40;
 
-/** The tags of a text that separates them by commas. Throws as `tagsOf`. */
+/** The tags of a text that separates them by commas. Throws as `validTags`. */
 export function parseTags(text: string): string[] {
-  return tagsOf(text.split(','));
+  return validTags(text.split(','));
 }
 
 /**
  * The tags of a list (contract §3), at most 10; repeats and blank entries are dropped.
  * @throws Refusal `invalid_request` naming the tag that is wrong
  */
-export function tagsOf(list: readonly string[]): string[] {
+export function validTags(list: readonly string[]): string[] {
   const entries = list.map((entry) => entry.trim()).filter((entry) => entry !== '');
-  const tags = new Set(entries.map(tagOf));
+  const tags = new Set(entries.map(validTag));
   if (tags.size > MOST_TAGS) throw invalid(`A note has at most ${MOST_TAGS} tags, not ${tags.size}.`);
   return [...tags];
 }
@@ -31,14 +32,14 @@ export function tagsOf(list: readonly string[]): string[] {
  * A tag as it is stored: 1 to 32 letters, marks and digits of any script, `-`, `_`, `.` and `:`, in lower case and NFC.
  * @throws Refusal `invalid_request`
  */
-export function tagOf(text: string): string {
+export function validTag(text: string): string {
   // Lowered first, because it may leave a letter and a mark that have a common character.
   const tag = text.toLowerCase().normalize('NFC');
   if (TAG.test(tag) && [...tag].length <= TAG_LENGTH) return tag;
   const shown = `The tag "${shownOneLine(text).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
   const [wrong] = NOT_IN_TAGS.exec(tag) ?? [];
   if (wrong === undefined) throw invalid(`${shown} is longer than ${TAG_LENGTH} characters.`);
-  throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${TAG_RULE} only.`);
+  throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${CHARACTERS} only.`);
 }
 
 /** A character for people, who do not see every one. */

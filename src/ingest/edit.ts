@@ -2,7 +2,7 @@ import type { Caller } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { isNoteId } from '../feeds/names.ts';
 import type { NewNote, Note } from '../feeds/note.ts';
-import { tagsOf } from '../feeds/tags.ts';
+import { validTags } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, TITLE_LENGTH } from '../feeds/text.ts';
 import { existing, notFound, Refusal } from '../refusals.ts';
 import type { JsonBodies } from '../schemas.ts';
@@ -59,7 +59,7 @@ export class Editing {
     const meta = {
       title: changes.title && oneLine('title', changes.title, TITLE_LENGTH),
       alt: changes.alt && oneLine('alt', changes.alt, ALT_LENGTH),
-      tags: changes.tags && tagsOf(changes.tags),
+      tags: changes.tags && validTags(changes.tags),
     };
     const described = await this.#parts.storage.write({ kind: 'describe', ...toNote(feed, id), meta });
     return this.#recordEdit(described?.note, feed, caller);

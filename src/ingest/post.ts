@@ -24,8 +24,8 @@ interface PostingParts extends ReadIdRules {
 
 /** What a post asks for besides its notes, checked. */
 export interface AdmittedPost extends NamedFeed {
-  /** For a new feed; why it is refused, which means nothing for a feed that exists. */
-  readonly readId: ReadId | Refusal;
+  /** For a new feed, undefined for a random one; or why it is refused, which means nothing for a feed that exists. */
+  readonly readId: ReadId | Refusal | undefined;
 }
 
 export interface Posted {
@@ -99,12 +99,12 @@ export class Posting {
     if (readId instanceof Refusal) throw readId;
     const passwordHash =
       password === undefined ? undefined : await this.#parts.passwords.hash(feedPassword(password));
-    return { kind: 'new', readId, passwordHash };
+    return { kind: 'new', readId: readId ?? randomReadId(), passwordHash };
   }
 
-  #readId(text: string, name: FeedName): ReadId | Refusal {
+  #readId(text: string, name: FeedName): ReadId | Refusal | undefined {
     try {
-      return chosenReadId(text, name, this.#parts) ?? randomReadId();
+      return chosenReadId(text, name, this.#parts);
     } catch (error) {
       if (error instanceof Refusal) return error;
       throw error;

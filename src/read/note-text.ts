@@ -4,7 +4,7 @@ import { escapeAttribute } from './markup.ts';
 /** About the length of an address: what a reference counts, in characters. */
 export const REFERENCE_LENGTH = 100;
 /** The same of a tag. */
-const TAG_LENGTH = 10;
+const PART_LENGTH = 10;
 
 const DEEPEST_HEADING = 6;
 
@@ -63,7 +63,7 @@ export function htmlLength({ html }: Pick<Rendered, 'html'>): number {
   let length = 0;
   for (const part of html)
     if (typeof part === 'string') length += part.length;
-    else length += typeof part === 'number' || 'feed' in part ? TAG_LENGTH : REFERENCE_LENGTH;
+    else length += typeof part === 'number' || 'feed' in part ? PART_LENGTH : REFERENCE_LENGTH;
   return length;
 }
 

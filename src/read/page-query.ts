@@ -3,7 +3,7 @@ import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Position } from '../feeds/order.ts';
 import { decodeCursor, encodeCursor } from '../feeds/order.ts';
-import { tagOf } from '../feeds/tags.ts';
+import { validTag } from '../feeds/tags.ts';
 import { Refusal } from '../refusals.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -35,7 +35,7 @@ export function pageQuery(source: QuerySource): RequestedPage {
  */
 export function tagQuery(source: QuerySource): string | undefined {
   const text = source.query('tag');
-  return text ? tagOf(text) : undefined;
+  return text ? validTag(text) : undefined;
 }
 
 function parseLimit(source: QuerySource): number {

@@ -1,4 +1,4 @@
-import { TAG_RULE } from '../feeds/tags.ts';
+import { TAGS_RULE } from '../feeds/tags.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { SchemaName } from '../schemas.ts';
 
@@ -148,7 +148,7 @@ export const PARAMETERS = {
   extendedName: extendedHeader('X-Note-Name'),
   tags: textHeader(
     'X-Note-Tags',
-    `The tags of the note, separated by commas: at most 10, each 1 to 32 characters: ${TAG_RULE}, in any script. Capitals ` +
+    `The tags of the note, separated by commas: ${TAGS_RULE}, in any script. Capitals ` +
       'are lowered, repeats and blank entries dropped',
   ),
   extendedTags: extendedHeader('X-Note-Tags'),

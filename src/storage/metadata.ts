@@ -47,7 +47,7 @@ export function metaIn(fields: JsonObject): StoredMeta {
       ...textMember('name', name),
       ...textMember('sender', sender),
       ...pixelsMember(pixels),
-      tags: tagsOf(tags),
+      tags: tagsAsFound(tags),
     },
     ...(!Number.isNaN(date) && { created: date }),
     ...(hasMembers(others) && { others }),
@@ -164,8 +164,8 @@ function shownText(value: unknown): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** An array of tags, or one string with commas between them. */
-function tagsOf(value: unknown): string[] {
+/** An array of tags, or one string with commas between them. None is refused, because people edit the file, too. */
+function tagsAsFound(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [];
   return [...new Set(list.map(shownText).filter((tag) => tag !== undefined))];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseTags, tagOf, tagsOf } from '../../src/feeds/tags.ts';
+import { parseTags, validTag, validTags } from '../../src/feeds/tags.ts';
 
 const taken: [header: string, tags: string[]][] = [
   ['', []],
@@ -56,12 +56,12 @@ for (const [header, message] of refused) {
 }
 
 t.test('a list has the same rules, but for commas', async (t) => {
-  t.same(tagsOf([' News', 'news', '', ' ', 'b:1']), ['news', 'b:1']);
-  t.same(tagsOf([]), []);
+  t.same(validTags([' News', 'news', '', ' ', 'b:1']), ['news', 'b:1']);
+  t.same(validTags([]), []);
   const eleven = Array.from({ length: 11 }, (_, i) => `t${i}`);
-  t.same(tagsOf([...eleven.slice(1), 'T1', '']), eleven.slice(1));
-  t.throws(() => tagsOf(['good', 'a,b']), { code: 'invalid_request', message: /"a,b" has "," in it/ });
-  t.throws(() => tagsOf(eleven), { code: 'invalid_request' });
+  t.same(validTags([...eleven.slice(1), 'T1', '']), eleven.slice(1));
+  t.throws(() => validTags(['good', 'a,b']), { code: 'invalid_request', message: /"a,b" has "," in it/ });
+  t.throws(() => validTags(eleven), { code: 'invalid_request' });
 });
 
 t.test('a tag is found again by what was taken, in whichever form it is written', async () => {
@@ -72,9 +72,9 @@ t.test('a tag is found again by what was taken, in whichever form it is written'
   fc.assert(
     fc.property(fc.array(fc.oneof(letter, ascii), { minLength: 1, maxLength: 3 }), (parts) => {
       const text = parts.join('');
-      const tag = tagOf(text);
+      const tag = validTag(text);
       return [tag, text.normalize('NFC'), text.normalize('NFD'), tag.normalize('NFD')].every(
-        (form) => tagOf(form) === tag,
+        (form) => validTag(form) === tag,
       );
     }),
     { numRuns: 2_000 },
