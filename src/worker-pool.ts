@@ -48,23 +48,15 @@ export function ranOutOfMemory(error: unknown): boolean {
 
 /** Runs the functions of `workers/` on threads, with a bounded queue. A thread that dies is replaced; only its task fails. */
 export class WorkerPool {
-  readonly #threads: number;
+  readonly #options: WorkerPoolOptions & Required<Pick<WorkerPoolOptions, 'idleMs' | 'nice'>>;
   /** Piscina's own queue has no bound for tasks with a signal. */
   readonly #atOnce: LimitFunction;
-  readonly #maxQueue: number;
-  readonly #idleMs: number;
-  readonly #nice: number;
-  readonly #observe: WorkerPoolOptions['observe'];
   #piscina: Piscina | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor({ threads, maxQueue, idleMs = IDLE_MS, nice = BACKGROUND_NICE, observe }: WorkerPoolOptions) {
-    this.#threads = threads;
-    this.#atOnce = pLimit(threads);
-    this.#maxQueue = maxQueue;
-    this.#idleMs = idleMs;
-    this.#nice = nice;
-    this.#observe = observe;
+  constructor(options: WorkerPoolOptions) {
+    this.#options = { idleMs: IDLE_MS, nice: BACKGROUND_NICE, ...options };
+    this.#atOnce = pLimit(options.threads);
   }
 
   /**
@@ -74,7 +66,8 @@ export class WorkerPool {
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
-    if (this.running === this.#threads && this.waiting >= this.#maxQueue)
+    const { threads, maxQueue } = this.#options;
+    if (this.running === threads && this.waiting >= maxQueue)
       throw busy('The service is busy, please try again in a moment.');
     try {
       return await this.#atOnce(() => {
@@ -117,8 +110,8 @@ export class WorkerPool {
       // Piscina never has more tasks than threads here, and starts a thread for a task that finds none idle. So no task
       // waits for a thread that died.
       minThreads: 0,
-      maxThreads: this.#threads,
-      idleTimeout: this.#idleMs,
+      maxThreads: this.#options.threads,
+      idleTimeout: this.#options.idleMs,
       niceIncrement: BACKGROUND_NICE,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_LIMIT_MB },
       recordTiming: false,
@@ -133,7 +126,7 @@ export class WorkerPool {
     try {
       return await this.#execute(fileOf(work), task, options);
     } finally {
-      this.#observe?.(typeof work === 'string' ? work : 'other', performance.now() - startedAt);
+      this.#options.observe?.(typeof work === 'string' ? work : 'other', performance.now() - startedAt);
     }
   }
 
@@ -146,7 +139,7 @@ export class WorkerPool {
       () => this.#piscina?.threads ?? [],
       () => abort.abort(),
     );
-    const limited: LimitedTask = { work: filename, task, nice: this.#nice, state: watch.state };
+    const limited: LimitedTask = { work: filename, task, nice: this.#options.nice, state: watch.state };
     const giveUp = () => watch.giveUp();
     signal?.addEventListener('abort', giveUp);
     try {
