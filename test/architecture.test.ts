@@ -103,7 +103,6 @@ const ALLOWED: Record<string, readonly string[]> = {
     'storage',
     'system-errors.ts',
     'telemetry',
-    'version.ts',
   ],
   workers: [
     'access',
