@@ -88,7 +88,7 @@ async function lockFolder(
   secret: FilesArchiveOptions['secret'],
 ): Promise<LockedPlace> {
   const owner = settings.ownerIn(dir);
-  const lock = FolderLock.take(dir, owner);
+  const lock = new FolderLock(dir, owner);
   return {
     open: () => FilesArchive.open({ ...settings, dir, owner, secret }),
     isLocked: async () => lock.isValid,

@@ -110,22 +110,18 @@ export function settingsAsStored(settings: StoredSettings): StoredSettings {
   return settingsIn(parseObject(serializeSettings(settings) ?? '') ?? {});
 }
 
-/** Undefined when no member has a value. */
-function json(known: Readonly<Record<string, unknown>>, others?: OtherMembers): string | undefined {
-  const withOthers = others && jsonThatCanBeRead({ ...others, ...known });
-  if (withOthers !== undefined) return withOthers;
-  return Object.values(known).some((value) => value !== undefined) ? JSON.stringify(known) : undefined;
-}
-
-/** Undefined for what is nested too deeply for `JSON.stringify`, or would make a file that is too large to be read. */
-function jsonThatCanBeRead(members: OtherMembers): string | undefined {
+/**
+ * Undefined when no member has a value. Without the `others` if they are nested too deeply for `JSON.stringify`, or would make
+ * a file that is too large to be read.
+ */
+function json(known: JsonObject, others?: OtherMembers): string | undefined {
   try {
-    const text = JSON.stringify(members);
-    return Buffer.byteLength(text) <= MAX_METADATA_BYTES ? text : undefined;
+    const text = others && JSON.stringify({ ...others, ...known });
+    if (text !== undefined && Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text;
   } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
+    if (!(error instanceof RangeError)) throw error;
   }
+  return Object.values(known).some((value) => value !== undefined) ? JSON.stringify(known) : undefined;
 }
 
 function hasMembers(members: OtherMembers): boolean {

@@ -277,7 +277,7 @@ byHand(
   async (t, { storage, dir, lines }) => {
     const other = await dataFolder(t);
     t.teardown(() => rm(`${dir}.away`, { recursive: true, force: true }));
-    const lock = FolderLock.take(other, undefined);
+    const lock = new FolderLock(other, undefined);
     await rename(dir, `${dir}.away`);
     await rename(other, dir);
     t.ok(await eventually(() => lines.some((line) => line.startsWith('the data folder is gone'))));

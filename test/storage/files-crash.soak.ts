@@ -49,7 +49,7 @@ const [posting] = changes;
 async function storing(dir: string, sync: Sync = syncFolder) {
   const log = keptLog();
   const index = new FeedIndex(SECRET);
-  index.addAll(await scanAll(dir, { add: () => {} }, log));
+  index.addAll(await scanAll(dir, () => {}, log));
   const writer = new DurableWriter(undefined, { sync });
   const parts = writeParts({ dir, index, writer, log });
   const feed = index.get(name)!;
@@ -87,7 +87,7 @@ async function filesOf(dir: string): Promise<Record<string, string>> {
 /** What is there after a start, which must leave no more than the files of notes. */
 async function filesAfterStart(dir: string): Promise<Record<string, string>> {
   const log = keptLog();
-  const [feed] = await scanAll(dir, { add: () => {} }, log);
+  const [feed] = await scanAll(dir, () => {}, log);
   const files = await filesOf(dir);
   const shown = Object.keys(files).filter((one) => !one.startsWith('.'));
   if (log.lines.length > 0) throw new Error(log.lines.join());

@@ -179,7 +179,7 @@ for (const [what, bytes, key, derivation] of forms) {
     await writeFile(join(dir, '.secret'), bytes);
     const loaded = await loadSecret(dir);
     t.equal(Buffer.compare(loaded.key, Buffer.from(key)), 0);
-    t.match(loaded, { derivation, mark: undefined, isKnown: true });
+    t.match(loaded, { derivation, isMarked: false, isKnown: true });
   });
 }
 

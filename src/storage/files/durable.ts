@@ -48,7 +48,7 @@ export interface Intent {
 /** Writes files so that each is complete and durable, or absent. */
 export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAway' | 'append'>;
 
-/** Files open for writing at once: with 16, posts take 8 % more CPU; a bound on descriptors. */
+/** Files open for writing at once: a bound on descriptors. */
 const OPEN_FILES = 256;
 /** Syncs at once: enough to share the disk's flushes, and threads of the pool are left for reads. */
 const PARALLEL_SYNCS = 16;
@@ -60,12 +60,11 @@ const NO_LINKS = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 
 type Undo = (() => unknown)[];
 
 /** A change with the temp name under which its bytes wait for it. */
-type Planned = Change & { readonly temp: string; readonly isNew?: boolean };
+type Planned = Change & { readonly temp: string; readonly isNew: boolean };
 
 /**
- * Writes in the thread that calls it, and blocks it: only syncs, which take long, go to the thread pool. So a
- * thread of its own does nothing but this; many threads of a pool would wait for each other at the locks of one
- * folder and need half as much CPU again (200 to 250 us a note for 130 to 170, in a bare loop over the same calls).
+ * Writes in the thread that calls it, and blocks it: only syncs, which take long, go to the thread pool. Many threads of a
+ * pool would wait for each other at the locks of one folder, and need half as much CPU again.
  */
 export class DurableWriter {
   readonly #owner: Owner | undefined;
@@ -93,8 +92,8 @@ export class DurableWriter {
     added: readonly Part[] = [],
   ): Promise<(Stamp | undefined)[]> {
     return orUndone(async (undo) => {
-      const all = [...added.map((part) => ({ ...planned(part), isNew: true })), ...changes.map(planned)];
-      const intent = added.length > 0 && changes.length > 0 ? plannedIntent(added, all.at(-1)!) : undefined;
+      const all = [...added.map((part) => plan(part, true)), ...changes.map((one) => plan(one))];
+      const intent = added.length > 0 && changes.length > 0 ? planIntent(added, all.at(-1)!) : undefined;
       const temps = (intent ? [...all, intent] : all).flatMap(tempPart);
       for (const { name } of temps) undo.push(() => fs.unlinkSync(join(folder, name)));
       const stamps = await this.#writeAll(folder, temps);
@@ -185,13 +184,13 @@ export class DurableWriter {
   }
 }
 
-function planned(change: Change): Planned {
-  return { ...change, temp: tempName() };
+function plan(change: Change, isNew = false): Planned {
+  return { ...change, temp: tempName(), isNew };
 }
 
-function plannedIntent(added: readonly Part[], last: Planned): Planned {
+function planIntent(added: readonly Part[], last: Planned): Planned {
   const intent: Intent = { added: added.map(({ name }) => name), last: last.temp };
-  return planned({ name: intentName(), bytes: Buffer.from(JSON.stringify(intent)) });
+  return plan({ name: intentName(), bytes: Buffer.from(JSON.stringify(intent)) }, true);
 }
 
 /** The temp file of a change, if it has bytes. */

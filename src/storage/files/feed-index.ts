@@ -107,6 +107,10 @@ export class IndexedFeed {
   }
 }
 
+function byName(a: IndexedFeed, b: IndexedFeed): number {
+  return a.name < b.name ? -1 : 1;
+}
+
 function nextVersion(): string {
   versions += 1;
   return `${STARTED_AT}.${versions.toString(36)}`;
@@ -126,7 +130,7 @@ export class FeedIndex {
   readonly #feeds = new Map<FeedName, IndexedFeed>();
   readonly #holders = new Map<ReadId, FeedName>();
   /** Feeds whose `.readid` names an id that another one has. */
-  readonly #waiting = new Map<ReadId, Set<FeedName>>();
+  readonly #waiting = new Set<IndexedFeed>();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
 
   constructor(secret: Uint8Array, derivation: Derivation = 'own') {
@@ -146,9 +150,7 @@ export class FeedIndex {
 
   /** The names of feeds whose `.readid` names an id that another one has, each with the name of that. */
   waiting(): (readonly [waiting: FeedName, holder: FeedName])[] {
-    return [...this.#waiting].flatMap(([readId, names]) =>
-      [...names].map((name) => [name, this.#holders.get(readId)!] as const),
-    );
+    return [...this.#waiting].map(({ name, files }) => [name, this.#holders.get(files.storedReadId!)!]);
   }
 
   /** The number of feeds, including those being made. */
@@ -197,7 +199,7 @@ export class FeedIndex {
 
   /** Adds the feeds found at start: derived read ids first, then stored ones in the order of the names. */
   addAll(feeds: readonly IndexedFeed[]): void {
-    const sorted = feeds.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const sorted = feeds.toSorted(byName);
     for (const feed of sorted) if (feed.files.storedReadId === undefined) this.add(feed);
     for (const feed of sorted) if (feed.files.storedReadId !== undefined) this.add(feed);
   }
@@ -212,7 +214,7 @@ export class FeedIndex {
   drop(feed: IndexedFeed): void {
     if (this.#feeds.get(feed.name) !== feed) return;
     this.#feeds.delete(feed.name);
-    const waiting = this.#release(feed, feed.files.storedReadId);
+    const waiting = this.#release(feed);
     this.#tell([feed.readId]);
     this.#claimFreed(waiting);
   }
@@ -222,7 +224,7 @@ export class FeedIndex {
     const storedBefore = feed.files.storedReadId;
     feed.apply(change);
     if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
-    else this.#claimAgain(feed, storedBefore);
+    else this.#claimAgain(feed);
     return feed.record();
   }
 
@@ -232,25 +234,26 @@ export class FeedIndex {
     this.#holders.set(feed.readId, feed.name);
   }
 
-  #claimed({ name, files: { storedReadId: stored } }: IndexedFeed): ReadId {
-    if (stored === undefined) return this.#derived(name);
-    if (stored === UNREADABLE_READ_ID) return noReadId();
-    if (this.reserve(name, stored)) return stored;
-    this.#waiting.set(stored, (this.#waiting.get(stored) ?? new Set()).add(name));
-    return this.#derived(name);
+  #claimed(feed: IndexedFeed): ReadId {
+    const { storedReadId } = feed.files;
+    if (storedReadId === UNREADABLE_READ_ID) return noReadId();
+    if (storedReadId !== undefined && this.reserve(feed.name, storedReadId)) return storedReadId;
+    if (storedReadId !== undefined) this.#waiting.add(feed);
+    return this.#derived(feed.name);
   }
 
   /** Releases a read id. Returns the first feed by name that waits for it and must claim again. */
-  #release({ name, readId }: IndexedFeed, stored: ReadId | undefined): IndexedFeed | undefined {
-    if (stored !== undefined) this.#waiting.get(stored)?.delete(name);
-    this.#holders.delete(readId);
-    return this.#feeds.get([...(this.#waiting.get(readId) ?? [])].sort()[0]!);
+  #release(feed: IndexedFeed): IndexedFeed | undefined {
+    this.#waiting.delete(feed);
+    this.#holders.delete(feed.readId);
+    const waiting = [...this.#waiting].filter(({ files }) => files.storedReadId === feed.readId);
+    return waiting.sort(byName)[0];
   }
 
   /** Assigns a feed's read id again, because its `.readid` changed. */
-  #claimAgain(feed: IndexedFeed, storedBefore: ReadId | undefined): void {
+  #claimAgain(feed: IndexedFeed): void {
     const before = feed.readId;
-    const waiting = this.#release(feed, storedBefore);
+    const waiting = this.#release(feed);
     this.#claim(feed);
     this.#tell([before, feed.readId]);
     this.#claimFreed(waiting);
@@ -260,7 +263,7 @@ export class FeedIndex {
     // If two feeds store each other's derived ids, claiming again would never end.
     if (!waiting || this.#holders.has(waiting.files.storedReadId!)) return;
     waiting.apply({});
-    this.#claimAgain(waiting, waiting.files.storedReadId);
+    this.#claimAgain(waiting);
   }
 
   #derived(name: FeedName): ReadId {

@@ -1,6 +1,7 @@
 import { closeSync, type Dirent, openSync, readdirSync, utimesSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
@@ -21,7 +22,7 @@ import {
   RETIRED_FILE,
   SETTINGS_FILE,
 } from './names.ts';
-import { type Entry, isDatedByFile } from './note-list.ts';
+import type { Entry } from './note-list.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
@@ -76,7 +77,7 @@ export class FilesArchive implements Archive {
     log,
   }: FilesArchiveOptions): Promise<FilesArchive> {
     await mustBeReadable(dir);
-    const feeds = await scanAll(dir, { add: () => {} }, log);
+    const feeds = await scanAll(dir, () => {}, log);
     if (feeds.length < (await feedNames(dir)).length) throw notOurs();
     refuseUnreadable(feeds.filter(({ files }) => files.storedReadId === UNREADABLE_READ_ID));
     // Settings that the service leaves as they are would be lost.
@@ -198,7 +199,7 @@ function inOrder(a: Ordered, b: Ordered): number {
 
 function partsOf(note: ArchivedNote): Part[] {
   const { id, createdAt, modifiedAt, others } = note;
-  const isSaid = !isDatedByFile(id) || createdAt === dateByFile(id, { mtimeMs: modifiedAt });
+  const isSaid = dateOfId(id) !== undefined || createdAt === dateByFile(id, { mtimeMs: modifiedAt });
   return noteParts(note, { created: isSaid ? undefined : createdAt, others });
 }
 

@@ -88,7 +88,7 @@ const NO_NOTES: Page = { notes: [], next: undefined };
  */
 export async function openFiles(options: FilesOptions): Promise<Storage> {
   const { dir, owner } = options;
-  const lock = FolderLock.take(dir, owner);
+  const lock = new FolderLock(dir, owner);
   try {
     if (await isThere(join(dir, MOVE_FILE))) throw unfinishedMove('The data folder (DATA_DIR)');
     const files = new FilesStorage(options, lock, await readText(dir, RETIRED_FILE));
@@ -149,7 +149,8 @@ class FilesStorage implements Storage {
       log.error('changes by hand are not seen until the next start', { err });
     });
     await watching.promise;
-    this.#parts.index.addAll(await scanAll(dir, this.#removals, log));
+    const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
+    this.#parts.index.addAll(await scanAll(dir, removeLater, log));
     warnOfOddFeeds(this.#parts.index, log);
     await collectGarbage();
     scanned.resolve();
@@ -222,13 +223,9 @@ class FilesStorage implements Storage {
   /** A write that the closing waits for. */
   async #write<T>(work: () => Promise<T>): Promise<T> {
     this.#mustBeUsable();
-    const writing = work();
+    const writing = work().finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
-    try {
-      return await writing;
-    } finally {
-      this.#writing.delete(writing);
-    }
+    return writing;
   }
 
   #onNotice(notice: WatchNotice): void {

@@ -24,12 +24,12 @@ export async function readText(dir: string, name: string): Promise<string> {
  */
 export class RetiredReadIds {
   readonly #dir: string;
-  readonly #writer: Pick<FileWriter, 'append' | 'change'>;
+  readonly #writer: FileWriter;
   readonly #ids: Set<ReadId>;
   /** The file may end in a part of a line, so it must be rewritten before anything is appended. */
   #isTorn: boolean;
 
-  constructor(dir: string, writer: Pick<FileWriter, 'append' | 'change'>, text: string) {
+  constructor(dir: string, writer: FileWriter, text: string) {
     this.#dir = dir;
     this.#writer = writer;
     this.#ids = new Set(text.split('\n').filter(isReadId));
@@ -59,7 +59,7 @@ export function retiredFile(readIds: Iterable<ReadId>): Change {
 
 /** The next place of a series that ended because a token was used twice. */
 const ENDED = -1;
-const LINE = /^([\w-]+) (-?\d+) (\d+)$/;
+const LINE = /^([\w-]+) (-?\d+) (\d+)$/gm;
 
 interface Series {
   /** The place of the next valid token. */
@@ -74,10 +74,10 @@ interface Series {
  */
 export class UsedTokens {
   readonly #dir: string;
-  readonly #writer: Pick<FileWriter, 'change'>;
+  readonly #writer: FileWriter;
   #series: Map<string, Series> | undefined;
 
-  constructor(dir: string, writer: Pick<FileWriter, 'change'>) {
+  constructor(dir: string, writer: FileWriter) {
     this.#dir = dir;
     this.#writer = writer;
   }
@@ -87,7 +87,7 @@ export class UsedTokens {
     const known = this.#series ?? seriesIn(await readText(this.#dir, TOKENS_FILE));
     const isTurn = (known.get(name)?.turn ?? 0) === place;
     const now = Date.now();
-    const series = new Map([...known].filter((one) => one[1].until > now));
+    const series = new Map([...known].filter(([, one]) => one.until > now));
     series.set(name, { turn: isTurn ? place + 1 : ENDED, until });
     const lines = [...series].map(([name, { turn, until }]) => `${name} ${turn} ${until}\n`);
     await this.#writer.change(this.#dir, [textFile(TOKENS_FILE, lines.join(''))]);
@@ -97,9 +97,6 @@ export class UsedTokens {
 }
 
 function seriesIn(text: string): Map<string, Series> {
-  const found = text.split('\n').flatMap((line) => {
-    const [, name, turn, until] = LINE.exec(line) ?? [];
-    return name === undefined ? [] : [[name, { turn: Number(turn), until: Number(until) }] as const];
-  });
-  return new Map(found);
+  const lines = [...text.matchAll(LINE)];
+  return new Map(lines.map(([, name, turn, until]) => [name!, { turn: Number(turn), until: Number(until) }]));
 }

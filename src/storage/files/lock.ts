@@ -22,16 +22,11 @@ export class FolderLock {
   readonly #owner: Owner | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(dir: string, owner: Owner | undefined) {
+  /** Takes the lock. Throws an error with a sentence for the operator when another process holds it. */
+  constructor(dir: string, owner: Owner | undefined) {
     this.#path = join(dir, LOCK_FILE);
     this.#owner = owner;
-  }
-
-  /** Throws an error with a sentence for the operator when another process holds the lock. */
-  static take(dir: string, owner: Owner | undefined): FolderLock {
-    const lock = new FolderLock(dir, owner);
-    lock.#take();
-    return lock;
+    this.#take();
   }
 
   /** The lock file is still the one that was locked. */

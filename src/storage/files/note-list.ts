@@ -21,11 +21,6 @@ export interface Entry extends Ordered {
   isEdited?: boolean;
 }
 
-/** The id has no UUID, so the metadata file may say another date than the name. */
-export function isDatedByFile(id: string): boolean {
-  return dateOfId(id) === undefined;
-}
-
 declare const brand: unique symbol;
 /**
  * A note that nobody has asked for, if its name says its date: the name of its file or, if it has metadata, of its

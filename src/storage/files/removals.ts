@@ -26,11 +26,6 @@ export class Removals {
     this.#againMs = againMs;
   }
 
-  /** As `remove`, without waiting for it. */
-  add(path: string): void {
-    this.remove(path).catch(() => {});
-  }
-
   /**
    * Removes a folder with all its content, or a file; settles when all of it is gone. After a failure it is tried again
    * in the background, and at the next start.

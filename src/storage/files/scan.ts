@@ -17,10 +17,9 @@ import {
   metaFile,
   noteOfMetaFile,
 } from './names.ts';
-import { type Entry, isDatedByFile, type Unasked, unasked } from './note-list.ts';
+import { type Entry, type Unasked, unasked } from './note-list.ts';
 import { readDotFile, statFile } from './read-file.ts';
 import { logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
-import type { Removals } from './removals.ts';
 import { dateByFile, dateOfFile, folderIdentity, stampToKeep } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
@@ -37,14 +36,14 @@ export async function feedNames(dir: string): Promise<FeedName[]> {
 }
 
 /**
- * Reads all feeds of the data folder, and cleans up after a crash. `removals` gets unfinished and half removed feeds.
+ * Reads all feeds of the data folder, and cleans up after a crash. `removeLater` gets unfinished and half removed feeds.
  */
 export async function scanAll(
   dir: string,
-  removals: Pick<Removals, 'add'>,
+  removeLater: (path: string) => void,
   log: Pick<Log, 'warn' | 'error'>,
 ): Promise<IndexedFeed[]> {
-  for (const name of await readdir(dir)) if (isLeftover(name)) removals.add(join(dir, name));
+  for (const name of await readdir(dir)) if (isLeftover(name)) removeLater(join(dir, name));
   const atOnce = pLimit(PARALLEL);
   const names = await feedNames(dir);
   const scans = names.map((name) => atOnce(() => scanFeed(dir, name, log, { clean: true })));
@@ -113,8 +112,10 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
   const reads: Promise<Entry | undefined>[] = [];
   for (const name of files) {
     const note = parseNoteFile(name);
-    if (note && isDatedByFile(note.id)) reads.push(atOnce(() => readEntry(folder, note.file)));
-    else if (note) notes.push(unasked(note.file, files.has(metaFile(note.file))));
+    if (!note) continue;
+    if (dateOfId(note.id) !== undefined) notes.push(unasked(note.file, files.has(metaFile(note.file))));
+    // Its metadata may say another date than its name.
+    else reads.push(atOnce(() => readEntry(folder, note.file)));
   }
   for (const entry of await Promise.all(reads)) if (entry) notes.push(entry);
   return notes;
