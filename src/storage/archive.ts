@@ -3,7 +3,7 @@ import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import type { Ordered } from '../feeds/order.ts';
-import type { OtherMembers } from './metadata.ts';
+import type { JsonObject } from './metadata.ts';
 
 /** Everything of a feed but its notes. */
 export type ArchivedFeed = Omit<Feed, 'key' | 'version'>;
@@ -14,7 +14,7 @@ export interface ArchivedNote extends Ordered {
   readonly modifiedAt: number;
   readonly meta: NoteMeta;
   /** Members of its metadata for other programs; undefined if there are none. */
-  readonly others?: OtherMembers | undefined;
+  readonly others?: JsonObject | undefined;
   readonly bytes: Uint8Array;
 }
 

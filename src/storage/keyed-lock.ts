@@ -38,7 +38,7 @@ export class KeyedLock<K> {
     } finally {
       queue.shared.delete(run);
       if (queue.exclusive === run) queue.exclusive = undefined;
-      if (tasksOf(queue).length === 0) this.#queues.delete(key);
+      if (!queue.exclusive && queue.shared.size === 0) this.#queues.delete(key);
     }
   }
 

@@ -8,15 +8,12 @@ export const MAX_METADATA_BYTES = 256 * 1024;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Members of a metadata file that the service does not know: they belong to other programs, so a change keeps them. */
-export type OtherMembers = JsonObject;
-
 /** Members of a metadata file besides the note's own. */
 export interface BesideMeta {
   /** Date of a hand-placed note, whole ms since the epoch. */
   readonly created?: number | undefined;
-  /** Undefined when there are none. */
-  readonly others?: OtherMembers | undefined;
+  /** Members that the service does not know: they belong to other programs, so a change keeps them. Undefined if none. */
+  readonly others?: JsonObject | undefined;
 }
 
 /** The content of a note's metadata file. */
@@ -50,7 +47,7 @@ export function metaIn(fields: JsonObject): StoredMeta {
       tags: tagsAsFound(tags),
     },
     ...(!Number.isNaN(date) && { created: date }),
-    ...(hasMembers(others) && { others }),
+    ...(Object.keys(others).length > 0 && { others }),
   };
 }
 
@@ -85,15 +82,15 @@ export function settingsIn(fields: JsonObject): StoredSettings {
  * The members of a `.feed.json` that are not settings of the service, with the spelling that the reference reads; undefined
  * when there are none.
  */
-export function otherSettings(fields: JsonObject): OtherMembers | undefined {
+export function otherSettings(fields: JsonObject): JsonObject | undefined {
   const { title, description, image, show_sender, ...others } = fields;
-  return hasMembers(others) ? others : undefined;
+  return Object.keys(others).length > 0 ? others : undefined;
 }
 
 /** The `.feed.json` of a feed; undefined if all settings have their defaults. */
 export function serializeSettings(
   { title, description, image, showSender }: StoredSettings,
-  others?: OtherMembers,
+  others?: JsonObject,
 ): string | undefined {
   const known = {
     ...(title !== '' && { title }),
@@ -114,7 +111,7 @@ export function settingsAsStored(settings: StoredSettings): StoredSettings {
  * Undefined when no member has a value. Without the `others` if they are nested too deeply for `JSON.stringify`, or would make
  * a file that is too large to be read.
  */
-function json(known: JsonObject, others?: OtherMembers): string | undefined {
+function json(known: JsonObject, others?: JsonObject): string | undefined {
   try {
     const text = others && JSON.stringify({ ...others, ...known });
     if (text !== undefined && Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text;
@@ -122,10 +119,6 @@ function json(known: JsonObject, others?: OtherMembers): string | undefined {
     if (!(error instanceof RangeError)) throw error;
   }
   return Object.values(known).some((value) => value !== undefined) ? JSON.stringify(known) : undefined;
-}
-
-function hasMembers(members: OtherMembers): boolean {
-  return Object.keys(members).length > 0;
 }
 
 /** The object that a JSON text is; undefined for any other text. */

@@ -6,7 +6,7 @@ import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta }
 import { NOTE_TYPES, type NoteType } from '../feeds/note-types.ts';
 import type { Position } from '../feeds/order.ts';
 import { sortKeyOf } from '../feeds/order.ts';
-import { NO_META, type OtherMembers, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
+import { type JsonObject, NO_META, parseMeta, type StoredMeta, serializeMeta } from './metadata.ts';
 import type { FeedRef, Page } from './storage.ts';
 
 /** The columns of `FeedRow`. */
@@ -161,6 +161,6 @@ export function metaOf(metadata: string | null): StoredMeta {
 }
 
 /** The text of the metadata column: the JSON that the file backend has beside a note. */
-export function metadataOf(meta: NoteMeta, others?: OtherMembers): string | null {
+export function metadataOf(meta: NoteMeta, others?: JsonObject): string | null {
   return serializeMeta(meta, { others }) ?? null;
 }

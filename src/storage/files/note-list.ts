@@ -38,7 +38,8 @@ export class NoteList {
   readonly #list: (Entry | Unasked)[];
   /** All entries of the list. */
   readonly #entries = new Map<NoteFile, Entry>();
-  #imageCount = 0;
+  /** How many of the notes are pictures. */
+  imageCount = 0;
 
   constructor(notes: readonly (Entry | Unasked)[] = []) {
     const placed = notes.map((note) => ({ note, place: placeIn(note) }));
@@ -47,11 +48,6 @@ export class NoteList {
       if (typeof note !== 'string') this.#entries.set(note.file, note);
       this.#count(place, 1);
     }
-  }
-
-  /** How many of the notes are pictures. */
-  get imageCount(): number {
-    return this.#imageCount;
   }
 
   get size(): number {
@@ -116,7 +112,7 @@ export class NoteList {
   }
 
   #count({ type }: Ordered, each: 1 | -1): void {
-    if (type !== 'md') this.#imageCount += each;
+    if (type !== 'md') this.imageCount += each;
   }
 
   /** The entry of a file, which is at its place if it is in the list. */

@@ -59,29 +59,24 @@ export class Removals {
     setTimeout(() => this.#removeAll(path).catch(() => this.#tryLater(path)), this.#againMs).unref();
   }
 
-  async #removeAll(path: string): Promise<void> {
+  /** Removes all that can be removed before it fails. Never follows a link: a link itself is removed. */
+  async #removeAll(path: string, isFolder?: boolean): Promise<void> {
     try {
-      const stats = await this.#call(() => lstat(path));
-      await this.#remove(path, stats.isDirectory());
+      if (!(isFolder ?? (await this.#call(() => lstat(path))).isDirectory()))
+        return await this.#call(() => unlink(path));
+      let failure: unknown;
+      for (const entry of await this.#call(() => readdir(path, { withFileTypes: true })))
+        try {
+          await this.#removeAll(join(path, entry.name), entry.isDirectory());
+        } catch (error) {
+          if (this.#isClosed) throw error;
+          failure ??= error;
+        }
+      if (failure !== undefined) throw failure;
+      await this.#call(() => rmdir(path));
     } catch (error) {
       if (!isGone(error)) throw error;
     }
-  }
-
-  /** Removes all that can be removed before it fails. Never follows a link: a link itself is removed. */
-  async #remove(path: string, isFolder: boolean): Promise<void> {
-    if (!isFolder) return this.#call(() => unlink(path));
-    let failure: unknown;
-    for (const entry of await this.#call(() => readdir(path, { withFileTypes: true }))) {
-      try {
-        await this.#remove(join(path, entry.name), entry.isDirectory());
-      } catch (error) {
-        if (this.#isClosed) throw error;
-        if (!isGone(error)) failure ??= error;
-      }
-    }
-    if (failure !== undefined) throw failure;
-    await this.#call(() => rmdir(path));
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {

@@ -19,7 +19,7 @@ import {
 } from './names.ts';
 import { type Entry, type Unasked, unasked } from './note-list.ts';
 import { readDotFile, statFile } from './read-file.ts';
-import { logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
+import { type FeedLog, logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import { dateByFile, dateOfFile, folderIdentity, stampToKeep } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
@@ -70,7 +70,7 @@ export async function scanFeed(
       (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
     );
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
-    if (clean && (await clearAway(folder, files, ofFeed.warn))) return scanFeed(dir, name, log);
+    if (clean && (await clearAway(folder, files, ofFeed))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
     const feedFiles = await readFeedFiles(folder, ofFeed, files.has(LICENSE_FILE));
     return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, notes, dateOfFile(stats));
@@ -124,18 +124,12 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
 /**
  * Removes what a crash left in a folder: temp files, and a metadata file that was placed while its note was not. People may
  * leave metadata files of their own, so only those with an id that the service makes are its leftovers. To be done only
- * while nobody can be writing: what runs looks like what a crash left.
- * @param files names of the folder's regular files; those removed are taken from it
- * @param warn logs a sentence about the feed
- * @returns whether there was any
+ * while nobody can be writing: what runs looks like what a crash left. Removes them from `files`, the names of the folder's
+ * regular files, too. Returns whether there was any.
  */
-async function clearAway(
-  folder: string,
-  files: Set<string>,
-  warn: (message: string) => void,
-): Promise<boolean> {
+async function clearAway(folder: string, files: Set<string>, log: FeedLog): Promise<boolean> {
   const count = files.size;
-  await settleIntents(folder, files, warn);
+  await endUnfinished(folder, files, log);
   for (const name of files) {
     const note = noteOfMetaFile(name);
     const isOrphan = note !== undefined && !files.has(note) && isServiceId(parseNoteFile(note)!.id);
@@ -145,15 +139,11 @@ async function clearAway(
 }
 
 /** Ends changes with an intent, and removes the intents. Before temp files are removed, because they tell how a change ended. */
-async function settleIntents(
-  folder: string,
-  files: Set<string>,
-  warn: (message: string) => void,
-): Promise<void> {
+async function endUnfinished(folder: string, files: Set<string>, log: FeedLog): Promise<void> {
   for (const name of [...files].filter(isIntentName)) {
     const intent = parseIntent((await readDotFile(join(folder, name)))?.text);
     if (!intent) {
-      warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
+      log.warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
       continue;
     }
     if (files.has(intent.last)) {

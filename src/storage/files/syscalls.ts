@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
  * event loop about twice as much per call.
  */
 export const open = promisify(fs.open);
-/** Not worth a trip to the thread pool: the file is open, and what was written to it is synced. */
+/** Not worth a trip to the thread pool, as `fstat`: the file is open, and what was written to it is synced. */
 export const close = fs.closeSync;
-/** Not worth a trip to the thread pool: what it answers is in memory once the file is open. */
 export const fstat = (fd: number): fs.Stats => fs.fstatSync(fd);
 export const lstat = promisify<fs.PathLike, fs.Stats>(fs.lstat);
 export const fdatasync = promisify(fs.fdatasync);
 export const fsync = promisify(fs.fsync);
+const readBytes = promisify(fs.read);
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_DIRECTORY } = fs.constants;
 
@@ -25,10 +25,6 @@ export const APPEND = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW;
 export const FOLDER = O_RDONLY | O_DIRECTORY;
 
 /** Reads into `into` from `position` of the file; returns how many bytes came, 0 at the end. */
-export function read(fd: number, into: Uint8Array, position: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    fs.read(fd, into, 0, into.byteLength, position, (error, count) =>
-      error ? reject(error) : resolve(count),
-    );
-  });
+export async function read(fd: number, into: Uint8Array, position: number): Promise<number> {
+  return (await readBytes(fd, into, 0, into.byteLength, position)).bytesRead;
 }
