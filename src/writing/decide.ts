@@ -1,6 +1,6 @@
 import type { Feed } from '../feeds/feed.ts';
 import { isReservedReadId } from '../feeds/ids.ts';
-import { noteFile } from '../feeds/names.ts';
+import { type NoteFile, noteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta } from '../feeds/note.ts';
 import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
@@ -36,7 +36,7 @@ export interface State {
   readonly feeds?: number;
   /** How many other feeds have a license of the command's id. */
   readonly licensed?: number;
-  /** Whether the feed has the title image that the command chooses, and it is a picture. */
+  /** Whether the feed has the file that the command chooses as title image. */
   readonly hasImage?: boolean;
 }
 
@@ -46,17 +46,21 @@ export interface Effects {
   /** The feed afterwards, but for key, date and version, which the storage gives; of a deleted one as it was. */
   readonly feed: Feed;
   readonly added: readonly NewNote[];
+  /** What becomes of the note that the command names. */
   readonly edit?: NoteEdit | undefined;
+  /** That note as it is afterwards; a removed one as it was. */
+  readonly note?: Note | undefined;
+  /** Their views are out of date. */
+  readonly readIds: readonly ReadId[];
   /** The chosen read id is one that a deleted feed of the same name left. */
   readonly reclaimsReadId?: boolean;
 }
 
-/** What becomes of the note that a command names. */
 export interface NoteEdit {
   readonly before: Note;
-  /** Undefined if it is removed. */
+  /** Undefined if it is removed; its metadata are to be stored if they are not those before. */
   readonly after: Note | undefined;
-  /** Its new bytes. */
+  /** New bytes. */
   readonly content?: NoteContent | undefined;
 }
 
@@ -97,15 +101,19 @@ export function decide(command: Command, state: State, rules: WritingRules): Eff
   if (!feed || !isMeant(feed, command.target)) return undefined;
   switch (command.kind) {
     case 'post':
-      return withNotes(feed, command.notes, limitsOf(command.limits, feed, rules));
+      return changed(
+        feed,
+        withNotes(feed, command.notes, limitsOf(command.limits, feed, rules)),
+        command.notes,
+      );
     case 'configure':
       return decideSettings(feed, command, state);
     case 'set password':
-      return changed({ ...feed, passwordHash: command.passwordHash });
+      return changed(feed, { ...feed, passwordHash: command.passwordHash });
     case 'set license':
-      return changed({ ...feed, license: attachable(command.license, state) });
+      return changed(feed, { ...feed, license: attachable(command.license, state) });
     case 'delete':
-      return { fate: 'deleted', feed, added: [] };
+      return { fate: 'deleted', feed, added: [], readIds: [feed.readId] };
     default:
       return state.note && decideEdit(command, feed, state.note, rules);
   }
@@ -122,7 +130,8 @@ function decideNew(
   if (rules.maxFeeds > 0 && feeds >= rules.maxFeeds)
     throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
   const feed: Feed = { ...NEW_FEED, name, readId, passwordHash };
-  return { ...withNotes(feed, notes, limitsOf(limits, feed, rules)), fate: 'made', reclaimsReadId };
+  const withAll = withNotes(feed, notes, limitsOf(limits, feed, rules));
+  return { ...changed(feed, withAll, notes), fate: 'made', reclaimsReadId };
 }
 
 function decideEdit(
@@ -135,11 +144,14 @@ function decideEdit(
     case 'replace':
       return decideReplacement(command, feed, note, rules);
     case 'describe':
-      return changed(feed, { before: note, after: { ...note, meta: described(note, command.meta) } });
+      return changed(feed, feed, [], {
+        before: note,
+        after: { ...note, meta: described(note, command.meta) },
+      });
     default: {
       const isImage = feed.image === noteFile(note.id, note.type);
       const without = counted(isImage ? { ...feed, image: undefined } : feed, [note], -1);
-      return changed(without, { before: note, after: undefined });
+      return changed(feed, without, [], { before: note, after: undefined });
     }
   }
 }
@@ -157,17 +169,21 @@ function decideReplacement(
   // A copy, because the buffer is reused.
   const text = content.type === 'md' ? new Uint8Array(content.bytes) : undefined;
   const after = { ...note, size: contentSize(content), content: text };
-  return { ...withNotes(feed, notes, limitsNow), edit: { before: note, after, content } };
+  return changed(feed, withNotes(feed, notes, limitsNow), notes, { before: note, after, content });
 }
 
 function decideSettings(feed: Feed, { settings }: Configure, { readIdHolder, hasImage }: State): Effects {
   if (settings.readId !== undefined && settings.readId !== feed.readId && readIdHolder !== undefined)
     throw readIdTaken();
-  if (settings.image !== undefined && settings.image !== feed.image && !hasImage)
+  if (
+    settings.image !== undefined &&
+    settings.image !== feed.image &&
+    !(hasImage && isPicture(settings.image))
+  )
     throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');
   const after = { ...feed, ...settings };
   const isSame = Object.keys(settings).every((key) => after[key as keyof Feed] === feed[key as keyof Feed]);
-  return isSame ? { fate: 'unchanged', feed, added: [] } : changed(after);
+  return isSame ? { fate: 'unchanged', feed, added: [], readIds: [] } : changed(feed, after);
 }
 
 /** The license, if it may serve one feed more. */
@@ -198,9 +214,14 @@ function isMeant({ key, passwordHash }: Feed, target: ExistingFeed): boolean {
   return (target.key === undefined || target.key === key) && target.passwordHash === passwordHash;
 }
 
-function withNotes(feed: Feed, notes: readonly NewNote[], limits: FeedLimits): Effects {
+function isPicture(file: NoteFile): boolean {
+  const named = parseNoteFile(file);
+  return named !== undefined && named.type !== 'md';
+}
+
+function withNotes(feed: Feed, notes: readonly NewNote[], limits: FeedLimits): Feed {
   refuseBeyond(limits, feed, notes);
-  return { fate: 'changed', feed: counted(feed, notes, 1), added: notes };
+  return counted(feed, notes, 1);
 }
 
 function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1): Feed {
@@ -212,8 +233,9 @@ function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1)
   };
 }
 
-function changed(feed: Feed, edit?: NoteEdit): Effects {
-  return { fate: 'changed', feed, added: [], edit };
+function changed(before: Feed, feed: Feed, added: readonly NewNote[] = [], edit?: NoteEdit): Effects {
+  const readIds = before.readId === feed.readId ? [feed.readId] : [before.readId, feed.readId];
+  return { fate: 'changed', feed, added, edit, note: edit && (edit.after ?? edit.before), readIds };
 }
 
 function readIdTaken(): Refusal {

@@ -202,6 +202,12 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
   ],
   ['a title image', configuring({ image: 'x.png' as NoteFile }), { hasImage: true }, undefined],
   [
+    'a title image that is a text',
+    configuring({ image: 'x.md' as NoteFile }),
+    { hasImage: true },
+    'invalid_request',
+  ],
+  [
     'a license in use',
     { kind: 'set license', name, target, license: { ...license, feeds: 2 } },
     { licensed: 2 },
@@ -242,7 +248,9 @@ t.test('what is decided is the feed afterwards', async (t) => {
   t.match(effects(configuring({ title: '', showSender: false })), {
     ...{ fate: 'changed', feed: { title: '', showSender: false, description: '' } },
   });
-  t.match(effects({ kind: 'delete', name, target }), { fate: 'deleted', feed: FEED });
+  t.match(effects({ kind: 'delete', name, target }), { fate: 'deleted', feed: FEED, readIds: [readId] });
+  t.same(effects(configuring({ readId: 'other' as ReadId })).readIds, [readId, 'other']);
+  t.same(effects(posting([text()])).readIds, [readId]);
   const meta = { title: 'T', alt: 'A', name: 'n.png', sender: 'S', tags: ['a'] };
   const described = (change: Describe['meta']) =>
     effects(describing(change), { note: note('png', meta) }).edit?.after?.meta;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Feed } from '../../feeds/feed.ts';
-import { type FeedName, isReadId, noteFile, parseNoteFile } from '../../feeds/names.ts';
-import type { NewNote, Note } from '../../feeds/note.ts';
+import { type FeedName, isReadId, noteFile } from '../../feeds/names.ts';
+import type { Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -17,8 +17,8 @@ import {
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
-  NO_SETTINGS,
   type StoredMeta,
+  type StoredSettings,
   serializeMeta,
   serializeSettings,
   settingsAsStored,
@@ -32,11 +32,11 @@ import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } fro
 import type { Entry } from './note-list.ts';
 import { isThere, readWhole, statFile } from './read-file.ts';
 import type { FeedFiles } from './read-metadata.ts';
-import { readMetaFile, UNREADABLE_READ_ID, UnreadableFile } from './read-metadata.ts';
+import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID, UnreadableFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
 import { type Stamp, stampToKeep, UNSEEN } from './stamp.ts';
-import { datingOf, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
+import { datedNow, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
 
 /** Shared by all writes. */
 export interface WriteParts {
@@ -91,13 +91,14 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
     whileKept(parts, name, lookups, async (state) => {
       const feed = parts.index.get(name);
       if (!feed) return decideNew(parts, command, state);
-      const found = { ...state, hasImage: await hasPicture(dir, feed, lookups) };
-      const run = note
-        ? withNote(parts, feed, { ...note, kind }, (named) =>
-            change(parts, command, feed, { ...found, note: named.note }, named),
-          )
-        : change(parts, command, feed, found);
-      return run.catch((error) => forgetIfGone(parts, feed, error));
+      const run = async () => {
+        // Refuses every change of settings that cannot be read, also one of the read id alone.
+        if (kind === 'configure') await readSettingsFile(join(dir, name));
+        const found = { ...state, hasImage: await hasFile(dir, feed, lookups) };
+        const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
+        return note ? withNote(parts, feed, { ...note, kind }, changeFeed) : changeFeed();
+      };
+      return run().catch((error) => forgetIfGone(parts, feed, error));
     });
   const sharesFeed = kind === 'post' && target.kind === 'existing';
   const done = await (sharesFeed ? locks.shared(name, step) : locks.exclusive(name, step));
@@ -146,9 +147,10 @@ async function decideNew(
 /** Undefined if somebody made a folder of that name meanwhile; it is then in the index. */
 async function makeFolder(
   { dir, index, log, onMade, writer }: WriteParts,
-  { feed: { name, readId, passwordHash }, added }: Effects,
+  { feed: made, added }: Effects,
 ): Promise<Feed | undefined> {
-  const files = { storedReadId: readId, settings: NO_SETTINGS, passwordHash };
+  const { name, readId, passwordHash, license } = made;
+  const files = { storedReadId: readId, settings: settingsOf(made), passwordHash, license };
   const parts = [...feedParts(files), ...added.flatMap((note) => noteParts(note))];
   try {
     const { stamps, identity } = await writer.placeFolder(dir, name, parts);
@@ -172,25 +174,24 @@ async function change(
   parts: WriteParts,
   command: Command,
   feed: IndexedFeed,
-  state: Omit<State, 'feed'>,
+  state: Omit<State, 'feed' | 'note'>,
   named?: NamedNote,
 ): Promise<Done | undefined> {
-  const effects = decide(command, { ...state, feed: countingPosts(feed) }, parts.rules);
+  const before = countingPosts(feed);
+  const effects = decide(command, { ...state, feed: before, note: named?.note }, parts.rules);
   if (effects === undefined) return undefined;
-  const { fate, edit } = effects;
-  const note = edit && (edit.after ?? edit.before);
+  const { fate, edit, note, added } = effects;
   if (fate === 'unchanged') return { written: { feed: effects.feed, note } };
   if (fate === 'deleted')
     return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
-  const { added } = effects;
   // What is being stored and what is stored never pass the limits together.
-  keepRoom(feed, added, 1);
+  keepRoom(feed, before, effects.feed);
   let written: WrittenFiles;
   try {
     written = await writeFiles(parts, feed, effects, named);
   } finally {
     // In the turn in which the notes come into the index: else they would count twice meanwhile.
-    keepRoom(feed, added, -1);
+    keepRoom(feed, effects.feed, before);
   }
   const { stampOf, files } = written;
   const put = entriesOf(added, stampOf);
@@ -199,9 +200,9 @@ async function change(
   return { written: { feed: parts.index.apply(feed, { put, gone, files }), note } };
 }
 
-function keepRoom({ posting }: IndexedFeed, notes: readonly NewNote[], each: 1 | -1): void {
-  posting.noteCount += each * notes.length;
-  posting.imageCount += each * notes.filter(({ type }) => type !== 'md').length;
+function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): void {
+  posting.noteCount += after.noteCount - before.noteCount;
+  posting.imageCount += after.imageCount - before.imageCount;
 }
 
 async function writeFiles(
@@ -228,8 +229,8 @@ async function feedChanges(
   folder: string,
   after: Feed,
 ): Promise<{ readonly changes: readonly Change[]; readonly files: FeedFiles }> {
-  const { title, description, showSender, image, passwordHash, license } = after;
-  const settings = { title, description, showSender, image };
+  const { passwordHash, license } = after;
+  const settings = settingsOf(after);
   const changes: Change[] = [];
   if (serializeSettings(files.settings) !== serializeSettings(settings))
     changes.push(await settingsFile(folder, settings));
@@ -248,10 +249,12 @@ async function feedChanges(
 function noteChanges({ before, after, content }: NoteEdit, { entry, stored }: NamedNote): Change[] {
   const { file } = entry;
   if (after === undefined) return [file, metaFile(file)].map((name) => ({ name, bytes: undefined }));
-  if (content) return [...datingOf(entry, stored), { name: file, bytes: content.bytes }];
-  if (after.meta === before.meta) return [];
-  const { meta: _, ...beside } = stored;
-  return [textFile(metaFile(file), serializeMeta(after.meta, beside))];
+  const dated = content ? datedNow(entry, stored) : stored;
+  const isSame = dated === stored && after.meta === before.meta;
+  return [
+    ...(isSame ? [] : [textFile(metaFile(file), serializeMeta(after.meta, dated))]),
+    ...(content ? [{ name: file, bytes: content.bytes }] : []),
+  ];
 }
 
 function editedEntry(
@@ -264,6 +267,10 @@ function editedEntry(
   return content
     ? { ...entry, stamp: stampOf.get(entry.file)!, meta, sha256: content.sha256 }
     : { ...entry, meta };
+}
+
+function settingsOf({ title, description, showSender, image }: Feed): StoredSettings {
+  return { title, description, showSender, image };
 }
 
 /** Deletes a feed: it is gone, and its name free, once its folder is renamed. Returns the folder's name. */
@@ -285,26 +292,25 @@ function countingPosts(feed: IndexedFeed): Feed {
   return { ...record, noteCount: record.noteCount + noteCount, imageCount: record.imageCount + imageCount };
 }
 
-async function hasPicture(dir: string, feed: IndexedFeed, { image }: Lookups): Promise<boolean> {
-  const named = image && parseNoteFile(image);
-  if (!named || named.type === 'md' || !feed.notes.get(named.file)) return false;
-  return (await statFile(join(dir, feed.name, named.file))) !== undefined;
+async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Promise<boolean> {
+  if (image === undefined || !feed.notes.get(image)) return false;
+  return (await statFile(join(dir, feed.name, image))) !== undefined;
 }
 
 /**
- * Runs a step on a note, with it as it is now. Undefined also if there is no such note, or somebody removed its file. Reads
- * meanwhile see the mark of the edit, and are repeated after it.
+ * Runs a step on a note, with it as it is now; without one if there is none, or somebody removed its file. Reads meanwhile see
+ * the mark of the edit, and are repeated after it.
  */
 async function withNote<T>(
   { dir }: WriteParts,
   feed: IndexedFeed,
   { id, type, kind }: NonNullable<Lookups['note']> & Pick<Command, 'kind'>,
-  step: (named: NamedNote) => Promise<T>,
-): Promise<T | undefined> {
+  step: (named?: NamedNote) => Promise<T>,
+): Promise<T> {
   const folder = join(dir, feed.name);
   const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
   const stats = entry && (await statFile(join(folder, entry.file)));
-  if (!stats) return undefined;
+  if (!stats) return step();
   // Known before the edit, so that the watch finds no difference if it is taken back.
   if (entry.stamp === UNSEEN) entry.stamp = stampToKeep(stats);
   if (entry.meta === UNSEEN) {
@@ -317,7 +323,7 @@ async function withNote<T>(
     // What cannot be read can be removed all the same.
     const stored = (kind === 'remove' ? undefined : await readMetaFile(folder, entry.file)) ?? NO_META;
     const text = kind === 'describe' && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
-    if (text === undefined) return undefined;
+    if (text === undefined) return step();
     const { size } = copy.stamp;
     const note = { id: entry.id, type: entry.type, size, createdAt: entry.createdAt, meta: stored.meta };
     return await step({ entry: copy, stored, note: { ...note, content: text ? text.bytes : undefined } });

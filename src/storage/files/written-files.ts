@@ -52,9 +52,9 @@ export function entriesOf(
 }
 
 /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
-export function datingOf({ id, file, createdAt }: Entry, { meta, created, others }: StoredMeta): Change[] {
-  if (datePrefixOfId(id) !== undefined || created !== undefined) return [];
-  return [textFile(metaFile(file), serializeMeta(meta, { created: createdAt, others }))];
+export function datedNow({ id, createdAt }: Entry, stored: StoredMeta): StoredMeta {
+  const isDated = datePrefixOfId(id) !== undefined || stored.created !== undefined;
+  return isDated ? stored : { ...stored, created: createdAt };
 }
 
 /**

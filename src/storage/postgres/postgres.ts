@@ -18,7 +18,7 @@ import { PostgresPictures } from './picture-rows.ts';
 import { PostgresReads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { statement, type Transaction } from './transaction.ts';
-import { ReadIdLost, type Result, Writes } from './writes.ts';
+import { Outrun, type Result, Writes } from './writes.ts';
 
 const USE_TOKEN = statement<{ turn: number }>('use_token')`
   INSERT INTO token_series AS known (id, turn, until)
@@ -30,7 +30,7 @@ const FORGET_SERIES = statement('forget_series')`
   DELETE FROM token_series
   WHERE id IN (SELECT id FROM token_series WHERE until <= $1 FOR UPDATE SKIP LOCKED)`;
 
-/** How often a command is decided again, because another transaction took its read id. */
+/** How often a command is decided again, because another transaction took its name or read id. */
 const MAX_ATTEMPTS = 5;
 
 export interface PostgresOptions {
@@ -144,7 +144,7 @@ class PostgresStorage extends PostgresReads implements Storage {
           results.push(...(await this.#storeAll([command]).catch((error: Error) => [error])));
         return results;
       }
-      const isRace = error instanceof ReadIdLost || isUniqueViolation(error);
+      const isRace = error instanceof Outrun || isUniqueViolation(error);
       if (!isRace || attempt === MAX_ATTEMPTS) throw error;
       return this.#storeAll(commands, attempt + 1);
     }

@@ -64,9 +64,10 @@ const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')
 const FREE_READ_ID = statement('free_read_id')`
   UPDATE feeds SET read_id = $2 WHERE read_id = $1 AND name IS NULL`;
 const MAKE = statement<{ id: number; name: FeedName }>('make_feeds')`
-  INSERT INTO feeds (name, read_id, password_hash, changed_at)
-  SELECT name, read_id, password_hash, 0
-  FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, read_id, password_hash)
+  INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, changed_at)
+  SELECT name, read_id, password_hash, title, description, show_sender = 1, image, license, license_id, 0
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[], $9::text[])
+    AS new (name, read_id, password_hash, title, description, show_sender, image, license, license_id)
   ON CONFLICT DO NOTHING RETURNING id, name`;
 const FIND = statement<StoredNote>('find_note')`
   SELECT ${NOTE_COLUMNS}, feed, image_key FROM notes
@@ -106,8 +107,6 @@ export class Writes {
   readonly #open = new Map<FeedName, OpenFeed>();
   /** Names of feeds, or null for a deleted one, by their read ids. */
   readonly #holders = new Map<ReadId, FeedName | null>();
-  /** Of feeds that another process has made since the feeds were locked. */
-  readonly #madeElsewhere = new Set<FeedName>();
   #feeds = 0;
 
   constructor(transaction: Transaction, rules: WritingRules) {
@@ -128,8 +127,7 @@ export class Writes {
     return decisions.map((decision) => {
       if (decision === undefined || decision instanceof Refusal) return decision;
       const { effects, open } = decision;
-      const feed = finals.get(open) ?? (open.before && effects.feed);
-      return feed && { feed, note: effects.edit && (effects.edit.after ?? effects.edit.before) };
+      return { feed: finals.get(open) ?? effects.feed, note: effects.note };
     });
   }
 
@@ -158,14 +156,13 @@ export class Writes {
       this.#feeds = count.feeds;
     }
     for (const { name, read_id } of await this.#transaction.run(HOLDERS, [makers, readIds])) {
+      if (name !== null && makers.includes(name)) throw new Outrun();
       this.#holders.set(read_id, name);
-      if (name !== null && makers.includes(name)) this.#madeElsewhere.add(name);
     }
   }
 
   async #decide(command: Command): Promise<Decision | Refusal | undefined> {
     const { name } = command;
-    if (this.#madeElsewhere.has(name)) return undefined;
     const open = this.#open.get(name);
     const { note, readId, licenseId, image } = lookupsOf(command);
     const found = open?.key && note && (await this.#find(open.key, note.id, note.type));
@@ -175,7 +172,7 @@ export class Writes {
       readIdHolder: readId && this.#holderOf(readId, name),
       feeds: this.#feeds,
       licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
-      hasImage: open?.key !== undefined && image !== undefined && (await this.#hasPicture(open.key, image)),
+      hasImage: open?.key !== undefined && image !== undefined && (await this.#hasFile(open.key, image)),
     };
     try {
       const effects = decide(command, state, this.#rules);
@@ -209,9 +206,11 @@ export class Writes {
     if (made.length === 0) return keys;
     for (const { effects } of made)
       if (effects.reclaimsReadId) this.#transaction.send(FREE_READ_ID, [effects.feed.readId, randomReadId()]);
-    const feeds = made.map(({ effects }) => effects.feed);
-    const rows = await this.#transaction.run(MAKE, columnsOf(feeds, 'name', 'readId', 'passwordHash'));
-    if (rows.length < made.length) throw new ReadIdLost();
+    const names = made.map(({ effects }) => effects.feed.name);
+    const settings = made.map(({ effects }) => settingColumns(effects.feed));
+    const values = columnsOf(settings, ...(Object.keys(settings[0]!) as (keyof (typeof settings)[0])[]));
+    const rows = await this.#transaction.run(MAKE, [names, ...values]);
+    if (rows.length < made.length) throw new Outrun();
     for (const { id, name } of rows) keys.set(this.#open.get(name)!, String(id));
     this.#transaction.send(COUNT_FEEDS, [rows.length]);
     return keys;
@@ -232,11 +231,10 @@ export class Writes {
       if (effects.fate === 'deleted') {
         this.#transaction.send(COUNT_FEEDS, [-1]);
         this.#transaction.send(DELETE_FEED, [key]);
-        notices.push({ key, readIds: [effects.feed.readId] });
+        notices.push({ key, readIds: effects.readIds });
       } else if (effects.fate !== 'unchanged' && !finals.has(open) && open.after) {
         finals.set(open, { ...datedNow(open.after), key });
-        const readIds = new Set([open.before?.readId ?? open.after.readId, open.after.readId]);
-        notices.push({ key, readIds: [...readIds] });
+        notices.push({ key, readIds: effects.readIds });
         if (open.before && changesSettings(open.before, open.after))
           this.#transaction.send(CONFIGURE, [key, ...Object.values(settingColumns(open.after))]);
       }
@@ -254,7 +252,8 @@ export class Writes {
     if (content) {
       const { content: bytes, size, sha256, image_key } = contentColumns(content);
       this.#transaction.send(REPLACE, [...key, bytes, size, sha256, image_key, this.#now]);
-    } else if (after === undefined) {
+    }
+    if (after === undefined) {
       deleteTags(this.#transaction, note);
       this.#transaction.send(DELETE_NOTE, key);
     } else if (after.meta !== before.meta) {
@@ -294,12 +293,11 @@ export class Writes {
     return others!.count;
   }
 
-  async #hasPicture(key: string, file: NoteFile): Promise<boolean> {
+  async #hasFile(key: string, file: NoteFile): Promise<boolean> {
     const named = parseNoteFile(file);
-    if (named === undefined || named.type === 'md') return false;
-    return (await this.#find(key, named.id, named.type)) !== undefined;
+    return named !== undefined && (await this.#find(key, named.id, named.type)) !== undefined;
   }
 }
 
-/** Another transaction took a read id that was free when this one looked. */
-export class ReadIdLost extends Error {}
+/** Another transaction took a name or a read id that was free when this one looked: nothing is done, and it is to look again. */
+export class Outrun extends Error {}

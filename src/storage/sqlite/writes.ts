@@ -97,7 +97,7 @@ export class Writes {
       readIdHolder: readId && this.#holderOf(readId, command.name),
       feeds: this.#feeds,
       licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
-      hasImage: open !== undefined && image !== undefined && this.#hasPicture(open.row, image),
+      hasImage: open !== undefined && image !== undefined && this.#hasFile(open.row, image),
     };
     const effects = decide(command, state, this.#rules);
     if (effects === undefined) return NOTHING;
@@ -124,15 +124,15 @@ export class Writes {
     return this.#sql.useToken.get({ series, place, until })!.turn > 0;
   }
 
-  #store({ fate, feed, added, edit }: Effects, open: OpenFeed, noteRow: StoredNote | undefined): WriteReply {
+  #store(effects: Effects, open: OpenFeed, noteRow: StoredNote | undefined): WriteReply {
+    const { fate, feed, added, edit, note, readIds } = effects;
     const before = open.feed;
-    const note = edit && (edit.after ?? edit.before);
     if (fate === 'unchanged') return { written: { feed, note } };
     if (fate === 'deleted') {
       this.#sql.deleteFeed.run(open.row);
       this.#open.delete(feed.name);
       this.#feeds -= 1;
-      return { written: { feed, note }, readIds: [feed.readId] };
+      return { written: { feed, note }, readIds };
     }
     if (edit && noteRow) this.#storeEdit(edit, noteRow);
     for (const one of added) this.#notes.insert(insertedNote(open.row, one, Date.now()));
@@ -140,21 +140,20 @@ export class Writes {
     open.feed = this.#changed.has(open) ? feed : datedNow(feed);
     open.result ??= { ...open.feed };
     this.#changed.add(open);
-    return { written: { feed: open.result, note }, readIds: [...new Set([before.readId, feed.readId])] };
+    return { written: { feed: open.result, note }, readIds };
   }
 
   #storeEdit({ before, after, content }: NoteEdit, row: StoredNote): void {
     if (after === undefined) this.#notes.remove(row);
-    else if (content) this.#notes.replace(row.row, content);
-    else if (after.meta !== before.meta) this.#notes.setMeta(row, after.meta);
+    if (content) this.#notes.replace(row.row, content);
+    if (after && after.meta !== before.meta) this.#notes.setMeta(row, after.meta);
     if (after === undefined || content) this.#pictures.freeKey(row.image_key);
   }
 
   #make(feed: Feed): OpenFeed {
-    const { name, readId, passwordHash = null } = feed;
-    const { id } = this.#sql.makeFeed.get({ name, readId, passwordHash })!;
+    const { id } = this.#sql.makeFeed.get({ name: feed.name, ...settingColumns(feed) })!;
     const made = { row: id, feed: { ...feed, key: String(id) }, result: undefined };
-    this.#open.set(name, made);
+    this.#open.set(feed.name, made);
     this.#feeds += 1;
     return made;
   }
@@ -174,10 +173,9 @@ export class Writes {
     return holder.name === null ? 'deleted feed' : 'feed';
   }
 
-  #hasPicture(feed: number, file: NoteFile): boolean {
+  #hasFile(feed: number, file: NoteFile): boolean {
     const named = parseNoteFile(file);
-    const isPicture = named !== undefined && named.type !== 'md';
-    return isPicture && this.#notes.find(feed, named.id, named.type) !== undefined;
+    return named !== undefined && this.#notes.find(feed, named.id, named.type) !== undefined;
   }
 }
 
@@ -189,7 +187,8 @@ function prepareStatements(db: Database) {
     readIdHolder: prepare<[ReadId], { name: FeedName | null }>`SELECT name FROM feeds WHERE read_id = ?`,
     freeReadId: prepare<[ReadId, ReadId]>`UPDATE feeds SET read_id = ? WHERE read_id = ? AND name IS NULL`,
     makeFeed: prepare<object, { id: number }>`
-      INSERT INTO feeds (name, read_id, password_hash, changed_at) VALUES ($name, $readId, $passwordHash, 0)
+      INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, changed_at)
+      VALUES ($name, $read_id, $password_hash, $title, $description, $show_sender, $image, $license, $license_id, 0)
       RETURNING id`,
     count: prepare<[number, number, number, number]>`
       UPDATE feeds SET note_count = ?, image_count = ?, changed_at = ? WHERE id = ?`,
