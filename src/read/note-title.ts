@@ -13,9 +13,10 @@ import { withoutForbidden } from './markup.ts';
 
 /** The most that `titlesAtOnce` takes, ms of CPU, and a text more. */
 const AT_ONCE_MS = 5;
-/** The longest text that is looked through for a heading at once, and how much of a longer one; bytes. */
+/** Where a heading is looked for first, because most texts begin with it, bytes. */
+const START = 512;
+/** The longest text that is looked through as a whole, bytes. */
 const MAX_WHOLE = 16 * 1024;
-const START = 4 * 1024;
 /** The longest beginning of a text that is parsed at once, characters. */
 const MAX_BEGINNING = 1000;
 /** Every heading that is in no other block has such a line, or two. */
@@ -40,8 +41,14 @@ export function titlesAtOnce(contents: readonly Uint8Array[]): (string | undefin
 }
 
 function titleAtOnce(content: Uint8Array, limit: CpuLimit): string | undefined {
-  const isCut = content.length > MAX_WHOLE;
-  const text = preparedText(isCut ? content.subarray(0, START) : content);
+  const isLong = content.length > START;
+  const title = isLong ? beginningTitle(content.subarray(0, START), true, limit) : undefined;
+  return title ?? (content.length > MAX_WHOLE ? undefined : beginningTitle(content, false, limit));
+}
+
+/** @param isCut more of the text follows */
+function beginningTitle(content: Uint8Array, isCut: boolean, limit: CpuLimit): string | undefined {
+  const text = preparedText(content);
   const heading = MAY_BE_HEADING.exec(text);
   const end = heading
     ? heading.index + heading[0].length
