@@ -131,7 +131,7 @@ export class DurableWriter {
   ): Promise<{ readonly stamps: readonly Stamp[]; readonly identity: string }> {
     return orUndone(async (undo) => {
       let folder = join(parent, tempName());
-      fs.mkdirSync(folder, 0o777);
+      fs.mkdirSync(folder);
       undo.push(() => fs.rmdirSync(folder));
       for (const part of parts) undo.push(() => fs.unlinkSync(join(folder, part.name)));
       if (this.#owner) fs.chownSync(folder, this.#owner.uid, this.#owner.gid);

@@ -164,8 +164,6 @@ function hasMeta(note: Entry | Unasked): boolean {
   return typeof note === 'string' ? note.startsWith('.') : note.meta !== undefined;
 }
 
-const NONE = new NoteList();
-
 /**
  * The notes of one feed by tag. Tags are in the metadata files, so they are read when a tag is asked for, and
  * after that only those of new entries.
@@ -174,7 +172,7 @@ export class TagIndex {
   readonly #byTag = new Map<string, NoteList>();
   readonly #tagsOf = new Map<Entry, readonly string[]>();
   readonly #unread: Set<Entry>;
-  #reading: Promise<void> | undefined;
+  #reading: Promise<unknown> | undefined;
   readonly #readTags: (entry: Entry) => Promise<readonly string[]>;
 
   constructor(entries: Iterable<Entry>, readTags: (entry: Entry) => Promise<readonly string[]>) {
@@ -185,12 +183,12 @@ export class TagIndex {
   /** The notes that have the tag. */
   async tagged(tag: string): Promise<NoteList> {
     while (this.#unread.size > 0) {
-      this.#reading ??= this.#readUnread().finally(() => {
+      this.#reading ??= Promise.all([...this.#unread].map((entry) => this.#readOne(entry))).finally(() => {
         this.#reading = undefined;
       });
       await this.#reading;
     }
-    return this.#byTag.get(tag) ?? NONE;
+    return this.#byTag.get(tag) ?? new NoteList();
   }
 
   /** Entries went, and others came. */
@@ -207,10 +205,6 @@ export class TagIndex {
       if (list?.size === 0) this.#byTag.delete(tag);
     }
     this.#tagsOf.delete(entry);
-  }
-
-  async #readUnread(): Promise<void> {
-    await Promise.all([...this.#unread].map((entry) => this.#readOne(entry)));
   }
 
   async #readOne(entry: Entry): Promise<void> {

@@ -43,7 +43,7 @@ export class WriterThread implements FileWriter {
     method: M,
     ...args: Parameters<FileWriter[M]>
   ): Promise<Awaited<ReturnType<FileWriter[M]>>> {
-    const begunAt = this.#observer ? performance.now() : 0;
+    const begunAt = performance.now();
     try {
       return await (this.#thread.call(method, ...args) as ReturnType<FileWriter[M]>);
     } finally {
