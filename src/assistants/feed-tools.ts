@@ -4,7 +4,7 @@ import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { submissionOfNote } from '../requests/submission.ts';
+import { submissionOfNote } from '../requests/read-submission.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 /** Fewer than in the API, because a model pays for what it reads. */

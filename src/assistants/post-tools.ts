@@ -8,7 +8,7 @@ import { Refusal } from '../refusals.ts';
 import { noteTypeOf } from '../requests/content-type.ts';
 import { Form } from '../requests/multipart.ts';
 import type { OpenPart, PartHeader } from '../requests/multipart-parser.ts';
-import { noteLimit, submissionOf, submissionOfNote, tooLarge } from '../requests/submission.ts';
+import { noteLimit, submissionOf, submissionOfNote, tooLarge } from '../requests/read-submission.ts';
 import { refusePicture } from '../writing/limits.ts';
 import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 

@@ -7,7 +7,7 @@ import { createdNote, type NamedPlace } from '../read/views/note-json.ts';
 import { existing } from '../refusals.ts';
 import { jsonBody, previewText } from '../requests/bodies.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
-import { admitPost, admitReplacement } from '../requests/submission.ts';
+import { admitPost, admitReplacement } from '../requests/read-submission.ts';
 import { cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type Admitted,

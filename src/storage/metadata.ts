@@ -35,21 +35,29 @@ export function parseMeta(json: string): StoredMeta {
 
 /** The metadata in a JSON object. People edit it too, so a member of the wrong kind counts as unset. */
 export function metaIn(fields: JsonObject): StoredMeta {
-  const { title, alt, name, sender, pixels, tags, created, ...others } = fields;
-  const date = typeof created === 'string' ? Date.parse(created) : Number.NaN;
+  const meta: Record<string, unknown> = {};
+  for (const name in MEMBERS) {
+    const value = MEMBERS[name as keyof NoteMeta](fields[name]);
+    if (value !== undefined) meta[name] = value;
+  }
+  const date = typeof fields.created === 'string' ? Date.parse(fields.created) : Number.NaN;
+  const others = Object.keys(fields).filter((name) => name !== 'created' && !Object.hasOwn(MEMBERS, name));
   return {
-    meta: {
-      ...textMember('title', title),
-      ...textMember('alt', alt),
-      ...textMember('name', name),
-      ...textMember('sender', sender),
-      ...pixelsMember(pixels),
-      tags: tagsAsFound(tags),
-    },
+    meta: meta as unknown as NoteMeta,
     ...(!Number.isNaN(date) && { created: date }),
-    ...(Object.keys(others).length > 0 && { others }),
+    ...(others.length > 0 && { others: Object.fromEntries(others.map((name) => [name, fields[name]])) }),
   };
 }
+
+/** Reads each member of a note's metadata; undefined for one of the wrong kind. */
+const MEMBERS: { readonly [Member in keyof NoteMeta]-?: (value: unknown) => NoteMeta[Member] } = {
+  title: shownText,
+  alt: shownText,
+  name: shownText,
+  sender: shownText,
+  pixels: pixelsAsFound,
+  tags: tagsAsFound,
+};
 
 /**
  * The metadata file of a note, or undefined when there is nothing to keep. `created` is for a note whose id says no
@@ -132,15 +140,10 @@ export function parseObject(json: string): JsonObject | undefined {
   }
 }
 
-function textMember<K extends string>(key: K, value: unknown): { [P in K]?: string } {
-  const text = shownText(value);
-  return text === undefined ? {} : ({ [key]: text } as { [P in K]?: string });
-}
-
-function pixelsMember(value: unknown): Pick<NoteMeta, 'pixels'> {
+function pixelsAsFound(value: unknown): NoteMeta['pixels'] {
   const { width, height, bytes } = (value ?? {}) as Record<string, unknown>;
-  if (!isCount(width) || !isCount(height) || !isCount(bytes)) return {};
-  return { pixels: { width, height, bytes } };
+  if (!isCount(width) || !isCount(height) || !isCount(bytes)) return undefined;
+  return { width, height, bytes };
 }
 
 function isCount(value: unknown): value is number {

@@ -27,7 +27,7 @@ export interface OpenedStorage {
 }
 
 /**
- * Opens the storage that the settings name, and loads only its code: the only place that knows which there are. Makes
+ * Opens the storage that the settings name, and loads only its code. Makes
  * DATA_DIR where notes are kept in files. Throws an error with a sentence for the operator when it cannot be opened.
  */
 export async function openStorage(

@@ -77,14 +77,15 @@ export interface TokenSeries {
 }
 
 /**
- * One storage backend. It says what is stored; the rules of texts, limits and who may do what live above it.
+ * One storage backend. It has no rule of its own: values and callers are checked above it, and what depends on what is
+ * stored is decided in `writing/`, which it asks.
  *
  * A promise of a write settles when the change is durable (contract §7) and visible to every later call.
  * Failures of the medium are thrown as `Refusal` (`storage_full`, `store_unavailable`) with their cause.
  */
 export interface Storage extends TokenSeries {
   feed(name: FeedName): Promise<Feed | undefined>;
-  /** As `feed`, but may miss changes that have not settled, because the post checks again (see `Target`). */
+  /** As `feed`, but may miss changes that have not settled, because the post checks again (see `ExistingFeed`). */
   feedToPost(name: FeedName): Promise<Feed | undefined>;
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
 

@@ -9,7 +9,7 @@ import { Posting } from '../../src/ingest/post.ts';
 import { Preparation } from '../../src/ingest/preparation.ts';
 import type { Submission } from '../../src/ingest/submission.ts';
 import type { BodyRequest } from '../../src/requests/bodies.ts';
-import { admitPost } from '../../src/requests/submission.ts';
+import { admitPost } from '../../src/requests/read-submission.ts';
 import { WorkerPool } from '../../src/worker-pool.ts';
 import { FORM_TYPE, field, formBody } from '../support/multipart.ts';
 import { openBackend } from '../support/open-backend.ts';

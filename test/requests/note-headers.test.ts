@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { Refusal } from '../../src/refusals.ts';
-import { noteHeaders } from '../../src/requests/submission.ts';
+import { noteHeaders } from '../../src/requests/read-submission.ts';
 
 /** An exclamation mark stands for a byte that is not UTF-8. */
 const from = (fields: Record<string, string>) => ({
