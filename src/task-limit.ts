@@ -24,7 +24,7 @@ export interface TaskLimit {
  * What a task and who waits for it know of each other. The thread that starts the task writes the CPU time it has used so far,
  * in ms, then its id, with a notification. `GIVEN_UP` is 1 when nobody waits any more.
  */
-export type TaskState = Int32Array<SharedArrayBuffer>;
+type TaskState = Int32Array<SharedArrayBuffer>;
 export const [START_CPU_MS, THREAD_ID, GIVEN_UP] = [0, 1, 2];
 
 /** A task with a limit, which counts from when the thread writes its id. */

@@ -11,7 +11,7 @@ const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
 /** A body that is read when it is asked for. */
-export interface StoredBody {
+interface StoredBody {
   readonly size: number;
   /** Bytes `start` (inclusive) to `end` (exclusive), in pieces whose memory may be used again. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;

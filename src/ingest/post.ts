@@ -23,7 +23,7 @@ interface PostingParts extends ReadIdRules {
 }
 
 /** What a post asks for besides its notes, checked. */
-export interface AdmittedPost extends NamedFeed {
+interface AdmittedPost extends NamedFeed {
   /** For a new feed, undefined for a random one; or why it is refused, which means nothing for a feed that exists. */
   readonly readId: ReadId | Refusal | undefined;
 }

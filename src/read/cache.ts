@@ -34,7 +34,7 @@ export interface CacheableView {
 }
 
 /** What the cache holds now, and counts since the start. */
-export interface CacheCounts {
+interface CacheCounts {
   readonly hits: number;
   /** Includes requests that join a running build. */
   readonly misses: number;

@@ -58,7 +58,7 @@ export interface Describe extends OfNote {
 }
 
 /** Removes a note with its metadata; it is the title image no more. */
-export interface Remove extends OfNote {
+interface Remove extends OfNote {
   readonly kind: 'remove';
   /** Of several files with one base name the one of this type; the first unless given. */
   readonly type?: NoteType | undefined;
@@ -77,13 +77,13 @@ export interface SetPassword extends OfFeed {
 }
 
 /** Gives a feed a license in place of the one it has, or takes that away. */
-export interface SetLicense extends OfFeed {
+interface SetLicense extends OfFeed {
   readonly kind: 'set license';
   readonly license: NewLicense | undefined;
 }
 
 /** Deletes a feed for good: its name is free at once, its read id is never given again. */
-export interface Delete extends OfFeed {
+interface Delete extends OfFeed {
   readonly kind: 'delete';
 }
 

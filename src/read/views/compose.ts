@@ -84,7 +84,7 @@ export interface Composed {
 }
 
 /** A compressed form, in a buffer of its own. */
-export interface Encoded {
+interface Encoded {
   readonly coding: Coding;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }

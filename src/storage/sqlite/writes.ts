@@ -26,7 +26,7 @@ import { NoteRows, type StoredNote } from './note-rows.ts';
 import type { Pictures } from './pictures.ts';
 
 /** The result of a write, and the read ids whose views are out of date if anything changed. */
-export interface WriteReply {
+interface WriteReply {
   readonly written: Written | undefined;
   readonly readIds?: readonly ReadId[];
 }
