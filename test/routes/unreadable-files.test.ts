@@ -1,5 +1,5 @@
 /** A slip in a file that somebody wrote by hand destroys nothing: what cannot be read is not overwritten, and the log says so. */
-import { chmod, lstat, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -11,15 +11,23 @@ t.setTimeout(120_000);
 const service = await ServiceProcess.start(t, { env: { SERVICE_STORAGE: 'fs' } });
 const { url, dir } = service;
 
+/** Puts a file in place at once, because a watch may see an empty one before its text. */
+async function place(path: string, bytes: string | Uint8Array, mode = 0o644): Promise<void> {
+  const prepared = join(dir, 'prepared');
+  await writeFile(prepared, bytes);
+  await chmod(prepared, mode);
+  await rename(prepared, path);
+}
+
 /** What may be in place of a JSON object, each named as it is told. */
 const SLIPS: Record<string, (path: string) => Promise<unknown>> = {
-  'not a JSON object': (path) => writeFile(path, '{"title": "By hand", "tags": ["kept"],}'),
-  'a JSON object': (path) => writeFile(path, '["By hand"]'),
-  UTF8: (path) => writeFile(path, Buffer.from('{"title": "Gr\u00fc\u00dfe"}', 'latin1')),
-  larger: (path) => writeFile(path, `{"title": "${'x'.repeat(300_000)}"}`),
+  'not a JSON object': (path) => place(path, '{"title": "By hand", "tags": ["kept"],}'),
+  'a JSON object': (path) => place(path, '["By hand"]'),
+  UTF8: (path) => place(path, Buffer.from('{"title": "Gr\u00fc\u00dfe"}', 'latin1')),
+  larger: (path) => place(path, `{"title": "${'x'.repeat(300_000)}"}`),
   file: (path) => mkdir(path),
   link: (path) => symlink('elsewhere', path),
-  permission: (path) => writeFile(path, '{"title": "By hand"}').then(() => chmod(path, 0)),
+  permission: (path) => place(path, '{"title": "By hand"}', 0),
 };
 
 /** What is there, also where it cannot be read by the service. */
