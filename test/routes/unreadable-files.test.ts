@@ -87,6 +87,8 @@ for (const [i, [what, slip]] of Object.entries(SLIPS).entries()) {
     await rm(path);
     await slip(path);
     t.ok(await eventually(async () => (await ask(record)).json.title === ''));
+    // The watch may see first that the file is gone.
+    t.ok(await eventually(() => told('.feed.json').length > i));
     const before = await stateOf(path);
     for (const change of [{}, { title: 'changed' }, { read_id: `chosen-${i}` }]) {
       const reply = await ask(record, { method: 'PUT', ...json({ ...about, title: '', ...change }) });
