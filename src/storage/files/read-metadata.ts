@@ -106,11 +106,13 @@ async function readObject(
   read = readWhole,
 ): Promise<{ readonly fields: JsonObject; readonly stamp: Stamp } | undefined> {
   const path = join(folder, name);
-  const file = await read(path, MAX_METADATA_BYTES);
+  let file = await read(path, MAX_METADATA_BYTES);
   if (!file) {
     const why = await whyUnreadable(path, MAX_METADATA_BYTES);
     if (why === undefined) return undefined;
-    throw new UnreadableFile(name, why);
+    // Somebody may have put it there between the two looks.
+    file = await read(path, MAX_METADATA_BYTES);
+    if (!file) throw new UnreadableFile(name, why);
   }
   const { bytes, stamp } = file;
   if (!isUtf8(bytes)) throw new UnreadableFile(name, 'it is not UTF-8', stamp);
