@@ -215,7 +215,6 @@ class FilesStorage implements Storage {
     await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
     await this.#reconciler.whenIdle();
-    await this.#reader.close();
     await this.#thread.close();
     this.#lock.release();
   }

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import type { FeedName } from '../../feeds/names.ts';
 import type { Note, NoteMeta } from '../../feeds/note.ts';
 import { NO_META } from '../metadata.ts';
 import type { Page, PageQuery, StoredFile } from '../storage.ts';
-import { ThreadCalls } from '../thread-calls.ts';
 import { refuse } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
 import { type Entry, type NoteList, TagIndex } from './note-list.ts';
-import { type FileReads, readPart, statReadable } from './read-file.ts';
+import { readPart, readWhole, statFile, statReadable } from './read-file.ts';
 import { type FeedLog, logOfFeed, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import type { FileSeen } from './reconciler.ts';
 import { dateOfFile, type Stamp, sameStamp, stampToKeep, UNSEEN, UNSURE } from './stamp.ts';
@@ -20,6 +20,8 @@ import type { WriteParts } from './writes.ts';
 const CACHE_BYTES = 16 * 1024 * 1024;
 /** Memory of a note besides its texts, bytes. */
 const NOTE_OVERHEAD = 600;
+/** Files open for reading at once: a bound on descriptors, and on the queue of the thread pool. */
+const PARALLEL_READS = 32;
 /** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
@@ -51,7 +53,7 @@ interface Found {
 export class NoteReader {
   readonly #parts: ReaderParts;
   readonly #lookAgain: LookAgain;
-  readonly #thread = new ThreadCalls<FileReads>('read-files', undefined);
+  readonly #atOnce = pLimit(PARALLEL_READS);
   readonly #loading = new Map<Entry, Promise<Note | undefined>>();
   readonly #cache = new LRUCache<Entry, Note>({
     maxSize: CACHE_BYTES,
@@ -79,7 +81,7 @@ export class NoteReader {
     if (cached) return cached;
     let loading = this.#loading.get(entry);
     if (!loading) {
-      loading = this.#load(feed, entry);
+      loading = this.#atOnce(() => this.#load(feed, entry));
       this.#loading.set(entry, loading);
       const end = () => this.#loading.delete(entry);
       loading.then(end, end);
@@ -89,10 +91,9 @@ export class NoteReader {
 
   /** The notes of a feed that have a tag. */
   #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
-    feed.tags ??= new TagIndex(feed.notes.withMeta(), async (entry) => {
-      const found = await this.#readSettled(feed, entry, this.#readMeta);
-      return found?.read.meta.tags ?? [];
-    });
+    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) =>
+      this.#atOnce(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []),
+    );
     return feed.tags.tagged(tag);
   }
 
@@ -118,18 +119,13 @@ export class NoteReader {
     };
   }
 
-  /** Waits for the reads that were begun. */
-  close(): Promise<void> {
-    return this.#thread.close();
-  }
-
   /** The answer for an absent file. Throws if the whole data folder is absent. */
   async #absent(): Promise<undefined> {
     await sys.lstat(this.#parts.dir).catch(refuse);
   }
 
   async #load(feed: IndexedFeed, asked: Entry): Promise<Note | undefined> {
-    const found = await this.#readSettled(feed, asked, this.#readNote);
+    const found = await this.#readSettled(feed, asked, readNote);
     if (!found) return undefined;
     const { entry, read } = found;
     const {
@@ -181,30 +177,6 @@ export class NoteReader {
       return entry && readNow(entry);
     });
   }
-
-  readonly #readNote: ReadFiles = async (folder, entry, log) => {
-    const path = join(folder, entry.file);
-    const isKnown = entry.stamp !== UNSEEN && entry.stamp !== UNSURE;
-    const [{ meta, stamps }, whole, stamp] = await Promise.all([
-      this.#readMeta(folder, entry, log),
-      entry.type === 'md' ? this.#thread.call('read', path) : undefined,
-      entry.type === 'md' || isKnown ? entry.stamp : this.#thread.call('stat', path),
-    ]);
-    if (entry.type !== 'md') return { meta, stamps: { ...stamps, stamp } };
-    return { meta, stamps: { ...stamps, stamp: whole?.stamp }, content: whole?.bytes };
-  };
-
-  readonly #readMeta: ReadFiles = async (folder, entry, log) => {
-    try {
-      const read = (path: string, maxBytes?: number) => this.#thread.call('read', path, maxBytes);
-      const found = entry.meta && (await readMetaFile(folder, entry.file, read));
-      return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
-    } catch (error) {
-      if (!(error instanceof UnreadableFile)) throw error;
-      error.tell(log);
-      return { meta: NO_META.meta, stamps: { meta: error.stamp } };
-    }
-  };
 }
 
 /** Whether all files that the entry says were there, of those that were read. */
@@ -214,6 +186,28 @@ function hasAll(entry: Entry, { stamps }: Read): boolean {
 
 async function statNote(folder: string, { file }: Entry): Promise<Read> {
   return { meta: NO_META.meta, stamps: { stamp: await statReadable(join(folder, file)) } };
+}
+
+async function readNote(folder: string, entry: Entry, log: FeedLog): Promise<Read> {
+  const { meta, stamps } = await readMeta(folder, entry, log);
+  const path = join(folder, entry.file);
+  if (entry.type === 'md') {
+    const whole = await readWhole(path);
+    return { meta, stamps: { ...stamps, stamp: whole?.stamp }, content: whole?.bytes };
+  }
+  const isKnown = entry.stamp !== UNSEEN && entry.stamp !== UNSURE;
+  return { meta, stamps: { ...stamps, stamp: isKnown ? entry.stamp : await statFile(path) } };
+}
+
+async function readMeta(folder: string, entry: Entry, log: FeedLog): Promise<Read> {
+  try {
+    const found = entry.meta && (await readMetaFile(folder, entry.file));
+    return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    error.tell(log);
+    return { meta: NO_META.meta, stamps: { meta: error.stamp } };
+  }
 }
 
 /** The files whose stamps differ from the entry. The first look at a file only records its stamp. */

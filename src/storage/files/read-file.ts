@@ -1,24 +1,16 @@
-import { lstatSync, openSync, readSync, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { MAX_METADATA_BYTES } from '../metadata.ts';
 import { FileReplaced } from '../stored-file.ts';
 import { asRefusal, isAbsent, isGone, refuse, unavailable } from './failures.ts';
-import { type SeenStamp, type Stamp, sameStamp, seenStamp } from './stamp.ts';
+import type { Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
 const MAX_ATTEMPTS = 3;
 const PIECE_BYTES = 64 * 1024;
 
 interface WholeFile {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly stamp: SeenStamp;
-}
-
-/** Reads that a thread does: many small files take it less than as many trips to the thread pool. */
-export interface FileReads {
-  /** As `readWhole`. */
-  read(path: string, maxBytes?: number): WholeFile | undefined;
-  /** As `statFile`. */
-  stat(path: string): SeenStamp | undefined;
+  readonly bytes: Uint8Array;
+  readonly stamp: Stamp;
 }
 
 /**
@@ -41,39 +33,6 @@ export async function readWhole(
     } finally {
       sys.close(file.fd);
     }
-  }
-}
-
-/** As `readWhole`, but blocks the thread, and throws the system's error. */
-export function readNow(path: string, maxBytes = Number.POSITIVE_INFINITY): WholeFile | undefined {
-  for (let attempt = 1; ; attempt += 1) {
-    const fd = ifThere(() => openSync(path, sys.READ));
-    if (fd === undefined) return undefined;
-    try {
-      const before = sys.fstat(fd);
-      if (!before.isFile() || before.size > maxBytes) return undefined;
-      const buffer = Buffer.allocUnsafeSlow(before.size + 1);
-      const count = readSync(fd, buffer, 0, buffer.length, 0);
-      const read = wholeFile(buffer, count, before, sys.fstat(fd));
-      if (read.whole || attempt === MAX_ATTEMPTS) return read;
-    } finally {
-      sys.close(fd);
-    }
-  }
-}
-
-/** As `statFile`, but blocks the thread, and throws the system's error. */
-export function statNow(path: string): SeenStamp | undefined {
-  const stats = ifThere(() => lstatSync(path));
-  return stats?.isFile() ? seenStamp(stats) : undefined;
-}
-
-function ifThere<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw error;
   }
 }
 
@@ -155,14 +114,11 @@ async function readAll(fd: number, before: Stats): Promise<WholeFile & { whole: 
   const buffer = Buffer.allocUnsafeSlow(before.size + 1);
   // One call, because a regular file gives less than it was asked for only at its end.
   const count = await sys.read(fd, buffer, 0);
-  return wholeFile(buffer, count, before, sys.fstat(fd));
-}
-
-function wholeFile(buffer: Buffer<ArrayBuffer>, count: number, before: Stats, after: Stats) {
+  const after = sys.fstat(fd);
   return {
     bytes: buffer.subarray(0, count),
-    stamp: seenStamp(after),
-    whole: count === before.size && sameStamp(before, after),
+    stamp: { mtimeMs: after.mtimeMs, size: after.size },
+    whole: count === before.size && after.size === before.size && after.mtimeMs === before.mtimeMs,
   };
 }
 

@@ -81,16 +81,12 @@ export class UnreadableFile extends Refusal {
   }
 }
 
-/**
- * The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`.
- * @param read reads the file, as `readWhole` does
- */
+/** The content and the stamp of a note's metadata file; undefined if there is none. Throws an `UnreadableFile`. */
 export async function readMetaFile(
   folder: string,
   file: NoteFile,
-  read = readWhole,
 ): Promise<(StoredMeta & { readonly stamp: Stamp }) | undefined> {
-  const found = await readObject(folder, metaFile(file), read);
+  const found = await readObject(folder, metaFile(file));
   return found && { ...metaIn(found.fields), stamp: found.stamp };
 }
 
@@ -103,15 +99,14 @@ export async function readSettingsFile(folder: string): Promise<JsonObject | und
 async function readObject(
   folder: string,
   name: string,
-  read = readWhole,
 ): Promise<{ readonly fields: JsonObject; readonly stamp: Stamp } | undefined> {
   const path = join(folder, name);
-  let file = await read(path, MAX_METADATA_BYTES);
+  let file = await readWhole(path, MAX_METADATA_BYTES);
   if (!file) {
     const why = await whyUnreadable(path, MAX_METADATA_BYTES);
     if (why === undefined) return undefined;
     // Somebody may have put it there between the two looks.
-    file = await read(path, MAX_METADATA_BYTES);
+    file = await readWhole(path, MAX_METADATA_BYTES);
     if (!file) throw new UnreadableFile(name, why);
   }
   const { bytes, stamp } = file;

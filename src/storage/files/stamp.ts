@@ -27,16 +27,6 @@ export function dateByFile(id: string, file: Pick<Stamp, 'mtimeMs'>): number {
 /** Kernels date files by a clock that ticks every 1 to 10 ms; two edits within a tick look alike. */
 const CLOCK_TICK_MS = 15;
 
-/** A stamp, and whether it was fresh when it was seen: then the next change could have the same. */
-export interface SeenStamp extends Stamp {
-  readonly isFresh?: boolean;
-}
-
-/** The stamp of a file, to be called right after it was seen. */
-export function seenStamp({ mtimeMs, size }: Stamp): SeenStamp {
-  return { mtimeMs, size, isFresh: isFresh({ mtimeMs, size }) };
-}
-
 /** Whether the next change could have the same stamp, because this one is so recent. Call it right after `stat`. */
 export function isFresh(seen: Stamp): boolean {
   return Math.abs(Date.now() - seen.mtimeMs) < CLOCK_TICK_MS;
@@ -47,10 +37,10 @@ export function sameStamp(a: Stamp | undefined, b: Stamp | undefined): boolean {
   return a.mtimeMs === b.mtimeMs && a.size === b.size;
 }
 
-/** The stamp to remember after a look: the one known so far, or one that is not so fresh. */
-export function stampToKeep(seen: SeenStamp, known?: Stamp): Stamp {
-  const { mtimeMs, size } = seen;
-  return sameStamp(known, seen) || !(seen.isFresh ?? isFresh(seen)) ? { mtimeMs, size } : UNSURE;
+/** The stamp to remember right after a look: the one known so far, or one that is not so fresh. */
+export function stampToKeep({ mtimeMs, size }: Stamp, known?: Stamp): Stamp {
+  const stamp = { mtimeMs, size };
+  return sameStamp(known, stamp) || !isFresh(stamp) ? stamp : UNSURE;
 }
 
 /** Distinguishes a folder from a later one of its name. */
