@@ -107,6 +107,8 @@ interface Wish {
   readonly texts: readonly Text[];
   /** Whether to keep what is rendered. */
   readonly keep: boolean;
+  /** How many of the lanes it waits for. */
+  readonly lanes: number;
   /** The view that they are for, as far as it is rendered. */
   readonly view?: (() => ViewTask<FeedTask>) | undefined;
   composed?: Composed | undefined;
@@ -152,13 +154,13 @@ export class Renderer {
   async render(asked: FeedTask, coding?: Coding): Promise<RenderedFeed> {
     const { notes, readId } = asked.document;
     const view = (shown: readonly ViewNote[]) => ({ task: sendable(withNotes(asked, shown)), coding });
-    const { notes: shown, ...rest } = await this.#shown(notes, readId, view);
+    const { notes: shown, ...rest } = await this.#shown(notes, readId, LANES.length, view);
     return { task: withNotes(asked, shown), ...rest };
   }
 
   /**
    * The notes with the titles of their texts: found on the event loop if they are at the beginning of a flat text, else with
-   * the rendering, as in `render`.
+   * the rendering. The last lane is for who wants HTML: a text that needs it has its beginning as title until then.
    * @throws Refusal `busy` if too many tasks wait
    */
   async titled<N extends Note>(notes: readonly N[], readId: ReadId): Promise<ShownNotes<N & TitledNote>> {
@@ -166,7 +168,7 @@ export class Renderer {
     const atOnce = titlesAtOnce(texts.map(({ content }) => content!));
     const titles = new Map<Note, string | undefined>(texts.map((note, n) => [note, atOnce[n]]));
     const left = texts.filter((note) => titles.get(note) === undefined);
-    const { notes: rendered, isComplete } = await this.#shown(left, readId);
+    const { notes: rendered, isComplete } = await this.#shown(left, readId, LAST_LANE);
     for (const [n, note] of left.entries()) titles.set(note, rendered[n]!.rendered?.title);
     const titled = notes.map((note) => {
       const title = titles.get(note);
@@ -189,12 +191,14 @@ export class Renderer {
   async #shown(
     notes: readonly Note[],
     key: ReadId,
+    lanes: number,
     viewOf?: (notes: readonly ViewNote[]) => ViewTask<FeedTask>,
   ): Promise<ShownNotes<ViewNote> & Pick<RenderedFeed, 'composed'>> {
     const all = notes.map(({ content }) => (content === undefined ? undefined : this.#textOf(content)));
     const texts = all.filter((text) => text !== undefined && !isRendered(text)) as Text[];
     const shown = () => notes.map((note, n) => ({ ...note, rendered: all[n]?.rendered }));
-    const wish: Wish = { key, texts, keep: true, view: viewOf && (() => viewOf(shown())), isOver: false };
+    const view = viewOf && (() => viewOf(shown()));
+    const wish: Wish = { key, texts, keep: true, lanes, view, isOver: false };
     await this.#render(wish);
     const isComplete = texts.every(isRendered);
     for (const text of texts) text.rendered ??= unrendered(text.content);
@@ -212,6 +216,7 @@ export class Renderer {
     await this.#render({
       key: sender,
       keep: false,
+      lanes: LANES.length,
       texts: [text].filter((one) => !isRendered(one)),
       signal,
       isOver: false,
@@ -235,7 +240,7 @@ export class Renderer {
     const atOnce = renderAtOnce(texts.map(({ content }) => content));
     for (const [n, rendered] of atOnce.entries()) this.#finish(texts[n]!, rendered, wish);
     try {
-      for (const lane of LANES.keys()) {
+      for (let lane = 0; lane < wish.lanes; lane += 1) {
         if (texts.every(isRendered)) return;
         const running = this.#runLane(lane, wish);
         await (lane === LAST_LANE ? this.#forAWhile(running) : running);
