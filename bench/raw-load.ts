@@ -10,7 +10,7 @@ export interface Order {
   /** Requests in all. */
   readonly amount?: number;
   readonly headers?: Record<string, string>;
-  /** Large answers that autocannon is too slow for; GET with `duration` alone. */
+  /** Reads large answers, because autocannon is too slow for them. Works only with GET and `duration`. */
   readonly raw?: boolean;
   /** File whose bytes are posted; without it the request is a GET. */
   readonly bodyFile?: string;

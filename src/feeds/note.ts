@@ -30,7 +30,7 @@ export interface Note {
 /** Bytes of a note about to be stored. */
 export interface NoteContent {
   readonly type: NoteType;
-  /** Read before the returned promise settles, never kept after it: the buffer is reused. */
+  /** The storage reads them until the promise of its write settles and does not keep them, because the buffer is reused. */
   readonly bytes: Uint8Array;
   /** SHA-256 of the bytes in base64url, if known. */
   readonly sha256?: string | undefined;

@@ -20,7 +20,7 @@ export interface LiveBody {
 /** What a live body is sent through. */
 export interface LiveStream {
   readonly isClosed: boolean;
-  /** Sends an event, which replaces those that the client has not taken. Keeps the bytes without a copy. */
+  /** Sends an event. It replaces events that still wait for the client. Keeps the given bytes, not a copy: do not change them. */
   send(event: Uint8Array): void;
   end(): void;
 }

@@ -35,11 +35,11 @@ export interface Outcome {
 
 /** Times in ms as documented; tests use shorter ones. */
 export const DEFAULT_LIMITS = {
-  /** A request waits for body memory. */
+  /** How long a request may wait until there is memory for its body. */
   admission: 10_000,
-  /** The speed of an upload is averaged. */
+  /** Over how long the speed of an upload is averaged. */
   paceWindow: 30_000,
-  /** A client takes no bytes of its answer. */
+  /** How long a client may take no bytes of its answer. */
   stalledReader: 60_000,
   /** A live answer sends no event. */
   heartbeat: 15_000,

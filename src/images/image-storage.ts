@@ -40,7 +40,7 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
   };
 }
 
-/** What the database does by itself. */
+/** Methods of the storage that the database serves without the image store. */
 function bound<K extends keyof Storage>(database: Storage, ...names: K[]): Pick<Storage, K> {
   return Object.fromEntries(names.map((name) => [name, database[name]?.bind(database)])) as Pick<Storage, K>;
 }

@@ -24,7 +24,7 @@ const GONE = changeEvent('0');
 
 interface Subscription {
   readonly client: string;
-  /** Of the feed that the client knows by its name; otherwise it knows the read id. */
+  /** Set if the client opened the stream by the feed's name; otherwise it did so by the read id. */
   readonly name?: FeedName;
   readonly readId: ReadId | undefined;
   /** The version that the client has. */

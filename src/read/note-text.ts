@@ -1,7 +1,7 @@
 import type { PixelSize } from '../feeds/picture-bytes.ts';
 import { escapeAttribute } from './markup.ts';
 
-/** About the length of an address: what a reference counts, in characters. */
+/** A reference counts as so many characters, about the length of the address that replaces it. */
 export const REFERENCE_LENGTH = 100;
 /** The same of a tag. */
 const PART_LENGTH = 10;

@@ -22,7 +22,7 @@ import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } fr
 import { Previews } from './previews.ts';
 import type { Renderer } from './renderer.ts';
 import type { ViewMaker } from './view-maker.ts';
-import { type Composed, type ComposeTask, type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
+import { type Composed, type FeedTask, type JsonTask, type ViewTask, withNotes } from './views/compose.ts';
 import { feedVersion, publicFeedVersion, type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
 import { type NamedPlace, namedNote, readFeed } from './views/note-json.ts';
 
@@ -247,7 +247,7 @@ export class Reader {
   ): Promise<CacheableView> {
     const coding = preferredCoding(request.header('accept-encoding'));
     const { task, composed, isComplete } = await this.#parts.renderer.render(asked, coding);
-    return this.#view(request, task, feed, isCacheable && isComplete, composed);
+    return this.#view({ task, coding, composed }, feed, isCacheable && isComplete);
   }
 
   async #jsonView(
@@ -258,18 +258,16 @@ export class Reader {
   ): Promise<CacheableView> {
     const { notes, readId } = asked.document;
     const { notes: titled, isComplete } = await this.#parts.renderer.titled(notes, readId);
-    return this.#view(request, withNotes(asked, titled), feed, isCacheable && isComplete);
+    const coding = preferredCoding(request.header('accept-encoding'));
+    return this.#view({ task: withNotes(asked, titled), coding }, feed, isCacheable && isComplete);
   }
 
   /** @param isCacheable false if the view must not take room in the cache */
   async #view(
-    request: Preconditions,
-    task: ComposeTask,
+    { task, coding, composed }: ViewTask & { readonly composed?: Composed | undefined },
     feed: Feed | undefined,
     isCacheable: boolean,
-    composed?: Composed,
   ): Promise<CacheableView> {
-    const coding = preferredCoding(request.header('accept-encoding'));
     const representation = await this.#parts.views.composed(task, changedAt(feed), coding, composed);
     const { notes, base } = task.document;
     const isGuest = notes.length > 0 && !this.#bases.admit(base);

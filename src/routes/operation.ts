@@ -51,7 +51,7 @@ export interface OperationParts {
   readonly observeTool: (outcome: ToolOutcome) => void;
   /** Undefined if metrics are off. */
   readonly metrics: MetricsSource | undefined;
-  /** Why the service cannot take requests now, in a word or two; undefined when it can. */
+  /** The reason, in a word or two, why the service cannot take requests now; undefined if it can. */
   readiness(): Promise<string | undefined>;
 }
 

@@ -22,7 +22,7 @@ export function tierNotice({ tier, root }: Site, settings: string): Child {
 `;
 }
 
-/** The license of a feed, or its free tier, in its settings. */
+/** The sentences in a feed's settings about its license or, without one, about the free tier. */
 export function tierSentence({ until, endsSoon, endedOn, notes, freeNotes }: Tier): Html {
   if (until !== undefined)
     return html`<p${endsSoon && html` class="warning"`}>This feed has a license until the end of ${until} (UTC).</p>`;
@@ -55,7 +55,7 @@ export function licensePage(site: Site, freeNotes: number): string {
   });
 }
 
-/** Nothing if licenses are not sold at a known place. */
+/** A link to where licenses are sold; nothing if the instance does not name a place. */
 export function buyLink({ licenseUrl }: Site): Html | undefined {
   return licenseUrl === undefined
     ? undefined

@@ -16,7 +16,7 @@ import type {
 } from './command.ts';
 import { type FeedLimits, refuseBeyond, refusePicture } from './limits.ts';
 
-/** Rules of the instance. */
+/** Settings of the instance that decide about writes. */
 export interface WritingRules {
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
@@ -34,7 +34,7 @@ export interface State {
   readonly readIdHolder?: 'feed' | 'deleted feed' | undefined;
   /** How many feeds there are; asked for a new feed only. */
   readonly feeds?: number;
-  /** How many other feeds have a license of the command's id. */
+  /** The number of other feeds that have a license with the id of the command's license. */
   readonly licensed?: number;
   /** Whether the feed has the file that the command chooses as title image. */
   readonly hasImage?: boolean;
@@ -58,7 +58,7 @@ export interface Effects {
 
 export interface NoteEdit {
   readonly before: Note;
-  /** Undefined if it is removed; its metadata are to be stored if they are not those before. */
+  /** Undefined if the note is removed. Its metadata have to be stored only if `meta` is another object than before. */
   readonly after: Note | undefined;
   /** New bytes. */
   readonly content?: NoteContent | undefined;

@@ -14,7 +14,7 @@ import type { WriteParts } from './writes.ts';
 /** Interval of retrying reports that failed, ms. */
 const RETRY_MS = 500;
 
-/** One look at a file of a feed. */
+/** What the watch found when it looked at one file of a feed. */
 export interface FileSeen {
   readonly feed: FeedName;
   readonly file: string;

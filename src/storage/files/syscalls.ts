@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
  * event loop about twice as much per call.
  */
 export const open = promisify(fs.open);
-/** Not worth a trip to the thread pool, as `fstat`: the file is open, and what was written to it is synced. */
+/** Closes a file at once: as with `fstat`, a trip to the thread pool would take longer, because all bytes are synced already. */
 export const close = fs.closeSync;
 export const fstat = (fd: number): fs.Stats => fs.fstatSync(fd);
 export const lstat = promisify<fs.PathLike, fs.Stats>(fs.lstat);

@@ -298,8 +298,8 @@ async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Prom
 }
 
 /**
- * Runs a step on a note, with it as it is now; without one if there is none, or somebody removed its file. Reads meanwhile see
- * the mark of the edit, and are repeated after it.
+ * Runs a step on a note and gives it the note as it is now, or nothing if there is no such note or somebody removed its file.
+ * Reads that meet the mark of the edit meanwhile are repeated after it.
  */
 async function withNote<T>(
   { dir }: WriteParts,

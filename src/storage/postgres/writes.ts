@@ -1,6 +1,7 @@
 import type { Feed } from '../../feeds/feed.ts';
 import { randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Command, lookupsOf } from '../../writing/command.ts';
 import {
@@ -34,7 +35,7 @@ import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS } from './note-rows.t
 import { freeKey } from './picture-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
-/** The result of a command, or why it is refused. */
+/** The result of a command; an error if it is refused or fails; undefined if it found no feed or note. */
 export type Result = Written | Error | undefined;
 
 type StoredNote = NoteRow & TaggedNote & Pick<InsertedNote, 'image_key'>;
@@ -278,11 +279,7 @@ export class Writes {
     return holder === null ? 'deleted feed' : 'feed';
   }
 
-  async #find(
-    key: string,
-    id: string,
-    type: Parameters<typeof typeRange>[0],
-  ): Promise<StoredNote | undefined> {
+  async #find(key: string, id: string, type: NoteType | undefined): Promise<StoredNote | undefined> {
     return (await this.#transaction.run(FIND, [key, id, ...typeRange(type)]))[0];
   }
 
@@ -299,5 +296,5 @@ export class Writes {
   }
 }
 
-/** Another transaction took a name or a read id that was free when this one looked: nothing is done, and it is to look again. */
+/** Another transaction took a name or a read id after this one had found it free. This one is rolled back and has to look again. */
 export class Outrun extends Error {}
