@@ -1,6 +1,6 @@
 import type { Feed } from '../feeds/feed.ts';
 import { isReservedReadId } from '../feeds/ids.ts';
-import { type NoteFile, noteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta } from '../feeds/note.ts';
 import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
@@ -30,8 +30,11 @@ export interface State {
   readonly feed: Feed | undefined;
   /** The note that the command names. */
   readonly note?: Note | undefined;
-  /** Who else has the read id that the command chooses. The read id of a deleted feed stays its own. */
-  readonly readIdHolder?: 'feed' | 'deleted feed' | undefined;
+  /**
+   * The name of the feed that has the read id that the command chooses; null for a deleted feed, which keeps its read id;
+   * undefined if the read id is free.
+   */
+  readonly readIdHolder?: FeedName | null | undefined;
   /** How many feeds there are; asked for a new feed only. */
   readonly feeds?: number;
   /** The number of other feeds that have a license with the id of the command's license. */
@@ -125,7 +128,7 @@ function decideNew(
   { readIdHolder, feeds = 0 }: State,
   rules: WritingRules,
 ): Effects {
-  const reclaimsReadId = readIdHolder === 'deleted feed' && isReservedReadId(readId, name);
+  const reclaimsReadId = readIdHolder === null && isReservedReadId(readId, name);
   if (readIdHolder !== undefined && !reclaimsReadId) throw readIdTaken();
   if (rules.maxFeeds > 0 && feeds >= rules.maxFeeds)
     throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');

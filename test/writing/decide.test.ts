@@ -172,28 +172,28 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
   [
     'a new read id of another feed',
     posting([], NO_LIMITS, newTarget),
-    { feed: undefined, readIdHolder: 'feed' },
+    { feed: undefined, readIdHolder: 'other' as FeedName },
     'taken',
   ],
   [
     'a new read id of a deleted feed',
     posting([], NO_LIMITS, newTarget),
-    { feed: undefined, readIdHolder: 'deleted feed' },
+    { feed: undefined, readIdHolder: null },
     'taken',
   ],
   [
     'a chosen read id of another feed',
     configuring({ readId: 'x' as ReadId }),
-    { readIdHolder: 'feed' },
+    { readIdHolder: 'other' as FeedName },
     'taken',
   ],
   [
     'a chosen read id of a deleted feed',
     configuring({ readId: 'x' as ReadId }),
-    { readIdHolder: 'deleted feed' },
+    { readIdHolder: null },
     'taken',
   ],
-  ['its own read id', configuring({ readId }), { readIdHolder: 'feed' }, undefined],
+  ['its own read id', configuring({ readId }), { readIdHolder: name }, undefined],
   [
     'a title image that is not there',
     configuring({ image: 'x.png' as NoteFile }),
@@ -235,7 +235,7 @@ t.test('what is decided is the feed afterwards', async (t) => {
     ...{ fate: 'made', feed: { name, readId, noteCount: 1, imageCount: 1, showSender: true } },
   });
   const own = { ...newTarget, readId: name as string as ReadId };
-  const again: Partial<State> = { feed: undefined, readIdHolder: 'deleted feed' };
+  const again: Partial<State> = { feed: undefined, readIdHolder: null };
   t.match(effects(posting([], NO_LIMITS, own), again), { fate: 'made', reclaimsReadId: true });
   t.match(effects({ kind: 'remove', ...onNote }, { feed: { ...FEED, image }, note: note('png') }), {
     ...{ feed: { noteCount: 2, imageCount: 0, image: undefined }, edit: { after: undefined } },

@@ -185,6 +185,11 @@ export class FeedIndex {
     return feed?.readId === readId ? feed : undefined;
   }
 
+  /** The feed that has a read id, or that it is kept for. */
+  holderOf(readId: ReadId): FeedName | undefined {
+    return this.#holders.get(readId);
+  }
+
   /** Keeps a read id for a feed; false when another feed has it. */
   reserve(name: FeedName, readId: ReadId): boolean {
     const holder = this.#holders.get(readId);

@@ -118,10 +118,10 @@ async function whileKept<T>(
       step({ licensed: index.countLicensed(licenseId, name) }),
     );
   if (readId === undefined) return step({});
+  const holder = index.holderOf(readId) ?? (retired.has(readId) ? null : undefined);
   const isKept = index.reserve(name, readId);
-  const deleted = retired.has(readId) ? 'deleted feed' : undefined;
   try {
-    return await step({ readIdHolder: isKept ? deleted : 'feed', feeds: index.size });
+    return await step({ readIdHolder: holder, feeds: index.size });
   } finally {
     if (isKept) index.unreserve(name, readId);
   }

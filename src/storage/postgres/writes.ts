@@ -170,7 +170,7 @@ export class Writes {
     const state: State = {
       feed: open?.after,
       note: found ? noteOf(found) : undefined,
-      readIdHolder: readId && this.#holderOf(readId, name),
+      readIdHolder: readId && this.#holders.get(readId),
       feeds: this.#feeds,
       licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
       hasImage: open?.key !== undefined && image !== undefined && (await this.#hasFile(open.key, image)),
@@ -271,12 +271,6 @@ export class Writes {
     const { origin } = this.#transaction;
     this.#transaction.changes.push(...changes);
     if (changes.length > 0) this.#transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
-  }
-
-  #holderOf(readId: ReadId, name: FeedName): State['readIdHolder'] {
-    const holder = this.#holders.get(readId);
-    if (holder === undefined || holder === name) return undefined;
-    return holder === null ? 'deleted feed' : 'feed';
   }
 
   async #find(key: string, id: string, type: NoteType | undefined): Promise<StoredNote | undefined> {

@@ -94,7 +94,7 @@ export class Writes {
     const state: State = {
       feed: open?.feed,
       note: noteRow && noteOf(noteRow),
-      readIdHolder: readId && this.#holderOf(readId, command.name),
+      readIdHolder: readId && this.#sql.readIdHolder.get(readId)?.name,
       feeds: this.#feeds,
       licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
       hasImage: open !== undefined && image !== undefined && this.#hasFile(open.row, image),
@@ -165,12 +165,6 @@ export class Writes {
     const found = row && { row: row.id, feed: feedOf(row), result: undefined };
     if (found) this.#open.set(name, found);
     return found;
-  }
-
-  #holderOf(readId: ReadId, name: FeedName): State['readIdHolder'] {
-    const holder = this.#sql.readIdHolder.get(readId);
-    if (!holder || holder.name === name) return undefined;
-    return holder.name === null ? 'deleted feed' : 'feed';
   }
 
   #hasFile(feed: number, file: NoteFile): boolean {
