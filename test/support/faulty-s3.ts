@@ -72,10 +72,14 @@ export class FaultyS3 {
     const { hostname, port } = this.#target;
     const outgoing = request({ hostname, port, method, path: url, headers }, (reply) => {
       answer.writeHead(reply.statusCode ?? 500, reply.headers);
-      if (fault === 'none' || method !== 'GET' || url?.includes('list-type')) reply.pipe(answer);
+      // Swift sends a body after some answers to HEAD, which is an error of the connection, not of the answer.
+      if (method === 'HEAD') answer.end();
+      else if (fault === 'none' || method !== 'GET' || url?.includes('list-type')) reply.pipe(answer);
       else this.#send(reply, answer, fault);
     });
-    outgoing.on('error', () => answer.destroy());
+    outgoing.on('error', () => {
+      if (!answer.writableEnded) answer.destroy();
+    });
     (fault === 'slow' ? Readable.from(slowed(incoming)) : incoming).pipe(outgoing);
   }
 
