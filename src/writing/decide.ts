@@ -177,9 +177,9 @@ function decideReplacement(
 
 function decideSettings(feed: Feed, { settings }: Configure, { readIdHolder, hasImage }: State): Effects {
   const { readId = feed.readId, image = feed.image } = settings;
-  if (readId !== feed.readId && readIdHolder !== undefined) throw readIdTaken();
   if (image !== feed.image && !(hasImage && isPicture(image!)))
     throw new Refusal('invalid_request', 'image must be the file of a picture note of this feed.');
+  if (readId !== feed.readId && readIdHolder !== undefined) throw readIdTaken();
   const after = { ...feed, ...settings };
   const isSame = Object.keys(settings).every((key) => after[key as keyof Feed] === feed[key as keyof Feed]);
   return isSame ? { fate: 'unchanged', feed, added: [], readIds: [] } : changed(feed, after);

@@ -175,8 +175,9 @@ for (const from of ['db', 'folder', 's3'])
       let kills = 0;
       const killing = (async () => {
         for (; kills < KILLS; kills += 1) {
-          const looked = looks;
-          while (looks < looked + LOOKS_BEFORE_KILL && !isMoved) await nextLook(5);
+          // The first comes early, because a store may take all pictures before so many looks.
+          const due = looks + (kills === 0 ? 1 : LOOKS_BEFORE_KILL);
+          while (looks < due && !isMoved) await nextLook(5);
           if (isMoved) return;
           await service.kill('SIGKILL');
           service = await ServiceProcess.start(t, { dir, env: env(target) });

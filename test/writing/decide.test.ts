@@ -200,6 +200,12 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
     { hasImage: false },
     'invalid_request',
   ],
+  [
+    'a title image that is not there and a read id of another feed',
+    configuring({ image: 'x.png' as NoteFile, readId: 'x' as ReadId }),
+    { hasImage: false, readIdHolder: 'other' as FeedName },
+    'invalid_request',
+  ],
   ['a title image', configuring({ image: 'x.png' as NoteFile }), { hasImage: true }, undefined],
   [
     'a title image that is a text',
