@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { DERIVATIONS } from './feeds/ids.ts';
+import { MAX_KEEP_DAYS } from './feeds/keeping.ts';
 import { type FeedName, isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
 import {
@@ -78,6 +79,7 @@ const SETTINGS = {
   maxFeeds: setting('SERVICE_MAX_FEEDS', integer([0, MAX_COUNT]), 0),
   maxNotesPerFeed: setting('SERVICE_MAX_NOTES_PER_FEED', integer([0, MAX_COUNT]), 0),
   maxImagesPerFeed: setting('SERVICE_MAX_IMAGES_PER_FEED', integer([0, MAX_COUNT]), 0),
+  keepDays: setting('SERVICE_KEEP_DAYS', integer([0, MAX_KEEP_DAYS]), 0),
   reservedFeeds: setting('SERVICE_RESERVED_FEEDS', feedNames, new Set<FeedName>()),
   reservedPassword: setting('SERVICE_RESERVED_PASSWORD', secretText([1, 256])),
   allowCustomIds: setting('SERVICE_ALLOW_CUSTOM_IDS', onOff, true),

@@ -40,12 +40,14 @@ export const REFUSALS = {
     meaning:
       'a file with metadata of the note or settings of the feed cannot be read, so nothing overwrites it until it is mended',
   },
+  changed: { status: 412, meaning: 'it is another one now than `If-Match` says' },
   too_large: { status: 413, meaning: 'the body is larger than it may be' },
   unsupported_type: {
     status: 415,
     meaning: 'the type is none of those a note may have, or the bytes are not of it',
   },
   range: { status: 416, header: 'Content-Range', meaning: 'the file has none of the bytes asked for' },
+  key_reused: { status: 422, meaning: 'the key was used for another post' },
   rate_limited: { status: 429, header: 'Retry-After', meaning: 'too many changes by one client' },
   too_many_attempts: {
     status: 429,

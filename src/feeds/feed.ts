@@ -17,6 +17,10 @@ export interface Feed {
   readonly passwordHash: string | undefined;
   /** The license attached to it, which may be over; undefined for a feed without one. */
   readonly license: FeedLicense | undefined;
+  /** Notes older than so many days are removed; undefined for no limit. */
+  readonly keepDays: number | undefined;
+  /** Only so many of the newest notes are kept; undefined for no limit. */
+  readonly keepNotes: number | undefined;
   /** Time of the last change (post, edit, delete, settings, change by hand), ms since the epoch. */
   readonly changedAt: number;
   /**
@@ -48,4 +52,6 @@ export interface FeedSettings {
   readonly showSender: boolean;
   readonly image: NoteFile | undefined;
   readonly readId: ReadId;
+  readonly keepDays: number | undefined;
+  readonly keepNotes: number | undefined;
 }

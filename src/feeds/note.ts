@@ -1,5 +1,5 @@
 import type { ImageKey } from './ids.ts';
-import type { NoteId } from './names.ts';
+import type { NoteFile, NoteId } from './names.ts';
 import type { NoteType } from './note-types.ts';
 import type { PixelSize } from './picture-bytes.ts';
 
@@ -12,6 +12,24 @@ export interface NoteMeta {
   /** Size of the picture if it has this number of bytes; else it was replaced. */
   readonly pixels?: (PixelSize & { readonly bytes: number }) | undefined;
   readonly tags: readonly string[];
+  /** Names the note within its feed, as long as it lives (contract §13). A secret of its sender, as the feed's name is. */
+  readonly key?: string | undefined;
+  /** The post that the key stands for, as it was sent; undefined for a key that somebody wrote by hand. */
+  readonly posted?: PostedUnderKey | undefined;
+  /** From this moment on the note is in no answer, ms since the epoch. */
+  readonly expires?: number | undefined;
+}
+
+/** What the answer to the same post under the same key needs. */
+export interface PostedUnderKey {
+  /** Of everything that was sent, in base64url. */
+  readonly hash: string;
+  /** The pictures of a form, in order; undefined for a post that was no form. */
+  readonly attachments?: readonly NoteFile[] | undefined;
+}
+
+export function isExpired({ meta }: Pick<Note, 'meta'>, now: number): boolean {
+  return meta.expires !== undefined && meta.expires <= now;
 }
 
 /** A stored note. */
@@ -22,6 +40,8 @@ export interface Note {
   readonly size: number;
   /** The date that orders it (contract §3 "Order"), ms since the epoch. */
   readonly createdAt: number;
+  /** Last change of the bytes, ms since the epoch, which may be a fraction; in databases no two versions have the same. */
+  readonly modifiedAt: number;
   readonly meta: NoteMeta;
   /** The markdown, byte for byte; undefined for a picture. Must not be changed. */
   readonly content: Uint8Array | undefined;

@@ -14,7 +14,7 @@ export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256'>;
 
 /** The columns that `insertFeed` gets values for. */
 export const ARCHIVED_COLUMNS =
-  'name, read_id, password_hash, title, description, show_sender, image, changed_at, license, license_id';
+  'name, read_id, password_hash, title, description, show_sender, image, changed_at, license, license_id, keep_days, keep_notes';
 
 type Awaitable<T> = T | Promise<T>;
 type Rows<R> = Awaitable<readonly R[]>;
@@ -73,7 +73,7 @@ export abstract class DatabaseArchive implements Archive {
     const { name, readId, passwordHash, title, description, showSender, image, changedAt, license } = feed;
     await this.insertFeed([
       ...[name, readId, passwordHash ?? null, title, description, showSender, image ?? null, changedAt],
-      ...[license?.text ?? null, license?.id ?? null],
+      ...[license?.text ?? null, license?.id ?? null, feed.keepDays ?? null, feed.keepNotes ?? null],
     ]);
     const [newest] = await this.newestNote(name);
     return newest && orderOf(newest);

@@ -1,4 +1,5 @@
 import type { FeedSettings } from '../feeds/feed.ts';
+import { isNoteKey, MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import type { NoteFile } from '../feeds/names.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import { shownOneLine } from '../feeds/text.ts';
@@ -26,7 +27,14 @@ export const NO_META: StoredMeta = { meta: { tags: [] } };
 /** The settings in `.feed.json`; empty or undefined by default. */
 export type StoredSettings = Omit<FeedSettings, 'readId'>;
 
-export const NO_SETTINGS: StoredSettings = { title: '', description: '', image: undefined, showSender: true };
+export const NO_SETTINGS: StoredSettings = {
+  title: '',
+  description: '',
+  image: undefined,
+  showSender: true,
+  keepDays: undefined,
+  keepNotes: undefined,
+};
 
 /** The metadata in a text. Anything but a JSON object counts as none. */
 export function parseMeta(json: string): StoredMeta {
@@ -40,11 +48,11 @@ export function metaIn(fields: JsonObject): StoredMeta {
     const value = MEMBERS[name as keyof NoteMeta](fields[name]);
     if (value !== undefined) meta[name] = value;
   }
-  const date = typeof fields.created === 'string' ? Date.parse(fields.created) : Number.NaN;
+  const created = dateAsFound(fields.created);
   const others = Object.keys(fields).filter((name) => name !== 'created' && !Object.hasOwn(MEMBERS, name));
   return {
     meta: meta as unknown as NoteMeta,
-    ...(!Number.isNaN(date) && { created: date }),
+    ...(created !== undefined && { created }),
     ...(others.length > 0 && { others: Object.fromEntries(others.map((name) => [name, fields[name]])) }),
   };
 }
@@ -57,6 +65,9 @@ const MEMBERS: { readonly [Member in keyof NoteMeta]-?: (value: unknown) => Note
   sender: shownText,
   pixels: pixelsAsFound,
   tags: tagsAsFound,
+  key: (value) => (isNoteKey(value) ? value : undefined),
+  posted: postedAsFound,
+  expires: dateAsFound,
 };
 
 /**
@@ -64,12 +75,13 @@ const MEMBERS: { readonly [Member in keyof NoteMeta]-?: (value: unknown) => Note
  * date.
  */
 export function serializeMeta(
-  { tags, ...texts }: NoteMeta,
+  { tags, expires, ...rest }: NoteMeta,
   { created, others }: BesideMeta = {},
 ): string | undefined {
   const known = {
-    ...texts,
+    ...rest,
     ...(tags.length > 0 && { tags }),
+    ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
     ...(created !== undefined && { created: new Date(created).toISOString() }),
   };
   return json(known, others);
@@ -83,6 +95,7 @@ export function settingsIn(fields: JsonObject): StoredSettings {
     image: typeof fields.image === 'string' ? (fields.image as NoteFile) : undefined,
     // Older folders spell it in the second way.
     showSender: [fields.show_sender, fields.showSender].find((one) => typeof one === 'boolean') ?? true,
+    ...keepAsFound(fields.keep),
   };
 }
 
@@ -91,13 +104,13 @@ export function settingsIn(fields: JsonObject): StoredSettings {
  * when there are none.
  */
 export function otherSettings(fields: JsonObject): JsonObject | undefined {
-  const { title, description, image, show_sender, ...others } = fields;
+  const { title, description, image, show_sender, keep, ...others } = fields;
   return Object.keys(others).length > 0 ? others : undefined;
 }
 
 /** The `.feed.json` of a feed; undefined if all settings have their defaults. */
 export function serializeSettings(
-  { title, description, image, showSender }: StoredSettings,
+  { title, description, image, showSender, keepDays: days, keepNotes: notes }: StoredSettings,
   others?: JsonObject,
 ): string | undefined {
   const known = {
@@ -105,6 +118,7 @@ export function serializeSettings(
     ...(description !== '' && { description }),
     image,
     ...(!showSender && { show_sender: false }),
+    ...((days ?? notes) !== undefined && { keep: { days, notes } }),
     ...(others?.showSender !== undefined && { showSender }),
   };
   return json(known, others);
@@ -138,6 +152,26 @@ export function parseObject(json: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+function postedAsFound(value: unknown): NoteMeta['posted'] {
+  const { hash, attachments } = (value ?? {}) as Record<string, unknown>;
+  if (typeof hash !== 'string') return undefined;
+  const isList = Array.isArray(attachments) && attachments.every((one) => typeof one === 'string');
+  return { hash, ...(isList && { attachments: attachments as NoteFile[] }) };
+}
+
+function keepAsFound(value: unknown): Pick<StoredSettings, 'keepDays' | 'keepNotes'> {
+  const { days, notes } = (value ?? {}) as Record<string, unknown>;
+  return {
+    keepDays: isCount(days) && days <= MAX_KEEP_DAYS ? days : undefined,
+    keepNotes: isCount(notes) && notes <= MAX_KEEP_NOTES ? notes : undefined,
+  };
+}
+
+function dateAsFound(value: unknown): number | undefined {
+  const date = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : date;
 }
 
 function pixelsAsFound(value: unknown): NoteMeta['pixels'] {

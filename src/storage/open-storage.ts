@@ -13,7 +13,15 @@ const DATABASE_FILE = 'notefeed.db';
 
 type StorageSettings = Pick<
   Config,
-  'rateLimit' | 'storage' | 'dataDir' | 'database' | 'secret' | 'derivedReadIds' | 'maxFeeds' | 'licenseKeys'
+  | 'rateLimit'
+  | 'storage'
+  | 'dataDir'
+  | 'database'
+  | 'secret'
+  | 'derivedReadIds'
+  | 'maxFeeds'
+  | 'keepDays'
+  | 'licenseKeys'
 >;
 
 export interface OpenedStorage {
@@ -35,8 +43,8 @@ export async function openStorage(
   log: Log,
   { owner, commits }: { readonly owner: Owner | undefined; readonly commits: CommitObserver | undefined },
 ): Promise<OpenedStorage> {
-  const { storage, dataDir, database, secret, maxFeeds, licenseKeys } = settings;
-  const parts = { owner, maxFeeds, log, commits };
+  const { storage, dataDir, database, secret, maxFeeds, keepDays, licenseKeys } = settings;
+  const parts = { owner, maxFeeds, keepDays, log, commits };
   const isLicenseValid = licenseKeys && (await import('../licenses/licenses.ts')).licenseCheck(licenseKeys);
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {

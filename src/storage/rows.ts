@@ -11,7 +11,7 @@ import type { FeedRef, Page } from './storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
-  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license, license_id';
+  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license, license_id, keep_days, keep_notes';
 
 /** A feed as databases hold it. `Flag` is how they hold a boolean. */
 export interface FeedRow<Flag extends boolean | number = boolean> {
@@ -28,6 +28,8 @@ export interface FeedRow<Flag extends boolean | number = boolean> {
   readonly changed_at: number;
   readonly license: string | null;
   readonly license_id: string | null;
+  readonly keep_days: number | null;
+  readonly keep_notes: number | null;
 }
 
 export function feedOf(row: FeedRow<boolean | number>): Feed {
@@ -41,6 +43,8 @@ export function feedOf(row: FeedRow<boolean | number>): Feed {
     image: row.image ?? undefined,
     passwordHash: row.password_hash ?? undefined,
     license: row.license === null ? undefined : { text: row.license, id: row.license_id ?? undefined },
+    keepDays: row.keep_days ?? undefined,
+    keepNotes: row.keep_notes ?? undefined,
     changedAt: row.changed_at,
     version: versionOf(row.changed_at),
     noteCount: row.note_count,
@@ -69,6 +73,8 @@ export function settingColumns(feed: Feed) {
     image: feed.image ?? null,
     license: feed.license?.text ?? null,
     license_id: feed.license?.id ?? null,
+    keep_days: feed.keepDays ?? null,
+    keep_notes: feed.keepNotes ?? null,
   };
 }
 
@@ -110,7 +116,8 @@ export function contentColumns(content: NoteContent) {
 }
 
 /** A note as databases read it; a picture without its content. */
-export interface NoteRow extends Pick<InsertedNote, 'id' | 'type' | 'size' | 'created_at' | 'metadata'> {
+export interface NoteRow
+  extends Pick<InsertedNote, 'id' | 'type' | 'size' | 'created_at' | 'modified_at' | 'metadata'> {
   readonly content: Uint8Array | null;
 }
 
@@ -120,6 +127,7 @@ export function noteOf(row: NoteRow): Note {
     type: NOTE_TYPES[row.type]!,
     size: row.size,
     createdAt: row.created_at,
+    modifiedAt: row.modified_at,
     meta: metaOf(row.metadata).meta,
     content: row.content ?? undefined,
   };

@@ -25,6 +25,8 @@ export interface NewFeed {
 interface OfFeed {
   readonly name: FeedName;
   readonly target: ExistingFeed;
+  /** The ETags, one of which the note or, for a command without a note, the feed's record must have; any unless given. */
+  readonly ifMatch?: readonly string[] | undefined;
 }
 
 /** A note of a feed; of several with one id the first of md, png, jpg, gif, webp. */
@@ -40,6 +42,8 @@ export interface Post {
   /** In the order in which they are written: pictures, then the text that shows them. */
   readonly notes: readonly NewNote[];
   readonly limits: FeedLimits;
+  /** If a note has the key of the post, it gets the bytes and metadata of the post's; else the post must be the same as its. */
+  readonly replaces?: boolean | undefined;
 }
 
 /** Gives a note other bytes of the same type; everything else of it stays. */
@@ -54,7 +58,11 @@ export interface Replace extends OfNote {
 /** Changes what is kept beside a note's bytes. An empty text removes; undefined members stay. */
 export interface Describe extends OfNote {
   readonly kind: 'describe';
-  readonly meta: Pick<NoteMeta, 'title' | 'alt'> & { readonly tags?: readonly string[] | undefined };
+  readonly meta: Pick<NoteMeta, 'title' | 'alt'> & {
+    readonly tags?: readonly string[] | undefined;
+    /** 0 removes. */
+    readonly expires?: number | undefined;
+  };
 }
 
 /** Removes a note with its metadata; it is the title image no more. */
@@ -87,6 +95,11 @@ interface Delete extends OfFeed {
   readonly kind: 'delete';
 }
 
+/** Removes some of the notes that have expired or that the feed keeps no longer. */
+interface Sweep extends OfFeed {
+  readonly kind: 'sweep';
+}
+
 /** A license to be attached to a feed. */
 export interface NewLicense {
   readonly text: string;
@@ -97,16 +110,39 @@ export interface NewLicense {
 }
 
 /** One write, as plain data. */
-export type Command = Post | Replace | Describe | Remove | Configure | SetPassword | SetLicense | Delete;
+export type Command =
+  | Post
+  | Replace
+  | Describe
+  | Remove
+  | Configure
+  | SetPassword
+  | SetLicense
+  | Delete
+  | Sweep;
 
 /** The name and target of commands for a feed as it was found. */
 export function toFeed({ name, key, passwordHash }: Pick<Feed, 'name' | 'key' | 'passwordHash'>): OfFeed {
   return { name, target: { kind: 'existing', key, passwordHash } };
 }
 
+/**
+ * The note of a post that answers it, and that has its key if it has one: the text, else the first picture. Undefined for a
+ * post without notes.
+ */
+export function mainNote(notes: readonly NewNote[]): NewNote | undefined {
+  const last = notes.at(-1);
+  return last?.type === 'md' ? last : notes[0];
+}
+
+/** A note by its id, and by its type if several files have the id; or by its key. */
+export type NamedNote =
+  | { readonly id: NoteId; readonly type: NoteType | undefined; readonly key?: undefined }
+  | { readonly key: string };
+
 /** What a command names besides its feed; it has to be looked up for the decision (`State`). */
 export interface Lookups {
-  readonly note?: { readonly id: NoteId; readonly type: NoteType | undefined } | undefined;
+  readonly note?: NamedNote | undefined;
   readonly readId?: ReadId | undefined;
   readonly licenseId?: string | undefined;
   readonly image?: NoteFile | undefined;
@@ -114,8 +150,13 @@ export interface Lookups {
 
 export function lookupsOf(command: Command): Lookups {
   switch (command.kind) {
-    case 'post':
-      return { readId: command.target.kind === 'new' ? command.target.readId : undefined };
+    case 'post': {
+      const key = mainNote(command.notes)?.meta.key;
+      return {
+        readId: command.target.kind === 'new' ? command.target.readId : undefined,
+        note: key === undefined ? undefined : { key },
+      };
+    }
     case 'replace':
     case 'describe':
       return { note: { id: command.id, type: undefined } };

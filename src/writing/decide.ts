@@ -1,19 +1,27 @@
 import type { Feed } from '../feeds/feed.ts';
-import { isReservedReadId } from '../feeds/ids.ts';
+import { dateOfId, isReservedReadId } from '../feeds/ids.ts';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../feeds/names.ts';
-import { contentSize, type NewNote, type Note, type NoteContent, type NoteMeta } from '../feeds/note.ts';
+import {
+  contentSize,
+  isExpired,
+  type NewNote,
+  type Note,
+  type NoteContent,
+  type NoteMeta,
+} from '../feeds/note.ts';
 import type { LicenseCheck } from '../licenses/licenses.ts';
 import { Refusal } from '../refusals.ts';
-import type {
-  Command,
-  Configure,
-  Describe,
-  ExistingFeed,
-  NewFeed,
-  NewLicense,
-  Post,
-  Replace,
+import {
+  type Command,
+  type Configure,
+  type Describe,
+  type ExistingFeed,
+  mainNote,
+  type NewFeed,
+  type NewLicense,
+  type Post,
 } from './command.ts';
+import { feedEtag, noteEtag, refuseUnlessMatching } from './etags.ts';
 import { type FeedLimits, refuseBeyond, refusePicture } from './limits.ts';
 
 /** Settings of the instance that decide about writes. */
@@ -22,10 +30,14 @@ export interface WritingRules {
   readonly maxFeeds: number;
   /** Checks licenses; undefined if none is needed. */
   readonly isLicenseValid: LicenseCheck | undefined;
+  /** The days that any feed keeps its notes; 0 is no limit. */
+  readonly keepDays: number;
 }
 
 /** What is there when a command is decided. The storage keeps it so until the effects are stored. */
 export interface State {
+  /** Ms since the epoch. */
+  readonly now: number;
   /** The feed that has the command's name, with all decided before. */
   readonly feed: Feed | undefined;
   /** The note that the command names. */
@@ -41,6 +53,8 @@ export interface State {
   readonly licensed?: number;
   /** Whether the feed has the file that the command chooses as title image. */
   readonly hasImage?: boolean;
+  /** Notes that are to be removed (`dueOf`), at most `SWEPT_NOTES` of them; looked up for a `Sweep`. */
+  readonly due?: readonly Note[];
 }
 
 /** What a write stores. */
@@ -51,8 +65,13 @@ export interface Effects {
   readonly added: readonly NewNote[];
   /** What becomes of the note that the command names. */
   readonly edit?: NoteEdit | undefined;
-  /** That note as it is afterwards; a removed one as it was. */
+  /**
+   * That note as it is afterwards; a removed one as it was. Of a post the note that answers it: its own, or the one that had
+   * its key before.
+   */
   readonly note?: Note | undefined;
+  /** Notes that are removed besides, by a `Sweep`. */
+  readonly removed?: readonly Note[] | undefined;
   /** Their views are out of date. */
   readonly readIds: readonly ReadId[];
   /** The chosen read id is one that a deleted feed of the same name left. */
@@ -75,6 +94,8 @@ const SETTINGS = [
   'showSender',
   'image',
   'license',
+  'keepDays',
+  'keepNotes',
 ] as const satisfies readonly (keyof Feed)[];
 
 const NEW_FEED = {
@@ -84,6 +105,8 @@ const NEW_FEED = {
   showSender: true,
   image: undefined,
   license: undefined,
+  keepDays: undefined,
+  keepNotes: undefined,
   changedAt: 0,
   version: '',
   noteCount: 0,
@@ -95,22 +118,21 @@ const NEW_FEED = {
  * command is for, or there is no such note.
  * @throws Refusal `taken`, `feed_limit`, `images_off`, `license_required`, `note_limit`, `image_limit`; the last four with the
  * `position` of the first new note that does not fit; `unsupported_type` for bytes of another type than the note's;
- * `invalid_request` for an alternative text of a markdown note, and for a title image that the feed does not have
+ * `invalid_request` for an alternative text of a markdown note, and for a title image that the feed does not have; `changed`;
+ * `key_reused`
  */
 export function decide(command: Command, state: State, rules: WritingRules): Effects | undefined {
   const { feed } = state;
   if (command.target.kind === 'new')
     return feed ? undefined : decideNew(command as Post, command.target, state, rules);
   if (!feed || !isMeant(feed, command.target)) return undefined;
+  if (command.kind === 'post') return decidePost(command, feed, state, rules);
+  if (!('id' in command)) refuseUnlessMatching(command.ifMatch, () => feedEtag(feed));
   switch (command.kind) {
-    case 'post':
-      return changed(
-        feed,
-        withNotes(feed, command.notes, limitsOf(command.limits, feed, rules)),
-        command.notes,
-      );
     case 'configure':
       return decideSettings(feed, command, state);
+    case 'sweep':
+      return decideSweep(feed, state.due ?? []);
     case 'set password':
       return changed(feed, { ...feed, passwordHash: command.passwordHash });
     case 'set license':
@@ -118,14 +140,40 @@ export function decide(command: Command, state: State, rules: WritingRules): Eff
     case 'delete':
       return { fate: 'deleted', feed, added: [], readIds: [feed.readId] };
     default:
-      return state.note && decideEdit(command, feed, state.note, rules);
+      return decideEdit(command, feed, state, rules);
   }
+}
+
+function decidePost(
+  { notes, limits, replaces }: Post,
+  feed: Feed,
+  { note: holder, now }: State,
+  rules: WritingRules,
+): Effects {
+  const limitsNow = limitsOf(limits, feed, rules);
+  const posted = mainNote(notes);
+  if (posted === undefined || holder === undefined || isExpired(holder, now)) {
+    // Two notes never have one key, also if one of them has expired.
+    const before = holder ? without(feed, [holder]) : feed;
+    const edit = holder && { before: holder, after: undefined };
+    return changed(feed, withNotes(before, notes, limitsNow), notes, edit, posted && noteOf(posted, now));
+  }
+  if (!replaces) {
+    if (holder.meta.posted === undefined || holder.meta.posted.hash !== posted.meta.posted?.hash)
+      throw new Refusal(
+        'key_reused',
+        'This key was used for another note, which was posted with other contents.',
+      );
+    return { fate: 'unchanged', feed, added: [], note: holder, readIds: [] };
+  }
+  const others = notes.filter((note) => note !== posted);
+  return replacement(feed, holder, { content: posted, meta: posted.meta, others, now }, limitsNow);
 }
 
 function decideNew(
   { name, notes, limits }: Post,
   { readId, passwordHash }: NewFeed,
-  { readIdHolder, feeds = 0 }: State,
+  { readIdHolder, feeds = 0, now }: State,
   rules: WritingRules,
 ): Effects {
   const reclaimsReadId = readIdHolder === null && isReservedReadId(readId, name);
@@ -134,45 +182,72 @@ function decideNew(
     throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
   const feed: Feed = { ...NEW_FEED, name, readId, passwordHash };
   const withAll = withNotes(feed, notes, limitsOf(limits, feed, rules));
-  return { ...changed(feed, withAll, notes), fate: 'made', reclaimsReadId };
+  const posted = mainNote(notes);
+  const effects = changed(feed, withAll, notes, undefined, posted && noteOf(posted, now));
+  return { ...effects, fate: 'made', reclaimsReadId };
 }
 
 function decideEdit(
   command: Extract<Command, { readonly id: unknown }>,
   feed: Feed,
-  note: Note,
+  { note, now }: State,
   rules: WritingRules,
-): Effects {
+): Effects | undefined {
+  if (!note || isExpired(note, now)) return undefined;
+  refuseUnlessMatching(command.ifMatch, () => noteEtag(note, feed));
   switch (command.kind) {
-    case 'replace':
-      return decideReplacement(command, feed, note, rules);
+    case 'replace': {
+      const { content, notes: others, limits } = command;
+      const limitsNow = limitsOf(limits, feed, rules);
+      return replacement(feed, note, { content, meta: note.meta, others, now }, limitsNow);
+    }
     case 'describe':
       return changed(feed, feed, [], {
         before: note,
         after: { ...note, meta: described(note, command.meta) },
       });
-    default: {
-      const isImage = feed.image === noteFile(note.id, note.type);
-      const without = counted(isImage ? { ...feed, image: undefined } : feed, [note], -1);
-      return changed(feed, without, [], { before: note, after: undefined });
-    }
+    default:
+      return changed(feed, without(feed, [note]), [], { before: note, after: undefined });
   }
 }
 
-function decideReplacement(
-  { content, notes, limits }: Replace,
+interface Replacement {
+  readonly content: NoteContent;
+  readonly meta: NoteMeta;
+  /** New notes that come with it. */
+  readonly others: readonly NewNote[];
+  readonly now: number;
+}
+
+function replacement(
   feed: Feed,
   note: Note,
-  rules: WritingRules,
+  { content, meta, others, now }: Replacement,
+  limits: FeedLimits,
 ): Effects {
   if (note.type !== content.type)
     throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
-  const limitsNow = limitsOf(limits, feed, rules);
-  refusePicture(content.type, limitsNow);
+  refusePicture(content.type, limits);
+  // Two versions of a file never have the same time, because it tells a reader which one it is.
+  const modifiedAt = Math.max(note.modifiedAt + 1, now);
+  const after = { ...note, ...storedContent(content), modifiedAt, meta };
+  return changed(feed, withNotes(feed, others, limits), others, { before: note, after, content });
+}
+
+function decideSweep(feed: Feed, due: readonly Note[]): Effects {
+  if (due.length === 0) return { fate: 'unchanged', feed, added: [], readIds: [] };
+  return { ...changed(feed, without(feed, due)), removed: due };
+}
+
+function noteOf(note: NewNote, now: number): Note {
+  const { id, type, meta } = note;
+  return { id, type, meta, createdAt: dateOfId(id) ?? now, modifiedAt: now, ...storedContent(note) };
+}
+
+function storedContent(content: NoteContent): Pick<Note, 'size' | 'content'> {
   // A copy, because the buffer is reused.
   const text = content.type === 'md' ? new Uint8Array(content.bytes) : undefined;
-  const after = { ...note, size: contentSize(content), content: text };
-  return changed(feed, withNotes(feed, notes, limitsNow), notes, { before: note, after, content });
+  return { size: contentSize(content), content: text };
 }
 
 function decideSettings(feed: Feed, { settings }: Configure, { readIdHolder, hasImage }: State): Effects {
@@ -194,13 +269,14 @@ function attachable(license: NewLicense | undefined, { licensed = 0 }: State): F
   throw new Refusal('taken', `This license is in use by ${used}: detach it there first.`);
 }
 
-function described({ type, meta }: Note, { title, alt, tags }: Describe['meta']): NoteMeta {
+function described({ type, meta }: Note, { title, alt, tags, expires }: Describe['meta']): NoteMeta {
   if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
   return {
     ...meta,
     title: (title ?? meta.title) || undefined,
     alt: (alt ?? meta.alt) || undefined,
     tags: tags ?? meta.tags,
+    expires: (expires ?? meta.expires) || undefined,
   };
 }
 
@@ -223,6 +299,12 @@ function withNotes(feed: Feed, notes: readonly NewNote[], limits: FeedLimits): F
   return counted(feed, notes, 1);
 }
 
+/** The feed without some of its notes; a removed picture is the title image no more. */
+function without(feed: Feed, notes: readonly Note[]): Feed {
+  const isImageGone = notes.some(({ id, type }) => feed.image === noteFile(id, type));
+  return counted(isImageGone ? { ...feed, image: undefined } : feed, notes, -1);
+}
+
 function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1): Feed {
   const images = notes.filter(({ type }) => type !== 'md').length;
   return {
@@ -232,9 +314,15 @@ function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1)
   };
 }
 
-function changed(before: Feed, feed: Feed, added: readonly NewNote[] = [], edit?: NoteEdit): Effects {
+function changed(
+  before: Feed,
+  feed: Feed,
+  added: readonly NewNote[] = [],
+  edit?: NoteEdit,
+  note = edit && (edit.after ?? edit.before),
+): Effects {
   const readIds = before.readId === feed.readId ? [feed.readId] : [before.readId, feed.readId];
-  return { fate: 'changed', feed, added, edit, note: edit && (edit.after ?? edit.before), readIds };
+  return { fate: 'changed', feed, added, edit, note, readIds };
 }
 
 function readIdTaken(): Refusal {

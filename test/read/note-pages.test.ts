@@ -10,6 +10,7 @@ function notes(...sizes: (number | undefined)[]): Note[] {
     type: size === undefined ? 'png' : 'md',
     size: size ?? 1000,
     createdAt: 1000 - index,
+    modifiedAt: 1000,
     meta: { tags: [] },
     content: size === undefined ? undefined : Buffer.alloc(size),
   }));

@@ -28,6 +28,8 @@ const FEED: Feed = {
   image: undefined,
   passwordHash: undefined,
   license: undefined,
+  keepDays: undefined,
+  keepNotes: undefined,
   changedAt: 1_700_000_000_000,
   version: '1',
   noteCount: 1,
@@ -38,6 +40,7 @@ const NOTE: Note = {
   type: 'md',
   size: 4,
   createdAt: 1_700_000_000_000,
+  modifiedAt: 1_700_000_000_000,
   meta: { tags: [] },
   content: Buffer.from('text'),
 };

@@ -28,7 +28,8 @@ export function testEdits(backend: Backend): void {
     const changes = heard(storage);
 
     const replaced = await edits(storage).replace(name, text.id, Buffer.from('after it'));
-    t.same(replaced, { ...before, size: 8, content: replaced?.content });
+    const { modifiedAt, content } = replaced!;
+    t.same(replaced, { ...before, size: 8, modifiedAt, content });
     t.equal(textOf(replaced), 'after it');
     t.same(await reads(storage).note(name, text.id), replaced);
     t.equal(

@@ -40,6 +40,7 @@ export async function opened(
     dir,
     secret: SECRET,
     maxFeeds: 0,
+    keepDays: 0,
     log: keptLog(),
     ...options,
   });
@@ -53,7 +54,9 @@ export const filesBackend: Backend = {
   create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
     const isLicenseValid = licenseCheck([PUBLIC_KEY]);
-    return { open: () => openFiles({ dir, secret: SECRET, maxFeeds, isLicenseValid, log: keptLog() }) };
+    return {
+      open: () => openFiles({ dir, secret: SECRET, maxFeeds, keepDays: 0, isLicenseValid, log: keptLog() }),
+    };
   },
 };
 
@@ -66,7 +69,7 @@ export function writeParts(
     locks: new KeyedLock(),
     retired: new RetiredReadIds(parts.dir, parts.writer, ''),
     removals: { remove: async () => {} },
-    rules: { maxFeeds: 0, isLicenseValid: undefined },
+    rules: { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined },
     onMade: () => {},
   };
 }

@@ -15,7 +15,7 @@ import { name } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
 
 const server = await PostgresServer.start(t);
-const parts = { maxFeeds: 0, log: keptLog() };
+const parts = { maxFeeds: 0, keepDays: 0, log: keptLog() };
 
 const OPENED = {
   async sqlite(): Promise<[Storage, PictureRows]> {

@@ -22,6 +22,8 @@ const FEED = {
   readId: 'read-feed' as ReadId,
   passwordHash: undefined,
   license: undefined,
+  keepDays: undefined,
+  keepNotes: undefined,
   title: '',
   description: '',
   showSender: true,

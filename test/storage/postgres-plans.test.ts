@@ -11,7 +11,7 @@ t.setTimeout(120_000);
 
 const server = await PostgresServer.start(t);
 const url = await server.database();
-await (await openPostgres({ url, maxFeeds: 0, log: keptLog() })).close();
+await (await openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() })).close();
 
 /** 200 feeds of 100 notes, and one of 20,000, each with a tag: one feed is far larger than most. */
 async function fill(): Promise<void> {

@@ -15,7 +15,7 @@ t.setTimeout(120_000);
 const server = await PostgresServer.start(t);
 const name = feedName('feed');
 const SETTINGS = { SERVICE_STORAGE: 'postgres', SERVICE_SECRET: 'a secret of tests that is long enough' };
-const refused = (url: string) => openPostgres({ url, maxFeeds: 0, log: keptLog() });
+const refused = (url: string) => openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() });
 
 t.test(
   'a database that cannot be used is refused with a sentence that holds nothing of its address',

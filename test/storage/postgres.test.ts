@@ -21,7 +21,7 @@ const backend: Backend = {
   name: 'postgres',
   create: async (_, maxFeeds) => {
     const url = await server.database();
-    return { open: () => openPostgres({ url, maxFeeds, isLicenseValid, log: keptLog() }) };
+    return { open: () => openPostgres({ url, maxFeeds, keepDays: 0, isLicenseValid, log: keptLog() }) };
   },
 };
 

@@ -254,7 +254,7 @@ t.test('all pages of a feed of 100,000 notes together are the feed', IN_SOAK, as
 
 t.test('a long write that ends while the storage closes is no failure of the log', async (t) => {
   const log = keptLog();
-  const storage = await openSqlite({ file: databaseIn(await dataFolder(t)), maxFeeds: 0, log });
+  const storage = await openSqlite({ file: databaseIn(await dataFolder(t)), maxFeeds: 0, keepDays: 0, log });
   const image = { key: newImageKey(), size: 16 * MIB };
   await post(storage, name, { ...newNote(Buffer.alloc(0), 'png'), image });
   const { pictures } = await storage.pictureRows.pictures(undefined, 1);

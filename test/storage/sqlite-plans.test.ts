@@ -40,7 +40,7 @@ function planOf(sql: string): string {
 const reads = preparedBy(() => new Reads(connection));
 const pictures = preparedBy(() => new Pictures(db));
 const changes = preparedBy(
-  (db) => new Writes(db, new Pictures(db), { maxFeeds: 0, isLicenseValid: undefined }),
+  (db) => new Writes(db, new Pictures(db), { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined }),
 );
 
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {

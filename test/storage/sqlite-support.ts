@@ -15,7 +15,13 @@ export async function opened(
   dir: string,
   options: Partial<SqliteOptions> = {},
 ): Promise<Storage> {
-  const storage = await openSqlite({ file: databaseIn(dir), maxFeeds: 0, log: keptLog(), ...options });
+  const storage = await openSqlite({
+    file: databaseIn(dir),
+    maxFeeds: 0,
+    keepDays: 0,
+    log: keptLog(),
+    ...options,
+  });
   t.teardown(() => storage.close());
   return storage;
 }
@@ -26,6 +32,8 @@ export const sqliteBackend: Backend = {
   create: async (t, maxFeeds) => {
     const dir = await dataFolder(t);
     const licenseKeys = [PUBLIC_KEY];
-    return { open: () => openSqlite({ file: databaseIn(dir), maxFeeds, licenseKeys, log: keptLog() }) };
+    return {
+      open: () => openSqlite({ file: databaseIn(dir), maxFeeds, keepDays: 0, licenseKeys, log: keptLog() }),
+    };
   },
 };

@@ -26,6 +26,7 @@ export function unrenderedNote(markdown: string, meta: Partial<NoteMeta> = {}, i
     type: 'md',
     size: content.length,
     createdAt: CREATED_AT,
+    modifiedAt: CREATED_AT,
     meta: { tags: [], ...meta },
     content,
   };
@@ -33,7 +34,15 @@ export function unrenderedNote(markdown: string, meta: Partial<NoteMeta> = {}, i
 
 /** A picture note of 1234 bytes. */
 export function pictureNote(meta: Partial<NoteMeta> = {}, id = ID, type: PictureType = 'png'): ViewNote {
-  return { id, type, size: 1234, createdAt: CREATED_AT, meta: { tags: [], ...meta }, content: undefined };
+  return {
+    id,
+    type,
+    size: 1234,
+    createdAt: CREATED_AT,
+    modifiedAt: CREATED_AT,
+    meta: { tags: [], ...meta },
+    content: undefined,
+  };
 }
 
 /** A feed with these notes, changed an hour after they were made. */

@@ -11,7 +11,8 @@ import { type FeedLimits, NO_LIMITS } from '../../src/writing/limits.ts';
 
 const name = 'kiwi' as FeedName;
 const readId = 'shown' as ReadId;
-const RULES: WritingRules = { maxFeeds: 0, isLicenseValid: undefined };
+const NOW = 1_000;
+const RULES: WritingRules = { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined };
 const FEED: Feed = {
   key: '7',
   name,
@@ -22,6 +23,8 @@ const FEED: Feed = {
   image: undefined,
   passwordHash: 'hash',
   license: undefined,
+  keepDays: undefined,
+  keepNotes: undefined,
   changedAt: 5,
   version: '5',
   noteCount: 3,
@@ -37,7 +40,7 @@ const newNote = (type: NoteType = 'md'): NewNote => {
 };
 const note = (type: NoteType = 'md', meta: Note['meta'] = { tags: [] }): Note => {
   const content = type === 'md' ? new Uint8Array([1, 2]) : undefined;
-  return { id: 'one' as NoteId, type, size: 2, createdAt: 1, meta, content };
+  return { id: 'one' as NoteId, type, size: 2, createdAt: 1, modifiedAt: 1, meta, content };
 };
 const posting = (
   notes: readonly NewNote[],
@@ -61,7 +64,7 @@ const configuring = (settings: Configure['settings']): Configure => ({
 /** The code of the refusal, or what is decided. */
 function outcome(command: Command, state: Partial<State> = {}, rules = RULES): string | Effects | undefined {
   try {
-    return decide(command, { feed: FEED, ...state }, rules);
+    return decide(command, { now: NOW, feed: FEED, ...state }, rules);
   } catch (error) {
     if (error instanceof Refusal)
       return error.position === undefined ? error.code : `${error.code} at ${error.position}`;
@@ -88,8 +91,9 @@ t.test('a command finds only the feed that it is for', async (t) => {
     { ...FEED, passwordHash: 'another' },
   ];
   for (const command of COMMANDS) {
-    t.type(outcome(command, { note: note() }), 'object', command.kind);
-    for (const feed of others) t.equal(outcome(command, { feed, note: note() }), undefined, command.kind);
+    const found = 'id' in command ? { note: note() } : {};
+    t.type(outcome(command, found), 'object', command.kind);
+    for (const feed of others) t.equal(outcome(command, { feed, ...found }), undefined, command.kind);
   }
   t.equal(outcome(posting([], NO_LIMITS, newTarget)), undefined, 'a new feed, where there is one');
   const anyKey = { kind: 'existing', passwordHash: 'hash' } as const;
@@ -107,7 +111,7 @@ const [license, other] = [
   { text: 'valid', id: 'a' },
   { text: 'over', id: 'b' },
 ];
-const HOSTED: WritingRules = { maxFeeds: 0, isLicenseValid: (text) => text === 'valid' };
+const HOSTED: WritingRules = { maxFeeds: 0, keepDays: 0, isLicenseValid: (text) => text === 'valid' };
 const [text, picture] = [() => newNote(), () => newNote('png')];
 
 const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, WritingRules?][] = [
@@ -160,14 +164,14 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
     posting([], NO_LIMITS, newTarget),
     { feed: undefined, feeds: 4 },
     'feed_limit',
-    { ...RULES, maxFeeds: 4 },
+    { ...RULES, maxFeeds: 4, keepDays: 0 },
   ],
   [
     'the last feed',
     posting([], NO_LIMITS, newTarget),
     { feed: undefined, feeds: 3 },
     undefined,
-    { ...RULES, maxFeeds: 4 },
+    { ...RULES, maxFeeds: 4, keepDays: 0 },
   ],
   [
     'a new read id of another feed',

@@ -89,6 +89,8 @@ export class IndexedFeed {
       title: settings.title,
       description: settings.description,
       showSender: settings.showSender,
+      keepDays: settings.keepDays,
+      keepNotes: settings.keepNotes,
       image: this.#titleImage(),
       passwordHash,
       license,

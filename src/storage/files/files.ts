@@ -71,6 +71,7 @@ export interface FilesOptions {
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  readonly keepDays: number;
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
@@ -125,7 +126,11 @@ class FilesStorage implements Storage {
       locks: new KeyedLock(),
       retired: new RetiredReadIds(dir, this.#thread, retired),
       removals: this.#removals,
-      rules: { maxFeeds: options.maxFeeds, isLicenseValid: options.isLicenseValid },
+      rules: {
+        maxFeeds: options.maxFeeds,
+        keepDays: options.keepDays,
+        isLicenseValid: options.isLicenseValid,
+      },
       log,
       onMade: (name) => this.#order([name]),
     };

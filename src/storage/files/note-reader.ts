@@ -135,7 +135,7 @@ export class NoteReader {
     } = read;
     if (!stamp) return this.#absent();
     const { id, type, createdAt } = entry;
-    const note: Note = { id, type, size: stamp.size, createdAt, meta, content };
+    const note: Note = { id, type, size: stamp.size, createdAt, modifiedAt: stamp.mtimeMs, meta, content };
     if (entry.stamp !== UNSURE && entry.meta !== UNSURE) this.#cache.set(entry, note);
     return note;
   }

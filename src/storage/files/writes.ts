@@ -96,7 +96,9 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
         if (kind === 'configure') await readSettingsFile(join(dir, name));
         const found = { ...state, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
-        return note ? withNote(parts, feed, { ...note, kind }, changeFeed) : changeFeed();
+        return note && note.key === undefined
+          ? withNote(parts, feed, { ...note, kind }, changeFeed)
+          : changeFeed();
       };
       return run().catch((error) => forgetIfGone(parts, feed, error));
     });
@@ -115,13 +117,13 @@ async function whileKept<T>(
 ): Promise<T> {
   if (licenseId !== undefined)
     return locks.exclusive(`license ${licenseId}`, () =>
-      step({ licensed: index.countLicensed(licenseId, name) }),
+      step({ now: Date.now(), licensed: index.countLicensed(licenseId, name) }),
     );
-  if (readId === undefined) return step({});
+  if (readId === undefined) return step({ now: Date.now() });
   const holder = index.holderOf(readId) ?? (retired.has(readId) ? null : undefined);
   const isKept = index.reserve(name, readId);
   try {
-    return await step({ readIdHolder: holder, feeds: index.size });
+    return await step({ now: Date.now(), readIdHolder: holder, feeds: index.size });
   } finally {
     if (isKept) index.unreserve(name, readId);
   }
@@ -197,7 +199,9 @@ async function change(
   const put = entriesOf(added, stampOf);
   const gone = edit && edit.after === undefined ? [named!.entry.file] : [];
   if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
-  return { written: { feed: parts.index.apply(feed, { put, gone, files }), note } };
+  const stamp = note && stampOf.get(noteFile(note.id, note.type));
+  const stamped = stamp ? { ...note!, modifiedAt: stamp.mtimeMs } : note;
+  return { written: { feed: parts.index.apply(feed, { put, gone, files }), note: stamped } };
 }
 
 function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): void {
@@ -269,8 +273,8 @@ function editedEntry(
     : { ...entry, meta };
 }
 
-function settingsOf({ title, description, showSender, image }: Feed): StoredSettings {
-  return { title, description, showSender, image };
+function settingsOf({ title, description, showSender, image, keepDays, keepNotes }: Feed): StoredSettings {
+  return { title, description, showSender, image, keepDays, keepNotes };
 }
 
 /** Deletes a feed: it is gone, and its name free, once its folder is renamed. Returns the folder's name. */
@@ -304,7 +308,7 @@ async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Prom
 async function withNote<T>(
   { dir }: WriteParts,
   feed: IndexedFeed,
-  { id, type, kind }: NonNullable<Lookups['note']> & Pick<Command, 'kind'>,
+  { id, type, kind }: Extract<NonNullable<Lookups['note']>, { readonly id: unknown }> & Pick<Command, 'kind'>,
   step: (named?: NamedNote) => Promise<T>,
 ): Promise<T> {
   const folder = join(dir, feed.name);
@@ -324,8 +328,15 @@ async function withNote<T>(
     const stored = (kind === 'remove' ? undefined : await readMetaFile(folder, entry.file)) ?? NO_META;
     const text = kind === 'describe' && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
     if (text === undefined) return step();
-    const { size } = copy.stamp;
-    const note = { id: entry.id, type: entry.type, size, createdAt: entry.createdAt, meta: stored.meta };
+    const { size, mtimeMs: modifiedAt } = copy.stamp;
+    const note = {
+      id: entry.id,
+      type: entry.type,
+      size,
+      createdAt: entry.createdAt,
+      modifiedAt,
+      meta: stored.meta,
+    };
     return await step({ entry: copy, stored, note: { ...note, content: text ? text.bytes : undefined } });
   } finally {
     if (feed.notes.get(entry.file) === entry) feed.takeBack(copy);

@@ -2,7 +2,7 @@ import { type InsertedNote, metaOf, type TaggedNote } from '../rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
-export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, metadata';
+export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, modified_at, metadata';
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
 

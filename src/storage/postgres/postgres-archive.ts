@@ -37,7 +37,7 @@ const NEWEST = statement<SortColumns>('newest')`
   SELECT id, type, created_at FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1)
   ORDER BY created_at DESC, id DESC, type DESC LIMIT 1`;
 const INSERT_FEED = statement<object>('insert_feed')`
-  INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   ON CONFLICT (name) DO NOTHING RETURNING 1`;
 const COUNT = statement<{ id: number }>('count_moved')`
   UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3 WHERE name = $1 RETURNING id`;

@@ -38,6 +38,7 @@ export interface PostgresOptions {
   readonly url: string;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  readonly keepDays: number;
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn'>;
@@ -69,9 +70,9 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #reported = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
 
-  private constructor({ url, maxFeeds, isLicenseValid, commits }: PostgresOptions) {
+  private constructor({ url, maxFeeds, keepDays, isLicenseValid, commits }: PostgresOptions) {
     super(new Database(url, { onWriter: keepMovesOut }), commits);
-    this.#rules = { maxFeeds, isLicenseValid };
+    this.#rules = { maxFeeds, keepDays, isLicenseValid };
     this.#posts = new BatchedCalls(
       (posts) => this.#storeAll(posts),
       ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),

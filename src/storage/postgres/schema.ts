@@ -16,7 +16,7 @@ import { WrongDatabase } from './failures.ts';
  * another store than the one of the settings. With `attempts` -1 a note still has the key, but
  * its object may be in two stores. The one row of `sweeper` says which process removes objects, and until when.
  * `token_series.turn` is the index of the next valid token, or -1 after a replay: the series is revoked. `feeds.license_id` is what
- * the text in `feeds.license` counts by.
+ * the text in `feeds.license` counts by. `notes.key` and `notes.expires_at` say again what is in the metadata.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -92,6 +92,11 @@ const MIGRATIONS: readonly string[] = [
 
    ALTER TABLE feeds ADD license text, ADD license_id text COLLATE "C";
    CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
+  `ALTER TABLE feeds ADD keep_days integer, ADD keep_notes integer;
+   CREATE INDEX feeds_to_keep ON feeds (id) WHERE keep_days IS NOT NULL OR keep_notes IS NOT NULL;
+   ALTER TABLE notes ADD key text COLLATE "C", ADD expires_at bigint;
+   CREATE UNIQUE INDEX notes_by_post_key ON notes (feed, key) WHERE key IS NOT NULL;
+   CREATE INDEX notes_to_expire ON notes (expires_at, feed) WHERE expires_at IS NOT NULL;`,
 ];
 
 /** The version that this program reads and writes. */

@@ -3,7 +3,7 @@ import { randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
-import { type Command, lookupsOf } from '../../writing/command.ts';
+import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -65,32 +65,33 @@ const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')
 const FREE_READ_ID = statement('free_read_id')`
   UPDATE feeds SET read_id = $2 WHERE read_id = $1 AND name IS NULL`;
 const MAKE = statement<{ id: number; name: FeedName }>('make_feeds')`
-  INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, changed_at)
-  SELECT name, read_id, password_hash, title, description, show_sender = 1, image, license, license_id, 0
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[], $9::text[])
-    AS new (name, read_id, password_hash, title, description, show_sender, image, license, license_id)
+  INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days,
+    keep_notes, changed_at)
+  SELECT name, read_id, password_hash, title, description, show_sender = 1, image, license, license_id, keep_days, keep_notes, 0
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[], $9::text[],
+    $10::integer[], $11::integer[])
+    AS new (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days, keep_notes)
   ON CONFLICT DO NOTHING RETURNING id, name`;
 const FIND = statement<StoredNote>('find_note')`
   SELECT ${NOTE_COLUMNS}, feed, image_key FROM notes
   WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4 ORDER BY type LIMIT 1`;
-// Two versions of a file never have the same time, because it tells a reader which one it is.
 const REPLACE = statement('replace_note')`
   UPDATE notes SET content = $4, size = $5, sha256 = $6, image_key = $7,
-    modified_at = greatest(modified_at + 1, $8::bigint)
+    modified_at = $8
   WHERE feed = $1 AND id = $2 AND type = $3`;
 const SET_METADATA = statement('set_metadata')`
   UPDATE notes SET metadata = $4 WHERE feed = $1 AND id = $2 AND type = $3`;
 const DELETE_NOTE = statement('delete_note')`DELETE FROM notes WHERE feed = $1 AND id = $2 AND type = $3`;
 const CONFIGURE = statement('configure')`
   UPDATE feeds SET read_id = $2, password_hash = $3, title = $4, description = $5, show_sender = $6::integer = 1,
-    image = $7, license = $8, license_id = $9 WHERE id = $1`;
+    image = $7, license = $8, license_id = $9, keep_days = $10, keep_notes = $11 WHERE id = $1`;
 // The other key of these locks says that they are of licenses; two ids that have the same number only wait longer.
 const LOCK_LICENSE = statement('lock_license')`SELECT pg_advisory_xact_lock(1818845540, hashtext($1))`;
 const COUNT_LICENSED = statement<{ count: number }>('count_licensed')`
   SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2`;
 const DELETE_FEED = statement('delete_feed')`
   UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-    license = NULL, license_id = NULL, to_clear = true WHERE id = $1`;
+    license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, to_clear = true WHERE id = $1`;
 const COUNT_NOTES = statement('count_notes')`
   UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
   FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
@@ -166,8 +167,9 @@ export class Writes {
     const { name } = command;
     const open = this.#open.get(name);
     const { note, readId, licenseId, image } = lookupsOf(command);
-    const found = open?.key && note && (await this.#find(open.key, note.id, note.type));
+    const found = open?.key && note && (await this.#findNamed(open.key, note));
     const state: State = {
+      now: this.#now,
       feed: open?.after,
       note: found ? noteOf(found) : undefined,
       readIdHolder: readId && this.#holders.get(readId),
@@ -252,7 +254,7 @@ export class Writes {
     const key = [note.feed, note.id, note.type];
     if (content) {
       const { content: bytes, size, sha256, image_key } = contentColumns(content);
-      this.#transaction.send(REPLACE, [...key, bytes, size, sha256, image_key, this.#now]);
+      this.#transaction.send(REPLACE, [...key, bytes, size, sha256, image_key, after!.modifiedAt]);
     }
     if (after === undefined) {
       deleteTags(this.#transaction, note);
@@ -271,6 +273,10 @@ export class Writes {
     const { origin } = this.#transaction;
     this.#transaction.changes.push(...changes);
     if (changes.length > 0) this.#transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
+  }
+
+  async #findNamed(key: string, note: NamedNote): Promise<StoredNote | undefined> {
+    return note.key === undefined ? this.#find(key, note.id, note.type) : undefined;
   }
 
   async #find(key: string, id: string, type: NoteType | undefined): Promise<StoredNote | undefined> {

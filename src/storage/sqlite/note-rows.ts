@@ -16,7 +16,7 @@ import { preparer } from './connection.ts';
 
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS =
-  'notes.id, notes.type, notes.size, notes.created_at, notes.metadata, iif(notes.type = 0, notes.content, NULL) AS content';
+  'notes.id, notes.type, notes.size, notes.created_at, notes.modified_at, notes.metadata, iif(notes.type = 0, notes.content, NULL) AS content';
 
 /** A note as it is looked up to be changed. */
 export type StoredNote = NoteRow & TaggedNote & { readonly row: number; readonly image_key: ImageKey | null };
@@ -41,8 +41,8 @@ export class NoteRows {
     this.#addTags(note, lastInsertRowid);
   }
 
-  replace(row: number, content: NoteContent): void {
-    this.#sql.replace.run({ row, ...contentColumns(content), now: Date.now() });
+  replace(row: number, content: NoteContent, modifiedAt: number): void {
+    this.#sql.replace.run({ row, ...contentColumns(content), modified_at: modifiedAt });
   }
 
   /** Members of the metadata that belong to other programs stay. */
@@ -83,10 +83,9 @@ function prepareStatements(db: Database) {
     >`
       INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    // Two versions of a file never have the same time, because it identifies the version that is read.
     replace: prepare<object>`
       UPDATE notes SET content = $content, image_key = $image_key, size = $size, sha256 = $sha256,
-        modified_at = max(modified_at + 1, $now) WHERE row = $row`,
+        modified_at = $modified_at WHERE row = $row`,
     setMetadata: prepare<[string | null, number]>`UPDATE notes SET metadata = ? WHERE row = ?`,
     remove: prepare<[number]>`DELETE FROM notes WHERE row = ?`,
     addTag: prepare<[number, string, number, string, number, number | bigint]>`

@@ -11,6 +11,7 @@ import type { Database } from 'better-sqlite3';
  * removed; without `due_at` they are in another store than the one of the settings. With `attempts` -1 a note still has the key, but
  * its object may be in two stores. `token_series.turn` is the index of
  * the next valid token, or -1 after a token was replayed: the whole series is revoked. `feeds.license_id` is what the text in `feeds.license` counts by.
+ * `note_keys` and `expiries` say again what is in the metadata of notes, for those that have a key or expire; `note` is `notes.row`.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -73,6 +74,23 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE feeds ADD COLUMN license TEXT;
    ALTER TABLE feeds ADD COLUMN license_id TEXT;
    CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
+  `ALTER TABLE feeds ADD COLUMN keep_days INTEGER;
+   ALTER TABLE feeds ADD COLUMN keep_notes INTEGER;
+   CREATE INDEX feeds_to_keep ON feeds (id) WHERE keep_days IS NOT NULL OR keep_notes IS NOT NULL;
+
+   CREATE TABLE note_keys (
+     feed INTEGER NOT NULL,
+     key TEXT NOT NULL,
+     note INTEGER NOT NULL,
+     PRIMARY KEY (feed, key)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE expiries (
+     note INTEGER PRIMARY KEY,
+     feed INTEGER NOT NULL,
+     expires_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX expiries_in_order ON expiries (expires_at, feed);
+   CREATE INDEX expiries_by_feed ON expiries (feed, expires_at);`,
 ];
 
 /** The version that this program reads and writes. */

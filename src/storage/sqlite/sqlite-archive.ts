@@ -102,7 +102,7 @@ function prepareStatements(db: Database) {
       SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
     feedId: prepare<[FeedName], { id: number }>`SELECT id FROM feeds WHERE name = ?`,
     insertFeed: prepare<unknown[]>`
-      INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (name) DO NOTHING`,
     count: prepare<[number, number, number]>`
       UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?`,

@@ -26,6 +26,7 @@ export interface SqliteOptions {
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  readonly keepDays: number;
   /** By which the thread that writes checks licenses; undefined where none is needed. */
   readonly licenseKeys?: readonly PublicKeyText[] | undefined;
   readonly log: Pick<Log, 'error'>;
@@ -56,6 +57,7 @@ export interface SqliteWriterData {
   readonly path: string;
   /** 0 is no limit. */
   readonly maxFeeds: number;
+  readonly keepDays: number;
   /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
   /** Only at the first start: later a database without tables has lost them, and is not to become an empty one. */
@@ -127,10 +129,10 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly #threads: Threads;
   readonly #known = new KnownFeeds();
 
-  private constructor(file: DatabaseFile, { log, commits, maxFeeds, licenseKeys }: SqliteOptions) {
+  private constructor(file: DatabaseFile, { log, commits, maxFeeds, keepDays, licenseKeys }: SqliteOptions) {
     super(commits);
     const { path } = file;
-    this.#writerData = { path, maxFeeds, licenseKeys, makesTables: true };
+    this.#writerData = { path, maxFeeds, keepDays, licenseKeys, makesTables: true };
     const reader: SqliteReaderData = { path, serves: 'notes' };
     const checkpoints = new ThreadCalls<Checkpoints>('checkpoint-sqlite', reader);
     let isCopying = false;

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Feed } from '../../feeds/feed.ts';
 import { type ImageKey, randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
-import { type Command, lookupsOf } from '../../writing/command.ts';
+import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -90,8 +90,9 @@ export class Writes {
   write(command: Command): WriteReply {
     const open = this.#openFeed(command.name);
     const { note, readId, licenseId, image } = lookupsOf(command);
-    const noteRow = open && note && this.#notes.find(open.row, note.id, note.type);
+    const noteRow = open && note && this.#find(open.row, note);
     const state: State = {
+      now: Date.now(),
       feed: open?.feed,
       note: noteRow && noteOf(noteRow),
       readIdHolder: readId && this.#sql.readIdHolder.get(readId)?.name,
@@ -145,7 +146,7 @@ export class Writes {
 
   #storeEdit({ before, after, content }: NoteEdit, row: StoredNote): void {
     if (after === undefined) this.#notes.remove(row);
-    if (content) this.#notes.replace(row.row, content);
+    if (content) this.#notes.replace(row.row, content, after!.modifiedAt);
     if (after && after.meta !== before.meta) this.#notes.setMeta(row, after.meta);
     if (after === undefined || content) this.#pictures.freeKey(row.image_key);
   }
@@ -167,6 +168,11 @@ export class Writes {
     return found;
   }
 
+  #find(feed: number, note: NamedNote): StoredNote | undefined {
+    if (note.key !== undefined) return undefined;
+    return this.#notes.find(feed, note.id, note.type);
+  }
+
   #hasFile(feed: number, file: NoteFile): boolean {
     const named = parseNoteFile(file);
     return named !== undefined && this.#notes.find(feed, named.id, named.type) !== undefined;
@@ -181,14 +187,17 @@ function prepareStatements(db: Database) {
     readIdHolder: prepare<[ReadId], { name: FeedName | null }>`SELECT name FROM feeds WHERE read_id = ?`,
     freeReadId: prepare<[ReadId, ReadId]>`UPDATE feeds SET read_id = ? WHERE read_id = ? AND name IS NULL`,
     makeFeed: prepare<object, { id: number }>`
-      INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, changed_at)
-      VALUES ($name, $read_id, $password_hash, $title, $description, $show_sender, $image, $license, $license_id, 0)
+      INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days,
+        keep_notes, changed_at)
+      VALUES ($name, $read_id, $password_hash, $title, $description, $show_sender, $image, $license, $license_id, $keep_days,
+        $keep_notes, 0)
       RETURNING id`,
     count: prepare<[number, number, number, number]>`
       UPDATE feeds SET note_count = ?, image_count = ?, changed_at = ? WHERE id = ?`,
     configure: prepare<object>`
       UPDATE feeds SET read_id = $read_id, password_hash = $password_hash, title = $title, description = $description,
-        show_sender = $show_sender, image = $image, license = $license, license_id = $license_id WHERE id = $id`,
+        show_sender = $show_sender, image = $image, license = $license, license_id = $license_id, keep_days = $keep_days,
+        keep_notes = $keep_notes WHERE id = $id`,
     useToken: prepare<object, { turn: number }>`
       INSERT INTO token_series (id, turn, until) VALUES ($series, iif($place = 0, 1, -1), $until)
       ON CONFLICT (id) DO UPDATE SET turn = iif(turn = $place, $place + 1, -1) RETURNING turn`,
@@ -197,7 +206,7 @@ function prepareStatements(db: Database) {
       SELECT count(*) AS count FROM feeds WHERE license_id = ? AND id <> ?`,
     deleteFeed: prepare<[number]>`
       UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-        license = NULL, license_id = NULL WHERE id = ?`,
+        license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL WHERE id = ?`,
     // Of deleted feeds.
     feedToClear: prepare<[], { id: number }>`
       SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1`,

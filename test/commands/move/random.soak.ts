@@ -64,6 +64,8 @@ const feed = fc
     title: line,
     description: line,
     showSender: fc.boolean(),
+    keepDays: fc.option(fc.integer({ min: 1, max: 3_650 }), { nil: undefined }),
+    keepNotes: fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: undefined }),
     hasImage: fc.boolean(),
     passwordHash: fc.option(fc.constantFrom('$argon2id$x', '!'), { nil: undefined }),
     license: fc.option(fc.constantFrom({ text: 'nf1.x.y', id: undefined }, attached), { nil: undefined }),

@@ -1,0 +1,49 @@
+import { Refusal } from '../refusals.ts';
+
+/** The most days and notes that a feed may say it keeps. */
+export const MAX_KEEP_DAYS = 3_650;
+export const MAX_KEEP_NOTES = 1_000_000;
+
+const DAY_MS = 24 * 60 * 60_000;
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 60 * 60_000, d: DAY_MS };
+/** How far from now a note may expire, ms: 10 years. */
+const FURTHEST_MS = 3_653 * DAY_MS;
+/** A time as in RFC 3339, or a date, which is its first moment in UTC. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** Whether a value may name a note within its feed: 1 to 200 printable ASCII characters, no space at either end. */
+export function isNoteKey(value: unknown): value is string {
+  return typeof value === 'string' && /^[!-~](?:[ -~]{0,198}[!-~])?$/.test(value);
+}
+
+/** @throws Refusal `invalid_request` */
+export function noteKey(text: string): string {
+  if (isNoteKey(text)) return text;
+  throw new Refusal(
+    'invalid_request',
+    'A key is 1 to 200 printable ASCII characters, without a space at either end.',
+  );
+}
+
+/**
+ * The moment that a sender names for a note to expire, ms since the epoch: an ISO time, or a duration from now, as `30m`, `12h`
+ * or `7d`.
+ * @throws Refusal `invalid_request` for any other text, a moment that has passed, and one further than 10 years away
+ */
+export function expiryOf(text: string, now = Date.now()): number {
+  const [, count, unit = ''] = /^(\d{1,9})([mhd])$/.exec(text) ?? [];
+  const time = count === undefined ? isoTime(text) : now + Number(count) * UNITS[unit]!;
+  if (Number.isNaN(time))
+    throw new Refusal(
+      'invalid_request',
+      'A note expires at an ISO time such as 2030-01-31T12:00:00Z, or after a duration such as 30m, 12h or 7d.',
+    );
+  if (time <= now) throw new Refusal('invalid_request', 'A note can only expire in the future.');
+  if (time > now + FURTHEST_MS)
+    throw new Refusal('invalid_request', 'A note can expire at most 10 years from now.');
+  return time;
+}
+
+function isoTime(text: string): number {
+  return ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+}

@@ -1,0 +1,30 @@
+import type { Feed } from '../feeds/feed.ts';
+import type { NoteFile } from '../feeds/names.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Notes removed in one write. */
+export const SWEPT_NOTES = 100;
+
+/** Which notes of a feed are to be removed: those that have expired by `now`, and those that the feed keeps no longer. */
+export interface Due {
+  /** Ms since the epoch. */
+  readonly now: number;
+  /** Notes dated before, ms since the epoch; undefined for none. */
+  readonly before: number | undefined;
+  /** All but so many of the newest notes; undefined for none. */
+  readonly beyond: number | undefined;
+  /** The title image, which is removed only if it has expired. */
+  readonly except: NoteFile | undefined;
+}
+
+/** @param mostDays the days that any feed of the instance keeps its notes; 0 is no limit */
+export function dueOf(
+  { keepDays, keepNotes, image }: Pick<Feed, 'keepDays' | 'keepNotes' | 'image'>,
+  now: number,
+  mostDays: number,
+): Due {
+  const days = Math.min(keepDays ?? Number.POSITIVE_INFINITY, mostDays || Number.POSITIVE_INFINITY);
+  const before = Number.isFinite(days) ? now - days * DAY_MS : undefined;
+  return { now, before, beyond: keepNotes, except: image };
+}

@@ -1,0 +1,55 @@
+import { createHash, hash } from 'node:crypto';
+import type { Feed } from '../feeds/feed.ts';
+import type { Note } from '../feeds/note.ts';
+import { Refusal } from '../refusals.ts';
+
+/** To be changed when the JSON of a note or of a feed's record gets other members. */
+const FORMAT = 1;
+
+/** The ETag of a note's JSON, without quotes: the same in every process, and another one after every change of the note. */
+export function noteEtag(
+  { id, type, size, modifiedAt, content, meta }: Omit<Note, 'createdAt'>,
+  { readId }: Pick<Feed, 'readId'>,
+): string {
+  const { title, alt, name, sender, tags, key, expires } = meta;
+  const version = content ? undefined : [size, modifiedAt];
+  const state = JSON.stringify([
+    FORMAT,
+    readId,
+    id,
+    type,
+    version,
+    title,
+    alt,
+    name,
+    sender,
+    tags,
+    key,
+    expires,
+  ]);
+  const sum = createHash('sha256').update(state);
+  if (content) sum.update(content);
+  return sum.digest('base64url');
+}
+
+/** The ETag of a feed's record, without quotes. */
+export function feedEtag(feed: Feed): string {
+  const { name, readId, title, description, showSender, image, keepDays, keepNotes, license } = feed;
+  const isProtected = feed.passwordHash !== undefined;
+  const settings = [title, description, showSender, image, keepDays, keepNotes, isProtected, license?.id];
+  return hash('sha256', JSON.stringify([FORMAT, name, readId, settings, feed.noteCount > 0]), 'base64url');
+}
+
+/**
+ * Tells a feed from another one that has its name later, without quotes. Every feed has a read id of its own, so a feed
+ * whose read id changes counts as another one.
+ */
+export function feedIdentity({ readId }: Pick<Feed, 'readId'>): string {
+  return hash('sha256', `feed ${readId}`, 'base64url').slice(0, 22);
+}
+
+/** @throws Refusal `changed` unless one of the ETags, if any are given, is this one */
+export function refuseUnlessMatching(ifMatch: readonly string[] | undefined, etag: () => string): void {
+  if (ifMatch !== undefined && !ifMatch.includes(etag()))
+    throw new Refusal('changed', 'It was changed meanwhile: read it again, and then decide.');
+}
