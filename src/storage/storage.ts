@@ -77,7 +77,7 @@ export interface TokenSeries {
 }
 
 /**
- * One storage backend. It has no rule of its own: values and callers are checked above it, and what depends on what is
+ * One storage backend. No read gives a note that has expired. It has no rule of its own: values and callers are checked above it, and what depends on what is
  * stored is decided in `writing/`, which it asks.
  *
  * A promise of a write settles when the change is durable (contract §7) and visible to every later call.
@@ -111,6 +111,13 @@ export interface Storage extends TokenSeries {
    * later
    */
   write(command: Command): Promise<Written | undefined>;
+
+  /**
+   * Names of some feeds that have notes to remove by now (`dueOf`): a `Sweep` of each removes some. Empty also while another
+   * process does this, so that only one of many does.
+   * @param now ms since the epoch
+   */
+  due?(now: number): Promise<readonly FeedName[]>;
 
   /** Calls the listener for every change, before the promise of the write that caused it settles. */
   onChange(listener: (change: FeedChange) => void): void;
