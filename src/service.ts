@@ -18,6 +18,7 @@ import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
+import { Sweeping } from './ingest/sweeping.ts';
 import { Takedown } from './ingest/takedown.ts';
 import { FeedEvents } from './live/feed-events.ts';
 import type { Owner } from './privileges.ts';
@@ -87,6 +88,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     ),
   });
   checkHeaderValues(log);
+  const sweeping = new Sweeping(stores.storage, log);
   // Not awaited, because everything else works while the provider is down.
   signIn?.check();
   const bodyBytes = () => server.bodyBytes;
@@ -97,6 +99,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     async stop() {
       await server.stop();
+      await sweeping.stop();
       // Nobody waits for the tasks that are left.
       await Promise.all(Object.values(pools).map((pool) => pool.drain(DRAIN_MS)));
       await stores.storage.close();

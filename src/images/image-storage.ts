@@ -4,7 +4,7 @@ import { Refusal } from '../refusals.ts';
 import type { PictureRows } from '../storage/picture-rows.ts';
 import type { Storage, StoredFile, Written } from '../storage/storage.ts';
 import { FileReplaced } from '../storage/stored-file.ts';
-import { type Command, contentsOf, withContents } from '../writing/command.ts';
+import { type Command, contentsOf, lookupsOf, withContents } from '../writing/command.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
 import { Sweeper } from './sweeper.ts';
 
@@ -20,16 +20,14 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
   const sweeper = new Sweeper(rows, store);
   return {
     ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'page', 'pageByReadId', 'note', 'neighbours'),
-    ...bound(database, 'useToken', 'onChange', 'onFreshness', 'check'),
+    ...bound(database, 'useToken', 'due', 'onChange', 'onFreshness', 'check'),
     async stat(feed, file) {
       const found = await database.stat(feed, file);
       return found?.key === undefined ? found : inStore(store, found, () => database.stat(feed, file));
     },
     async write(command) {
       const written = await storeImages({ store, sweeper }, command, (stored) => database.write(stored));
-      // The keys of a deleted feed are freed step by step, as its notes are cleared away.
-      const frees = command.kind === 'delete' || written?.note !== undefined;
-      if (written && frees && written.note?.type !== 'md') sweeper.wake();
+      if (written && mayFree(command)) sweeper.wake();
       return written;
     },
     async close() {
@@ -38,6 +36,13 @@ export function withImageStore(database: Storage, rows: PictureRows, store: Imag
       store.close();
     },
   };
+}
+
+/** Whether pictures of the feed may be removed or replaced; the keys of a deleted feed are freed step by step. */
+function mayFree(command: Command): boolean {
+  const { kind } = command;
+  if (kind === 'post') return lookupsOf(command).note !== undefined;
+  return kind === 'replace' || kind === 'remove' || kind === 'delete' || kind === 'sweep';
 }
 
 /** Methods of the storage that the database serves without the image store. */
@@ -72,7 +77,7 @@ async function storeImages(
         return image ? { ...content, bytes: NO_BYTES, image } : content;
       }),
     );
-    if (written === undefined) await sweeper.discard(used, true);
+    if (written === undefined || written.isUnchanged) await sweeper.discard(used, true);
     return written;
   } catch (error) {
     // If the database could not be reached, it may have stored the notes all the same.

@@ -54,9 +54,12 @@ export interface StoredFile {
 export interface Written {
   /** As it is now; of a deleted feed, as it was. */
   readonly feed: Feed;
-  /** The note that the command names, as it is now; of a removed one, as it was. */
+  /** `Effects.note` */
   readonly note: Note | undefined;
+  /** Nothing had to be stored, so none of the command's bytes are. */
+  readonly isUnchanged?: boolean;
 }
+
 /** A feed to read from: the one that was admitted, or whichever has the read id. */
 export type FeedRef = AdmittedFeed | Pick<Feed, 'readId'>;
 

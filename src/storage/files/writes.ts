@@ -183,7 +183,7 @@ async function change(
   const effects = decide(command, { ...state, feed: before, note: named?.note }, parts.rules);
   if (effects === undefined) return undefined;
   const { fate, edit, note, added } = effects;
-  if (fate === 'unchanged') return { written: { feed: effects.feed, note } };
+  if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true } };
   if (fate === 'deleted')
     return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
   // What is being stored and what is stored never pass the limits together.

@@ -129,7 +129,8 @@ export class Writes {
     return decisions.map((decision) => {
       if (decision === undefined || decision instanceof Refusal) return decision;
       const { effects, open } = decision;
-      return { feed: finals.get(open) ?? effects.feed, note: effects.note };
+      const isUnchanged = effects.fate === 'unchanged';
+      return { feed: finals.get(open) ?? effects.feed, note: effects.note, isUnchanged };
     });
   }
 

@@ -128,7 +128,7 @@ export class Writes {
   #store(effects: Effects, open: OpenFeed, noteRow: StoredNote | undefined): WriteReply {
     const { fate, feed, added, edit, note, readIds } = effects;
     const before = open.feed;
-    if (fate === 'unchanged') return { written: { feed, note } };
+    if (fate === 'unchanged') return { written: { feed, note, isUnchanged: true } };
     if (fate === 'deleted') {
       this.#sql.deleteFeed.run(open.row);
       this.#open.delete(feed.name);
