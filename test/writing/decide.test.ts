@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../../src/feeds/names.ts';
-import type { NewNote, Note } from '../../src/feeds/note.ts';
+import type { NewNote, Note, NoteMeta } from '../../src/feeds/note.ts';
 import type { NoteType } from '../../src/feeds/note-types.ts';
 import { Refusal } from '../../src/refusals.ts';
 import type { Command, Configure, Describe, Post, Replace } from '../../src/writing/command.ts';
 import { decide, type Effects, type State, type WritingRules } from '../../src/writing/decide.ts';
+import { dueOf } from '../../src/writing/due.ts';
+import { feedEtag, noteEtag } from '../../src/writing/etags.ts';
 import { type FeedLimits, NO_LIMITS } from '../../src/writing/limits.ts';
 
 const name = 'kiwi' as FeedName;
@@ -113,6 +115,12 @@ const [license, other] = [
 ];
 const HOSTED: WritingRules = { maxFeeds: 0, keepDays: 0, isLicenseValid: (text) => text === 'valid' };
 const [text, picture] = [() => newNote(), () => newNote('png')];
+
+/** The note of a key; `posted` is undefined if somebody wrote the key by hand. */
+const holder = (posted: NoteMeta['posted'], expires?: number) =>
+  note('md', { tags: [], key: 'k', posted, expires });
+const keyed = (hash: string, limits = NO_LIMITS): Post =>
+  posting([{ ...newNote(), meta: { tags: [], key: 'k', posted: { hash } } }], limits);
 
 const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, WritingRules?][] = [
   ['texts up to the limit', posting([text()], { texts: 3, images: 0 }), {}, undefined],
@@ -223,6 +231,56 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
     { licensed: 2 },
     'taken',
   ],
+  ['another post under a key', keyed('b'), { note: holder({ hash: 'a' }) }, 'key_reused'],
+  ['a key that somebody wrote by hand', keyed('b'), { note: holder(undefined) }, 'key_reused'],
+  [
+    'the same post again, in a full feed',
+    keyed('a', { texts: 1, images: 1 }),
+    { note: holder({ hash: 'a' }) },
+    undefined,
+  ],
+  ['a key that has expired', keyed('b'), { note: holder({ hash: 'a' }, NOW) }, undefined],
+  ['another type by key', { ...keyed('b'), replaces: true }, { note: note('png') }, 'unsupported_type'],
+  ['an edit of what has expired', replacing('md'), { note: holder(undefined, NOW) }, 'nothing'],
+  [
+    'a deletion of what has expired',
+    { kind: 'remove', ...onNote },
+    { note: holder(undefined, NOW) },
+    'nothing',
+  ],
+  ['an edit of what expires', replacing('md'), { note: holder(undefined, NOW + 1) }, undefined],
+  [
+    'an edit of the version that was read',
+    { ...replacing('md'), ifMatch: ['x', noteEtag(note(), FEED)] },
+    { note: note() },
+    undefined,
+  ],
+  [
+    'an edit of another version',
+    { ...replacing('md'), ifMatch: [noteEtag(holder(undefined), FEED)] },
+    { note: note() },
+    'changed',
+  ],
+  [
+    'metadata of another version',
+    { ...describing({ title: 'x' }), ifMatch: [] },
+    { note: note() },
+    'changed',
+  ],
+  [
+    'a deletion of another version',
+    { kind: 'remove', ...onNote, ifMatch: ['x'] },
+    { note: note() },
+    'changed',
+  ],
+  ['settings that were read', { ...configuring({ title: 'x' }), ifMatch: [feedEtag(FEED)] }, {}, undefined],
+  [
+    'settings of another version',
+    { ...configuring({ title: 'x' }), ifMatch: [feedEtag({ ...FEED, keepDays: 1 })] },
+    {},
+    'changed',
+  ],
+  ['a feed that changed, to be deleted', { kind: 'delete', name, target, ifMatch: ['x'] }, {}, 'changed'],
   [
     'a license that serves one more',
     { kind: 'set license', name, target, license: { ...license, feeds: 2 } },
@@ -267,6 +325,51 @@ t.test('what is decided is the feed afterwards', async (t) => {
   t.same(described({ title: '' }), { ...meta, title: undefined });
   t.same(described({ tags: [] }), { ...meta, tags: [] });
   t.same(described({ title: 'U', alt: 'B' }), { ...meta, title: 'U', alt: 'B' });
+});
+
+t.test('what a key means', async (t) => {
+  const effects = (command: Command, found: Note) => outcome(command, { note: found }) as Effects;
+  const first = holder({ hash: 'a' });
+  t.match(effects(keyed('a'), first), { fate: 'unchanged', added: [], note: first, feed: FEED });
+  const replacing = { ...keyed('b'), replaces: true };
+  const [posted] = replacing.notes;
+  const replaced = effects(replacing, first);
+  t.match(replaced, {
+    fate: 'changed',
+    added: [],
+    feed: { noteCount: 3 },
+    edit: { before: first, content: posted },
+  });
+  t.match(replaced.note, { id: first.id, createdAt: 1, modifiedAt: NOW, size: 1, meta: posted!.meta });
+  const expired = holder({ hash: 'a' }, NOW);
+  const taken = effects(keyed('a'), expired);
+  t.match(taken, {
+    fate: 'changed',
+    added: [{}],
+    feed: { noteCount: 3 },
+    edit: { before: expired, after: undefined },
+  });
+  t.match(taken.note, { id: taken.added[0]!.id, meta: { key: 'k' } });
+});
+
+t.test('a sweep removes what is due', async (t) => {
+  const sweep = { kind: 'sweep', name, target } as const;
+  t.equal((outcome(sweep) as Effects).fate, 'unchanged');
+  const [due, image] = [[note('md'), { ...note('png'), id: 'two' as NoteId }], 'two.png' as NoteFile];
+  const swept = outcome(sweep, { due, feed: { ...FEED, image } }) as Effects;
+  t.match(swept, { fate: 'changed', removed: due, feed: { noteCount: 1, imageCount: 0, image: undefined } });
+  const day = 24 * 60 * 60_000;
+  const times: [keepDays: number | undefined, most: number, days: number | undefined][] = [
+    [undefined, 0, undefined],
+    [3, 0, 3],
+    [undefined, 9, 9],
+    [3, 9, 3],
+    [30, 9, 9],
+  ];
+  for (const [keepDays, most, days] of times) {
+    const { before } = dueOf({ ...FEED, keepDays }, 10 * day, most);
+    t.equal(before, days === undefined ? undefined : (10 - days) * day);
+  }
 });
 
 /** Notes of a feed that the decided effects are applied to, one command after the other. */
