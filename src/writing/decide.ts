@@ -66,8 +66,8 @@ export interface Effects {
   /** What becomes of the note that the command names. */
   readonly edit?: NoteEdit | undefined;
   /**
-   * That note as it is afterwards; a removed one as it was. Of a post the note that answers it: its own, or the one that had
-   * its key before.
+   * That note as it is afterwards; a removed one as it was. Of a post the one that had its key before or, if it is a picture,
+   * its own, because only the storage knows its date; a text of its own is as it was sent, and costs no copy.
    */
   readonly note?: Note | undefined;
   /** Notes that are removed besides, by a `Sweep`. */
@@ -156,7 +156,8 @@ function decidePost(
     // Two notes never have one key, also if one of them has expired.
     const before = holder ? without(feed, [holder]) : feed;
     const edit = holder && { before: holder, after: undefined };
-    return changed(feed, withNotes(before, notes, limitsNow), notes, edit, posted && noteOf(posted, now));
+    const effects = changed(feed, withNotes(before, notes, limitsNow), notes, edit);
+    return { ...effects, note: ownPicture(posted, now) };
   }
   if (!replaces) {
     if (holder.meta.posted === undefined || holder.meta.posted.hash !== posted.meta.posted?.hash)
@@ -182,9 +183,8 @@ function decideNew(
     throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
   const feed: Feed = { ...NEW_FEED, name, readId, passwordHash };
   const withAll = withNotes(feed, notes, limitsOf(limits, feed, rules));
-  const posted = mainNote(notes);
-  const effects = changed(feed, withAll, notes, undefined, posted && noteOf(posted, now));
-  return { ...effects, fate: 'made', reclaimsReadId };
+  const note = ownPicture(mainNote(notes), now);
+  return { ...changed(feed, withAll, notes), fate: 'made', note, reclaimsReadId };
 }
 
 function decideEdit(
@@ -239,7 +239,8 @@ function decideSweep(feed: Feed, due: readonly Note[]): Effects {
   return { ...changed(feed, without(feed, due)), removed: due };
 }
 
-function noteOf(note: NewNote, now: number): Note {
+function ownPicture(note: NewNote | undefined, now: number): Note | undefined {
+  if (note === undefined || note.type === 'md') return undefined;
   const { id, type, meta } = note;
   return { id, type, meta, createdAt: dateOfId(id) ?? now, modifiedAt: now, ...storedContent(note) };
 }
@@ -314,15 +315,9 @@ function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1)
   };
 }
 
-function changed(
-  before: Feed,
-  feed: Feed,
-  added: readonly NewNote[] = [],
-  edit?: NoteEdit,
-  note = edit && (edit.after ?? edit.before),
-): Effects {
+function changed(before: Feed, feed: Feed, added: readonly NewNote[] = [], edit?: NoteEdit): Effects {
   const readIds = before.readId === feed.readId ? [feed.readId] : [before.readId, feed.readId];
-  return { fate: 'changed', feed, added, edit, note, readIds };
+  return { fate: 'changed', feed, added, edit, note: edit && (edit.after ?? edit.before), readIds };
 }
 
 function readIdTaken(): Refusal {
