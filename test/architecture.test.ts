@@ -52,6 +52,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'storage',
     'web',
     'worker-pool.ts',
+    'writing',
   ],
   live: ['access', 'feeds', 'http', 'read', 'refusals.ts', 'storage'],
   assistants: [

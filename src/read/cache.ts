@@ -13,6 +13,8 @@ const MAX_SHARED_AGE_MS = 500;
 
 interface Entry {
   readonly representation: Representation;
+  /** See `CacheableView`. */
+  readonly until: number | undefined;
   readonly views: FeedViews;
 }
 
@@ -22,7 +24,7 @@ interface FeedViews {
   /** Of the cached views. */
   readonly keys: Set<string>;
   /** Running builds by key. */
-  readonly building: Map<string, Promise<Representation>>;
+  readonly building: Map<string, Promise<CacheableView>>;
 }
 
 export interface CacheableView {
@@ -31,6 +33,8 @@ export interface CacheableView {
   readonly isCacheable: boolean;
   /** A client may have made it up, so it takes room from others of its kind only. */
   readonly isGuest?: boolean;
+  /** From this moment on it is out of date, ms since the epoch, because a note in it expires. */
+  readonly until?: number | undefined;
 }
 
 /** What the cache holds now, and counts since the start. */
@@ -103,7 +107,8 @@ export class ReadCache {
 
   get(key: string): Representation | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) {
+    if (entry === undefined || isOver(entry, Date.now)) {
+      this.#entries.delete(key);
       this.#misses += 1;
       return undefined;
     }
@@ -116,17 +121,21 @@ export class ReadCache {
    * The view of that key: that of a running build, or else of `build`. If the feed changes during a build, only requests
    * from before the change get its view, and it is not cached.
    */
-  load(readId: ReadId, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
+  async load(readId: ReadId, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
+    const askedAt = Date.now();
     const views = this.#feeds.get(readId) ?? { readId, keys: new Set(), building: new Map() };
     this.#feeds.set(readId, views);
     const building = views.building.get(key);
-    if (building !== undefined) return building;
+    if (building !== undefined) {
+      const view = await building;
+      return isOver(view, () => askedAt) ? this.load(readId, key, build) : view.representation;
+    }
     const promise = this.#build(views, key, build).finally(() => {
       views.building.delete(key);
       this.#forgetIfEmpty(views);
     });
     views.building.set(key, promise);
-    return promise;
+    return (await promise).representation;
   }
 
   /** Forgets all views of a feed because it changed. */
@@ -149,19 +158,19 @@ export class ReadCache {
     if (!isEnabled) this.#abandoning = setInterval(() => this.#feeds.clear(), MAX_SHARED_AGE_MS).unref();
   }
 
-  async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<Representation> {
+  async #build(views: FeedViews, key: string, build: () => Promise<CacheableView>): Promise<CacheableView> {
     const begunAt = Date.now();
     const view = await build();
     const { representation, isCacheable } = view;
     // Not as of now: a change since then makes this another version.
     representation.confirm(begunAt);
     if (isCacheable && this.#isEnabled && this.#isCurrent(views)) this.#keep(views, key, view);
-    return representation;
+    return view;
   }
 
   #keep(views: FeedViews, key: string, view: CacheableView): void {
-    const { representation } = view;
-    const entry = { representation, views };
+    const { representation, until } = view;
+    const entry = { representation, views, until };
     this.#entries.set(key, entry);
     if (view.isGuest && !this.#guests.set(key, entry).has(key)) this.#entries.delete(key);
     if (!this.#holds(key, representation)) return;
@@ -184,6 +193,11 @@ export class ReadCache {
     if (views.keys.size === 0 && views.building.size === 0 && this.#isCurrent(views))
       this.#feeds.delete(views.readId);
   }
+}
+
+/** @param now is asked only for a view that ends */
+function isOver({ until }: Pick<CacheableView, 'until'>, now: () => number): boolean {
+  return until !== undefined && until <= now();
 }
 
 /** Bases with a slot at once. */

@@ -5,13 +5,16 @@ import { NOSNIFF } from '../http/answer.ts';
 import { Representation, readTogether } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
+import type { CacheableView } from './cache.ts';
+import { lifetimeOf } from './lifetime.ts';
 
 /** Versions of files whose hashes the storage does not know, and which are remembered. */
 const REMEMBERED_HASHES = 1_000;
 
+/** For how long others may keep a file, seconds. */
+const MAX_AGE = 300;
 /** Bytes that strangers posted: nothing in them may run, load or frame. */
 const FIELDS = {
-  'Cache-Control': 'public, max-age=300, must-revalidate',
   'Content-Security-Policy': "default-src 'none'; sandbox",
   ...NOSNIFF,
 };
@@ -29,23 +32,30 @@ export class FileBodies {
   }
 
   /** @throws Refusal `not_found` when there is no such file */
-  async build(readId: ReadId, file: NoteFile, type: string): Promise<Representation> {
+  async build(readId: ReadId, file: NoteFile, type: string): Promise<CacheableView> {
     const stored = existing(await this.#storage.stat({ readId }, file), 'note');
-    const { size, modifiedAt, sha256 } = stored;
+    const { size, modifiedAt, sha256, expires } = stored;
     const version = `${readId} ${file} ${size} ${modifiedAt}`;
     const known = sha256 ?? this.#hashes.get(version);
     // Bytes that have to be hashed and may be kept are read once.
     const bytes = known === undefined && size <= this.#largestKept && (await readTogether(stored, size));
     const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfLarge(stored)));
     if (known === undefined) this.#hashes.set(version, etag);
-    return new Representation({
+    const { until, mustRevalidate } = lifetimeOf([expires], MAX_AGE);
+    const maxAge = mustRevalidate ? 0 : MAX_AGE;
+    const representation = new Representation({
       body: bytes || stored,
       largestKept: this.#largestKept,
       etag,
       changedAt: modifiedAt,
-      fields: { 'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type, ...FIELDS },
+      fields: {
+        'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type,
+        'Cache-Control': `public, max-age=${maxAge}, must-revalidate`,
+        ...FIELDS,
+      },
       ranges: true,
     });
+    return { representation, isCacheable: true, until };
   }
 }
 

@@ -12,17 +12,19 @@ import { existing, notFound } from '../refusals.ts';
 import type { Storage } from '../storage/storage.ts';
 import { FileReplaced } from '../storage/stored-file.ts';
 import { type Site, withTier } from '../web/site.ts';
+import { feedIdentity, noteEtag } from '../writing/etags.ts';
 import type { CacheableView, ReadCache } from './cache.ts';
 import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
+import { lifetimeOf } from './lifetime.ts';
 import { loadNote, loadPage, loadPageByReadId } from './note-pages.ts';
 import { placedHtml } from './note-text.ts';
 import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
 import { Previews } from './previews.ts';
 import type { Renderer } from './renderer.ts';
-import type { ViewMaker } from './view-maker.ts';
-import { type Composed, type FeedTask, type JsonTask, type ViewTask, withNotes } from './views/compose.ts';
+import { VIEW_MAX_AGE, type ViewMaker, type ViewToMake } from './view-maker.ts';
+import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
 import { feedVersion, publicFeedVersion, type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
 import { type NamedPlace, namedNote, readFeed } from './views/note-json.ts';
 
@@ -123,6 +125,7 @@ export class Reader {
         exists: feed !== undefined,
         hasNotes: feed !== undefined && feed.noteCount > 0,
         isProtected: feed?.passwordHash !== undefined,
+        identity: feed && feedIdentity(feed),
       };
       return this.#renderedView(exchange, { view: 'feed-page', document }, feed, isFirst(query));
     };
@@ -149,10 +152,9 @@ export class Reader {
   file(exchange: Exchange, attempt = 1): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     const named = existing(parseNoteFile(exchange.parameters[1]!), 'note');
-    const answer = this.#answer(exchange, readId, `file ${readId} ${named.file}`, async () => {
-      const representation = await this.#parts.files.build(readId, named.file, mediaType(named.type));
-      return { representation, isCacheable: true };
-    });
+    const answer = this.#answer(exchange, readId, `file ${readId} ${named.file}`, () =>
+      this.#parts.files.build(readId, named.file, mediaType(named.type)),
+    );
     if (!(answer instanceof Promise)) return answer;
     return answer.catch((cause) => {
       if (!(cause instanceof FileReplaced) || attempt === MAX_ATTEMPTS) throw cause;
@@ -219,8 +221,9 @@ export class Reader {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     return this.#answer(exchange, readId, `named-note ${base} ${readId} ${feed.key} ${id}`, async () => {
-      const document = { base, readId, name, notes: [await loadNote(this.#storage, feed, id)] as const };
-      return this.#jsonView(exchange, { view: 'named-note', document }, feed);
+      const note = await loadNote(this.#storage, feed, id);
+      const document = { base, readId, name, notes: [note] as const };
+      return this.#jsonView(exchange, { view: 'named-note', document }, feed, true, noteEtag(note, feed));
     });
   }
 
@@ -255,23 +258,31 @@ export class Reader {
     asked: JsonTask,
     feed: Feed | undefined,
     isCacheable = true,
+    etag?: string,
   ): Promise<CacheableView> {
     const { notes, readId } = asked.document;
     const { notes: titled, isComplete } = await this.#parts.renderer.titled(notes, readId);
     const coding = preferredCoding(request.header('accept-encoding'));
-    return this.#view({ task: withNotes(asked, titled), coding }, feed, isCacheable && isComplete);
+    return this.#view({ task: withNotes(asked, titled), coding }, feed, isCacheable && isComplete, etag);
   }
 
-  /** @param isCacheable false if the view must not take room in the cache */
+  /**
+   * @param isCacheable false if the view must not take room in the cache
+   * @param etag by default the hash of its bytes
+   */
   async #view(
-    { task, coding, composed }: ViewTask & { readonly composed?: Composed | undefined },
+    view: ViewToMake,
     feed: Feed | undefined,
     isCacheable: boolean,
+    etag?: string,
   ): Promise<CacheableView> {
-    const representation = await this.#parts.views.composed(task, changedAt(feed), coding, composed);
-    const { notes, base } = task.document;
+    const { notes, base } = view.task.document;
+    const expiries = notes.map(({ meta }) => meta.expires);
+    const { until, mustRevalidate } = lifetimeOf(expiries, VIEW_MAX_AGE);
+    const about = { changedAt: changedAt(feed), mustRevalidate, etag };
+    const representation = await this.#parts.views.composed(view, about);
     const isGuest = notes.length > 0 && !this.#bases.admit(base);
-    return { representation, isCacheable: isCacheable && notes.length > 0, isGuest };
+    return { representation, isCacheable: isCacheable && notes.length > 0, isGuest, until };
   }
 
   #byReadId(exchange: Exchange, readId: ReadId, view: string, build: Build): Answer | Promise<Answer> {

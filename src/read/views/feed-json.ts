@@ -10,6 +10,7 @@ import type { Json } from '../../schemas.ts';
  */
 export function feedJson(feed: Feed, base: string, tier?: Tier): Json<'Feed'> {
   const { name, readId, title, description, showSender, image, passwordHash, noteCount } = feed;
+  const { keepDays: days, keepNotes: notes } = feed;
   const isRead = noteCount > 0 && isReadId(readId);
   return {
     name,
@@ -19,6 +20,7 @@ export function feedJson(feed: Feed, base: string, tier?: Tier): Json<'Feed'> {
     image_url: isRead && image !== undefined ? fileUrl(base, readId, image) : null,
     protected: passwordHash !== undefined,
     read_url: isRead ? rssUrl(base, readId) : null,
+    keep: (days ?? notes) === undefined ? null : { days, notes },
     ...(tier && { license: tier.until === undefined ? null : { until: tier.until } }),
   };
 }

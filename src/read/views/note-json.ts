@@ -27,7 +27,8 @@ export interface NotePage<N extends Note = TitledNote> {
 
 /** A note for whoever knows the feed's name. */
 export function namedNote(note: TitledNote, place: NamedPlace): Json<'Note'> {
-  return noteJson(note, place, noteUrlByName(place.base, place.name, note.id), note.meta.sender);
+  const url = noteUrlByName(place.base, place.name, note.id);
+  return { ...noteJson(note, place, url, note.meta.sender), key: note.meta.key };
 }
 
 /** A note for the feed's readers. */
@@ -96,5 +97,6 @@ function noteJson(
     url,
     sender,
     tags: meta.tags,
+    expires_at: meta.expires === undefined ? undefined : new Date(meta.expires).toISOString(),
   };
 }

@@ -41,6 +41,8 @@ export interface NamedFeed extends OfName {
   readonly isProtected: boolean;
   readonly exists: boolean;
   readonly hasNotes: boolean;
+  /** Tells the feed from a later one of its name (`feedIdentity`); undefined for none. */
+  readonly identity: string | undefined;
 }
 
 /** Levels of the headings above the notes of a feed. */
