@@ -13,8 +13,24 @@ const object = <S extends z.ZodRawShape>(description: string, shape: S) =>
   [z.object(shape), description] as const;
 const addressOrNull = (description: string) => z.url().nullable().describe(description);
 
+const expires = (description: string) =>
+  text(`${description}: an ISO time such as 2030-01-31T12:00:00Z, or a duration such as 30m, 12h or 7d.`);
+const key = text('Names the note within its feed: 1 to 200 printable ASCII characters.');
+const keep = z.object({
+  days: z.number().describe('Notes older than so many days are removed, 1 to 3650.').optional(),
+  notes: z.number().describe('Only so many of the newest notes are kept, 1 to 1000000.').optional(),
+});
+
 /** The JSON bodies of requests. */
 export const JSON_BODIES = {
+  /** Other members are ignored. */
+  TextNote: z.object({
+    content: text('Markdown of at most 100 KB, stored as it is.'),
+    title: text('As X-Note-Title.').optional(),
+    tags: z.array(z.string()).describe('As X-Note-Tags.').optional(),
+    key: key.optional(),
+    expires: expires('When the note goes away').optional(),
+  }),
   /** An empty text or array removes. */
   NoteChanges: z.object({
     title: text('At most 100 characters in one line; empty removes it.').optional(),
@@ -25,6 +41,7 @@ export const JSON_BODIES = {
       .array(z.string())
       .describe('The tags, as in X-Note-Tags; an empty array removes them.')
       .optional(),
+    expires: expires('When the note goes away; empty for never').optional(),
   }),
   /** Absent optional members stay as they are. */
   FeedChanges: z.object({
@@ -43,6 +60,7 @@ export const JSON_BODIES = {
       'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
         'is. The old read link ends.',
     ).optional(),
+    keep: keep.nullable().describe('Null keeps everything; left out, it stays as it is.').optional(),
   }),
   NewPassword: z.object({
     password: text('1 to 256 printable ASCII characters, no space at either end.'),
@@ -98,6 +116,11 @@ const noteSchema = z.object({
   url: url('The note by the name of its feed, or by the read id where the note was asked for by that.'),
   sender: text('Who posted it, where that is known and shown.').optional(),
   tags: z.array(z.string()).describe('Its tags; empty without any.'),
+  key: key.describe('Its key, where it has one. Only under the name of the feed.').optional(),
+  expires_at: z
+    .string()
+    .meta({ format: 'date-time', description: 'From then on it is in no answer; where it expires.' })
+    .optional(),
 });
 
 const attachmentsSchema = z
@@ -152,6 +175,7 @@ const SCHEMAS = {
       .nullable()
       .describe('The license that the feed has; null in the free tier. Only where feeds need one.')
       .optional(),
+    keep: keep.nullable().describe('What the feed keeps; null for everything.'),
   }),
   ReadFeed: object('A feed, for everybody who may read it.', {
     title: text('Empty where none is set.'),
@@ -192,6 +216,7 @@ const SCHEMAS = {
     ),
   }),
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
+  TextNote: [JSON_BODIES.TextNote, 'A markdown note. Other members are ignored.'],
   NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],
   NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
   NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { optionalExpiry } from '../feeds/keeping.ts';
+import type { Note } from '../feeds/note.ts';
 import { oneLine, TITLE_LENGTH } from '../feeds/text.ts';
 import type { Answer } from '../http/answer.ts';
 import type { NamedRequest } from '../read/reader.ts';
@@ -20,6 +22,9 @@ const EDIT_NOTE = z.object({
   markdown: option('The new text in place of the old one, at most 100 KB. Only for a note in markdown.'),
   title: option('The new title; empty removes it.'),
   alt: option('The new alternative text of a picture; empty removes it.'),
+  expires: option(
+    'When the note goes away by itself: an ISO time, or a duration such as 30m, 12h or 7d; empty for never.',
+  ),
 });
 
 /** The tools for existing feeds and notes. */
@@ -63,7 +68,7 @@ export const FEED_TOOLS = [
     name: 'edit_note',
     title: 'Edit a note',
     description:
-      'Changes a note: its whole text, its title, or the alternative text of a picture. What is left out stays; id, date ' +
+      'Changes a note: its whole text, its title, when it expires, or the alternative text of a picture. What is left out stays; id, date ' +
       'and tags stay. The old text is gone for good, so read the note first if you change a part of it. Readers see the ' +
       'change at once.',
     input: EDIT_NOTE,
@@ -112,6 +117,14 @@ export const FEED_TOOLS = [
         'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one. The old read link ends.',
       ),
       show_sender: z.boolean().describe('Whether readers see who posted a note.').optional(),
+      keep: z
+        .object({
+          days: z.number().describe('Notes older than so many days are removed, 1 to 3650.').optional(),
+          notes: z.number().describe('Only so many of the newest notes are kept, 1 to 1000000.').optional(),
+        })
+        .nullable()
+        .describe('What the feed keeps; null for everything. The rest is removed within a minute, for good.')
+        .optional(),
     }),
     result: 'Feed',
     effect: 'changes',
@@ -142,18 +155,19 @@ export const FEED_TOOLS = [
 /** Two operations of the API, but one write: validates the second before running the first. */
 async function editNote(
   { access, editing, reader }: ToolParts,
-  { feed: name, id, markdown, title, alt }: z.infer<typeof EDIT_NOTE>,
+  { feed: name, id, markdown, title, alt, expires }: z.infer<typeof EDIT_NOTE>,
   { caller, base }: ToolCaller,
 ): Promise<object> {
   const feed = await access.requireWriter(caller, name);
-  if (markdown === undefined)
-    return reader.changedNote(await editing.change(feed, id, { title, alt }, caller), { ...feed, base });
+  const shown = ({ note }: { readonly note: Note }) => reader.changedNote(note, { ...feed, base });
+  if (markdown === undefined) return shown(await editing.change(feed, id, { title, alt, expires }, caller));
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
+  optionalExpiry(expires);
   if (alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
   const submission = submissionOfNote({ type: 'md', meta: { tags: [] } }, new TextEncoder().encode(markdown));
-  const { note } = await editing.replace(feed, id, submission, caller);
-  const changed = title === undefined ? note : await editing.change(feed, id, { title }, caller);
-  return reader.changedNote(changed, { ...feed, base });
+  const replaced = await editing.replace(feed, id, submission, caller);
+  if (title === undefined && expires === undefined) return shown(replaced);
+  return shown(await editing.change(feed, id, { title, expires }, caller));
 }
 
 /** An unconditional request for a view, without compression. */

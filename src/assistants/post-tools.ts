@@ -1,20 +1,32 @@
 import { z } from 'zod';
-import type { NoteMeta } from '../feeds/note.ts';
-import { TAGS_RULE, validTags } from '../feeds/tags.ts';
-import { ALT_LENGTH, oneLine, pictureName, TITLE_LENGTH } from '../feeds/text.ts';
+import { noteKey } from '../feeds/keeping.ts';
+import { TAGS_RULE } from '../feeds/tags.ts';
+import { ALT_LENGTH, oneLine, pictureName } from '../feeds/text.ts';
 import { attachment, type Submission } from '../ingest/submission.ts';
 import { createdNote } from '../read/views/note-json.ts';
 import { Refusal } from '../refusals.ts';
 import { noteTypeOf } from '../requests/content-type.ts';
 import { Form } from '../requests/multipart.ts';
 import type { OpenPart, PartHeader } from '../requests/multipart-parser.ts';
-import { noteLimit, submissionOf, submissionOfNote, tooLarge } from '../requests/read-submission.ts';
+import {
+  noteLimit,
+  ownMembers,
+  submissionOf,
+  submissionOfNote,
+  tooLarge,
+} from '../requests/read-submission.ts';
 import { refusePicture } from '../writing/limits.ts';
-import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
+import { EXPIRES, FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 const LABELS = {
   title: option('One line of at most 100 characters; without it, the first heading or line is shown.'),
   tags: z.array(z.string()).describe(`Of them ${TAGS_RULE}.`).optional(),
+  key: option(
+    'Names the note within its feed: 1 to 200 printable ASCII characters, such as a random id. Give one if you may have to ' +
+      'repeat the call because you got no answer: a call with the same key and contents stores nothing twice and answers as ' +
+      'the first did.',
+  ),
+  expires: EXPIRES,
 };
 const PICTURE = {
   type: text('image/png, image/jpeg, image/gif or image/webp.'),
@@ -93,7 +105,8 @@ async function post(
 ): Promise<object> {
   const named = await access.requirePoster(caller, input.feed);
   const admitted = posting.admit(named, ('read_id' in input && input.read_id) || '');
-  const stored = await posting.post(admitted, submit(), caller);
+  const key = input.key === undefined ? undefined : noteKey(input.key);
+  const stored = await posting.post(admitted, { ...submit(), key }, caller);
   const place = { base, readId: stored.feed.readId, name: named.name };
   const attachments = stored.attachments?.map((note) => createdNote(note, place));
   return { ...createdNote(stored.note, place), ...(attachments && { attachments }) };
@@ -101,7 +114,8 @@ async function post(
 
 /** With pictures, the note is checked like a multipart form. */
 function noteOf(input: PostNote, parts: ToolParts): Submission {
-  const meta = titleAndTags(input);
+  const { title, ...ofAll } = ownMembers(input);
+  const meta = { title, ...ofAll };
   const bytes = encoder.encode(input.markdown);
   if (input.attachments === undefined)
     return { text: { type: 'md', meta, bytes }, pictures: [], isForm: false };
@@ -112,7 +126,7 @@ function noteOf(input: PostNote, parts: ToolParts): Submission {
     addPart(form, { name: 'file', fileName: name, type }, (part) => fromBase64(data, { ...part, field }));
     if (alt !== undefined) addPart(form, { name: `alt.${name}` }, () => encoder.encode(alt));
   }
-  return submissionOf(form.finish(), meta, { tags: meta.tags });
+  return submissionOf(form.finish(), meta, ofAll);
 }
 
 function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submission {
@@ -129,13 +143,9 @@ function fileOf(input: PostFile, { limits, maxImageBytes }: ToolParts): Submissi
   const bytes = fromBase64(input.data, { field: 'data', limit, tooLarge: () => tooLarge(type, limit) });
   if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
   return submissionOfNote(
-    { type, meta: { ...titleAndTags(input), ...(type !== 'md' && { alt, name }) } },
+    { type, meta: { ...ownMembers(input), ...(type !== 'md' && { alt, name }) } },
     bytes,
   );
-}
-
-function titleAndTags({ title = '', tags = [] }: PostFile | PostNote): Pick<NoteMeta, 'title' | 'tags'> {
-  return { title: oneLine('title', title, TITLE_LENGTH) || undefined, tags: validTags(tags) };
 }
 
 function addPart(form: Form, header: Partial<PartHeader>, content: (part: OpenPart) => Uint8Array): void {

@@ -64,6 +64,12 @@ export function tool<Input extends z.ZodObject>({
 export const text = (description: string) => z.string().describe(description);
 export const option = (description: string) => text(description).optional();
 
+/** Of a note that goes away by itself. */
+export const EXPIRES = option(
+  'When the note goes away by itself: an ISO time such as 2030-01-31T12:00:00Z, or a duration such as 30m, 12h or 7d. ' +
+    'Leave it out for a note that stays.',
+);
+
 /** The arguments of every tool. */
 export const FEED = {
   feed: text(

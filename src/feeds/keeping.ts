@@ -1,4 +1,5 @@
 import { Refusal } from '../refusals.ts';
+import type { FeedSettings } from './feed.ts';
 
 /** The most days and notes that a feed may say it keeps. */
 export const MAX_KEEP_DAYS = 3_650;
@@ -42,6 +43,29 @@ export function expiryOf(text: string, now = Date.now()): number {
   if (time > now + FURTHEST_MS)
     throw new Refusal('invalid_request', 'A note can expire at most 10 years from now.');
   return time;
+}
+
+/** As `expiryOf`; undefined for an empty text, which is none. */
+export function optionalExpiry(text: string | undefined): number | undefined {
+  return text ? expiryOf(text) : undefined;
+}
+
+/** What a feed keeps, as its owner says it; null for everything. */
+export interface Keep {
+  readonly days?: number | undefined;
+  readonly notes?: number | undefined;
+}
+
+/** @throws Refusal `invalid_request` that names the wrong member */
+export function keepSettings(keep: Keep | null): Pick<FeedSettings, 'keepDays' | 'keepNotes'> {
+  const { days, notes } = keep ?? {};
+  const refuseBeyond = (member: string, value: number | undefined, most: number) => {
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= most))
+      throw new Refusal('invalid_request', `keep.${member} must be a whole number from 1 to ${most}.`);
+  };
+  refuseBeyond('days', days, MAX_KEEP_DAYS);
+  refuseBeyond('notes', notes, MAX_KEEP_NOTES);
+  return { keepDays: days, keepNotes: notes };
 }
 
 function isoTime(text: string): number {

@@ -9,6 +9,20 @@ export function matchesETag(ifNoneMatch: string, etag: string): boolean {
   return false;
 }
 
+/** A list of entity tags (§8.8.3). */
+const TAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
+
+/**
+ * The tags of an `If-Match` value without quotes, or `*`; undefined for any other text. Weak ones are left out, because they
+ * never match (§13.1.1). A tag of a compressed form also stands for the bytes as they are (see `Representation`).
+ */
+export function strongTags(ifMatch: string): readonly string[] | '*' | undefined {
+  if (ifMatch.trim() === '*') return '*';
+  if (!TAGS.test(ifMatch)) return undefined;
+  const tags = [...ifMatch.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag]));
+  return tags.flatMap((tag) => [tag, tag.replace(/-(?:br|gzip)$/, '')]);
+}
+
 /** The three forms of an HTTP date, all in UTC (§5.6.7). */
 const DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const RFC850_DATE = /^\w{6,9}, \d{2}-\w{3}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;

@@ -10,6 +10,7 @@ const JOINED: ReadonlySet<string> = new Set([
   'accept-encoding',
   'content-length',
   'cookie',
+  'if-match',
   'if-modified-since',
   'if-none-match',
   'if-range',

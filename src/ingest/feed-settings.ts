@@ -2,6 +2,7 @@ import type { Caller } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { randomReadId } from '../feeds/ids.ts';
+import { keepSettings } from '../feeds/keeping.ts';
 import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { oneLine, TITLE_LENGTH } from '../feeds/text.ts';
 import { existing, Refusal } from '../refusals.ts';
@@ -33,8 +34,12 @@ export class FeedSettingsWriter {
     this.#parts = parts;
   }
 
-  /** @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found` */
-  async change(allowed: Feed, changes: SettingsChanges): Promise<Feed> {
+  /** @throws Refusal `invalid_request`, `reserved_feed`, `taken`, `not_found`, `changed` */
+  async change(
+    allowed: Feed,
+    changes: SettingsChanges,
+    ifMatch?: readonly string[] | undefined,
+  ): Promise<Feed> {
     const title = changes.title && oneLine('title', changes.title, TITLE_LENGTH);
     const description =
       changes.description && oneLine('description', changes.description, DESCRIPTION_LENGTH);
@@ -45,14 +50,16 @@ export class FeedSettingsWriter {
       ...(changes.show_sender !== undefined && { showSender: changes.show_sender }),
       ...(changes.image !== undefined && { image: (changes.image || undefined) as NoteFile | undefined }),
       ...(readId !== undefined && { readId }),
+      ...(changes.keep !== undefined && keepSettings(changes.keep)),
     };
-    const written = await this.#parts.storage.write({ kind: 'configure', ...toFeed(allowed), settings });
+    const command = { kind: 'configure', ...toFeed(allowed), ifMatch, settings } as const;
+    const written = await this.#parts.storage.write(command);
     return existing(written, 'feed').feed;
   }
 
-  /** @throws Refusal `not_found` */
-  async remove(allowed: Feed, caller: Caller): Promise<void> {
-    existing(await this.#parts.storage.write({ kind: 'delete', ...toFeed(allowed) }), 'feed');
+  /** @throws Refusal `not_found`, `changed` */
+  async remove(allowed: Feed, caller: Caller, ifMatch?: readonly string[] | undefined): Promise<void> {
+    existing(await this.#parts.storage.write({ kind: 'delete', ...toFeed(allowed), ifMatch }), 'feed');
     this.#parts.record({ name: 'feed deleted', feed: allowed.name }, caller);
   }
 

@@ -1,13 +1,14 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import type { Feed } from '../feeds/feed.ts';
-import { randomReadId } from '../feeds/ids.ts';
-import type { FeedName, ReadId } from '../feeds/names.ts';
-import type { NewNote } from '../feeds/note.ts';
+import { dateOfId, randomReadId } from '../feeds/ids.ts';
+import { type FeedName, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import type { NewNote, Note } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Storage, Written } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { Post } from '../writing/command.ts';
+import { feedIdentity } from '../writing/etags.ts';
 import type { FeedLimits } from '../writing/limits.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 import type { Preparation } from './preparation.ts';
@@ -22,18 +23,28 @@ interface PostingParts extends ReadIdRules {
   readonly record: RecordEvent;
 }
 
+/** What a sender believes of the feed. It must be so when the notes are stored. */
+export interface FeedCondition {
+  readonly exists: boolean;
+  /** One of them is its `feedIdentity`; undefined for any feed. */
+  readonly identities: readonly string[] | undefined;
+}
+
 /** What a post asks for besides its notes, checked. */
 interface AdmittedPost extends NamedFeed {
+  readonly condition: FeedCondition | undefined;
   /** For a new feed, undefined for a random one; or why it is refused, which means nothing for a feed that exists. */
   readonly readId: ReadId | Refusal | undefined;
 }
 
 export interface Posted {
   readonly feed: Feed;
-  /** The text, else the first picture. */
-  readonly note: NewNote;
+  /** `replayed` if the same post was stored before under the same key. */
+  readonly outcome: 'made' | 'replaced' | 'replayed';
+  /** The text, else the first picture, as it is stored. */
+  readonly note: Note;
   /** The pictures of a form, in order; undefined for a note without a form. */
-  readonly attachments: readonly NewNote[] | undefined;
+  readonly attachments: readonly Pick<Note, 'id' | 'type'>[] | undefined;
 }
 
 /** Retries if the feed is made or deleted after its password was checked. */
@@ -52,30 +63,43 @@ export class Posting {
    * @param readId chosen for a new feed; empty for a random one
    * @throws Refusal `invalid_request`
    */
-  admit(named: NamedFeed, readId: string): AdmittedPost {
-    const admitted = { ...named, readId: this.#readId(readId, named.name) };
+  admit(named: NamedFeed, readId: string, condition?: FeedCondition): AdmittedPost {
+    const admitted = { ...named, readId: this.#readId(readId, named.name), condition };
     if (named.feed === undefined && admitted.readId instanceof Refusal) throw admitted.readId;
     return admitted;
   }
 
   /**
    * Stores all notes or none, in a feed that the caller may post to.
+   * @param replaces whether the note that has the submission's key gets its bytes and metadata
    * @throws Refusal as the contract says of a post whose body is complete
    */
-  async post(admitted: AdmittedPost, submission: Submission, caller: Caller): Promise<Posted> {
+  async post(
+    admitted: AdmittedPost,
+    submission: Submission,
+    caller: Caller,
+    replaces = false,
+  ): Promise<Posted> {
     const { preparation, record, limits } = this.#parts;
     const prepared = await preparation.prepare(submission, caller);
     const { text, pictures, notes, isForm } = prepared;
     // After all checks, because it hashes a password.
     const target = await this.#target(admitted, caller);
-    const command: Post = { kind: 'post', name: admitted.name, target, notes, limits };
-    const feed = await preparation.store(prepared, () => this.#store(command, admitted, caller));
-    for (const { type, bytes } of notes)
-      record({ name: 'note posted', feed: feed.name, kind: type, size: bytes.length }, caller);
-    return { feed, note: text ?? pictures[0]!, attachments: isForm ? pictures : undefined };
+    const command: Post = { kind: 'post', name: admitted.name, target, notes, limits, replaces };
+    const written = await preparation.store(prepared, () => this.#store(command, admitted, caller));
+    const { feed } = written;
+    const posted = text ?? pictures[0]!;
+    const note = written.note ?? asSent(posted);
+    const outcome = note.id === posted.id ? 'made' : replaces ? 'replaced' : 'replayed';
+    if (outcome === 'replayed') return { feed, outcome, note, attachments: attachmentsOf(note) };
+    for (const { id, type, bytes } of notes) {
+      const name = outcome === 'replaced' && id === posted.id ? 'note edited' : 'note posted';
+      record({ name, feed: feed.name, kind: type, size: bytes.length }, caller);
+    }
+    return { feed, outcome, note, attachments: isForm ? pictures : undefined };
   }
 
-  async #store(command: Post, admitted: AdmittedPost, caller: Caller): Promise<Feed> {
+  async #store(command: Post, admitted: AdmittedPost, caller: Caller): Promise<Written> {
     const { storage, access, record } = this.#parts;
     const { name } = command;
     let { target } = command;
@@ -83,7 +107,7 @@ export class Posting {
       const written = await storage.write({ ...command, target });
       if (written !== undefined) {
         if (target.kind === 'new') record({ name: 'feed created', feed: name }, caller);
-        return written.feed;
+        return written;
       }
       const feed = await access.namedFeed(caller, name);
       target = await this.#target({ ...admitted, feed }, caller);
@@ -91,10 +115,15 @@ export class Posting {
     throw new Refusal('busy', 'The feed changes too often. Try again in a moment.');
   }
 
-  async #target({ feed, readId }: AdmittedPost, { feedPassword: password }: Caller): Promise<Post['target']> {
+  async #target(
+    { feed, readId, condition }: AdmittedPost,
+    { feedPassword: password }: Caller,
+  ): Promise<Post['target']> {
+    if (condition) refuseUnlessBelieved(condition, feed);
     if (feed !== undefined) {
       if (password !== undefined && feed.passwordHash === undefined) throw notProtected();
-      return { kind: 'existing', passwordHash: feed.passwordHash };
+      // By its key, because another one may have its name by the time of the write.
+      return { kind: 'existing', passwordHash: feed.passwordHash, key: condition && feed.key };
     }
     if (readId instanceof Refusal) throw readId;
     const passwordHash =
@@ -110,4 +139,23 @@ export class Posting {
       throw error;
     }
   }
+}
+
+/** @throws Refusal `changed` */
+function refuseUnlessBelieved({ exists, identities }: FeedCondition, feed: Feed | undefined): void {
+  if (exists !== (feed !== undefined))
+    throw new Refusal('changed', exists ? 'This feed does not exist any more.' : 'This feed exists by now.');
+  if (feed !== undefined && identities?.includes(feedIdentity(feed)) === false)
+    throw new Refusal('changed', 'The feed of this name is another one now.');
+}
+
+/** A new text as a note (`Effects.note`). */
+function asSent(text: NewNote): Note {
+  const date = dateOfId(text.id)!;
+  return { ...text, content: text.bytes, size: text.bytes.length, createdAt: date, modifiedAt: date };
+}
+
+/** The pictures of the form that posted a note. */
+function attachmentsOf({ meta }: Note): Posted['attachments'] {
+  return meta.posted?.attachments?.flatMap((file) => parseNoteFile(file) ?? []);
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { Caller } from '../access/access.ts';
 import { MAX_TEXT_BYTES } from '../config.ts';
@@ -63,18 +64,23 @@ export class Preparation {
         ? []
         : await this.#checking(() => Promise.all(drafts.map((draft) => this.#checkPicture(draft, isForm))));
     const { sender } = caller;
-    const pictures = drafts.map(({ type, meta, bytes }, i) => ({
+    const made: NewNote[] = drafts.map(({ type, meta, bytes }, i) => ({
       type,
       meta: { ...meta, sender, pixels: pixelsOf(inspected[i]!, bytes) },
       bytes,
       id: this.#parts.ids.next(),
       sha256: inspected[i]!.sha256,
     }));
-    if (draft === undefined) return { text: undefined, pictures, notes: pictures, isForm };
+    const keyed = keyOf(submission, made);
+    if (draft === undefined) {
+      const pictures = keyed ? made.with(0, withMeta(made[0]!, keyed)) : made;
+      return { text: undefined, pictures, notes: pictures, isForm };
+    }
     // The first reader of the file computes its hash, because most texts are only read in feeds and lists.
-    const bytes = pictures.length > 0 ? await this.#place(draft, pictures, caller) : draft.bytes;
-    const text = { type: draft.type, meta: { ...draft.meta, sender }, id: this.#parts.ids.next(), bytes };
-    return { text, pictures, notes: [...pictures, text], isForm };
+    const bytes = made.length > 0 ? await this.#place(draft, made, caller) : draft.bytes;
+    const meta = { ...draft.meta, sender, ...keyed };
+    const text = { type: draft.type, meta, id: this.#parts.ids.next(), bytes };
+    return { text, pictures: made, notes: [...made, text], isForm };
   }
 
   /** Calls `store` when it is the turn of these notes. For a form, a refusal names the note that does not fit. */
@@ -111,6 +117,28 @@ export class Preparation {
 /** The size of a picture in pixels, and the bytes of the file with this size. */
 function pixelsOf({ pixels }: Inspection, bytes: Uint8Array): NoteMeta['pixels'] {
   return pixels && { ...pixels, bytes: bytes.length };
+}
+
+/** The key of a submission, and what answers it if it is sent again; undefined without a key. */
+function keyOf(
+  { key, text, pictures: drafts, isForm }: Submission,
+  pictures: readonly NewNote[],
+): Pick<NoteMeta, 'key' | 'posted'> | undefined {
+  if (key === undefined) return undefined;
+  const sent = (draft: Draft, sha256: string | undefined) => {
+    const { title, tags, alt, name } = draft.meta;
+    // Not when it expires: a duration means another moment each time it is sent.
+    return [draft.type, sha256 ?? hash('sha256', draft.bytes, 'base64url'), title, tags, alt, name];
+  };
+  const notes = drafts.map((draft, i) => sent(draft, pictures[i]!.sha256));
+  // A text of 100 KB takes 0.1 ms.
+  if (text !== undefined) notes.push(sent(text, undefined));
+  const attachments = isForm ? pictures.map(({ id, type }) => noteFile(id, type)) : undefined;
+  return { key, posted: { hash: hash('sha256', JSON.stringify(notes), 'base64url'), attachments } };
+}
+
+function withMeta(note: NewNote, more: Partial<NoteMeta>): NewNote {
+  return { ...note, meta: { ...note.meta, ...more } };
 }
 
 function checkText(text: Uint8Array): void {

@@ -18,6 +18,8 @@ export interface Submission {
   readonly pictures: readonly Draft<PictureType>[];
   /** The answer lists the pictures, and a refusal names the note to blame. */
   readonly isForm: boolean;
+  /** Names its note (`NoteMeta.key`). */
+  readonly key?: string | undefined;
 }
 
 /** For example `attachment "a.png": there are two files of this name.` */

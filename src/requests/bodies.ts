@@ -11,8 +11,8 @@ export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
 const MAX_FORM_BYTES = 16 * 1024;
 /** Largest JSON body unless the operation says otherwise, bytes. */
 const MAX_JSON_BYTES = 8 * 1024;
-/** JSON may escape each byte of a text by six characters. */
-const MAX_PREVIEW_BYTES = 6 * MAX_TEXT_BYTES + 1024;
+/** Largest JSON body with a text, bytes: JSON may escape each byte of it by six characters. */
+export const MAX_TEXT_JSON_BYTES = 6 * MAX_TEXT_BYTES + MAX_JSON_BYTES;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -53,7 +53,7 @@ export async function jsonBody<N extends keyof JsonBodies>(
   name: N,
   maxBytes = MAX_JSON_BYTES,
 ): Promise<JsonBodies[N]> {
-  const value = parseJson(await request.body(maxBytes));
+  const value = parseMessage(await request.body(maxBytes));
   if (value === undefined) throw new Refusal('invalid_body', 'The body is not JSON in UTF-8.');
   const { JSON_BODIES } = await import('../schemas.ts');
   const schema = JSON_BODIES[name] as unknown as z.ZodType<JsonBodies[N]>;
@@ -81,7 +81,7 @@ export function checked<T>(
 
 /** The markdown of a preview request. Throws a Refusal `invalid_body`, `too_large`. */
 export async function previewText(request: BodyRequest): Promise<Uint8Array> {
-  const { text } = await jsonBody(request, 'PreviewText', MAX_PREVIEW_BYTES);
+  const { text } = await jsonBody(request, 'PreviewText', MAX_TEXT_JSON_BYTES);
   const bytes = Buffer.from(text);
   if (bytes.length > MAX_TEXT_BYTES)
     throw new Refusal('too_large', `A text may have at most ${MAX_TEXT_BYTES} bytes.`);

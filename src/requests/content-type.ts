@@ -18,10 +18,11 @@ export const UNKNOWN_PICTURE = 'application/octet-stream';
 export type PostedType = NoteType | 'picture' | 'note' | 'form';
 
 /**
- * What a post brings by its `Content-Type` (contract §4).
+ * What a body brings by its `Content-Type` (contract §4).
+ * @param takesJson whether the refusal names JSON as well
  * @throws Refusal `unsupported_type`
  */
-export function postedType(contentType: string | undefined): PostedType {
+export function postedType(contentType: string | undefined, takesJson = false): PostedType {
   const { media } = parse(contentType);
   if (media === '') return 'note';
   if (media === 'multipart/form-data') return 'form';
@@ -31,8 +32,8 @@ export function postedType(contentType: string | undefined): PostedType {
   throw new Refusal(
     'unsupported_type',
     'The Content-Type must be text/markdown, text/plain or application/x-www-form-urlencoded (in UTF-8), ' +
-      'multipart/form-data, application/octet-stream (for a picture), image/png, image/jpeg, image/gif or image/webp, ' +
-      'or be left out.',
+      `multipart/form-data, ${takesJson ? 'application/json, ' : ''}application/octet-stream (for a picture), ` +
+      'image/png, image/jpeg, image/gif or image/webp, or be left out.',
   );
 }
 

@@ -39,7 +39,11 @@ export interface Multipart {
 
 /** Throws a Refusal `too_large` if `Content-Length` is too large. */
 export function admitMultipart(request: BodyRequest, { maxImageBytes }: SubmissionRules): void {
-  const limit = largestRequestBytes(maxImageBytes);
+  refuseLargeBody(request, largestRequestBytes(maxImageBytes));
+}
+
+/** As `admitMultipart`, for any limit in bytes. */
+export function refuseLargeBody(request: BodyRequest, limit: number): void {
   if ((request.contentLength ?? 0) > limit)
     throw new Refusal('too_large', `The body may have at most ${limit} bytes.`);
 }

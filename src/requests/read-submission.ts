@@ -1,17 +1,26 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TEXT_BYTES } from '../config.ts';
 import { decodeExtended, decodeWords, extendedText, textOfWords } from '../feeds/header-text.ts';
+import { noteKey, optionalExpiry } from '../feeds/keeping.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import { isNoteType, type NoteType } from '../feeds/note-types.ts';
 import { SIGNATURE_BYTES, signedType, wrongFormat } from '../feeds/picture-bytes.ts';
-import { parseTags } from '../feeds/tags.ts';
+import { parseTags, validTags } from '../feeds/tags.ts';
 import { ALT_LENGTH, oneLine, pictureName, TITLE_LENGTH } from '../feeds/text.ts';
+import type { FeedCondition } from '../ingest/post.ts';
 import type { Submission } from '../ingest/submission.ts';
 import { Refusal } from '../refusals.ts';
 import { refusePicture } from '../writing/limits.ts';
-import type { BodyRequest } from './bodies.ts';
-import { type PostedType, postedType } from './content-type.ts';
-import { admitMultipart, type Multipart, readMultipart, type SubmissionRules } from './multipart.ts';
+import { type BodyRequest, jsonBody, MAX_TEXT_JSON_BYTES } from './bodies.ts';
+import { feedCondition } from './conditions.ts';
+import { isJson, type PostedType, postedType } from './content-type.ts';
+import {
+  admitMultipart,
+  type Multipart,
+  readMultipart,
+  refuseLargeBody,
+  type SubmissionRules,
+} from './multipart.ts';
 
 const NO_META: NoteMeta = { tags: [] };
 
@@ -21,28 +30,72 @@ const NO_META: NoteMeta = { tags: [] };
  */
 type ReadSubmission = () => Promise<Submission>;
 
+interface HeadOfPost {
+  /** Unchecked, for a new feed; empty for a random one. */
+  readonly readId: string;
+  readonly condition: FeedCondition | undefined;
+  readonly read: ReadSubmission;
+}
+
 /**
- * Checks the headers of a post. `readId` is the unchecked read id for a new feed, empty for a random one.
+ * Checks the headers of a post.
  * @throws Refusal `unsupported_type`, `images_off`, `license_required`, `too_large`, `invalid_request`
  */
-export function admitPost(
-  request: BodyRequest,
-  rules: SubmissionRules,
-): { readonly readId: string; readonly read: ReadSubmission } {
+export function admitPost(request: BodyRequest, rules: SubmissionRules): HeadOfPost {
   const read = admitNotes(request, rules);
-  return { readId: request.header('x-read-id') ?? '', read };
+  const sent = request.header('idempotency-key');
+  const key = sent === undefined ? undefined : noteKey(sent);
+  return headOf(request, async () => {
+    const submission = await read();
+    return key === undefined ? submission : { key, ...submission };
+  });
+}
+
+/** As `admitPost`, for a post that replaces the note of a key, which may be any text. A form must have a text. */
+export function admitKeyedNote(request: BodyRequest, rules: SubmissionRules, keyText: string): HeadOfPost {
+  const read = admitNotes(request, rules);
+  const key = noteKey(keyText);
+  return headOf(request, async () => ({ ...withText(await read()), key }));
+}
+
+function headOf(request: BodyRequest, read: ReadSubmission): HeadOfPost {
+  return { readId: request.header('x-read-id') ?? '', condition: feedCondition(request), read };
 }
 
 function admitNotes(request: BodyRequest, rules: SubmissionRules): ReadSubmission {
-  const posted = postedType(request.header('content-type'));
+  if (isJson(request.header('content-type'))) return admitJson(request);
+  const posted = postedType(request.header('content-type'), true);
   if (posted !== 'form') return admitNote(request, posted, rules, (type) => noteHeaders(request, type));
   admitMultipart(request, rules);
   refusePictureHeaders(request);
-  const { title, tags } = titleAndTags(request);
+  const { title, ...ofAll } = ownHeaders(request);
   return async () => {
     const form = await readMultipart(request, rules);
-    return submissionOf(form, { title, tags }, form.text ? { tags } : { title, tags });
+    return submissionOf(form, { title, ...ofAll }, form.text ? ofAll : { title, ...ofAll });
   };
+}
+
+/** A text in JSON. What its members do not say, headers do. */
+function admitJson(request: BodyRequest): ReadSubmission {
+  refuseLargeBody(request, MAX_TEXT_JSON_BYTES);
+  const sent = noteHeaders(request, 'md');
+  return async () => {
+    const { content, key, ...members } = await jsonBody(request, 'TextNote', MAX_TEXT_JSON_BYTES);
+    const meta = ownMembers({ ...members, tags: members.tags ?? sent.tags });
+    const { title = sent.title, expires = sent.expires } = meta;
+    const submission = submissionOfNote(
+      { type: 'md', meta: { ...meta, title, expires } },
+      Buffer.from(content),
+    );
+    return key === undefined ? submission : { ...submission, key: noteKey(key) };
+  };
+}
+
+/** @throws Refusal `invalid_body` for a form without a text */
+function withText(submission: Submission): Submission {
+  if (submission.isForm && submission.text === undefined)
+    throw new Refusal('invalid_body', 'The part text is missing.');
+  return submission;
 }
 
 /**
@@ -55,11 +108,7 @@ export function admitReplacement(request: BodyRequest, rules: SubmissionRules): 
   admitMultipart(request, rules);
   refusePictureHeaders(request);
   const tags = tagsHeader(request);
-  return async () => {
-    const form = await readMultipart(request, rules);
-    if (form.text === undefined) throw new Refusal('invalid_body', 'The part text is missing.');
-    return submissionOf(form, NO_META, { tags });
-  };
+  return async () => withText(submissionOf(await readMultipart(request, rules), NO_META, { tags }));
 }
 
 /** A note of a known type whose headers are checked. */
@@ -161,7 +210,7 @@ export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
   const alt = oneLineHeader(source, 'X-Note-Alt', ALT_LENGTH);
   if (type === 'md' && alt !== undefined)
     throw new Refusal('invalid_request', 'X-Note-Alt belongs to pictures, not to markdown.');
-  return { ...titleAndTags(source), alt, name: type === 'md' ? undefined : nameHeader(source) };
+  return { ...ownHeaders(source), alt, name: type === 'md' ? undefined : nameHeader(source) };
 }
 
 type HeaderSource = Pick<BodyRequest, 'header'>;
@@ -176,8 +225,24 @@ function refusePictureHeaders(source: HeaderSource): void {
       );
 }
 
-function titleAndTags(source: HeaderSource): Pick<NoteMeta, 'title' | 'tags'> {
-  return { title: oneLineHeader(source, 'X-Note-Title', TITLE_LENGTH), tags: tagsHeader(source) };
+/** What every kind of note may have. */
+type OwnMeta = Pick<NoteMeta, 'title' | 'tags' | 'expires'>;
+
+function ownHeaders(source: HeaderSource): OwnMeta {
+  const title = oneLineHeader(source, 'X-Note-Title', TITLE_LENGTH);
+  return { title, tags: tagsHeader(source), expires: optionalExpiry(source.header('x-note-expires')) };
+}
+
+interface OwnMembers {
+  readonly title?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly expires?: string | undefined;
+}
+
+/** The metadata in members of JSON. Throws a Refusal `invalid_request`. */
+export function ownMembers({ title = '', tags = [], expires }: OwnMembers): OwnMeta {
+  const ofTitle = oneLine('title', title, TITLE_LENGTH) || undefined;
+  return { title: ofTitle, tags: validTags(tags), expires: optionalExpiry(expires) };
 }
 
 function tagsHeader(source: HeaderSource): string[] {

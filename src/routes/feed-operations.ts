@@ -3,8 +3,10 @@ import { json, NO_CONTENT } from '../http/answer.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
+import { ifMatch } from '../requests/conditions.ts';
 import { pageAnswer } from '../web/page.ts';
 import { licensePage } from '../web/tier.ts';
+import { feedEtag } from '../writing/etags.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
 
@@ -12,17 +14,19 @@ import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-d
 export function feedOperations(parts: OperationParts): DescribedOperation[] {
   const { settings, licensing } = parts;
   const path = '/api/v1/feeds/{feed}';
-  const answer = (feed: Feed, base: string) => json(200, feedJson(feed, base, licensing?.tierOf(feed)));
+  const answer = (feed: Feed, base: string) =>
+    json(200, feedJson(feed, base, licensing?.tierOf(feed)), { ETag: `"${feedEtag(feed)}"` });
   const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (_, { feed, base }) =>
       answer(existing(feed, 'feed'), base),
     ),
-    operation('updateFeed', `PUT ${path}`, writer(UPDATE), async (exchange, { feed, base }) =>
-      answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges')), base),
-    ),
-    operation('deleteFeed', `DELETE ${path}`, writer(DELETE), (_, { feed, caller }) =>
-      settings.remove(feed, caller).then(() => NO_CONTENT),
+    operation('updateFeed', `PUT ${path}`, writer(UPDATE), async (exchange, { feed, base }) => {
+      const etags = ifMatch(exchange);
+      return answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges'), etags), base);
+    }),
+    operation('deleteFeed', `DELETE ${path}`, writer(DELETE), (exchange, { feed, caller }) =>
+      settings.remove(feed, caller, ifMatch(exchange)).then(() => NO_CONTENT),
     ),
     operation('changeFeedPassword', `PUT ${path}/password`, writer(PASSWORD), async (exchange, { feed }) => {
       const { password } = await jsonBody(exchange, 'NewPassword');
@@ -66,7 +70,7 @@ function hosted<T>(value: T | undefined): T {
 const GET: OperationDocs = {
   tag: 'Feeds',
   summary: 'Read the settings of a feed',
-  answers: { 200: jsonAnswer('Feed', 'The feed.') },
+  answers: { 200: jsonAnswer('Feed', 'The feed.', ['ETag']) },
   refusals: ['not_found'],
 };
 
@@ -74,16 +78,19 @@ const UPDATE: OperationDocs = {
   tag: 'Feeds',
   summary: 'Change the settings of a feed',
   description: 'A request that is refused changes nothing. The body may have 8 KB.',
+  parameters: ['ifMatch'],
   body: 'FeedChanges',
-  answers: { 200: jsonAnswer('Feed', 'The feed as it is now.') },
-  refusals: ['taken', 'unreadable_file'],
+  answers: { 200: jsonAnswer('Feed', 'The feed as it is now.', ['ETag']) },
+  refusals: ['taken', 'changed', 'unreadable_file'],
 };
 
 const DELETE: OperationDocs = {
   tag: 'Feeds',
   summary: 'Delete a feed',
   description: 'With all its notes, for good. The name is free at once; the read link stays empty for ever.',
+  parameters: ['ifMatch'],
   answers: NO_CONTENT_ANSWER,
+  refusals: ['changed'],
 };
 
 const PASSWORD: OperationDocs = {

@@ -6,8 +6,10 @@ import type { Posted } from '../ingest/post.ts';
 import { createdNote, type NamedPlace } from '../read/views/note-json.ts';
 import { existing } from '../refusals.ts';
 import { jsonBody, previewText } from '../requests/bodies.ts';
+import { ifMatch } from '../requests/conditions.ts';
 import type { SubmissionRules } from '../requests/multipart.ts';
-import { admitPost, admitReplacement } from '../requests/read-submission.ts';
+import { admitKeyedNote, admitPost, admitReplacement } from '../requests/read-submission.ts';
+import { noteEtag } from '../writing/etags.ts';
 import { cookieScopeOf, isFromOwnPage } from './caller.ts';
 import {
   type Admitted,
@@ -34,18 +36,20 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const { editing } = parts;
   const post: HandlerOf<'poster'> = (...call) => postNote(parts, ...call);
   const replace: HandlerOf<'writer'> = (...call) => replaceNote(parts, ...call);
+  const putByKey: HandlerOf<'poster'> = (...call) => putNoteByKey(parts, ...call);
   const change: HandlerOf<'writer'> = async (exchange, { feed, caller, base }) => {
+    const etags = ifMatch(exchange);
     const changes = await jsonBody(exchange, 'NoteChanges');
-    const note = await editing.change(feed, exchange.parameters[1]!, changes, caller);
-    const place = { base, readId: feed.readId, name: feed.name };
-    return json(200, await parts.reader.changedNote(note, place));
+    const changed = await editing.change(feed, exchange.parameters[1]!, changes, caller, etags);
+    return changedNote(parts, changed, base);
   };
   const remove: HandlerOf<'writer'> = (exchange, { feed, caller }) =>
-    editing.remove(feed, exchange.parameters[1]!, caller).then(() => NO_CONTENT);
+    editing.remove(feed, exchange.parameters[1]!, caller, ifMatch(exchange)).then(() => NO_CONTENT);
   const write = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('postNoteByUrl', 'POST /{feed}', { access: 'poster', docs: POST }, post),
     operation('postNote', `POST ${NOTES}`, { access: 'poster', docs: POST }, post),
+    operation('putNoteByKey', `PUT ${NOTES}`, { access: 'poster', docs: PUT_BY_KEY }, putByKey),
     ...noteReads(parts),
     operation('editNoteByUrl', `PUT ${NOTE_URL}`, write(EDIT), replace),
     operation('editNote', `PUT ${NOTE}`, write(EDIT), replace),
@@ -87,19 +91,48 @@ async function postNote(
   exchange: Exchange,
   { name, feed, caller, base }: NamedFeed & Admitted,
 ): Promise<Answer> {
-  const { access, posting } = parts;
-  const { readId, read } = admitPost(exchange, rulesOf(parts, feed));
-  const admitted = posting.admit({ name, feed }, readId);
-  const submission = await read();
-  const posted = await posting.post(admitted, submission, caller);
-  const place = { base, readId: posted.feed.readId, name };
-  const created = createdNote(posted.note, place);
-  const answer = json(201, { ...created, ...attachmentsOf(posted, place) }, { Location: created.url });
+  const { posting } = parts;
+  const { readId, condition, read } = admitPost(exchange, rulesOf(parts, feed));
+  const admitted = posting.admit({ name, feed }, readId, condition);
+  const posted = await posting.post(admitted, await read(), caller);
+  return postedNote(parts, exchange, { posted, base, isNew: feed === undefined });
+}
+
+async function putNoteByKey(
+  parts: OperationParts,
+  exchange: Exchange,
+  { name, feed, caller, base }: NamedFeed & Admitted,
+): Promise<Answer> {
+  const { posting } = parts;
+  const key = exchange.query('key') ?? '';
+  const { readId, condition, read } = admitKeyedNote(exchange, rulesOf(parts, feed), key);
+  const admitted = posting.admit({ name, feed }, readId, condition);
+  const posted = await posting.post(admitted, await read(), caller, true);
+  if (posted.outcome === 'replaced') return changedNote(parts, posted, base);
+  return postedNote(parts, exchange, { posted, base, isNew: feed === undefined });
+}
+
+/** @param isNew whether the post may have made the feed */
+function postedNote(
+  { access }: OperationParts,
+  exchange: Exchange,
+  { posted, base, isNew }: { readonly posted: Posted; readonly base: string; readonly isNew: boolean },
+): Answer {
+  const { feed, note, outcome } = posted;
+  const place = placeOf(feed, base);
+  const created = createdNote(note, place);
+  const answer = json(
+    201,
+    { ...created, ...attachmentsOf(posted, place) },
+    {
+      Location: created.url,
+      ...etagOf(posted),
+      ...(outcome === 'replayed' && { 'Idempotent-Replayed': 'true' }),
+    },
+  );
   // A page that made a protected feed then shows it.
-  const isUnlocked = feed === undefined && isFromOwnPage(exchange);
-  return isUnlocked
-    ? withCookies(answer, access.unlocks.cookies(posted.feed, cookieScopeOf(exchange)))
-    : answer;
+  const isUnlocked = isNew && isFromOwnPage(exchange);
+  return isUnlocked ? withCookies(answer, access.unlocks.cookies(feed, cookieScopeOf(exchange))) : answer;
 }
 
 async function replaceNote(
@@ -107,13 +140,26 @@ async function replaceNote(
   exchange: Exchange,
   { feed, caller, base }: Admitted & { readonly feed: Feed },
 ): Promise<Answer> {
-  const submission = await admitReplacement(exchange, rulesOf(parts, feed))();
-  const replaced = await parts.editing.replace(feed, exchange.parameters[1]!, submission, caller);
-  const place = { base, readId: feed.readId, name: feed.name };
-  return json(200, {
-    ...(await parts.reader.changedNote(replaced.note, place)),
-    ...attachmentsOf(replaced, place),
-  });
+  const read = admitReplacement(exchange, rulesOf(parts, feed));
+  const etags = ifMatch(exchange);
+  const replaced = await parts.editing.replace(feed, exchange.parameters[1]!, await read(), caller, etags);
+  return changedNote(parts, replaced, base);
+}
+
+type ChangedNote = Pick<Posted, 'feed' | 'note'> & Partial<Pick<Posted, 'attachments'>>;
+
+async function changedNote({ reader }: OperationParts, changed: ChangedNote, base: string): Promise<Answer> {
+  const place = placeOf(changed.feed, base);
+  const note = await reader.changedNote(changed.note, place);
+  return json(200, { ...note, ...attachmentsOf(changed, place) }, etagOf(changed));
+}
+
+function placeOf({ name, readId }: Feed, base: string): NamedPlace {
+  return { base, readId, name };
+}
+
+function etagOf({ note, feed }: ChangedNote): { readonly ETag: string } {
+  return { ETag: `"${noteEtag(note, feed)}"` };
 }
 
 /** The rules as known before the body is read; the storage decides. */
@@ -125,9 +171,25 @@ function rulesOf(
 }
 
 /** A member for the pictures of a form; none for a body that is the note. */
-function attachmentsOf({ attachments }: Pick<Posted, 'attachments'>, place: NamedPlace) {
+function attachmentsOf({ attachments }: Partial<Pick<Posted, 'attachments'>>, place: NamedPlace) {
   return attachments && { attachments: attachments.map((note) => createdNote(note, place)) };
 }
+
+const POST_HEADERS = [
+  'title',
+  'extendedTitle',
+  'tags',
+  'extendedTags',
+  'alt',
+  'extendedAlt',
+  'name',
+  'extendedName',
+  'expires',
+  'chosenReadId',
+  'ifFeedMatches',
+  'ifNoFeed',
+] as const;
+const POST_REFUSALS = ['feed_exists', 'taken', 'changed', 'feed_limit', 'note_limit', 'image_limit'] as const;
 
 const POST: OperationDocs = {
   tag: 'Notes',
@@ -140,27 +202,37 @@ const POST: OperationDocs = {
     'pictures only: on markdown the first is refused, the second ignored.\n\n' +
     'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
     'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +
-    'added at its end. `X-Note-Tags` is for all of them, `X-Note-Title` for the text, or for the pictures where there is none.',
-  parameters: [
-    'title',
-    'extendedTitle',
-    'tags',
-    'extendedTags',
-    'alt',
-    'extendedAlt',
-    'name',
-    'extendedName',
-    'chosenReadId',
-  ],
-  body: 'note',
+    'added at its end. `X-Note-Tags` and `X-Note-Expires` are for all of them, `X-Note-Title` for the text, or for the ' +
+    'pictures where there is none.\n\nAs `application/json` it is a text with what the headers would say of it.',
+  parameters: [...POST_HEADERS, 'idempotencyKey'],
+  body: 'newNote',
   answers: {
     201: {
       description: 'The note is stored and will survive a crash.',
-      headers: ['Cache-Control', 'Location'],
+      headers: ['Cache-Control', 'Location', 'ETag', 'Idempotent-Replayed'],
       content: { 'application/json': 'Posted' },
     },
   },
-  refusals: ['feed_exists', 'taken', 'feed_limit', 'note_limit', 'image_limit'],
+  refusals: [...POST_REFUSALS, 'key_reused'],
+};
+
+const PUT_BY_KEY: OperationDocs = {
+  tag: 'Notes',
+  summary: 'Make or replace the note of a key',
+  description:
+    'If no note of the feed has the key, this posts one, with all that a post may have. Else that note gets the bytes and the ' +
+    'metadata of this request: what is left out is removed; id and date stay. The type must be the same. A form needs a text.',
+  parameters: ['key', ...POST_HEADERS],
+  body: 'newNote',
+  answers: {
+    200: jsonAnswer('Replaced', 'The note as it is now.', ['ETag']),
+    201: {
+      description: 'The note is stored and will survive a crash.',
+      headers: ['Cache-Control', 'Location', 'ETag'],
+      content: { 'application/json': 'Posted' },
+    },
+  },
+  refusals: [...POST_REFUSALS, 'unreadable_file'],
 };
 
 const LIST: OperationDocs = {
@@ -185,26 +257,29 @@ const EDIT: OperationDocs = {
   description:
     'A note is replaced by one of the same type; its id, date, title, tags, alternative text and name stay. ' +
     'As `multipart/form-data` a text brings new pictures with it; `X-Note-Tags` is for these.',
-  parameters: ['tags', 'extendedTags'],
+  parameters: ['tags', 'extendedTags', 'ifMatch'],
   body: 'note',
-  answers: { 200: jsonAnswer('Replaced', 'The note as it is now.') },
-  refusals: ['image_limit', 'unreadable_file'],
+  answers: { 200: jsonAnswer('Replaced', 'The note as it is now.', ['ETag']) },
+  refusals: ['changed', 'image_limit', 'unreadable_file'],
 };
 
 const PATCH: OperationDocs = {
   tag: 'Notes',
-  summary: 'Change the title, alternative text or tags of a note',
+  summary: 'Change the title, alternative text, tags or expiry of a note',
   description: 'Only a picture has an alternative text. An empty text or array removes.',
+  parameters: ['ifMatch'],
   body: 'NoteChanges',
-  answers: { 200: jsonAnswer('Note', 'The note as it is now.') },
-  refusals: ['unreadable_file'],
+  answers: { 200: jsonAnswer('Note', 'The note as it is now.', ['ETag']) },
+  refusals: ['changed', 'unreadable_file'],
 };
 
 const DELETE: OperationDocs = {
   tag: 'Notes',
   summary: 'Delete a note',
   description: 'Permanent. If the picture is the title image of its feed, the feed has none afterwards.',
+  parameters: ['ifMatch'],
   answers: NO_CONTENT_ANSWER,
+  refusals: ['changed'],
 };
 
 const PREVIEW: OperationDocs = {

@@ -162,11 +162,12 @@ const PART_TYPES = {
 };
 
 function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
-  if (body !== 'note') return contentObject({ 'application/json': body });
+  if (body !== 'note' && body !== 'newNote') return contentObject({ 'application/json': body });
   const texts = [...TEXT_TYPES].map((type) => [type, 'text']);
   const pictures = [...PICTURE_TYPES.map(mediaType), UNKNOWN_PICTURE].map((type) => [type, 'bytes']);
   return {
     ...contentObject(Object.fromEntries([...texts, ...pictures])),
+    ...(body === 'newNote' && contentObject({ 'application/json': 'TextNote' })),
     'multipart/form-data': { schema: contentSchema('NoteForm'), encoding: PART_TYPES },
   };
 }
@@ -175,7 +176,8 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
 function refusalsOf({ access, docs, cors }: Documented) {
   const { body, tag, refusals = [] } = docs;
   const ofAccess = tag === 'Reading' ? READ_ERRORS : (ACCESS[access]?.[1] ?? []);
-  const ofBody = body === undefined ? [] : body === 'note' ? NOTE_ERRORS : JSON_ERRORS;
+  const isNote = body === 'note' || body === 'newNote';
+  const ofBody = body === undefined ? [] : isNote ? NOTE_ERRORS : JSON_ERRORS;
   const codes = [...new Set([...COMMON_ERRORS, ...ofAccess, ...ofBody, ...refusals])].sort();
   return [...Map.groupBy(codes, (code) => REFUSALS[code].status)].map(([status, codes]) => {
     const name = [...(cors ? ['public'] : []), ...codes].join('.');

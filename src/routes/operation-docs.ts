@@ -18,7 +18,9 @@ export const RESPONSE_HEADERS = {
   'Cache-Control': 'Who may keep the answer, and for how long.',
   'Content-Range': 'Which bytes these are, of how many.',
   'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',
-  ETag: 'Names the content, for `If-None-Match`. Each content coding has its own.',
+  ETag: 'Names the content, for `If-None-Match` and `If-Match`. Each content coding has its own.',
+  'Idempotent-Replayed':
+    '`true` where the same post was stored before under its key, and this one stored nothing.',
   'Last-Modified':
     'The end of the second after the last change (a post, an edit, a deletion or new settings). Absent until then.',
   Location: 'The address of what was made, or where to go on.',
@@ -40,7 +42,8 @@ export interface OperationDocs {
   readonly description?: string;
   /** Query parameters and request headers. */
   readonly parameters?: readonly ParameterKey[];
-  readonly body?: 'note' | SchemaName;
+  /** A `newNote` may be JSON as well. */
+  readonly body?: 'note' | 'newNote' | SchemaName;
   /** By status; errors are in `refusals`. */
   readonly answers: Readonly<Record<number, AnswerDocs>>;
   /** The codes of errors beyond those of its access and its body. */
@@ -61,8 +64,12 @@ export const CONDITIONAL: readonly ParameterKey[] = ['ifNoneMatch', 'ifModifiedS
 const VALIDATORS: readonly ResponseHeader[] = ['Cache-Control', 'ETag', 'Last-Modified', 'Vary'];
 
 /** A JSON answer for one client. */
-export function jsonAnswer(schema: SchemaName, description: string): AnswerDocs {
-  return { description, headers: ['Cache-Control'], content: { 'application/json': schema } };
+export function jsonAnswer(
+  schema: SchemaName,
+  description: string,
+  headers: readonly ResponseHeader[] = [],
+): AnswerDocs {
+  return { description, headers: ['Cache-Control', ...headers], content: { 'application/json': schema } };
 }
 
 /** The answers of a conditional request: the thing, and that it has not changed. */
@@ -88,6 +95,7 @@ interface Parameter {
   readonly in: 'path' | 'query' | 'header';
   readonly description: string;
   readonly schema: object;
+  readonly required?: boolean;
 }
 
 const parameterIn =
@@ -113,6 +121,8 @@ function extendedHeader(name: string): Parameter {
   const description = `\`${name}\` in the extended form of RFC 8187; it wins over \`${name}\`.`;
   return header(`${name}*`, description, { examples: ["UTF-8''caf%C3%A9"] });
 }
+
+const KEY_SCHEMA = { minLength: 1, maxLength: 200, pattern: '^[!-~](?:[ -~]*[!-~])?$' };
 
 /** Every parameter of the API. Those of paths are keyed by their name there. */
 export const PARAMETERS = {
@@ -152,6 +162,30 @@ export const PARAMETERS = {
       'are lowered, repeats and blank entries dropped',
   ),
   extendedTags: extendedHeader('X-Note-Tags'),
+  expires: header(
+    'X-Note-Expires',
+    'When the note goes away: an ISO time, or a duration from now such as `30m`, `12h` or `7d`, at most 10 years. From ' +
+      'that moment on it is in no answer. Empty is never.',
+    { examples: ['2030-01-31T12:00:00Z', '7d'] },
+  ),
+  idempotencyKey: header(
+    'Idempotency-Key',
+    'Names the note within its feed as long as it lives, so that a post can be sent again: the same one (type, bytes, title, ' +
+      'tags, alternative text and name) stores nothing more and answers as the first did. Of a form it names the text, else ' +
+      'the first picture. A `key` in JSON wins over it.',
+    KEY_SCHEMA,
+  ),
+  key: { ...query('key', 'The key of the note.', KEY_SCHEMA), required: true },
+  ifMatch: header(
+    'If-Match',
+    'ETags, as a read or the last write of this answered: 412 where none of them is right any more. `*` is any. A weak one ' +
+      'is never right.',
+  ),
+  ifFeedMatches: header(
+    'If-Match',
+    'Only if the feed exists: `*`. What pages send here tells which feed it is.',
+  ),
+  ifNoFeed: header('If-None-Match', 'Only if the feed does not exist: `*`, and nothing else.'),
   chosenReadId: header(
     'X-Read-Id',
     'The read id of a feed that the post makes, 3 to 64 characters of a-z, 0-9, "-" and "_", where the instance lets ' +

@@ -36,6 +36,7 @@ t.test('a new feed has a read link and nothing else', async (t) => {
     image_url: null,
     protected: false,
     read_url: json.read_url,
+    keep: null,
   });
 });
 
@@ -52,6 +53,7 @@ t.test('PUT replaces title and description and keeps what it does not name', asy
     image_url: first.file_url,
     protected: false,
     read_url: first.read_url,
+    keep: null,
   };
   t.strictSame(json, expected);
   t.strictSame((await client.get()).json, expected);
@@ -64,6 +66,31 @@ t.test('PUT replaces title and description and keeps what it does not name', asy
   t.strictSame(cleared.json, { ...expected, title: '', description: '' });
   t.equal((await client.set({ image: '' })).json.image_url, null);
   t.equal((await client.set({ show_sender: true })).json.show_sender, true);
+});
+
+t.test('what a feed keeps is set, stays if it is left out, and ends with null', async (t) => {
+  const client = feed('otter-kept');
+  await client.post();
+  for (const keep of [{ days: 1 }, { notes: 1_000_000 }, { days: 3650, notes: 1 }]) {
+    t.strictSame((await client.set({ keep })).json.keep, keep);
+    t.strictSame((await client.set()).json.keep, keep);
+    t.strictSame((await client.get()).json.keep, keep);
+  }
+  const wrong = [{ days: 0 }, { days: 3651 }, { days: 1.5 }, { notes: 0 }, { notes: 1_000_001 }];
+  for (const keep of wrong) {
+    const member = `keep.${Object.keys(keep)[0]}`;
+    t.match(await client.set({ keep }), {
+      status: 400,
+      json: { code: 'invalid_request', error: new RegExp(member) },
+    });
+  }
+  for (const keep of [{ days: '1' }, 1, { notes: null }])
+    t.match(await client.set({ keep }), {
+      status: 400,
+      json: { code: 'invalid_body', error: /"keep/ },
+    });
+  t.strictSame((await client.get()).json.keep, { days: 3650, notes: 1 });
+  for (const keep of [null, {}]) t.equal((await client.set({ keep })).json.keep, null);
 });
 
 t.test('the longest texts are taken, in a body of just 8 KB', async (t) => {

@@ -71,6 +71,10 @@ t.test('posts', async (t) => {
     [413, 'too_large', { body: 'x'.repeat(100 * 1024 + 1) }],
     [415, 'unsupported_type', { headers: { 'content-type': 'image/svg+xml' } }],
   ];
+  const keyed = { id: 'putNoteByKey', ...KEY, query: '?key=build', headers: MARKDOWN };
+  for (const status of [201, 200]) await answered(t, { ...keyed, status, body: `${status}` });
+  await answered(t, { ...keyed, status: 400, query: '', body: 'x' }, 'invalid_request');
+  await answered(t, { ...keyed, status: 415, body: picture('png'), headers: PNG }, 'unsupported_type');
   // A chosen read id has no capitals, so the one that is taken is chosen first.
   await answered(t, {
     id: 'postNote',
