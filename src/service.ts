@@ -185,6 +185,7 @@ async function createParts(
   const { imprintFile: imprint, privacyFile: privacy, termsFile: terms, noticeFile: notice } = config;
   return {
     ...gate,
+    storage,
     posting: new Posting(writing),
     editing: new Editing(writing),
     settings: new FeedSettingsWriter(writing),

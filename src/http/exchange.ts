@@ -190,6 +190,15 @@ export class Exchange {
     return this.upload === undefined ? new Uint8Array(0) : this.upload.collect(limit, onPiece);
   }
 
+  /**
+   * The body piece by piece, for one that is too large for the memory: the client waits while about 1 MiB is not read.
+   * @param limit of the size, bytes
+   * @throws Refusal as `body`; ClientGone
+   */
+  async *pieces(limit: number): AsyncGenerator<Uint8Array> {
+    if (this.upload !== undefined) yield* this.upload.stream(limit);
+  }
+
   /** Aborts with `ClientGone`, for work that ends when the client leaves. */
   get signal(): AbortSignal {
     this.#gone ??= new AbortController();

@@ -248,7 +248,7 @@ export async function readTogether(
   return bytes.subarray(0, at);
 }
 
-async function* prependChunk(
+export async function* prependChunk(
   first: IteratorResult<Uint8Array>,
   pieces: AsyncIterator<Uint8Array>,
 ): AsyncIterable<Uint8Array> {

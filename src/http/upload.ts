@@ -31,6 +31,9 @@ export interface UploadContext {
   readonly pace: { readonly windowMs: number; readonly bytesPerSecond: number };
 }
 
+/** How many bytes of a streamed body may wait for their reader before the client has to. */
+const STREAM_BYTES = 1024 * 1024;
+
 type State = 'unread' | 'waiting' | 'receiving' | 'discarding' | 'complete';
 
 /**
@@ -93,6 +96,46 @@ export class Upload {
     return bytes.subarray(0, size);
   }
 
+  /** See `Exchange.pieces`. */
+  async *stream(limit: number): AsyncGenerator<Uint8Array> {
+    if ((this.declared ?? 0) > limit) throw tooLarge(limit);
+    if (this.#failure !== undefined) throw this.#failure;
+    // What is being read, and what arrives meanwhile.
+    const memory = 2 * STREAM_BYTES;
+    this.#reservation =
+      this.#context.memory.tryReserve(this.#client, memory) ?? (await this.#waitForMemory(memory));
+    let [waiting, size, isComplete] = [0, 0, false];
+    let pieces: Uint8Array[] = [];
+    let wake = () => {};
+    const sink = (chunk: Uint8Array) => {
+      size += chunk.length;
+      if (size > limit) throw tooLarge(limit);
+      pieces.push(new Uint8Array(chunk));
+      waiting += chunk.length;
+      if (waiting >= STREAM_BYTES) this.#pause();
+      wake();
+    };
+    this.#receive(sink).then(
+      () => {
+        isComplete = true;
+        wake();
+      },
+      () => wake(),
+    );
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      if (pieces.length > 0) {
+        const together = Buffer.concat(pieces);
+        pieces = [];
+        waiting = 0;
+        this.#resume();
+        yield together;
+      } else if (isComplete) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+    this.#reservation.release();
+  }
+
   /** Discards the rest of the body, and resumes the socket. */
   discard(): void {
     this.#early?.release();
@@ -124,9 +167,7 @@ export class Upload {
    */
   pauseUnlessReceiving(): void {
     setImmediate(() => {
-      if (this.ended || this.#paused || this.#state === 'receiving' || this.#state === 'discarding') return;
-      this.#paused = true;
-      this.#res.pause();
+      if (this.#state !== 'receiving' && this.#state !== 'discarding') this.#pause();
     });
   }
 
@@ -145,6 +186,8 @@ export class Upload {
   checkPace(now: number): void {
     if (this.#state !== 'receiving') return;
     const { windowMs, bytesPerSecond } = this.#context.pace;
+    // Then it is the client that waits.
+    if (this.#paused) this.#windowStart = now;
     const elapsed = now - this.#windowStart;
     if (elapsed < windowMs) return;
     const isTooSlow = this.#windowBytes < (bytesPerSecond * elapsed) / 1000;
@@ -242,6 +285,12 @@ export class Upload {
     this.#failure = cause;
     this.#settle?.reject(cause);
     this.#early?.release();
+  }
+
+  #pause(): void {
+    if (this.ended || this.#paused) return;
+    this.#paused = true;
+    this.#res.pause();
   }
 
   #resume(): void {

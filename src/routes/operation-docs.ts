@@ -16,6 +16,7 @@ export const RESPONSE_HEADERS = {
   'Accept-Ranges': 'Parts of the file may be asked for: `bytes`.',
   'Access-Control-Allow-Origin': '`*`: scripts of every web page may read this.',
   'Cache-Control': 'Who may keep the answer, and for how long.',
+  'Content-Disposition': 'To be saved as a file of that name.',
   'Content-Range': 'Which bytes these are, of how many.',
   'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',
   ETag: 'Names the content, for `If-None-Match` and `If-Match`. Each content coding has its own.',

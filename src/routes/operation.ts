@@ -11,6 +11,7 @@ import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { OAuth } from '../oauth/oauth.ts';
+import type { ExportedStorage } from '../read/feed-export.ts';
 import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { Refusal } from '../refusals.ts';
@@ -32,6 +33,7 @@ export interface OperationParts {
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Reader;
+  readonly storage: ExportedStorage;
   readonly limits: FeedLimits;
   /** Undefined if feeds need no license. */
   readonly licensing: Licensing | undefined;

@@ -8,6 +8,7 @@ import { siteOperations, startOperations } from './page-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { openApiOperation, serviceOperations } from './service-operations.ts';
 import { settingsOperations } from './settings-operations.ts';
+import { transferOperations } from './transfer-operations.ts';
 
 /** The one table of operations: routing, access, logs and the API description all read it. */
 export function operations(parts: OperationParts): DescribedOperation[] {
@@ -19,6 +20,7 @@ export function operations(parts: OperationParts): DescribedOperation[] {
     ...siteOperations(parts),
     ...noteOperations(parts),
     ...feedOperations(parts),
+    ...transferOperations(parts),
     ...readOperations(parts),
     ...operatorOperations(parts),
     ...assistantOperations(parts),
