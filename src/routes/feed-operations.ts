@@ -1,5 +1,7 @@
 import type { Feed } from '../feeds/feed.ts';
 import { json, NO_CONTENT } from '../http/answer.ts';
+import { matchesETag } from '../http/conditional.ts';
+import { headers } from '../http/headers.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
@@ -15,12 +17,17 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
   const { settings, licensing } = parts;
   const path = '/api/v1/feeds/{feed}';
   const answer = (feed: Feed, base: string) =>
-    json(200, feedJson(feed, base, licensing?.tierOf(feed)), { ETag: `"${feedEtag(feed)}"` });
+    json(200, feedJson(feed, base, licensing?.tierOf(feed)), { ETag: etagOf(feed) });
   const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
-    operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (_, { feed, base }) =>
-      answer(existing(feed, 'feed'), base),
-    ),
+    operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (exchange, { feed, base }) => {
+      const found = existing(feed, 'feed');
+      const ETag = etagOf(found);
+      // A license ends without a change of the record.
+      return licensing === undefined && matchesETag(exchange.header('if-none-match') ?? '', ETag)
+        ? { status: 304, headers: headers({ 'Cache-Control': 'private, no-store', ETag }) }
+        : answer(found, base);
+    }),
     operation('updateFeed', `PUT ${path}`, writer(UPDATE), async (exchange, { feed, base }) => {
       const etags = ifMatch(exchange);
       return answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges'), etags), base);
@@ -38,6 +45,10 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
     ),
     ...licenseOperations(parts),
   ];
+}
+
+function etagOf(feed: Feed): string {
+  return `"${feedEtag(feed)}"`;
 }
 
 /** The page about licenses, and attaching one. If feeds need none, these addresses are 404. */
@@ -70,7 +81,11 @@ function hosted<T>(value: T | undefined): T {
 const GET: OperationDocs = {
   tag: 'Feeds',
   summary: 'Read the settings of a feed',
-  answers: { 200: jsonAnswer('Feed', 'The feed.', ['ETag']) },
+  parameters: ['ifNoneMatch'],
+  answers: {
+    200: jsonAnswer('Feed', 'The feed.', ['ETag']),
+    304: { description: 'The client has it already.', headers: ['Cache-Control', 'ETag'] },
+  },
   refusals: ['not_found'],
 };
 

@@ -71,7 +71,7 @@ t.test('posts', async (t) => {
     [413, 'too_large', { body: 'x'.repeat(100 * 1024 + 1) }],
     [415, 'unsupported_type', { headers: { 'content-type': 'image/svg+xml' } }],
   ];
-  const keyed = { id: 'putNoteByKey', ...KEY, query: '?key=build', headers: MARKDOWN };
+  const keyed = { id: 'putNoteByKey', path: { feed: 'keyed' }, query: '?key=build', headers: MARKDOWN };
   for (const status of [201, 200]) await answered(t, { ...keyed, status, body: `${status}` });
   await answered(t, { ...keyed, status: 400, query: '', body: 'x' }, 'invalid_request');
   await answered(t, { ...keyed, status: 415, body: picture('png'), headers: PNG }, 'unsupported_type');
@@ -172,6 +172,7 @@ t.test('forms', async (t) => {
 
 t.test('feeds', async (t) => {
   await answered(t, { id: 'getFeed', status: 200, ...KEY });
+  await answered(t, { id: 'getFeed', status: 304, ...KEY, headers: { 'if-none-match': '*' } });
   const { title, description, image } = { title: 'Title', description: 'What it is', image: cat.file };
   const put = (changes: object) => ({
     id: 'updateFeed',

@@ -5,7 +5,7 @@ import type { Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { type Command, type Lookups, lookupsOf } from '../../writing/command.ts';
+import { type Command, type Lookups, lookupsOf, type OfNote } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -96,8 +96,9 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
         if (kind === 'configure') await readSettingsFile(join(dir, name));
         const found = { ...state, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
+        const ifMatch = 'ifMatch' in command ? command.ifMatch : undefined;
         return note && note.key === undefined
-          ? withNote(parts, feed, { ...note, kind }, changeFeed)
+          ? withNote(parts, feed, { ...note, kind, ifMatch }, changeFeed)
           : changeFeed();
       };
       return run().catch((error) => forgetIfGone(parts, feed, error));
@@ -308,7 +309,14 @@ async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Prom
 async function withNote<T>(
   { dir }: WriteParts,
   feed: IndexedFeed,
-  { id, type, kind }: Extract<NonNullable<Lookups['note']>, { readonly id: unknown }> & Pick<Command, 'kind'>,
+  {
+    id,
+    type,
+    kind,
+    ifMatch,
+  }: Extract<NonNullable<Lookups['note']>, { readonly id: unknown }> &
+    Pick<Command, 'kind'> &
+    Pick<OfNote, 'ifMatch'>,
   step: (named?: NamedNote) => Promise<T>,
 ): Promise<T> {
   const folder = join(dir, feed.name);
@@ -325,8 +333,10 @@ async function withNote<T>(
   entry.isEdited = true;
   try {
     // What cannot be read can be removed all the same.
-    const stored = (kind === 'remove' ? undefined : await readMetaFile(folder, entry.file)) ?? NO_META;
-    const text = kind === 'describe' && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
+    const isRead = kind !== 'remove' || ifMatch !== undefined;
+    const stored = (isRead ? await readMetaFile(folder, entry.file) : undefined) ?? NO_META;
+    const needsText = entry.type === 'md' && (kind === 'describe' || ifMatch !== undefined);
+    const text = needsText && (await readWhole(join(folder, entry.file)));
     if (text === undefined) return step();
     const { size, mtimeMs: modifiedAt } = copy.stamp;
     const note = {

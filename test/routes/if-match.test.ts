@@ -1,0 +1,154 @@
+/** Writes under a condition: `If-Match`, and what a post believes of its feed. */
+import t, { type Test } from 'tap';
+import { feedIdentity } from '../../src/writing/etags.ts';
+import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { picture } from '../support/pictures.ts';
+import { ask, type Reply, start } from '../support/service.ts';
+
+const { url } = await start(t);
+const MD = { 'content-type': 'text/markdown' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+const OTHER = '"AAAA"';
+
+const send = (path: string, method: string, ifMatch: string, body: string | null, type = JSON_TYPE) =>
+  ask(url + path, { method, headers: { ...type, 'if-match': ifMatch }, body });
+
+function isChanged(t: Test, reply: Reply): void {
+  t.match(reply, { status: 412, json: { code: 'changed' } });
+}
+
+t.test(
+  'every write of a note and its GET answer with one ETag, which the next write may require',
+  async (t) => {
+    for (const [name, base] of Object.entries({
+      'crane-url': '/crane-url/',
+      'crane-api': '/api/v1/feeds/crane-api/notes/',
+    })) {
+      const client = new FeedClient(url, name);
+      for (const type of ['text/markdown', 'image/png']) {
+        const body = type === 'image/png' ? picture('png') : 'one';
+        const posted = await client.post(body, { 'content-type': type, 'x-note-title': 'T' });
+        const { id } = posted.json;
+        const path = base + id;
+        const shown = async () => (await client.get(`/notes/${id}`)).headers.get('etag')!;
+        let etag = posted.headers.get('etag')!;
+        t.equal(await shown(), etag, `${type}, POST`);
+        const patched = await send(path, 'PATCH', etag, '{"title": "U"}');
+        t.equal(patched.status, 200, patched.text);
+        t.not(patched.headers.get('etag'), etag);
+        isChanged(t, await send(path, 'PATCH', etag, '{"title": "V"}'));
+        isChanged(t, await send(path, 'DELETE', etag, null));
+        const put = (tag: string) =>
+          ask(url + path, { method: 'PUT', headers: { 'content-type': type, 'if-match': tag }, body });
+        isChanged(t, await put(etag));
+        etag = patched.headers.get('etag')!;
+        t.equal(await shown(), etag, `${type}, PATCH`);
+        t.equal((await client.get(`/notes/${id}`)).json.title, 'U', 'nothing was changed');
+        const replaced = await put(etag);
+        t.equal(replaced.status, 200, replaced.text);
+        etag = replaced.headers.get('etag')!;
+        t.equal(await shown(), etag, `${type}, PUT`);
+        if (type === 'image/png') t.not(etag, patched.headers.get('etag'), 'another version of the picture');
+        t.equal((await put('*')).status, 200);
+        etag = await shown();
+        for (const wrong of ['', 'AAAA', '"A" "B"', '"A"x', "W/'A'", '*, "A"'])
+          t.match(await put(wrong), { status: 400, json: { code: 'invalid_request' } }, wrong);
+        t.equal((await send(path, 'DELETE', etag, null)).status, 204);
+        t.equal((await send(path, 'DELETE', etag, null)).status, 404, 'no condition makes a note');
+      }
+    }
+  },
+);
+
+t.test('an ETag matches in each of its codings, and a weak one never', async (t) => {
+  const client = new FeedClient(url, 'crane-codings');
+  const { id } = (await client.post('x'.repeat(3000))).json;
+  for (const coding of ['identity', 'gzip', 'br']) {
+    const { headers } = await ask(`${client.record}/notes/${id}`, { headers: { 'accept-encoding': coding } });
+    const etag = headers.get('etag')!;
+    t.equal(etag.endsWith(`-${coding}"`), coding !== 'identity');
+    isChanged(
+      t,
+      await client.with({ 'if-match': `W/${etag}` }).send('PATCH', `/notes/${id}`, '{"title": "x"}'),
+    );
+    const patched = await client
+      .with({ 'if-match': `${OTHER}, ${etag}` })
+      .send('PATCH', `/notes/${id}`, JSON.stringify({ title: coding }));
+    t.equal(patched.status, 200, coding);
+  }
+});
+
+t.test('of two windows that edit one note at once, one is told', async (t) => {
+  const client = new FeedClient(url, 'crane-race');
+  const posted = await client.post('one');
+  const headers = { ...MD, 'if-match': posted.headers.get('etag')! };
+  const edits = ['a', 'b', 'c', 'd'].map((body) => ask(posted.json.url, { method: 'PUT', headers, body }));
+  const statuses = (await Promise.all(edits)).map(({ status }) => status);
+  t.same(statuses.sort(), [200, 412, 412, 412]);
+});
+
+t.test('the record of a feed', async (t) => {
+  const client = new FeedClient(url, 'crane-record');
+  await client.post();
+  const { headers } = await client.get();
+  const first = headers.get('etag')!;
+  await client.post();
+  t.equal((await client.get()).headers.get('etag'), first, 'a note more is no other record');
+  const put = (etag: string, title: string) => client.with({ 'if-match': etag }).set({ title });
+  const set = await put(first, 'T');
+  t.equal(set.status, 200);
+  t.equal((await client.get()).headers.get('etag'), set.headers.get('etag'));
+  isChanged(t, await put(first, 'U'));
+  t.equal((await client.get()).json.title, 'T');
+  t.equal((await client.with({ 'if-none-match': set.headers.get('etag')! }).get()).status, 304);
+  isChanged(t, await client.with({ 'if-match': first }).delete());
+  t.equal((await client.with({ 'if-match': set.headers.get('etag')! }).delete()).status, 204);
+});
+
+t.test('a post says which feed it is for', async (t) => {
+  const client = new FeedClient(url, 'crane-post');
+  const mustExist = client.with({ 'if-match': '*' });
+  const mustBeNew = client.with({ 'if-none-match': '*' });
+  isChanged(t, await mustExist.post());
+  t.equal((await client.get()).status, 404, 'no feed is made');
+  const { json } = await mustBeNew.post();
+  isChanged(t, await mustBeNew.post());
+  const identity = (readUrl: string) => `"${feedIdentity({ readId: readIdIn(readUrl) as never })}"`;
+  const ofFirst = client.with({ 'if-match': identity(json.read_url) });
+  for (const feed of [
+    mustExist,
+    ofFirst,
+    client.with({ 'if-match': `${OTHER}, ${identity(json.read_url)}` }),
+  ])
+    t.equal((await feed.post()).status, 201);
+  isChanged(t, await client.with({ 'if-match': OTHER }).post());
+  await client.delete();
+  isChanged(t, await ofFirst.post());
+  await client.post();
+  isChanged(t, await ofFirst.post());
+  t.equal((await client.list()).json.notes.length, 1);
+  for (const headers of [
+    { 'if-none-match': OTHER },
+    { 'if-none-match': '*', 'if-match': '*' },
+    { 'if-match': 'AAAA' },
+  ] as Record<string, string>[])
+    t.match(await client.with(headers).post(), { status: 400, json: { code: 'invalid_request' } });
+});
+
+t.test('a feed deleted while a post is on its way is not made again', async (t) => {
+  for (let round = 0; round < 20; round++) {
+    const client = new FeedClient(url, `crane-deleted-${round}`);
+    const { json } = await client.post();
+    const readId = readIdIn(json.read_url) as never;
+    const believer = client.with({ 'if-match': `"${feedIdentity({ readId })}"` });
+    const [posts] = await Promise.all([
+      Promise.all([believer.post(), believer.post(), believer.post()]),
+      client.delete(),
+      client.with({ 'x-feed-password': 'other' }).post(),
+    ]);
+    for (const { status } of posts) t.ok([201, 401, 412].includes(status), String(status));
+    const { status } = await client.with({ 'x-feed-password': 'other' }).list();
+    const { json: left } = await client.with({ 'x-feed-password': 'other' }).list();
+    if (status === 200) t.ok(left.notes.length <= 1, 'none of the old feed');
+  }
+});
