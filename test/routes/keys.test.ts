@@ -137,7 +137,7 @@ t.test('PUT by a key makes a note, then replaces its bytes and its metadata', as
   const replaced = await put('Green', { ...MD, 'x-note-tags': 'ci' });
   t.equal(replaced.status, 200);
   const { expires_at: _, ...kept } = before;
-  const after = { ...kept, content: 'Green', title: 'Green', tags: ['ci'] };
+  const after = { ...kept, content: 'Green', size: 5, title: 'Green', tags: ['ci'] };
   t.strictSame(replaced.json, after);
   const shown = await client.get(`/notes/${id}`);
   t.strictSame(shown.json, after);
