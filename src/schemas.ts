@@ -215,6 +215,20 @@ const SCHEMAS = {
       }),
     ),
   }),
+  Imported: object('What became of the files of a zip.', {
+    imported: count('Notes that were stored.'),
+    skipped: count('Notes that are there already, or that have expired.'),
+    refused: z
+      .array(
+        z.object({
+          file: text('Its name in the zip.'),
+          error: text('Why, in a sentence.'),
+          code: z.enum(Object.keys(REFUSALS) as RefusalCode[]),
+        }),
+      )
+      .describe('The first 1,000 files that were refused.'),
+    refused_count: count('All files that were refused.'),
+  }),
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
   TextNote: [JSON_BODIES.TextNote, 'A markdown note. Other members are ignored.'],
   NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],

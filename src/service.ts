@@ -13,6 +13,7 @@ import { configuredPlace, openImages } from './images/open-images.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-rules.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
+import { Importing } from './ingest/importing.ts';
 import type { Licensing } from './ingest/licensing.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
@@ -178,6 +179,7 @@ async function createParts(
     limits,
     record,
   };
+  const posting = new Posting(writing);
   const assets = new Assets();
   const site = siteOf(config, assets.paths);
   const licensing = await createLicensing(config, storage, limits, record);
@@ -186,7 +188,14 @@ async function createParts(
   return {
     ...gate,
     storage,
-    posting: new Posting(writing),
+    posting,
+    importing: new Importing({
+      ...writing,
+      posting,
+      checks: pools.checks,
+      maxImageBytes: config.maxImageBytes,
+    }),
+    temporaryFolder: config.dataDir,
     editing: new Editing(writing),
     settings: new FeedSettingsWriter(writing),
     reader: createReader(config, foundation, { renderer, site, licensing }),

@@ -35,6 +35,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'refusals.ts',
     'schemas.ts',
     'storage',
+    'system-errors.ts',
     'task-limit.ts',
     'telemetry',
     'worker-pool.ts',

@@ -43,6 +43,8 @@ export interface Note {
   /** Last change of the bytes, ms since the epoch, which may be a fraction; in databases no two versions have the same. */
   readonly modifiedAt: number;
   readonly meta: NoteMeta;
+  /** Members of its metadata for other programs; undefined if there are none. */
+  readonly others?: Readonly<Record<string, unknown>> | undefined;
   /** The markdown, byte for byte; undefined for a picture. Must not be changed. */
   readonly content: Uint8Array | undefined;
 }
@@ -62,6 +64,11 @@ export interface NoteContent {
 export interface NewNote extends NoteContent {
   readonly id: NoteId;
   readonly meta: NoteMeta;
+  /** Of a note that was elsewhere before: its dates, whole ms since the epoch; now, or what the id says, unless given. */
+  readonly createdAt?: number | undefined;
+  readonly modifiedAt?: number | undefined;
+  /** Of such a note: members of its metadata for other programs. */
+  readonly others?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The number of bytes, wherever they are. */

@@ -78,6 +78,11 @@ async function storeImages(
       }),
     );
     if (written === undefined || written.isUnchanged) await sweeper.discard(used, true);
+    else if (written.outcomes !== undefined) {
+      const notStored = contentsOf(command).filter((_, n) => written.outcomes?.[n] !== 'stored');
+      const unused = notStored.map((content) => keys.get(content)).filter((key) => key !== undefined);
+      if (unused.length > 0) await sweeper.discard(unused, true);
+    }
     return written;
   } catch (error) {
     // If the database could not be reached, it may have stored the notes all the same.

@@ -13,7 +13,7 @@ import { toFeed } from '../writing/command.ts';
 import { chosenReadId, notProtected, type ReadIdRules } from './feed-rules.ts';
 
 /** Longest description of a feed, in characters. */
-const DESCRIPTION_LENGTH = 500;
+export const DESCRIPTION_LENGTH = 500;
 
 interface SettingsParts extends ReadIdRules {
   readonly storage: Storage;

@@ -31,7 +31,7 @@ export interface FeedCondition {
 }
 
 /** What a post asks for besides its notes, checked. */
-interface AdmittedPost extends NamedFeed {
+export interface AdmittedPost extends NamedFeed {
   readonly condition: FeedCondition | undefined;
   /** For a new feed, undefined for a random one; or why it is refused, which means nothing for a feed that exists. */
   readonly readId: ReadId | Refusal | undefined;
@@ -97,6 +97,22 @@ export class Posting {
       record({ name, feed: feed.name, kind: type, size: bytes.length }, caller);
     }
     return { feed, outcome, note, attachments: isForm ? pictures : undefined };
+  }
+
+  /**
+   * The feed that notes are to be stored in one by one; made without notes if there is none.
+   * @throws Refusal as a post
+   */
+  async feedFor(admitted: AdmittedPost, caller: Caller): Promise<Feed> {
+    const { name, feed } = admitted;
+    const target = await this.#target(admitted, caller);
+    if (feed !== undefined) return feed;
+    const made = await this.#store(
+      { kind: 'post', name, target, notes: [], limits: this.#parts.limits },
+      admitted,
+      caller,
+    );
+    return made.feed;
   }
 
   async #store(command: Post, admitted: AdmittedPost, caller: Caller): Promise<Written> {

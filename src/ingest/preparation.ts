@@ -115,7 +115,7 @@ export class Preparation {
 }
 
 /** The size of a picture in pixels, and the bytes of the file with this size. */
-function pixelsOf({ pixels }: Inspection, bytes: Uint8Array): NoteMeta['pixels'] {
+export function pixelsOf({ pixels }: Inspection, bytes: Uint8Array): NoteMeta['pixels'] {
   return pixels && { ...pixels, bytes: bytes.length };
 }
 
@@ -144,6 +144,11 @@ function withMeta(note: NewNote, more: Partial<NoteMeta>): NewNote {
 function checkText(text: Uint8Array): void {
   if (text.length > MAX_TEXT_BYTES)
     throw new Refusal('too_large', `A text may have at most ${MAX_TEXT_BYTES} bytes.`);
+  refuseBlank(text);
+}
+
+/** @throws Refusal `empty_note` */
+export function refuseBlank(text: Uint8Array): void {
   if (Buffer.from(text.buffer, text.byteOffset, text.length).toString().trim() === '')
     throw new Refusal('empty_note', 'The note is empty.');
 }

@@ -77,9 +77,9 @@ async function* pictureOf(
 }
 
 /** A note's metadata file, if it has one. It says the date of a note whose id says none. */
-function metaOf(zip: ZipWriter, { id, type, meta, createdAt, modifiedAt }: Note): Uint8Array[] {
+function metaOf(zip: ZipWriter, { id, type, meta, others, createdAt, modifiedAt }: Note): Uint8Array[] {
   const isSaid = (dateOfId(id) ?? datePrefixOfId(id)) === createdAt;
-  const json = serializeMeta(meta, { created: isSaid ? undefined : createdAt });
+  const json = serializeMeta(meta, { created: isSaid ? undefined : createdAt, others });
   return json === undefined ? [] : zip.file(metaFile(noteFile(id, type)), modifiedAt, Buffer.from(json));
 }
 

@@ -73,6 +73,14 @@ export function boundaryOf(contentType: string | undefined): string {
   );
 }
 
+const ZIP_TYPES = ['application/zip', 'application/x-zip-compressed', 'application/octet-stream'];
+
+/** @throws Refusal `unsupported_type` for anything but a zip */
+export function refuseUnlessZip(contentType: string | undefined): void {
+  if (!ZIP_TYPES.includes(parse(contentType).media))
+    throw new Refusal('unsupported_type', 'The Content-Type must be application/zip.');
+}
+
 export function isJson(contentType: string | undefined): boolean {
   return parse(contentType).media === 'application/json';
 }

@@ -163,7 +163,7 @@ function etagOf({ note, feed }: ChangedNote): { readonly ETag: string } {
 }
 
 /** The rules as known before the body is read; the storage decides. */
-function rulesOf(
+export function rulesOf(
   { maxImageBytes, limits, licensing }: OperationParts,
   feed: Feed | undefined,
 ): SubmissionRules {

@@ -162,6 +162,7 @@ const PART_TYPES = {
 };
 
 function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
+  if (body === 'zip') return contentObject({ 'application/zip': 'bytes' });
   if (body !== 'note' && body !== 'newNote') return contentObject({ 'application/json': body });
   const texts = [...TEXT_TYPES].map((type) => [type, 'text']);
   const pictures = [...PICTURE_TYPES.map(mediaType), UNKNOWN_PICTURE].map((type) => [type, 'bytes']);

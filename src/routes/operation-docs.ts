@@ -44,7 +44,7 @@ export interface OperationDocs {
   /** Query parameters and request headers. */
   readonly parameters?: readonly ParameterKey[];
   /** A `newNote` may be JSON as well. */
-  readonly body?: 'note' | 'newNote' | SchemaName;
+  readonly body?: 'note' | 'newNote' | 'zip' | SchemaName;
   /** By status; errors are in `refusals`. */
   readonly answers: Readonly<Record<number, AnswerDocs>>;
   /** The codes of errors beyond those of its access and its body. */

@@ -6,6 +6,7 @@ import type { Exchange, Operation } from '../http/exchange.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
+import type { Importing } from '../ingest/importing.ts';
 import type { Licensing } from '../ingest/licensing.ts';
 import type { Posting } from '../ingest/post.ts';
 import type { Takedown } from '../ingest/takedown.ts';
@@ -34,6 +35,9 @@ export interface OperationParts {
   readonly settings: FeedSettingsWriter;
   readonly reader: Reader;
   readonly storage: ExportedStorage;
+  readonly importing: Importing;
+  /** For bodies that are too large for the memory. */
+  readonly temporaryFolder: string;
   readonly limits: FeedLimits;
   /** Undefined if feeds need no license. */
   readonly licensing: Licensing | undefined;

@@ -1,19 +1,32 @@
-import type { Answer } from '../http/answer.ts';
+import type { NamedFeed } from '../access/access.ts';
+import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { prependChunk } from '../http/representation.ts';
+import { FeedZip } from '../ingest/feed-zip.ts';
+import { temporaryFile } from '../ingest/temporary-file.ts';
 import { exportFeed } from '../read/feed-export.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import type { OperationDocs } from './operation-docs.ts';
+import { refuseUnlessZip } from '../requests/content-type.ts';
+import { rulesOf } from './note-operations.ts';
+import { type Admitted, type DescribedOperation, type OperationParts, operation } from './operation.ts';
+import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
 
 /** Of the whole instance at once. */
-const MAX_EXPORTS = 4;
+const [MAX_EXPORTS, MAX_IMPORTS] = [4, 2];
+const MAX_ZIP_BYTES = 1024 ** 3;
 
 /** A whole feed goes out as a zip and comes back in. */
 export function transferOperations(parts: OperationParts): DescribedOperation[] {
   const exports = new Slots(MAX_EXPORTS);
+  const imports = new Slots(MAX_IMPORTS);
   return [
+    operation(
+      'importFeed',
+      'POST /api/v1/feeds/{feed}/import',
+      { access: 'poster', docs: IMPORT },
+      (exchange, call) => importZip(parts, exchange, call, imports),
+    ),
     operation(
       'exportFeed',
       'GET /api/v1/feeds/{feed}/export',
@@ -53,6 +66,29 @@ async function zipAnswer(
   } catch (cause) {
     close();
     throw cause;
+  }
+}
+
+/** Goes on when the client leaves, because what is stored stays, and a proxy may not wait so long. */
+async function importZip(
+  parts: OperationParts,
+  exchange: Exchange,
+  { name, feed, caller }: NamedFeed & Admitted,
+  imports: Slots,
+): Promise<Answer> {
+  refuseUnlessZip(exchange.header('content-type'));
+  const admitted = parts.posting.admit({ name, feed }, exchange.header('x-read-id') ?? '');
+  const release = imports.take(exchange.client);
+  try {
+    const file = await temporaryFile(parts.temporaryFolder, exchange.pieces(MAX_ZIP_BYTES));
+    try {
+      const zip = await FeedZip.open(file);
+      return json(200, await parts.importing.import(admitted, zip, rulesOf(parts, feed).limits, caller));
+    } finally {
+      await file.close();
+    }
+  } finally {
+    release();
   }
 }
 
@@ -96,4 +132,18 @@ const EXPORT: OperationDocs = {
     },
   },
   refusals: ['not_found'],
+};
+
+const IMPORT: OperationDocs = {
+  tag: 'Feeds',
+  summary: 'Store the notes of a zip',
+  description:
+    'A zip of at most 1 GiB of what a folder of a feed on plain files holds, alone or in one folder, as the export makes it ' +
+    'or `zip -r`. Ids and dates stay, and what is there already is skipped, so an import that broke off can be sent again. ' +
+    'Each file is checked as a post is, and refused by itself; the caps of the feed hold. Settings are taken where the feed ' +
+    'has none of its own. The first note makes the feed. Counts as one write.',
+  parameters: ['chosenReadId'],
+  body: 'zip',
+  answers: { 200: jsonAnswer('Imported', 'What became of the files.') },
+  refusals: ['feed_exists', 'taken', 'feed_limit', 'not_found', 'unsupported_type'],
 };

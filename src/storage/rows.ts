@@ -97,14 +97,14 @@ export type TaggedNote = Pick<InsertedNote, 'feed' | 'id' | 'type' | 'created_at
 
 /** The row of a new note in the feed with that row id. */
 export function insertedNote(feed: number, note: NewNote, now: number): InsertedNote {
-  const { id, type, meta } = note;
+  const { id, type, meta, createdAt, modifiedAt, others } = note;
   return {
     feed,
     id,
     type: typeNumber(type),
-    created_at: dateOfId(id) ?? now,
-    modified_at: now,
-    metadata: metadataOf(meta),
+    created_at: createdAt ?? dateOfId(id) ?? now,
+    modified_at: modifiedAt ?? now,
+    metadata: metadataOf(meta, others),
     ...contentColumns(note),
   };
 }
@@ -122,13 +122,15 @@ export interface NoteRow
 }
 
 export function noteOf(row: NoteRow): Note {
+  const { meta, others } = metaOf(row.metadata);
   return {
     id: row.id,
     type: NOTE_TYPES[row.type]!,
     size: row.size,
     createdAt: row.created_at,
     modifiedAt: row.modified_at,
-    meta: metaOf(row.metadata).meta,
+    meta,
+    ...(others && { others }),
     content: row.content ?? undefined,
   };
 }

@@ -4,6 +4,7 @@ import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Position } from '../feeds/order.ts';
 import type { Command } from '../writing/command.ts';
+import type { ImportOutcome } from '../writing/decide.ts';
 
 /** Limit of the texts of a page, bytes. A view of it can be several times as large, and is still cached. */
 export const PAGE_TEXT_BYTES = 1024 * 1024;
@@ -60,6 +61,8 @@ export interface Written {
   readonly note: Note | undefined;
   /** Nothing had to be stored, so none of the command's bytes are. */
   readonly isUnchanged?: boolean;
+  /** What became of each note of an `Import`. */
+  readonly outcomes?: readonly ImportOutcome[] | undefined;
 }
 
 /** A feed to read from: the one that was admitted, or whichever has the read id. */

@@ -16,14 +16,15 @@ type Event = { readonly feed: FeedName } & (
       readonly kind: NoteType;
       readonly size: number;
     }
+  | { readonly name: 'notes imported'; readonly count: number }
 );
 
 export type RecordEvent = (event: Event, request: Identified) => void;
 
 export function eventLog(log: Pick<Log, 'info'>): RecordEvent {
   return (event, { requestId }) => {
-    const note = 'kind' in event ? { kind: event.kind, size: event.size } : {};
-    log.info(event.name, { request: requestId, feed: event.feed, ...note });
+    const { name, ...fields } = event;
+    log.info(name, { request: requestId, ...fields });
   };
 }
 

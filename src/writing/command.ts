@@ -46,6 +46,13 @@ export interface Post {
   readonly replaces?: boolean | undefined;
 }
 
+/** Stores notes that come from elsewhere, each by itself: not those that are there, and not those that do not fit. */
+export interface Import extends OfFeed {
+  readonly kind: 'import';
+  readonly notes: readonly NewNote[];
+  readonly limits: FeedLimits;
+}
+
 /** Gives a note other bytes of the same type; everything else of it stays. */
 export interface Replace extends OfNote {
   readonly kind: 'replace';
@@ -112,6 +119,7 @@ export interface NewLicense {
 /** One write, as plain data. */
 export type Command =
   | Post
+  | Import
   | Replace
   | Describe
   | Remove
@@ -146,6 +154,8 @@ export interface Lookups {
   readonly readId?: ReadId | undefined;
   readonly licenseId?: string | undefined;
   readonly image?: NoteFile | undefined;
+  /** Which of them are there, and whose keys? */
+  readonly imported?: readonly NewNote[] | undefined;
 }
 
 export function lookupsOf(command: Command): Lookups {
@@ -157,6 +167,8 @@ export function lookupsOf(command: Command): Lookups {
         note: key === undefined ? undefined : { key },
       };
     }
+    case 'import':
+      return { imported: command.notes };
     case 'replace':
     case 'describe':
       return { note: { id: command.id, type: undefined } };
@@ -173,13 +185,14 @@ export function lookupsOf(command: Command): Lookups {
 
 /** The bytes that a command brings. */
 export function contentsOf(command: Command): readonly NoteContent[] {
-  if (command.kind === 'post') return command.notes;
+  if (command.kind === 'post' || command.kind === 'import') return command.notes;
   return command.kind === 'replace' ? [command.content, ...command.notes] : [];
 }
 
 /** The command with what `change` makes of its bytes. */
 export function withContents(command: Command, change: <C extends NoteContent>(content: C) => C): Command {
-  if (command.kind === 'post') return { ...command, notes: command.notes.map(change) };
+  if (command.kind === 'post' || command.kind === 'import')
+    return { ...command, notes: command.notes.map(change) };
   if (command.kind !== 'replace') return command;
   return { ...command, content: change(command.content), notes: command.notes.map(change) };
 }

@@ -16,6 +16,7 @@ import {
   type Configure,
   type Describe,
   type ExistingFeed,
+  type Import,
   mainNote,
   type NewFeed,
   type NewLicense,
@@ -53,6 +54,10 @@ export interface State {
   readonly licensed?: number;
   /** Whether the feed has the file that the command chooses as title image. */
   readonly hasImage?: boolean;
+  /** The files of notes to be imported that are there. */
+  readonly present?: ReadonlySet<NoteFile>;
+  /** Keys of notes to be imported that other notes have. */
+  readonly heldKeys?: ReadonlySet<string>;
   /** Notes that are to be removed (`dueOf`), at most `SWEPT_NOTES` of them; looked up for a `Sweep`. */
   readonly due?: readonly Note[];
 }
@@ -72,11 +77,16 @@ export interface Effects {
   readonly note?: Note | undefined;
   /** Notes that are removed besides, by a `Sweep`. */
   readonly removed?: readonly Note[] | undefined;
+  /** What became of each note of an `Import`. */
+  readonly outcomes?: readonly ImportOutcome[] | undefined;
   /** Their views are out of date. */
   readonly readIds: readonly ReadId[];
   /** The chosen read id is one that a deleted feed of the same name left. */
   readonly reclaimsReadId?: boolean;
 }
+
+/** A note that was stored, that is there already, or that is refused. */
+export type ImportOutcome = 'stored' | 'skipped' | Pick<Refusal, 'code' | 'message'>;
 
 export interface NoteEdit {
   readonly before: Note;
@@ -131,6 +141,8 @@ export function decide(command: Command, state: State, rules: WritingRules): Eff
   switch (command.kind) {
     case 'configure':
       return decideSettings(feed, command, state);
+    case 'import':
+      return decideImport(feed, command, state, rules);
     case 'sweep':
       return decideSweep(feed, state.due ?? []);
     case 'set password':
@@ -169,6 +181,35 @@ function decidePost(
   }
   const others = notes.filter((note) => note !== posted);
   return replacement(feed, holder, { content: posted, meta: posted.meta, others, now }, limitsNow);
+}
+
+function decideImport(
+  feed: Feed,
+  { notes, limits }: Import,
+  { present, heldKeys = new Set() }: State,
+  rules: WritingRules,
+): Effects {
+  const limitsNow = limitsOf(limits, feed, rules);
+  const keys = new Set(heldKeys);
+  const added: NewNote[] = [];
+  let after = feed;
+  const store = (note: NewNote): ImportOutcome => {
+    const { key } = note.meta;
+    if (present?.has(noteFile(note.id, note.type))) return 'skipped';
+    try {
+      if (key !== undefined && keys.has(key)) throw new Refusal('key_reused', 'Another note has its key.');
+      after = withNotes(after, [note], limitsNow);
+    } catch (error) {
+      if (error instanceof Refusal) return { code: error.code, message: error.message };
+      throw error;
+    }
+    if (key !== undefined) keys.add(key);
+    added.push(note);
+    return 'stored';
+  };
+  const outcomes = notes.map(store);
+  if (added.length > 0) return { ...changed(feed, after, added), outcomes };
+  return { fate: 'unchanged', feed, added, outcomes, readIds: [] };
 }
 
 function decideNew(

@@ -1,7 +1,6 @@
 import { closeSync, type Dirent, openSync, readdirSync, utimesSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dateOfId } from '../../feeds/ids.ts';
 import { type FeedName, isFeedName, isReadId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Ordered } from '../../feeds/order.ts';
@@ -10,7 +9,7 @@ import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
 import { NO_META, otherSettings } from '../metadata.ts';
-import { DurableWriter, fileTime, lineFile, type Part } from './durable.ts';
+import { DurableWriter, fileTime, lineFile } from './durable.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
 import { readText, retiredFile } from './line-files.ts';
 import {
@@ -27,7 +26,7 @@ import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret.ts';
-import { dateByFile, dateOfFile } from './stamp.ts';
+import { dateOfFile } from './stamp.ts';
 import { READ } from './syscalls.ts';
 import { feedParts, noteParts } from './written-files.ts';
 
@@ -137,7 +136,7 @@ export class FilesArchive implements Archive {
   }
 
   async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
-    await this.#writer.change(join(this.#dir, feed.name), [], notes.flatMap(partsOf));
+    await this.#writer.change(join(this.#dir, feed.name), [], notes.flatMap(noteParts));
     this.#date(feed);
   }
 
@@ -195,12 +194,6 @@ function inOrder(a: Ordered, b: Ordered): number {
     Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)) ||
     NOTE_TYPES.indexOf(a.type) - NOTE_TYPES.indexOf(b.type)
   );
-}
-
-function partsOf(note: ArchivedNote): Part[] {
-  const { id, createdAt, modifiedAt, others } = note;
-  const isSaid = dateOfId(id) !== undefined || createdAt === dateByFile(id, { mtimeMs: modifiedAt });
-  return noteParts(note, { created: isSaid ? undefined : createdAt, others });
 }
 
 /**

@@ -37,6 +37,7 @@ type Stamps = { readonly [which in (typeof WHICH)[number]]?: Stamp | undefined }
 
 interface Read {
   readonly meta: NoteMeta;
+  readonly others?: Note['others'];
   readonly content?: Uint8Array | undefined;
   readonly stamps: Stamps;
 }
@@ -130,12 +131,14 @@ export class NoteReader {
     const { entry, read } = found;
     const {
       meta,
+      others,
       content,
       stamps: { stamp },
     } = read;
     if (!stamp) return this.#absent();
     const { id, type, createdAt } = entry;
-    const note: Note = { id, type, size: stamp.size, createdAt, modifiedAt: stamp.mtimeMs, meta, content };
+    const { size, mtimeMs: modifiedAt } = stamp;
+    const note: Note = { id, type, size, createdAt, modifiedAt, meta, ...(others && { others }), content };
     if (entry.stamp !== UNSURE && entry.meta !== UNSURE) this.#cache.set(entry, note);
     return note;
   }
@@ -189,20 +192,21 @@ async function statNote(folder: string, { file }: Entry): Promise<Read> {
 }
 
 async function readNote(folder: string, entry: Entry, log: FeedLog): Promise<Read> {
-  const { meta, stamps } = await readMeta(folder, entry, log);
+  const { meta, others, stamps } = await readMeta(folder, entry, log);
   const path = join(folder, entry.file);
   if (entry.type === 'md') {
     const whole = await readWhole(path);
-    return { meta, stamps: { ...stamps, stamp: whole?.stamp }, content: whole?.bytes };
+    return { meta, others, stamps: { ...stamps, stamp: whole?.stamp }, content: whole?.bytes };
   }
   const isKnown = entry.stamp !== UNSEEN && entry.stamp !== UNSURE;
-  return { meta, stamps: { ...stamps, stamp: isKnown ? entry.stamp : await statFile(path) } };
+  return { meta, others, stamps: { ...stamps, stamp: isKnown ? entry.stamp : await statFile(path) } };
 }
 
 async function readMeta(folder: string, entry: Entry, log: FeedLog): Promise<Read> {
   try {
     const found = entry.meta && (await readMetaFile(folder, entry.file));
-    return { meta: found?.meta ?? NO_META.meta, stamps: { meta: found?.stamp } };
+    const { meta, others } = found ?? NO_META;
+    return { meta, others, stamps: { meta: found?.stamp } };
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     error.tell(log);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Feed } from '../../feeds/feed.ts';
-import { type FeedName, isReadId, noteFile } from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
@@ -94,7 +94,8 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
       const run = async () => {
         // Refuses every change of settings that cannot be read, also one of the read id alone.
         if (kind === 'configure') await readSettingsFile(join(dir, name));
-        const found = { ...state, hasImage: await hasFile(dir, feed, lookups) };
+        const present = await presentOf(dir, feed, lookups);
+        const found = { ...state, present, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
         const ifMatch = 'ifMatch' in command ? command.ifMatch : undefined;
         return note && note.key === undefined
@@ -183,8 +184,8 @@ async function change(
   const before = countingPosts(feed);
   const effects = decide(command, { ...state, feed: before, note: named?.note }, parts.rules);
   if (effects === undefined) return undefined;
-  const { fate, edit, note, added } = effects;
-  if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true } };
+  const { fate, edit, note, added, outcomes } = effects;
+  if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true, outcomes } };
   if (fate === 'deleted')
     return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
   // What is being stored and what is stored never pass the limits together.
@@ -202,7 +203,7 @@ async function change(
   if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
   const stamp = note && stampOf.get(noteFile(note.id, note.type));
   const stamped = stamp ? { ...note!, modifiedAt: stamp.mtimeMs } : note;
-  return { written: { feed: parts.index.apply(feed, { put, gone, files }), note: stamped } };
+  return { written: { feed: parts.index.apply(feed, { put, gone, files }), note: stamped, outcomes } };
 }
 
 function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): void {
@@ -213,15 +214,15 @@ function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): void {
 async function writeFiles(
   { dir, writer }: WriteParts,
   feed: IndexedFeed,
-  { added, edit, feed: after }: Effects,
+  { added, edit, outcomes, feed: after }: Effects,
   named: NamedNote | undefined,
 ): Promise<WrittenFiles> {
   const folder = join(dir, feed.name);
   const settings = changesSettings(feed.record(), after) ? await feedChanges(feed, folder, after) : undefined;
   const changes = [...(edit && named ? noteChanges(edit, named) : []), ...(settings?.changes ?? [])];
   const notes = added.flatMap((note) => noteParts(note));
-  // One note exists as soon as its content does, so it needs no intent.
-  const needsIntent = changes.length === 0 && added.length > 1;
+  // One note exists as soon as its content does, so it needs no intent; imported ones may be there one by one.
+  const needsIntent = changes.length === 0 && added.length > 1 && outcomes === undefined;
   const last = needsIntent ? notes.slice(-1) : changes;
   const stamps = await writer.change(folder, last, needsIntent ? notes.slice(0, -1) : notes);
   const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
@@ -300,6 +301,19 @@ function countingPosts(feed: IndexedFeed): Feed {
 async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Promise<boolean> {
   if (image === undefined || !feed.notes.get(image)) return false;
   return (await statFile(join(dir, feed.name, image))) !== undefined;
+}
+
+/** The files of notes to be imported that are there, also those that the watch has not reported yet. */
+async function presentOf(
+  dir: string,
+  feed: IndexedFeed,
+  { imported = [] }: Lookups,
+): Promise<ReadonlySet<NoteFile>> {
+  const files = imported.map(({ id, type }) => noteFile(id, type));
+  const there = new Set<NoteFile>();
+  for (const file of files)
+    if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) there.add(file);
+  return there;
 }
 
 /**

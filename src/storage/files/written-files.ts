@@ -2,7 +2,6 @@ import { dateOfId, datePrefixOfId } from '../../feeds/ids.ts';
 import { noteFile } from '../../feeds/names.ts';
 import type { NewNote } from '../../feeds/note.ts';
 import {
-  type BesideMeta,
   otherSettings,
   type StoredMeta,
   type StoredSettings,
@@ -28,12 +27,13 @@ export function feedParts({ storedReadId, settings, passwordHash, license }: Fee
 }
 
 /** The files of a new note, metadata first: a note never shows without its metadata. */
-export function noteParts(
-  { id, type, meta, bytes, modifiedAt }: NewNote & Pick<Part, 'modifiedAt'>,
-  beside?: BesideMeta,
-): Part[] {
+export function noteParts({ id, type, meta, bytes, createdAt, modifiedAt, others }: NewNote): Part[] {
   const file = noteFile(id, type);
-  const json = serializeMeta(meta, beside);
+  const isSaid =
+    createdAt === undefined ||
+    dateOfId(id) !== undefined ||
+    createdAt === dateByFile(id, { mtimeMs: modifiedAt ?? Date.now() });
+  const json = serializeMeta(meta, { created: isSaid ? undefined : createdAt, others });
   const content = { name: file, bytes, modifiedAt };
   return json === undefined ? [content] : [{ name: metaFile(file), bytes: Buffer.from(json) }, content];
 }
@@ -43,10 +43,10 @@ export function entriesOf(
   notes: readonly NewNote[],
   stampOf: ReadonlyMap<string, Stamp | undefined>,
 ): Entry[] {
-  return notes.map(({ id, type, sha256 }) => {
+  return notes.map(({ id, type, sha256, createdAt: dated }) => {
     const file = noteFile(id, type);
     const stamp = stampOf.get(file)!;
-    const createdAt = dateOfId(id) ?? dateByFile(id, stamp);
+    const createdAt = dated ?? dateOfId(id) ?? dateByFile(id, stamp);
     return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
   });
 }

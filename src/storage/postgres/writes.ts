@@ -1,7 +1,8 @@
 import type { Feed } from '../../feeds/feed.ts';
 import { randomReadId } from '../../feeds/ids.ts';
-import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
-import type { NoteType } from '../../feeds/note-types.ts';
+import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { NewNote } from '../../feeds/note.ts';
+import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
 import {
@@ -75,6 +76,8 @@ const MAKE = statement<{ id: number; name: FeedName }>('make_feeds')`
 const FIND = statement<StoredNote>('find_note')`
   SELECT ${NOTE_COLUMNS}, feed, image_key FROM notes
   WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4 ORDER BY type LIMIT 1`;
+const PRESENT = statement<Pick<NoteRow, 'id' | 'type'>>('present_notes')`
+  SELECT id, type FROM notes WHERE feed = $1 AND id = ANY ($2)`;
 const REPLACE = statement('replace_note')`
   UPDATE notes SET content = $4, size = $5, sha256 = $6, image_key = $7,
     modified_at = $8
@@ -130,7 +133,8 @@ export class Writes {
       if (decision === undefined || decision instanceof Refusal) return decision;
       const { effects, open } = decision;
       const isUnchanged = effects.fate === 'unchanged';
-      return { feed: finals.get(open) ?? effects.feed, note: effects.note, isUnchanged };
+      const { note, outcomes } = effects;
+      return { feed: finals.get(open) ?? effects.feed, note, isUnchanged, outcomes };
     });
   }
 
@@ -167,7 +171,7 @@ export class Writes {
   async #decide(command: Command): Promise<Decision | Refusal | undefined> {
     const { name } = command;
     const open = this.#open.get(name);
-    const { note, readId, licenseId, image } = lookupsOf(command);
+    const { note, readId, licenseId, image, imported = [] } = lookupsOf(command);
     const found = open?.key && note && (await this.#findNamed(open.key, note));
     const state: State = {
       now: this.#now,
@@ -177,6 +181,7 @@ export class Writes {
       feeds: this.#feeds,
       licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
       hasImage: open?.key !== undefined && image !== undefined && (await this.#hasFile(open.key, image)),
+      ...(open?.key && imported.length > 0 && (await this.#presentOf(open.key, imported))),
     };
     try {
       const effects = decide(command, state, this.#rules);
@@ -289,6 +294,14 @@ export class Writes {
     this.#transaction.send(LOCK_LICENSE, [licenseId]);
     const [others] = await this.#transaction.run(COUNT_LICENSED, [licenseId, key]);
     return others!.count;
+  }
+
+  async #presentOf(key: string, imported: readonly NewNote[]): Promise<Pick<State, 'present' | 'heldKeys'>> {
+    const rows = await this.#transaction.run(PRESENT, [key, imported.map(({ id }) => id)]);
+    const heldKeys = new Set<string>();
+    for (const { meta } of imported)
+      if (meta.key !== undefined && (await this.#findNamed(key, { key: meta.key }))) heldKeys.add(meta.key);
+    return { present: new Set(rows.map(({ id, type }) => noteFile(id, NOTE_TYPES[type]!))), heldKeys };
   }
 
   async #hasFile(key: string, file: NoteFile): Promise<boolean> {

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Feed } from '../../feeds/feed.ts';
 import { type ImageKey, randomReadId } from '../../feeds/ids.ts';
-import { type FeedName, type NoteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import type { NewNote } from '../../feeds/note.ts';
 import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
 import {
   changesSettings,
@@ -89,7 +90,7 @@ export class Writes {
   /** See `Storage.write`. A `Refusal` is thrown before anything is changed. */
   write(command: Command): WriteReply {
     const open = this.#openFeed(command.name);
-    const { note, readId, licenseId, image } = lookupsOf(command);
+    const { note, readId, licenseId, image, imported = [] } = lookupsOf(command);
     const noteRow = open && note && this.#find(open.row, note);
     const state: State = {
       now: Date.now(),
@@ -99,6 +100,7 @@ export class Writes {
       feeds: this.#feeds,
       licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
       hasImage: open !== undefined && image !== undefined && this.#hasFile(open.row, image),
+      ...(open && imported.length > 0 && this.#presentOf(open.row, imported)),
     };
     const effects = decide(command, state, this.#rules);
     if (effects === undefined) return NOTHING;
@@ -126,9 +128,9 @@ export class Writes {
   }
 
   #store(effects: Effects, open: OpenFeed, noteRow: StoredNote | undefined): WriteReply {
-    const { fate, feed, added, edit, note, readIds } = effects;
+    const { fate, feed, added, edit, note, outcomes, readIds } = effects;
     const before = open.feed;
-    if (fate === 'unchanged') return { written: { feed, note, isUnchanged: true } };
+    if (fate === 'unchanged') return { written: { feed, note, isUnchanged: true, outcomes } };
     if (fate === 'deleted') {
       this.#sql.deleteFeed.run(open.row);
       this.#open.delete(feed.name);
@@ -141,7 +143,7 @@ export class Writes {
     open.feed = this.#changed.has(open) ? feed : datedNow(feed);
     open.result ??= { ...open.feed };
     this.#changed.add(open);
-    return { written: { feed: open.result, note }, readIds };
+    return { written: { feed: open.result, note, outcomes }, readIds };
   }
 
   #storeEdit({ before, after, content }: NoteEdit, row: StoredNote): void {
@@ -171,6 +173,15 @@ export class Writes {
   #find(feed: number, note: NamedNote): StoredNote | undefined {
     if (note.key !== undefined) return undefined;
     return this.#notes.find(feed, note.id, note.type);
+  }
+
+  #presentOf(feed: number, imported: readonly NewNote[]): Pick<State, 'present' | 'heldKeys'> {
+    const there = imported.filter(({ id, type }) => this.#notes.find(feed, id, type));
+    const keys = imported.map(({ meta }) => meta.key).filter((key) => key !== undefined);
+    return {
+      present: new Set(there.map(({ id, type }) => noteFile(id, type))),
+      heldKeys: new Set(keys.filter((key) => this.#find(feed, { key }))),
+    };
   }
 
   #hasFile(feed: number, file: NoteFile): boolean {

@@ -1,0 +1,245 @@
+import { isUtf8 } from 'node:buffer';
+import type { Caller } from '../access/access.ts';
+import { MAX_TEXT_BYTES } from '../config.ts';
+import type { Feed } from '../feeds/feed.ts';
+import { dateOfId, datePrefixOfId } from '../feeds/ids.ts';
+import { expiryOf, noteKey } from '../feeds/keeping.ts';
+import { parseNoteFile } from '../feeds/names.ts';
+import type { NewNote, NoteMeta } from '../feeds/note.ts';
+import { type NoteType, typeName } from '../feeds/note-types.ts';
+import { wrongFormat } from '../feeds/picture-bytes.ts';
+import { validTags } from '../feeds/tags.ts';
+import { ALT_LENGTH, oneLine, pictureName, TITLE_LENGTH } from '../feeds/text.ts';
+import { existing, Refusal } from '../refusals.ts';
+import { SETTINGS_FILE } from '../storage/files/names.ts';
+import {
+  type JsonObject,
+  metaIn,
+  NO_META,
+  parseObject,
+  type StoredMeta,
+  settingsIn,
+} from '../storage/metadata.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { RecordEvent } from '../telemetry/events.ts';
+import type { WorkerPool } from '../worker-pool.ts';
+import { toFeed } from '../writing/command.ts';
+import { type FeedLimits, refusePicture } from '../writing/limits.ts';
+import { DESCRIPTION_LENGTH } from './feed-settings.ts';
+import type { FeedZip, ZippedFile } from './feed-zip.ts';
+import type { AdmittedPost, Posting } from './post.ts';
+import { inspectPicture, pixelsOf, refuseBlank } from './preparation.ts';
+
+/** What a post can bring of metadata is shorter, and so are its lists; bytes. */
+const MAX_META_BYTES = 16 * 1024;
+/** Notes that are stored together: so many, or fewer with so many bytes. */
+const [BATCH_NOTES, BATCH_BYTES] = [64, 1024 * 1024];
+/** Refused files that the answer names; the others are counted. */
+const MAX_NAMED = 1_000;
+/** A name or an e-mail address. */
+const SENDER_LENGTH = 320;
+
+interface ImportingParts {
+  readonly storage: Pick<Storage, 'stat' | 'write'>;
+  readonly posting: Pick<Posting, 'feedFor'>;
+  readonly checks: WorkerPool;
+  readonly limits: FeedLimits;
+  readonly maxImageBytes: number;
+  readonly record: RecordEvent;
+}
+
+/** What became of the files of a zip. */
+export interface Imported {
+  imported: number;
+  skipped: number;
+  /** The first of those that were refused. */
+  readonly refused: { readonly file: string; readonly error: string; readonly code: string }[];
+  refused_count: number;
+}
+
+/** Stores the notes of zips, each of them checked as that of a post. */
+export class Importing {
+  readonly #parts: ImportingParts;
+
+  constructor(parts: ImportingParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores what is not there yet, in the order of the zip, so after a failure or a crash a second import does the rest.
+   * @param limits of the feed as known before; the storage decides
+   * @throws Refusal as a post that brings no notes; `not_found` if the feed is deleted or protected meanwhile
+   */
+  async import(admitted: AdmittedPost, zip: FeedZip, limits: FeedLimits, caller: Caller): Promise<Imported> {
+    const run = new ImportRun(this.#parts, admitted, limits, caller);
+    for await (const file of zip.files()) {
+      if ('refusal' in file) run.refuse(file.name, file.refusal);
+      else await run.take(file);
+    }
+    return run.finish();
+  }
+}
+
+/** One import. */
+class ImportRun {
+  readonly #parts: ImportingParts;
+  readonly #admitted: AdmittedPost;
+  readonly #limits: FeedLimits;
+  readonly #caller: Caller;
+  readonly #result: Imported = { imported: 0, skipped: 0, refused: [], refused_count: 0 };
+  #feed: Feed | undefined;
+  #settings: ZippedFile | undefined;
+  #batch: NewNote[] = [];
+  #batchBytes = 0;
+
+  constructor(parts: ImportingParts, admitted: AdmittedPost, limits: FeedLimits, caller: Caller) {
+    this.#parts = parts;
+    this.#admitted = admitted;
+    this.#limits = limits;
+    this.#caller = caller;
+  }
+
+  refuse(file: string, { message, code }: Pick<Refusal, 'message' | 'code'>): void {
+    this.#result.refused_count += 1;
+    if (this.#result.refused_count <= MAX_NAMED) this.#result.refused.push({ file, error: message, code });
+  }
+
+  async take(file: ZippedFile): Promise<void> {
+    if (file.name === SETTINGS_FILE) {
+      this.#settings = file;
+      return;
+    }
+    const note = await this.#unlessRefused(file.name, () => this.#noteOf(file));
+    if (note === 'skipped') this.#result.skipped += 1;
+    if (note === undefined || note === 'skipped') return;
+    this.#batch.push(note);
+    this.#batchBytes += note.bytes.length;
+    if (this.#batch.length >= BATCH_NOTES || this.#batchBytes >= BATCH_BYTES) await this.#store();
+  }
+
+  async finish(): Promise<Imported> {
+    await this.#store();
+    // Last, because the title image has to be there.
+    const settings = this.#settings;
+    if (settings) await this.#unlessRefused(SETTINGS_FILE, () => this.#configure(settings));
+    const { imported: count } = this.#result;
+    if (count > 0)
+      this.#parts.record({ name: 'notes imported', feed: this.#admitted.name, count }, this.#caller);
+    return this.#result;
+  }
+
+  async #unlessRefused<T>(file: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      // Of the service, not of the file.
+      if (!(error instanceof Refusal) || error.status >= 500) throw error;
+      this.refuse(file, error);
+      return undefined;
+    }
+  }
+
+  async #noteOf(file: ZippedFile): Promise<NewNote | 'skipped'> {
+    const { storage, checks, maxImageBytes } = this.#parts;
+    const { file: name, id, type } = parseNoteFile(file.name)!;
+    refusePicture(type, this.#limits);
+    const { feed } = this.#admitted;
+    // Of a text it is cheaper to let the storage see that it is there.
+    if (type !== 'md' && feed && (await storage.stat(feed, name))) return 'skipped';
+    const { meta, created, others } = await metaOf(file, type);
+    if (meta.expires !== undefined && meta.expires <= Date.now()) return 'skipped';
+    const { modifiedAt } = file;
+    const createdAt = dateOfId(id) ?? created ?? datePrefixOfId(id) ?? modifiedAt;
+    const bytes = await file.read(type === 'md' ? MAX_TEXT_BYTES : maxImageBytes);
+    const note = { id, type, createdAt, modifiedAt, others, bytes };
+    if (type === 'md') {
+      if (!isUtf8(bytes)) throw new Refusal('unsupported_type', wrongFormat(bytes, 'a text in UTF-8'));
+      refuseBlank(bytes);
+      return { ...note, meta };
+    }
+    const inspection = await inspectPicture(checks, bytes);
+    if (inspection.type !== type) throw new Refusal('unsupported_type', wrongFormat(bytes, typeName(type)));
+    return { ...note, meta: { ...meta, pixels: pixelsOf(inspection, bytes) }, sha256: inspection.sha256 };
+  }
+
+  async #store(): Promise<void> {
+    const notes = this.#batch;
+    if (notes.length === 0) return;
+    [this.#batch, this.#batchBytes] = [[], 0];
+    const feed = await this.#target();
+    const { limits } = this.#parts;
+    const written = await this.#parts.storage.write({ kind: 'import', ...toFeed(feed), notes, limits });
+    for (const [n, outcome] of existing(written, 'feed').outcomes!.entries()) {
+      const { id, type } = notes[n]!;
+      if (outcome === 'stored') this.#result.imported += 1;
+      else if (outcome === 'skipped') this.#result.skipped += 1;
+      else this.refuse(`${id}.${type}`, outcome);
+    }
+    this.#feed = written!.feed;
+  }
+
+  /** What is set in the feed stays. */
+  async #configure(file: ZippedFile): Promise<void> {
+    const found = settingsIn(objectIn(await file.read(MAX_META_BYTES)));
+    const feed = await this.#target();
+    const { storage } = this.#parts;
+    const title = oneLine('title', found.title, TITLE_LENGTH, 'invalid_body');
+    const description = oneLine('description', found.description, DESCRIPTION_LENGTH, 'invalid_body');
+    const { image, keepDays, keepNotes } = found;
+    const takesImage = feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
+    const settings = {
+      ...(feed.title === '' && { title }),
+      ...(feed.description === '' && { description }),
+      ...(!found.showSender && { showSender: false }),
+      ...(takesImage && (await storage.stat(feed, image)) && { image }),
+      ...((feed.keepDays ?? feed.keepNotes) === undefined && { keepDays, keepNotes }),
+    };
+    existing(await storage.write({ kind: 'configure', ...toFeed(feed), settings }), 'feed');
+  }
+
+  /** The feed, which is made for the first note that is right. */
+  async #target(): Promise<Feed> {
+    this.#feed ??= await this.#parts.posting.feedFor(this.#admitted, this.#caller);
+    return this.#feed;
+  }
+}
+
+/** The metadata beside a note, by the rules of a post. */
+async function metaOf(file: ZippedFile, type: NoteType): Promise<StoredMeta> {
+  try {
+    const bytes = await file.readMeta(MAX_META_BYTES);
+    if (bytes === undefined) return NO_META;
+    const fields = objectIn(bytes);
+    const stored = metaIn(fields);
+    return { ...stored, meta: checkedMeta(stored.meta, fields, type) };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error;
+    throw new Refusal(error.code, `Its metadata file is refused: ${error.message}`);
+  }
+}
+
+function checkedMeta(meta: NoteMeta, { key }: JsonObject, type: NoteType): NoteMeta {
+  const line = (name: 'title' | 'alt' | 'sender', length: number) =>
+    meta[name] && oneLine(name, meta[name], length);
+  if (type === 'md' && meta.alt !== undefined)
+    throw new Refusal('invalid_request', 'Only a picture has an alt.');
+  const { expires } = meta;
+  if (expires !== undefined && expires > Date.now()) expiryOf(new Date(expires).toISOString());
+  return {
+    ...meta,
+    title: line('title', TITLE_LENGTH),
+    alt: line('alt', ALT_LENGTH),
+    sender: line('sender', SENDER_LENGTH),
+    name: type === 'md' ? undefined : meta.name && (pictureName(meta.name) || undefined),
+    tags: validTags(meta.tags),
+    key: key === undefined ? undefined : noteKey(String(key)),
+    pixels: undefined,
+  };
+}
+
+/** @throws Refusal `invalid_body` */
+function objectIn(bytes: Uint8Array): JsonObject {
+  const object = isUtf8(bytes) ? parseObject(Buffer.from(bytes).toString()) : undefined;
+  if (object === undefined) throw new Refusal('invalid_body', 'It is no JSON object in UTF-8.');
+  return object;
+}

@@ -1,0 +1,30 @@
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Refusal } from '../refusals.ts';
+import { tempName } from '../storage/files/names.ts';
+import { errorCode } from '../system-errors.ts';
+
+/**
+ * Pieces in a file that has no name, so that it is gone with the process: in that folder, or else where the system has its
+ * temporary files. The caller closes it.
+ * @throws Refusal `storage_full`; the errors of the pieces
+ */
+export async function temporaryFile(folder: string, pieces: AsyncIterable<Uint8Array>): Promise<FileHandle> {
+  const file = await nameless(folder).catch(() => nameless(tmpdir()));
+  try {
+    for await (const piece of pieces) await file.appendFile(piece);
+    return file;
+  } catch (cause) {
+    await file.close();
+    if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(cause) ?? '')) throw cause;
+    throw new Refusal('storage_full', 'There is no room for the body.', { cause });
+  }
+}
+
+async function nameless(folder: string): Promise<FileHandle> {
+  const path = join(folder, tempName());
+  const file = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return file;
+}
