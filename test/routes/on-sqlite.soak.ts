@@ -9,6 +9,7 @@ await import('./events.test.ts');
 await import('./in-flight.test.ts');
 await import('./openapi-answers.test.ts');
 await import('./public-access.test.ts');
+await import('./transfer.test.ts');
 await import('./unknown-read-ids.test.ts');
 
 t.setTimeout(300_000);

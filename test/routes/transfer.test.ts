@@ -1,0 +1,230 @@
+/** A whole feed out as a zip and back in, through HTTP. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { FeedClient } from '../support/feed-client.ts';
+import { PIXEL, picture } from '../support/pictures.ts';
+import { refusesAll } from '../support/refused.ts';
+import { ask, type Reply, start, type TestService } from '../support/service.ts';
+import { type ZippedFile, zipOf } from '../support/zips.ts';
+
+const ZIP = { 'content-type': 'application/zip' };
+
+function send(
+  service: TestService,
+  feed: string,
+  zip: Uint8Array<ArrayBuffer>,
+  headers = {},
+): Promise<Reply> {
+  const url = `${service.url}/api/v1/feeds/${feed}/import`;
+  return ask(url, { method: 'POST', headers: { ...ZIP, ...headers }, body: zip });
+}
+
+/** What a client sees of the notes of a feed, but for addresses. */
+async function notesOf(service: TestService, feed: string): Promise<unknown[]> {
+  const { json } = await new FeedClient(service.url, feed).list('?limit=100');
+  return json.notes.map(({ url: _url, file_url: _file, ...note }: Record<string, unknown>) => note);
+}
+
+async function exported(service: TestService, feed: string): Promise<Reply> {
+  return new FeedClient(service.url, feed).get('/export');
+}
+
+/** A feed with all that an export has to keep. */
+async function fill(service: TestService, feed: string): Promise<void> {
+  const client = new FeedClient(service.url, feed);
+  await client.post('# one', { 'x-note-tags': 'a,b', 'x-note-title*': "UTF-8''%C3%89" });
+  const { json } = await client.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'a dot' });
+  await client.post(picture('gif', 200_000), { 'content-type': 'image/gif' });
+  const dated = '{"created":"2019-08-07T06:05:04.321Z","theirs":{"deep":[1]}}';
+  const placed = zipOf([{ name: 'by hand ü.md' }, { name: '.by hand ü.md.json', bytes: dated }]);
+  await send(service, feed, placed);
+  await client.set({ title: 'Title', description: 'Words', image: json.file, show_sender: false });
+}
+
+t.test('an export and an import give the same feed', async (t) => {
+  const service = await start(t);
+  await fill(service, 'marten');
+  const { status, headers, bytes } = await exported(service, 'marten');
+  t.equal(status, 200);
+  t.equal(headers.get('content-type'), 'application/zip');
+  t.match(headers.get('content-disposition'), /^attachment; filename="notes-[\d-]+\.zip"$/);
+  t.notMatch(bytes.toString('latin1'), /marten|readid|password/, 'nothing that leads to the feed');
+  const first = await send(service, 'otter', bytes as Buffer<ArrayBuffer>);
+  t.same(first.json, { imported: 4, skipped: 0, refused: [], refused_count: 0 });
+  t.same(await notesOf(service, 'otter'), await notesOf(service, 'marten'));
+  const [{ json: from }, { json: to }] = await Promise.all([
+    new FeedClient(service.url, 'marten').get(),
+    new FeedClient(service.url, 'otter').get(),
+  ]);
+  for (const member of ['title', 'description', 'show_sender']) t.same(to[member], from[member], member);
+  t.ok(to.image_url.endsWith('.png'), 'the title image');
+  const second = await send(service, 'otter', bytes as Buffer<ArrayBuffer>);
+  t.same(second.json, { imported: 0, skipped: 4, refused: [], refused_count: 0 });
+  const again = await exported(service, 'otter');
+  t.match(again.bytes.toString('latin1'), '"theirs":{"deep":[1]}', 'members for other programs');
+  t.equal((await ask(`${service.url}/api/v1/feeds/nobody/export`)).status, 404);
+  const head = await ask(`${service.url}/api/v1/feeds/otter/export`, { method: 'HEAD' });
+  t.equal(head.status, 200);
+});
+
+const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFile[]])[] = [
+  ['a path upwards', 'invalid_body', { name: '../up.md' }],
+  ['an absolute name', 'invalid_body', { name: '/tmp/abs.md' }],
+  ['a backslash', 'invalid_body', { name: '..\\back.md' }],
+  ['a folder in the folder', 'invalid_body', { name: 'sub/a.md' }],
+  ['a folder', 'invalid_body', { name: 'empty/', bytes: '', mode: 0o040755 }],
+  ['a link', 'invalid_body', { name: 'link.md', bytes: '/etc/passwd', mode: 0o120777 }],
+  ['a device', 'invalid_body', { name: 'device.md', mode: 0o020666 }],
+  ['a name twice', 'invalid_body', { name: 'twice.md' }, { name: 'twice.md', bytes: 'y' }],
+  ['an encrypted file', 'invalid_body', { name: 'secret.md', flags: 0x801 }],
+  ['another compression', 'invalid_body', { name: 'lzma.md', method: 14 }],
+  ['a name without a type', 'invalid_body', { name: 'readme' }],
+  ['a password', 'invalid_body', { name: '.password' }],
+  ['a long name', 'invalid_body', { name: `${'n'.repeat(250)}.md` }],
+  ['a bomb', 'too_large', { name: 'bomb.md', bytes: Buffer.alloc(30_000_000) }],
+  [
+    'a bomb that says it is small',
+    'invalid_body',
+    { name: 'lie.md', bytes: Buffer.alloc(30_000_000), size: 9 },
+  ],
+  ['wrong bytes', 'invalid_body', { name: 'crc.md', crc: 1 }],
+  ['a picture of 6 MiB', 'too_large', { name: 'large.png', bytes: picture('png', 6 * 1024 * 1024) }],
+  ['a picture of another type', 'unsupported_type', { name: 'wrong.png', bytes: picture('gif') }],
+  ['a text that is not UTF-8', 'unsupported_type', { name: 'latin.md', bytes: Buffer.from([0x63, 0xe9]) }],
+  ['a blank text', 'empty_note', { name: 'blank.md', bytes: ' \n' }],
+  [
+    'a long title',
+    'invalid_request',
+    { name: 't.md' },
+    { name: '.t.md.json', bytes: `{"title":"${'t'.repeat(101)}"}` },
+  ],
+  ['a wrong tag', 'invalid_request', { name: 'g.md' }, { name: '.g.md.json', bytes: '{"tags":["a b"]}' }],
+  ['an alt of a text', 'invalid_request', { name: 'l.md' }, { name: '.l.md.json', bytes: '{"alt":"x"}' }],
+  ['a wrong key', 'invalid_request', { name: 'k.md' }, { name: '.k.md.json', bytes: '{"key":" "}' }],
+  [
+    'an expiry too far',
+    'invalid_request',
+    { name: 'e.md' },
+    { name: '.e.md.json', bytes: '{"expires":"2999-01-01"}' },
+  ],
+  ['metadata that is no JSON', 'invalid_body', { name: 'j.md' }, { name: '.j.md.json', bytes: 'no' }],
+  [
+    'long metadata',
+    'too_large',
+    { name: 'm.md' },
+    { name: '.m.md.json', bytes: `{"x":"${'x'.repeat(17_000)}"}` },
+  ],
+];
+
+t.test('each file that breaks a rule is refused by its name, and the others are stored', async (t) => {
+  const service = await start(t);
+  const files = FILES.flatMap(([, , ...files]) => files);
+  const lost = { name: '.lost.md.json', bytes: '{}' };
+  const { status, json } = await send(service, 'marten', zipOf([{ name: 'good.md' }, ...files, lost]));
+  t.equal(status, 200);
+  t.equal(json.imported, 1);
+  const found = new Map(json.refused.map((one: { file: string; code: string }) => [one.file, one.code]));
+  for (const [what, code, file] of FILES) t.equal(found.get(file!.name), code, what);
+  t.equal(found.get('.lost.md.json'), 'invalid_body', 'metadata of no note');
+  t.equal(json.refused_count, FILES.length + 2, 'a name twice twice, and the lost metadata');
+  t.same((await notesOf(service, 'marten')).length, 1);
+  if (process.env.SERVICE_STORAGE === undefined)
+    t.same(readdirSync(join(service.dir, 'marten')).sort(), ['.readid', 'good.md']);
+  t.notOk(
+    readdirSync(service.dir).some((name) => name.startsWith('.tmp')),
+    'no temporary file is left',
+  );
+});
+
+t.test(
+  'a zip of a folder is taken as its files, and what expired or has the key of another not',
+  async (t) => {
+    const service = await start(t);
+    const zip = zipOf([
+      { name: 'folder/', bytes: '', mode: 0o040755 },
+      { name: 'folder/a.md' },
+      { name: 'folder/.a.md.json', bytes: '{"key":"one"}' },
+      { name: 'folder/b.md' },
+      { name: 'folder/.b.md.json', bytes: '{"key":"one"}' },
+      { name: 'folder/c.md' },
+      { name: 'folder/.c.md.json', bytes: '{"expires":"2020-01-01T00:00:00Z"}' },
+      { name: '__MACOSX/folder/._a.md' },
+    ]);
+    const { json } = await send(service, 'marten', zip);
+    t.match(json, { imported: 1, skipped: 1, refused_count: 2 });
+    const codes = json.refused.map((one: { file: string; code: string }) => `${one.file} ${one.code}`);
+    t.same(codes.sort(), ['__MACOSX/folder/._a.md invalid_body', 'b.md key_reused']);
+  },
+);
+
+t.test('what is no zip changes nothing', async (t) => {
+  const service = await start(t);
+  await new FeedClient(service.url, 'marten').post('there');
+  const zip = zipOf([{ name: 'a.md' }, { name: 'b.md', bytes: 'y'.repeat(2_000) }]);
+  const shared = Buffer.from(zip);
+  // Both files have the bytes of the first, and say they have more.
+  shared.writeUInt32LE(1_000_000, shared.indexOf('PK\x01\x02') + 20);
+  const path = '/api/v1/feeds/marten/import';
+  const row = { method: 'POST', path, headers: ZIP, status: 400, code: 'invalid_body' };
+  await refusesAll(t, { service, views: [{ path: '/api/v1/feeds/marten/notes' }], secrets: ['marten'] }, [
+    { ...row, what: 'no bytes', body: '' },
+    { ...row, what: 'a text', body: 'PK but no zip' },
+    { ...row, what: 'the beginning of a zip', body: zip.subarray(0, zip.length - 30) },
+    { ...row, what: 'the end of a zip', body: zip.subarray(40) },
+    { ...row, what: 'more bytes than there are', body: shared },
+    {
+      ...row,
+      what: 'another type',
+      body: zip,
+      headers: { 'content-type': 'text/plain' },
+      status: 415,
+      code: 'unsupported_type',
+    },
+    { ...row, what: 'a reserved name', path: '/api/v1/feeds/login/import', body: zip, code: 'reserved_feed' },
+  ]);
+});
+
+t.test('the caps and the password of a feed hold, and an import counts as one write', async (t) => {
+  const caps = { SERVICE_MAX_NOTES_PER_FEED: '2', SERVICE_IMAGE_UPLOADS: '0', SERVICE_RATE_LIMIT: '3' };
+  const service = await start(t, caps);
+  const zip = zipOf([{ name: 'a.md' }, { name: 'b.md' }, { name: 'c.md' }, { name: 'p.png', bytes: PIXEL }]);
+  const password = { 'x-feed-password': 'open sesame' };
+  const { json } = await send(service, 'marten', zip, password);
+  t.match(json, {
+    imported: 2,
+    refused: [
+      { file: 'p.png', code: 'images_off' },
+      { file: 'c.md', code: 'note_limit' },
+    ],
+  });
+  t.equal((await send(service, 'marten', zip)).status, 401);
+  t.match((await send(service, 'marten', zip, password)).json, { imported: 0, skipped: 2 });
+  t.equal((await send(service, 'marten', zip, password)).json.refused_count, 2);
+  t.equal((await send(service, 'marten', zip, password)).status, 429);
+});
+
+async function roundTrip(t: Test, kinds: readonly string[]): Promise<void> {
+  const secret = 'a secret of tests that is long enough';
+  let zip: Buffer<ArrayBuffer> | undefined;
+  let notes: unknown[] | undefined;
+  for (const kind of kinds) {
+    process.env.SERVICE_STORAGE = kind;
+    const service = await start(t, { SERVICE_SECRET: secret });
+    if (zip === undefined) await fill(service, 'marten');
+    else t.match((await send(service, 'marten', zip)).json, { imported: 4, refused_count: 0 }, kind);
+    notes ??= await notesOf(service, 'marten');
+    t.same(await notesOf(service, 'marten'), notes, kind);
+    zip = (await exported(service, 'marten')).bytes as Buffer<ArrayBuffer>;
+    t.match(zip.toString('latin1'), '"theirs":{"deep":[1]}', kind);
+  }
+}
+
+t.test('a feed goes from backend to backend and stays the same', async (t) => {
+  const { SERVICE_STORAGE } = process.env;
+  t.teardown(() => {
+    if (SERVICE_STORAGE === undefined) delete process.env.SERVICE_STORAGE;
+    else process.env.SERVICE_STORAGE = SERVICE_STORAGE;
+  });
+  await roundTrip(t, ['fs', 'sqlite', 'postgres', 'fs']);
+});
