@@ -22,6 +22,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const SETTLE_MS = 3_000;
 const SAMPLE_MS = 20;
 const MIB = 1024 * 1024;
+const WARM_NOTES = 3_000;
 
 const { values: options } = parseArgs({
   options: {
@@ -34,39 +35,51 @@ const { values: options } = parseArgs({
 const dir = temporaryFolder('export');
 const backend = await BACKENDS[options.storage]!(dir);
 const zip = join(dir, 'made.zip');
-await pipeline(Readable.from(made()), createWriteStream(zip));
+await pipeline(Readable.from(made(Number(options.notes), Number(options.pictures))), createWriteStream(zip));
+const small = join(dir, 'small.zip');
+await pipeline(Readable.from(made(WARM_NOTES, WARM_NOTES / 100)), createWriteStream(small));
 
 const env = {
   ...backend.settings,
   SERVICE_SECRET: 'a secret that is long enough for this',
   SERVICE_LOG_REQUESTS: '0',
 };
-let service = await ServerProcess.startService(join(dir, 'data'), env);
-await measured('import', () => send('POST', 'import', createReadStream(zip)));
-await measured('second import', () => send('POST', 'import', createReadStream(zip)));
+let service: ServerProcess;
+service = await start();
+await measured('import', () => send('POST', 'large/import', zip));
+await measured('second import', () => send('POST', 'large/import', zip));
 await service.stop();
-service = await ServerProcess.startService(join(dir, 'data'), env);
-await measured('export', () => send('GET', 'export'));
-await measured('second export', () => send('GET', 'export'));
+service = await start();
+await measured('export', () => send('GET', 'large/export'));
+await measured('second export', () => send('GET', 'large/export'));
 await service.stop();
 await backend.stop();
 
-function* made(): Iterable<Uint8Array> {
+/** A service that has been working, so that its threads run and its code is compiled. */
+async function start(): Promise<ServerProcess> {
+  service = await ServerProcess.startService(join(dir, 'data'), env);
+  await send('POST', 'small/import', small);
+  await send('GET', 'small/export');
+  await send('DELETE', 'small');
+  return service;
+}
+
+function* made(notes: number, pictures: number): Iterable<Uint8Array> {
   const ids = new NoteIds();
   const writer = new ZipWriter();
-  for (let n = 0; n < Number(options.notes); n += 1) {
+  for (let n = 0; n < notes; n += 1) {
     const id = ids.next();
     const text = Buffer.from(`# Note ${n}\n\n${'Words of a note. '.repeat(16)}\n`);
     if (n % 2 === 0)
       yield* writer.file(`.${id}.md.json`, 0, Buffer.from('{"title":"A title","tags":["one","two"]}'));
     yield* writer.file(`${id}.md`, Date.now(), text);
   }
-  for (let n = 0; n < Number(options.pictures); n += 1)
+  for (let n = 0; n < pictures; n += 1)
     yield* writer.file(`${ids.next()}.png`, Date.now(), picture('png', Number(options.bytes), n));
   yield* writer.end();
 }
 
-/** Memory right before and at most during the work, and a fresh peak, which takes in what is short. */
+/** Memory right before and at most during the work. */
 async function measured(what: string, work: () => Promise<string>): Promise<void> {
   await wait(SETTLE_MS);
   const idle = service.residentBytes();
@@ -83,10 +96,10 @@ async function measured(what: string, work: () => Promise<string>): Promise<void
   console.log(`${what}: ${above} MB above ${before} MB, ${seconds} s, ${used} s of CPU. ${said}`);
 }
 
-async function send(method: string, path: string, body?: Readable): Promise<string> {
-  const headers = body ? { 'content-type': 'application/zip', 'content-length': statSync(zip).size } : {};
+async function send(method: string, path: string, zip?: string): Promise<string> {
+  const headers = zip ? { 'content-type': 'application/zip', 'content-length': statSync(zip).size } : {};
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const sent = request(`${service.url}/api/v1/feeds/large/${path}`, { method, headers }, async (response) => {
+  const sent = request(`${service.url}/api/v1/feeds/${path}`, { method, headers }, async (response) => {
     let [size, last] = [0, Buffer.alloc(0)];
     for await (const chunk of response) {
       size += chunk.length;
@@ -94,7 +107,7 @@ async function send(method: string, path: string, body?: Readable): Promise<stri
     }
     resolve(method === 'POST' ? last.toString().slice(0, 200) : `${Math.round(size / MIB)} MB`);
   }).on('error', reject);
-  if (body) body.pipe(sent);
+  if (zip) createReadStream(zip).pipe(sent);
   else sent.end();
   return promise;
 }

@@ -191,7 +191,8 @@ export class Exchange {
   }
 
   /**
-   * The body piece by piece, for one that is too large for the memory: the client waits while about 1 MiB is not read.
+   * The body piece by piece, each valid until the next is asked for; for a body that is too large for the memory. The client
+   * waits while about 1 MiB is not read.
    * @param limit of the size, bytes
    * @throws Refusal as `body`; ClientGone
    */

@@ -100,17 +100,19 @@ export class Upload {
   async *stream(limit: number): AsyncGenerator<Uint8Array> {
     if ((this.declared ?? 0) > limit) throw tooLarge(limit);
     if (this.#failure !== undefined) throw this.#failure;
-    // What is being read, and what arrives meanwhile.
     const memory = 2 * STREAM_BYTES;
     this.#reservation =
       this.#context.memory.tryReserve(this.#client, memory) ?? (await this.#waitForMemory(memory));
+    // One is filled while the other is read.
+    let [filling, other] = [new Uint8Array(STREAM_BYTES), new Uint8Array(STREAM_BYTES)];
     let [waiting, size, isComplete] = [0, 0, false];
-    let pieces: Uint8Array[] = [];
     let wake = () => {};
     const sink = (chunk: Uint8Array) => {
       size += chunk.length;
       if (size > limit) throw tooLarge(limit);
-      pieces.push(new Uint8Array(chunk));
+      // A paused socket delivers what it has read already.
+      if (waiting + chunk.length > filling.length) filling = larger(filling, waiting + chunk.length);
+      filling.set(chunk, waiting);
       waiting += chunk.length;
       if (waiting >= STREAM_BYTES) this.#pause();
       wake();
@@ -124,12 +126,11 @@ export class Upload {
     );
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
-      if (pieces.length > 0) {
-        const together = Buffer.concat(pieces);
-        pieces = [];
-        waiting = 0;
+      if (waiting > 0) {
+        const filled = filling.subarray(0, waiting);
+        [filling, other, waiting] = [other, filling, 0];
         this.#resume();
-        yield together;
+        yield filled;
       } else if (isComplete) break;
       else await new Promise<void>((resolve) => (wake = resolve));
     }
@@ -298,6 +299,12 @@ export class Upload {
     this.#paused = false;
     this.#res.resume();
   }
+}
+
+function larger(buffer: Uint8Array<ArrayBuffer>, size: number): Uint8Array<ArrayBuffer> {
+  const grown = new Uint8Array(2 * size);
+  grown.set(buffer);
+  return grown;
 }
 
 function tooLarge(limit: number): Refusal {

@@ -29,6 +29,9 @@ const MAC_TREE = '__MACOSX/';
 /** Shorter files are inflated at once, because a task for the thread pool takes longer, bytes. */
 const INLINE_BYTES = 128 * 1024;
 
+/** A longer part of a text would keep the whole one in memory, bytes. */
+const HASH_LENGTH = 12;
+
 const inflate = promisify(inflateRaw);
 
 /** Where the bytes of a file are. */
@@ -43,9 +46,14 @@ export interface ZippedFile {
   readonly name: string;
   /** By the zip, ms since the epoch. */
   readonly modifiedAt: number;
-  /** @throws Refusal `too_large` for more bytes than the limit; `invalid_body` for bytes that are damaged */
-  read(limit: number): Promise<Uint8Array>;
-  /** The same of its metadata file; undefined if there is none. */
+  /** As the zip says; more are never read. */
+  readonly size: number;
+  /**
+   * Reads the bytes, into memory of that size if it is given.
+   * @throws Refusal `too_large` for more bytes than the limit; `invalid_body` for bytes that are damaged
+   */
+  read(limit: number, memory?: Uint8Array): Promise<Uint8Array>;
+  /** The bytes of its metadata file; undefined if there is none. */
   readMeta(limit: number): Promise<Uint8Array | undefined>;
 }
 
@@ -126,7 +134,8 @@ export class FeedZip {
       yield {
         name,
         modifiedAt: Math.min(entry.getLastModDate({ timezone: 'UTC' }).getTime() || 0, Date.now()),
-        read: (limit) => this.#read(place, limit),
+        size: place.uncompressedSize,
+        read: (limit, memory) => this.#read(place, limit, memory),
         readMeta: async (limit) => {
           if (meta === undefined) return undefined;
           if (typeof meta === 'boolean') throw invalid('The zip has two metadata files of this note.');
@@ -154,7 +163,7 @@ export class FeedZip {
     return undefined;
   }
 
-  async #read(place: Place, limit: number): Promise<Uint8Array> {
+  async #read(place: Place, limit: number, memory?: Uint8Array): Promise<Uint8Array> {
     const { compressedSize: packedSize, uncompressedSize: size, compressionMethod } = place;
     if (size > limit) throw new Refusal('too_large', `It may have at most ${limit} bytes.`);
     // Deflate adds 5 bytes to each 16 KB that it cannot make shorter.
@@ -163,10 +172,14 @@ export class FeedZip {
     if (header.readUInt32LE(0) !== LOCAL_HEADER) throw damaged();
     const names = header.readUInt16LE(26) + header.readUInt16LE(28);
     const start = place.relativeOffsetOfLocalHeader + LOCAL_HEADER_BYTES + names;
-    const packed = await this.#window.bytes(start, packedSize);
-    const bytes = compressionMethod === STORED ? packed : await inflated(packed, size);
+    const isStored = compressionMethod === STORED;
+    if (isStored && packedSize !== size) throw damaged();
+    const packed = await this.#window.bytes(start, packedSize, isStored ? memory : undefined);
+    const bytes = isStored ? packed : await inflated(packed, size);
     if (bytes.length !== size || crc32(bytes) !== place.crc32) throw damaged();
-    return bytes;
+    if (memory === undefined || isStored) return bytes;
+    memory.set(bytes);
+    return memory;
   }
 }
 
@@ -226,15 +239,22 @@ class ZipReader extends RandomAccessReader {
     else this.bytes(position, length).then(copy, callback);
   }
 
-  /** Of their own memory. Throws a Refusal `invalid_body` if the file ends before. */
-  async bytes(position: number, length: number): Promise<Buffer> {
+  /** In their own memory, if none is given. Throws a Refusal `invalid_body` if the file ends before. */
+  async bytes<B extends Uint8Array = Buffer>(
+    position: number,
+    length: number,
+    memory?: B,
+  ): Promise<B | Buffer> {
     if (position + length > this.#size) throw damaged();
-    if (length > WINDOW_BYTES) return this.#readAt(position, length);
+    if (length > WINDOW_BYTES) return this.#readAt(position, memory ?? Buffer.allocUnsafeSlow(length));
     if (!this.#has(position, length)) {
-      this.#window = await this.#readAt(position, Math.min(WINDOW_BYTES, this.#size - position));
+      const size = Math.min(WINDOW_BYTES, this.#size - position);
+      this.#window = await this.#readAt(position, Buffer.allocUnsafeSlow(size));
       this.#start = position;
     }
-    return Buffer.from(this.#part(position, length));
+    if (memory === undefined) return Buffer.from(this.#part(position, length));
+    memory.set(this.#part(position, length));
+    return memory;
   }
 
   override close(callback: (error: Error | null) => void): void {
@@ -249,11 +269,10 @@ class ZipReader extends RandomAccessReader {
     return this.#window.subarray(position - this.#start, position - this.#start + length);
   }
 
-  async #readAt(position: number, length: number): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafeSlow(length);
+  async #readAt<B extends Uint8Array>(position: number, buffer: B): Promise<B> {
     try {
-      for (let at = 0; at < length; ) {
-        const { bytesRead } = await this.#handle.read(buffer, at, length - at, position + at);
+      for (let at = 0; at < buffer.length; ) {
+        const { bytesRead } = await this.#handle.read(buffer, at, buffer.length - at, position + at);
         if (bytesRead === 0) throw new Error('the temporary file is shorter than it was');
         at += bytesRead;
       }
@@ -271,7 +290,7 @@ function nameOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): str
 
 /** Short, because there may be a million of them. */
 function hashOf(name: string): string {
-  return hash('sha256', name, 'binary').slice(0, 16);
+  return hash('sha256', name, 'binary').slice(0, HASH_LENGTH);
 }
 
 function placeOf(entry: Entry): Place {

@@ -32,7 +32,7 @@ import { inspectPicture, pixelsOf, refuseBlank } from './preparation.ts';
 
 /** What a post can bring of metadata is shorter, and so are its lists; bytes. */
 const MAX_META_BYTES = 16 * 1024;
-/** Notes that are stored together: so many, or fewer with so many bytes. */
+/** Notes that are stored together: so many, or fewer with so many bytes, or one with more. */
 const [BATCH_NOTES, BATCH_BYTES] = [64, 1024 * 1024];
 /** Refused files that the answer names; the others are counted. */
 const MAX_NAMED = 1_000;
@@ -90,6 +90,8 @@ class ImportRun {
   #feed: Feed | undefined;
   #settings: ZippedFile | undefined;
   #batch: NewNote[] = [];
+  /** Their bytes, which other threads read without a copy. Used again, because dropped buffers are collected late. */
+  #memory = new SharedArrayBuffer(BATCH_BYTES);
   #batchBytes = 0;
 
   constructor(parts: ImportingParts, admitted: AdmittedPost, limits: FeedLimits, caller: Caller) {
@@ -114,7 +116,7 @@ class ImportRun {
     if (note === undefined || note === 'skipped') return;
     this.#batch.push(note);
     this.#batchBytes += note.bytes.length;
-    if (this.#batch.length >= BATCH_NOTES || this.#batchBytes >= BATCH_BYTES) await this.#store();
+    if (this.#batch.length >= BATCH_NOTES) await this.#store();
   }
 
   async finish(): Promise<Imported> {
@@ -150,7 +152,8 @@ class ImportRun {
     if (meta.expires !== undefined && meta.expires <= Date.now()) return 'skipped';
     const { modifiedAt } = file;
     const createdAt = dateOfId(id) ?? created ?? datePrefixOfId(id) ?? modifiedAt;
-    const bytes = await file.read(type === 'md' ? MAX_TEXT_BYTES : maxImageBytes);
+    const limit = type === 'md' ? MAX_TEXT_BYTES : maxImageBytes;
+    const bytes = await file.read(limit, file.size > limit ? undefined : await this.#room(file.size));
     const note = { id, type, createdAt, modifiedAt, others, bytes };
     if (type === 'md') {
       if (!isUtf8(bytes)) throw new Refusal('unsupported_type', wrongFormat(bytes, 'a text in UTF-8'));
@@ -160,6 +163,13 @@ class ImportRun {
     const inspection = await inspectPicture(checks, bytes);
     if (inspection.type !== type) throw new Refusal('unsupported_type', wrongFormat(bytes, typeName(type)));
     return { ...note, meta: { ...meta, pixels: pixelsOf(inspection, bytes) }, sha256: inspection.sha256 };
+  }
+
+  /** Memory for the next note of the batch. */
+  async #room(size: number): Promise<Uint8Array> {
+    if (this.#batchBytes + size > this.#memory.byteLength) await this.#store();
+    if (size > this.#memory.byteLength) this.#memory = new SharedArrayBuffer(size);
+    return new Uint8Array(this.#memory, this.#batchBytes, size);
   }
 
   async #store(): Promise<void> {
