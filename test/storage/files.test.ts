@@ -1,6 +1,7 @@
 import t from 'tap';
 import { testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
+import { testExpiry } from './contract-expiry.ts';
 import { testFeeds } from './contract-feeds.ts';
 import { testLicenses } from './contract-licenses.ts';
 import { testLimits } from './contract-limits.ts';
@@ -15,3 +16,4 @@ testLicenses(filesBackend);
 testLimits(filesBackend);
 testTokens(filesBackend);
 testEdits(filesBackend);
+testExpiry(filesBackend);
