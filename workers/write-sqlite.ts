@@ -21,7 +21,7 @@ const isLicenseValid = licenseKeys && (await import('../src/licenses/licenses.ts
 
 serveCalls(() => {
   const connection = Connection.forWriting(path);
-  if (makesTables) migrate(connection.db);
+  if (makesTables) migrate(connection.db, keepDays);
   if (readMoveMark(connection.db) !== undefined) throw unfinishedMove('The database (SERVICE_DATABASE_URL)');
   const pictures = new Pictures(connection.db);
   const writes = new Writes(connection.db, pictures, { maxFeeds, keepDays, isLicenseValid });

@@ -4,13 +4,13 @@ import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
-import { type FeedRow, feedOf, type InsertedNote, metadataOf, metaOf, typeNumber } from './rows.ts';
+import { type FeedRow, feedOf, type InsertedNote, metadataColumns, metaOf, typeNumber } from './rows.ts';
 
 /** The columns that order the notes of a feed. */
 export type SortColumns = Pick<InsertedNote, 'created_at' | 'id' | 'type'>;
 
 /** The columns of a note, which has its bytes in it or the key of a picture. */
-export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256'>;
+export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256' | 'key' | 'expires_at'>;
 
 /** The columns that `insertFeed` gets values for. */
 export const ARCHIVED_COLUMNS =
@@ -80,6 +80,12 @@ export abstract class DatabaseArchive implements Archive {
   }
 }
 
+/** The value of `due_at` of a feed that gets these notes: 0 if the service has to find out; null if that stays as it is. */
+export function dueWith({ keepDays, keepNotes }: ArchivedFeed, notes: readonly ArchivedNote[]): 0 | null {
+  const isLimited = (keepDays ?? keepNotes) !== undefined;
+  return isLimited || notes.some(({ meta }) => meta.expires !== undefined) ? 0 : null;
+}
+
 /** All rows after `first`, read page by page. */
 async function* inOrder<R, P>(
   next: (after: P) => Rows<R>,
@@ -101,7 +107,7 @@ export function archivedRow(feed: number, note: ArchivedNote): InsertedNote {
     feed,
     ...placeOf(note),
     modified_at: modifiedAt,
-    metadata: metadataOf(meta, others),
+    ...metadataColumns(meta, others),
     sha256: createHash('sha256').update(bytes).digest('base64url'),
     size: bytes.byteLength,
     image_key: null,

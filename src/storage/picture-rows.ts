@@ -83,7 +83,7 @@ export const MAX_CLAIM_MS = 600_000;
 /** The columns of `PictureColumns`. */
 export const PICTURE_COLUMNS = 'feed, id, type, created_at, modified_at, size, sha256, image_key';
 
-export type PictureColumns = Omit<InsertedNote, 'metadata' | 'content'>;
+export type PictureColumns = Omit<InsertedNote, 'metadata' | 'key' | 'expires_at' | 'content'>;
 
 export function pictureOf(row: PictureColumns): PictureRow {
   const { feed, id, type, created_at, modified_at, size, sha256, image_key } = row;

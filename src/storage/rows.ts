@@ -86,6 +86,8 @@ export interface InsertedNote {
   readonly created_at: number;
   readonly modified_at: number;
   readonly metadata: string | null;
+  readonly key: string | null;
+  readonly expires_at: number | null;
   readonly sha256: string | null;
   readonly size: number;
   readonly image_key: ImageKey | null;
@@ -104,7 +106,7 @@ export function insertedNote(feed: number, note: NewNote, now: number): Inserted
     type: typeNumber(type),
     created_at: createdAt ?? dateOfId(id) ?? now,
     modified_at: modifiedAt ?? now,
-    metadata: metadataOf(meta, others),
+    ...metadataColumns(meta, others),
     ...contentColumns(note),
   };
 }
@@ -170,7 +172,8 @@ export function metaOf(metadata: string | null): StoredMeta {
   return metadata === null ? NO_META : parseMeta(metadata);
 }
 
-/** The text of the metadata column: the JSON that the file backend has beside a note. */
-export function metadataOf(meta: NoteMeta, others?: JsonObject): string | null {
-  return serializeMeta(meta, { others }) ?? null;
+/** The columns of a note's metadata: the JSON that the file backend has beside a note, and what is looked for in it. */
+export function metadataColumns(meta: NoteMeta, others?: JsonObject) {
+  const { key = null, expires: expires_at = null } = meta;
+  return { metadata: serializeMeta(meta, { others }) ?? null, key, expires_at };
 }

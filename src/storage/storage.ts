@@ -121,8 +121,8 @@ export interface Storage extends TokenSeries {
   write(command: Command): Promise<Written | undefined>;
 
   /**
-   * Names of some feeds that have notes to remove by now (`dueOf`): a `Sweep` of each removes some. Empty also while another
-   * process does this, so that only one of many does.
+   * Names of some feeds that have notes to remove by now (`dueOf`), or may have: a `Sweep` of each removes some, or finds out when
+   * there will be any. Empty also while another process does this, so that only one of many does.
    * @param now ms since the epoch
    */
   due?(now: number): Promise<readonly FeedName[]>;

@@ -103,7 +103,16 @@ const SQLITE: Record<string, (dir: string) => Pick<Loss, 'lose' | 'restore'>> = 
   'tables that are dropped': (dir) => ({
     lose: () =>
       sqlite(dir, (db) => {
-        for (const table of ['notes', 'tags', 'feeds', 'freed_keys', 'token_series'])
+        for (const table of [
+          'notes',
+          'tags',
+          'note_keys',
+          'expiries',
+          'feeds',
+          'sweeper',
+          'freed_keys',
+          'token_series',
+        ])
           db.exec(`DROP TABLE ${table}`);
       }),
     restore: () =>

@@ -14,15 +14,20 @@ export const KEPT_KEYS = ['00112233445566778899aabbccddeeff', 'ffeeddccbbaa99887
 /** What the feed with a password has in those that know of licenses. */
 export const KEPT_LICENSE = { license: { text: 'nf1.x.y', id: 'kept-license' } };
 
+/** What the text has in those that know of keys and expiry. */
+const KEPT_META = { key: 'kept-key', posted: { hash: 'kept-hash' }, expires: Date.UTC(2100, 0, 1) };
+
 /**
  * The databases in `schemas/` hold a feed with a picture, a text and a password, one without notes, and a deleted one
  * whose note has yet to be cleared away: all that is there, and more can be stored.
+ * @param knows says what else such databases know of
  * @param countNotes counts the notes in the database
  */
 export async function checkKept(
   t: Test,
   storage: Storage,
   countNotes: () => number | Promise<number>,
+  knows: { readonly keys: boolean },
 ): Promise<void> {
   const diary = await storage.feedByReadId('my-diary' as ReadId);
   t.match(diary, {
@@ -45,6 +50,7 @@ export async function checkKept(
     type: 'png',
     size: 10,
     createdAt: 1793606400000,
+    modifiedAt: 1795278830169,
     meta: { alt: 'A cat', name: 'my cat.png', tags: ['cat'] },
     content: undefined,
   };
@@ -53,7 +59,8 @@ export async function checkKept(
     type: 'md',
     size: 19,
     createdAt: 1793692800000,
-    meta: { title: 'Größe', sender: 'Ann', tags: ['a', 'cat'] },
+    modifiedAt: 1795278830171,
+    meta: { title: 'Größe', sender: 'Ann', tags: ['a', 'cat'], ...(knows.keys && KEPT_META) },
     content: new Uint8Array(Buffer.from('\uFEFF# Grüße\r\n\0 end')),
   };
   const name = feedName('diary');
@@ -64,6 +71,12 @@ export async function checkKept(
   const file = await reads(storage).stat(name, `${PICTURE}.png` as NoteFile);
   t.match(file, { modifiedAt: 1795278830169, sha256: 'Yt5MN0c0tZ0Z2dSAkUJ0oXCPY8nYvNlW8nCwFvYqk9s' });
   t.equal((await bytesOf(file!)).toString('hex'), '89504e470d0a1a0a00ff');
+
+  t.equal(diary?.keepNotes, knows.keys ? 1000 : undefined);
+  if (knows.keys) {
+    t.same(await storage.due!(KEPT_META.expires - 1), []);
+    t.same(await storage.due!(KEPT_META.expires), ['diary']);
+  }
 
   t.equal(await storage.feed(feedName('gone')), undefined);
   const taken = { ...NEW, readId: 'once-taken' as ReadId };
@@ -76,4 +89,7 @@ export async function checkKept(
   );
   const target = { kind: 'existing', passwordHash: diary?.passwordHash } as const;
   t.match(await writes(storage).post(name, [newNote('new')], target, NO_LIMITS), { noteCount: 3 });
+  const { key, posted } = KEPT_META;
+  const again = newNote('again', 'md', { key, posted, tags: [] });
+  t.match(await writes(storage).post(name, [again], target, NO_LIMITS), { noteCount: knows.keys ? 3 : 4 });
 }

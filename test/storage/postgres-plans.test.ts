@@ -13,13 +13,14 @@ const server = await PostgresServer.start(t);
 const url = await server.database();
 await (await openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() })).close();
 
-/** 200 feeds of 100 notes, and one of 20,000, each with a tag: one feed is far larger than most. */
+/** 200 feeds of 100 notes, and one of 20,000, each with a tag: one feed is far larger than most. A few have a key, and expire. */
 async function fill(): Promise<void> {
   const statements = [
     `INSERT INTO feeds (name, read_id, changed_at, note_count)
      SELECT 'feed-' || n, 'read-id-' || n, 0, CASE n WHEN 7 THEN 20000 ELSE 100 END FROM generate_series(1, 201) AS n`,
-    `INSERT INTO notes (feed, id, type, created_at, modified_at, size, content)
-     SELECT CASE WHEN n <= 20000 THEN 7 ELSE 1 + n % 201 END, 'note-' || n, 0, n, n, 100, convert_to(repeat('x', 100), 'UTF8')
+    `INSERT INTO notes (feed, id, type, created_at, modified_at, size, content, key, expires_at)
+     SELECT CASE WHEN n <= 20000 THEN 7 ELSE 1 + n % 201 END, 'note-' || n, 0, n, n, 100, convert_to(repeat('x', 100), 'UTF8'),
+       CASE n % 50 WHEN 0 THEN 'key-' || n END, CASE n % 50 WHEN 0 THEN n END
      FROM generate_series(1, 40000) AS n`,
     `INSERT INTO tags (feed, tag, created_at, id, type)
      SELECT feed, CASE WHEN created_at % 10 = 0 THEN 'tenth' ELSE 'other' END, created_at, id, type FROM notes`,
@@ -50,24 +51,31 @@ t.test('every statement finds its rows by an index, in a new database as in a fu
   }
 });
 
-t.test('a page comes in the order of an index, so that no more is read than it shows', async (t) => {
-  for (const [name, values] of [
-    ['page', "7, NULL, 15000, 'note-15000', 0, 51"],
-    ['page', "7, NULL, 9000000000000000, '', 0, 101"],
-    ['page', "9, NULL, 9000000000000000, '', 0, 51"],
-    ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 'tenth'"],
-    ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 'none'"],
-    ['page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51"],
-    ['tagged_page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51, 'tenth'"],
-    ['note', "7, 'note-15000'"],
-  ])
-    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-      const prepare = `PREPARE asked AS ${STATEMENTS.get(name!)}`;
-      const plan = await planOf(
-        `EXPLAIN EXECUTE asked (${values})`,
-        `SET plan_cache_mode = ${mode}`,
-        prepare,
-      );
-      t.notMatch(plan, /Seq Scan|Sort|Bitmap|Hash|Merge/, `${name} ${values} ${mode}`);
-    }
-});
+t.test(
+  'pages and notes that are due come in the order of an index, so that no more is read than they need',
+  async (t) => {
+    for (const [name, values] of [
+      ['page', "7, NULL, 15000, 'note-15000', 0, 51, 1"],
+      ['page', "7, NULL, 9000000000000000, '', 0, 101, 1"],
+      ['page', "9, NULL, 9000000000000000, '', 0, 51, 1"],
+      ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 1, 'tenth'"],
+      ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 1, 'none'"],
+      ['page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51, 1"],
+      ['tagged_page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51, 1, 'tenth'"],
+      ['note', "7, 'note-15000', 1"],
+      ['expired', '7, 10000'],
+      ['oldest', '7, 10000'],
+      ['next_expiry', '7, 10000'],
+      ['due_feeds', '10000'],
+    ])
+      for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+        const prepare = `PREPARE asked AS ${STATEMENTS.get(name!)}`;
+        const plan = await planOf(
+          `EXPLAIN EXECUTE asked (${values})`,
+          `SET plan_cache_mode = ${mode}`,
+          prepare,
+        );
+        t.notMatch(plan, /Seq Scan|Sort|Bitmap|Hash|Merge/, `${name} ${values} ${mode}`);
+      }
+  },
+);

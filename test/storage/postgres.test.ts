@@ -5,7 +5,9 @@ import { PUBLIC_KEY } from '../support/licenses.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { type Backend, testContract } from './contract.ts';
 import { testEdits } from './contract-edits.ts';
+import { testExpiry } from './contract-expiry.ts';
 import { testFeeds } from './contract-feeds.ts';
+import { testKeys } from './contract-keys.ts';
 import { testLicenses } from './contract-licenses.ts';
 import { testLimits } from './contract-limits.ts';
 import { testManyNotes } from './contract-many.ts';
@@ -27,6 +29,8 @@ const backend: Backend = {
 
 testContract(backend);
 testFeeds(backend);
+testExpiry(backend);
+testKeys(backend);
 testLicenses(backend);
 testLimits(backend);
 testTokens(backend);

@@ -1,6 +1,8 @@
 import t from 'tap';
 import { testContract } from './contract.ts';
+import { testExpiry } from './contract-expiry.ts';
 import { testFeeds } from './contract-feeds.ts';
+import { testKeys } from './contract-keys.ts';
 import { testLicenses } from './contract-licenses.ts';
 import { testLimits } from './contract-limits.ts';
 import { testTokens } from './contract-tokens.ts';
@@ -10,6 +12,8 @@ t.setTimeout(280_000);
 
 testContract(sqliteBackend);
 testFeeds(sqliteBackend);
+testExpiry(sqliteBackend);
+testKeys(sqliteBackend);
 testLicenses(sqliteBackend);
 testLimits(sqliteBackend);
 testTokens(sqliteBackend);

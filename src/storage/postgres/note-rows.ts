@@ -1,10 +1,13 @@
 import { type InsertedNote, metaOf, type TaggedNote } from '../rows.ts';
+import { freeKeys } from './picture-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The columns of `NoteRow`, but for the content. */
 export const CONTENTLESS_COLUMNS = 'id, type, size, created_at, modified_at, metadata';
 /** The columns of `NoteRow`; the content of pictures is not wanted with the rest. */
 export const NOTE_COLUMNS = `${CONTENTLESS_COLUMNS}, CASE WHEN type = 0 THEN content END AS content`;
+/** Whether a note has not expired at a time. */
+export const isLive = (now: `$${number}`) => `(expires_at IS NULL OR expires_at > ${now})`;
 
 const BYTEA_OID = 17;
 const HEADER_BYTES = 20;
@@ -13,14 +16,21 @@ const LENGTH_BYTES = 4;
 const STATEMENT_BYTES = 1024 * 1024;
 
 const INSERT = statement('insert_notes')`
-  INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, content)
+  INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, key,
+    expires_at, content)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[],
-    $7::text[], $8::integer[], $9::text[], $10::bytea[])`;
+    $7::text[], $8::integer[], $9::text[], $10::text[], $11::bigint[], $12::bytea[])`;
 const INSERT_TAGS = statement('insert_tags')`
-  INSERT INTO tags (feed, tag, created_at, id, type)
-  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[])`;
+  INSERT INTO tags (feed, tag, created_at, id, type, expires_at)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[], $6::bigint[])`;
 const DELETE_TAGS = statement('delete_tags')`
-  DELETE FROM tags WHERE feed = $1 AND tag = ANY ($2) AND created_at = $3 AND id = $4 AND type = $5`;
+  DELETE FROM tags USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[])
+    AS gone (feed, tag, created_at, id, type)
+  WHERE tags.feed = gone.feed AND tags.tag = gone.tag AND tags.created_at = gone.created_at AND tags.id = gone.id
+    AND tags.type = gone.type`;
+const DELETE = statement('delete_notes')`
+  DELETE FROM notes USING unnest($1::bigint[], $2::text[], $3::smallint[]) AS gone (feed, id, type)
+  WHERE notes.feed = gone.feed AND notes.id = gone.id AND notes.type = gone.type`;
 
 /** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */
 export async function insertNotes(transaction: Transaction, notes: readonly InsertedNote[]): Promise<void> {
@@ -32,21 +42,41 @@ export async function insertNotes(transaction: Transaction, notes: readonly Inse
 
 /** Stores the tags of notes. */
 export function insertTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
-  const tags = notes.flatMap((note) => metaOf(note.metadata).meta.tags.map((tag) => ({ ...note, tag })));
+  const tags = tagsOf(notes);
   if (tags.length === 0) return;
-  transaction.send(INSERT_TAGS, columnsOf(tags, 'feed', 'tag', 'created_at', 'id', 'type'));
+  transaction.send(INSERT_TAGS, columnsOf(tags, ...TAG_KEY, 'expires_at'));
 }
 
-/** Removes the tags of a note. */
-export function deleteTags(transaction: Transaction, note: TaggedNote): void {
-  const { feed, id, type, created_at, metadata } = note;
-  const tags = metaOf(metadata).meta.tags;
-  if (tags.length > 0) transaction.send(DELETE_TAGS, [feed, tags, created_at, id, type]);
+/** Removes the tags of notes. */
+export function deleteTags(transaction: Transaction, notes: readonly TaggedNote[]): void {
+  const tags = tagsOf(notes);
+  if (tags.length > 0) transaction.send(DELETE_TAGS, columnsOf(tags, ...TAG_KEY));
+}
+
+/** Removes notes with their tags, and frees the keys of their pictures. The feeds' counters are the caller's. */
+export function deleteNotes(
+  transaction: Transaction,
+  notes: readonly (TaggedNote & Pick<InsertedNote, 'image_key'>)[],
+): void {
+  if (notes.length === 0) return;
+  deleteTags(transaction, notes);
+  transaction.send(DELETE, columnsOf(notes, 'feed', 'id', 'type'));
+  freeKeys(transaction, notes);
+}
+
+const TAG_KEY = ['feed', 'tag', 'created_at', 'id', 'type'] as const;
+
+/** A row for each tag of the notes. */
+function tagsOf(notes: readonly TaggedNote[]) {
+  return notes.flatMap((note) => {
+    const { tags, expires: expires_at = null } = metaOf(note.metadata).meta;
+    return tags.map((tag) => ({ ...note, tag, expires_at }));
+  });
 }
 
 function valuesOf(notes: readonly InsertedNote[]): unknown[] {
   const key = columnsOf(notes, 'feed', 'id', 'type', 'created_at', 'modified_at');
-  const facts = columnsOf(notes, 'metadata', 'sha256', 'size', 'image_key');
+  const facts = columnsOf(notes, 'metadata', 'sha256', 'size', 'image_key', 'key', 'expires_at');
   return [...key, ...facts, byteaArray(notes.map(({ content }) => content))];
 }
 

@@ -14,7 +14,7 @@ import {
 import type { Database } from './database.ts';
 import { type Statement, statement, type Transaction } from './transaction.ts';
 
-/** How long one process is the only one that removes objects after it has last claimed some, in ms. */
+/** How long one process is the only one that removes objects and notes that are due after it has last done so, in ms. */
 const LEAD_MS = 10_000;
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const PLACE = 'type > 0 AND (created_at, feed, id, type) < ($1, $2, $3, $4)';
@@ -71,9 +71,13 @@ const ELSEWHERE = statement<KeyRow>('elsewhere')`
 const COUNT_FREED = statement<{ count: number }>('count_freed')`
   SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`;
 
-/** Frees the key of a removed or replaced picture, if it has one. */
-export function freeKey(transaction: Transaction, key: ImageKey | null): void {
-  if (key !== null) transaction.send(FREE, [[key], 0]);
+/** Frees the keys of removed or replaced pictures, of those that have one. */
+export function freeKeys(
+  transaction: Transaction,
+  notes: readonly { readonly image_key: ImageKey | null }[],
+): void {
+  const keys = notes.map(({ image_key }) => image_key).filter((key) => key !== null);
+  if (keys.length > 0) transaction.send(FREE, [keys, 0]);
 }
 
 /** The pictures of a PostgreSQL database. */
@@ -81,6 +85,7 @@ export class PostgresPictures implements PictureRows {
   readonly #database: Database;
   /** Identifies this process. */
   readonly #name = randomUUID();
+  #leadsUntil = 0;
 
   constructor(database: Database) {
     this.#database = database;
@@ -136,6 +141,14 @@ export class PostgresPictures implements PictureRows {
       return claimed;
     });
   };
+
+  /** Whether this process is the only one that removes notes that are due, for some seconds. */
+  async leads(): Promise<boolean> {
+    if (performance.now() < this.#leadsUntil) return true;
+    const isLeading = (await this.#database.write(LEAD, [this.#name])).length > 0;
+    if (isLeading) this.#leadsUntil = performance.now() + LEAD_MS / 2;
+    return isLeading;
+  }
 
   readonly beginCopy: PictureRows['beginCopy'] = async (key) =>
     (await this.#database.write(BEGIN_COPY, [key])).length > 0;

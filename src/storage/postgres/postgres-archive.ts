@@ -4,6 +4,7 @@ import {
   ARCHIVED_COLUMNS,
   archivedRow,
   DatabaseArchive,
+  dueWith,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
@@ -40,7 +41,8 @@ const INSERT_FEED = statement<object>('insert_feed')`
   INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   ON CONFLICT (name) DO NOTHING RETURNING 1`;
 const COUNT = statement<{ id: number }>('count_moved')`
-  UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3 WHERE name = $1 RETURNING id`;
+  UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3,
+    due_at = coalesce($4, due_at) WHERE name = $1 RETURNING id`;
 const RETIRE = statement('retire')`
   INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING`;
 
@@ -52,6 +54,8 @@ const MARK: Statement<{ mark: string }> = { name: 'mark', text: `SELECT mark FRO
 const MAKE_MARK_TABLE = { name: 'make_mark_table', text: `CREATE TABLE ${MOVE_TABLE} (mark text NOT NULL)` };
 const SET_MARK = { name: 'set_mark', text: `INSERT INTO ${MOVE_TABLE} VALUES ($1)` };
 const DROP_MARK_TABLE = { name: 'drop_mark_table', text: `DROP TABLE ${MOVE_TABLE}` };
+/** The next start of the service finds out what its limit makes due. */
+const RESET_KEEP_DAYS = { name: 'reset_keep_days', text: 'UPDATE sweeper SET keep_days = 0' };
 const COMMIT_LATER = { name: 'commit_later', text: 'SET LOCAL synchronous_commit = off' };
 
 /** The instance in a PostgreSQL database, which nothing else uses (`MoveLock`). */
@@ -87,16 +91,18 @@ export class PostgresArchive extends DatabaseArchive {
     return this.#database.transaction(async (transaction) => {
       transaction.send(MAKE_MARK_TABLE, []);
       transaction.send(SET_MARK, [mark]);
+      transaction.send(RESET_KEEP_DAYS, []);
     });
   }
 
-  addNotes({ name }: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
+  addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     return this.#write(async (transaction) => {
       const images = notes.filter(({ type }) => type !== 'md').length;
-      const [feed] = await transaction.run(COUNT, [name, notes.length, images]);
+      const values = [feed.name, notes.length, images, dueWith(feed, notes)];
+      const [row] = await transaction.run(COUNT, values);
       await insertNotes(
         transaction,
-        notes.map((note) => archivedRow(feed!.id, note)),
+        notes.map((note) => archivedRow(row!.id, note)),
       );
     });
   }

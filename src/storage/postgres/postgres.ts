@@ -1,10 +1,10 @@
+import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Command, Post } from '../../writing/command.ts';
+import { type Command, mainNote, type Post } from '../../writing/command.ts';
 import type { WritingRules } from '../../writing/decide.ts';
 import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import type { PictureRows } from '../picture-rows.ts';
 import type { Storage, Written } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
@@ -30,6 +30,9 @@ const FORGET_SERIES = statement('forget_series')`
   DELETE FROM token_series
   WHERE id IN (SELECT id FROM token_series WHERE until <= $1 FOR UPDATE SKIP LOCKED)`;
 
+const DUE_FEEDS = statement<{ name: FeedName }>('due_feeds')`
+  SELECT name FROM feeds WHERE due_at <= $1 ORDER BY due_at LIMIT 100`;
+
 /** How often a command is decided again, because another transaction took its name or read id. */
 const MAX_ATTEMPTS = 5;
 
@@ -53,7 +56,7 @@ export interface PostgresOptions {
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {
   try {
     await refuseDuringMove(options.url);
-    await migrate(options.url);
+    await migrate(options.url, options.keepDays);
     return await PostgresStorage.start(options);
   } catch (error) {
     throw asStartFailure(error);
@@ -62,7 +65,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 
 /** A storage that several processes may use. */
 class PostgresStorage extends PostgresReads implements Storage {
-  readonly pictureRows: PictureRows;
+  readonly pictureRows: PostgresPictures;
   readonly #rules: WritingRules;
   readonly #posts: BatchedCalls<Post, Written | undefined>;
   readonly #clearing: Clearing;
@@ -74,7 +77,7 @@ class PostgresStorage extends PostgresReads implements Storage {
     super(new Database(url, { onWriter: keepMovesOut }), commits);
     this.#rules = { maxFeeds, keepDays, isLicenseValid };
     this.#posts = new BatchedCalls(
-      (posts) => this.#storeAll(posts),
+      (posts) => this.#storePosts(posts),
       ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     );
     this.#clearing = new Clearing(this.database);
@@ -104,6 +107,11 @@ class PostgresStorage extends PostgresReads implements Storage {
     });
   }
 
+  async due(now: number): Promise<readonly FeedName[]> {
+    const due = await this.database.read(DUE_FEEDS, [now]);
+    return due.length > 0 && (await this.pictureRows.leads()) ? due.map(({ name }) => name) : [];
+  }
+
   override onFreshness(listener: (isFresh: boolean) => void): void {
     super.onFreshness(listener);
     if (!this.#changesElsewhere?.isFresh) listener(false);
@@ -128,6 +136,19 @@ class PostgresStorage extends PostgresReads implements Storage {
     await this.#clearing.stop();
     await this.#changesElsewhere?.close();
     await this.database.close();
+  }
+
+  /** Posts with one key come one after the other, because a transaction looks up the notes of keys at its start. */
+  async #storePosts(posts: readonly Post[]): Promise<readonly Result[]> {
+    const seen = new Set<string>();
+    const isLater = posts.map(({ name, notes }) => {
+      const key = mainNote(notes)?.meta.key;
+      return key !== undefined && seen.size === seen.add(`${name} ${key}`).size;
+    });
+    if (!isLater.includes(true)) return this.#storeAll(posts);
+    const first = [...(await this.#storeAll(posts.filter((_, n) => !isLater[n])))];
+    const later = [...(await this.#storePosts(posts.filter((_, n) => isLater[n])))];
+    return isLater.map((is) => (is ? later : first).shift());
   }
 
   /** If commands fail together, each is stored by itself, so that a bad one fails alone. */

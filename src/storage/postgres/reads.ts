@@ -28,7 +28,7 @@ import {
 } from '../storage.ts';
 import { FILE_COLUMNS, type FileRow, type Piece, storedFile } from '../stored-file.ts';
 import type { Database } from './database.ts';
-import { CONTENTLESS_COLUMNS, NOTE_COLUMNS } from './note-rows.ts';
+import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS } from './note-rows.ts';
 import { statement } from './transaction.ts';
 
 const NO_NOTES: Page = { notes: [], next: undefined };
@@ -67,24 +67,24 @@ const pageFrom = (notes: string) => `
   FROM (SELECT ${FEED_COLUMNS} ${FEED_OF}) AS feed LEFT JOIN LATERAL (${notes}) AS page ON true`;
 const PAGE = statement<PageRow>('page')`${pageFrom(`
   SELECT ${PAGE_COLUMNS} FROM notes WHERE notes.feed = feed.id AND (created_at, id, type) < ($3, $4, $5)
-  ${IN_ORDER} LIMIT $6`)}`;
+  AND ${isLive('$7')} ${IN_ORDER} LIMIT $6`)}`;
 // The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
 const TAGGED_PAGE = statement<PageRow>('tagged_page')`${pageFrom(`
   SELECT ${PAGE_COLUMNS} FROM (
     SELECT tags.feed, created_at, id, type FROM tags
-    WHERE tags.feed = feed.id AND tag = $7 AND (created_at, id, type) < ($3, $4, $5)
+    WHERE tags.feed = feed.id AND tag = $8 AND (created_at, id, type) < ($3, $4, $5) AND ${isLive('$7')}
     ORDER BY ${NEWEST_FIRST} LIMIT $6
   ) AS tagged JOIN notes USING (feed, created_at, id, type) ${IN_ORDER}`)}`;
 const NOTE = statement<NoteRow>('note')`
-  SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 ORDER BY type LIMIT 1`;
+  SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 AND ${isLive('$3')} ORDER BY type LIMIT 1`;
 const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('neighbours')`
   SELECT
-    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4)
+    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4) AND ${isLive('$5')}
      ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
-    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4)
+    (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4) AND ${isLive('$5')}
      ORDER BY created_at, id, type LIMIT 1) AS newer`;
 const STAT = statement<FileRow>('stat')`
-  SELECT ${FILE_COLUMNS} FROM notes WHERE feed = (SELECT id ${FEED_OF}) AND id = $3 AND type = $4`;
+  SELECT ${FILE_COLUMNS} FROM notes WHERE feed = (SELECT id ${FEED_OF}) AND id = $3 AND type = $4 AND ${isLive('$5')}`;
 const BYTES = statement<Piece>('bytes')`
   SELECT substring(content FROM $5 FOR $6) AS content FROM notes
   WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;
@@ -137,7 +137,7 @@ export abstract class PostgresReads extends DatabaseStorage {
   }
 
   async #page(ref: FeedRef, { limit, before, tag }: PageQuery): Promise<FeedPage | undefined> {
-    const values = [...refValues(ref), ...placeOf(before), limit + 1];
+    const values = [...refValues(ref), ...placeOf(before), limit + 1, Date.now()];
     const rows =
       tag === undefined
         ? await this.database.read(PAGE, values)
@@ -151,19 +151,20 @@ export abstract class PostgresReads extends DatabaseStorage {
   }
 
   async note({ key }: AdmittedFeed, id: NoteId): Promise<Note | undefined> {
-    const [row] = await this.database.read(NOTE, [key, id]);
+    const [row] = await this.database.read(NOTE, [key, id, Date.now()]);
     return row && noteOf(row);
   }
 
   async neighbours({ key }: AdmittedFeed, position: Position): Promise<Neighbours> {
-    const [row] = await this.database.read(NEIGHBOURS, [key, ...placeOf(position)]);
+    const [row] = await this.database.read(NEIGHBOURS, [key, ...placeOf(position), Date.now()]);
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
   }
 
   async stat(feed: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
-    const [row] = await this.database.read(STAT, [...refValues(feed), named.id, typeNumber(named.type)]);
+    const values = [...refValues(feed), named.id, typeNumber(named.type), Date.now()];
+    const [row] = await this.database.read(STAT, values);
     return row && storedFile(row, PIECE_BYTES, (...part) => this.#bytes(...part));
   }
 

@@ -14,9 +14,11 @@ import { WrongDatabase } from './failures.ts';
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
  * empty one and an `image_key`. `freed_keys` are those whose objects are still to be removed; without `due_at` they are in
  * another store than the one of the settings. With `attempts` -1 a note still has the key, but
- * its object may be in two stores. The one row of `sweeper` says which process removes objects, and until when.
+ * its object may be in two stores. The one row of `sweeper` says which process removes objects and notes that are due, and until when.
  * `token_series.turn` is the index of the next valid token, or -1 after a replay: the series is revoked. `feeds.license_id` is what
- * the text in `feeds.license` counts by. `notes.key` and `notes.expires_at` say again what is in the metadata.
+ * the text in `feeds.license` counts by. `notes.key` and `expires_at` say again what is in the metadata.
+ * No note of a feed is to be removed before `feeds.due_at` (`dueAfter`). `sweeper.keep_days` is the instance's limit by which
+ * that was found out.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -92,11 +94,13 @@ const MIGRATIONS: readonly string[] = [
 
    ALTER TABLE feeds ADD license text, ADD license_id text COLLATE "C";
    CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
-  `ALTER TABLE feeds ADD keep_days integer, ADD keep_notes integer;
-   CREATE INDEX feeds_to_keep ON feeds (id) WHERE keep_days IS NOT NULL OR keep_notes IS NOT NULL;
+  `ALTER TABLE feeds ADD keep_days integer, ADD keep_notes integer, ADD due_at bigint;
+   CREATE INDEX feeds_due ON feeds (due_at) WHERE due_at IS NOT NULL;
+   ALTER TABLE sweeper ADD keep_days integer NOT NULL DEFAULT 0;
    ALTER TABLE notes ADD key text COLLATE "C", ADD expires_at bigint;
-   CREATE UNIQUE INDEX notes_by_post_key ON notes (feed, key) WHERE key IS NOT NULL;
-   CREATE INDEX notes_to_expire ON notes (expires_at, feed) WHERE expires_at IS NOT NULL;`,
+   CREATE INDEX notes_by_post_key ON notes (feed, key) WHERE key IS NOT NULL;
+   CREATE INDEX notes_to_expire ON notes (feed, expires_at) WHERE expires_at IS NOT NULL;
+   ALTER TABLE tags ADD expires_at bigint;`,
 ];
 
 /** The version that this program reads and writes. */
@@ -112,8 +116,9 @@ const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
  * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
+ * @param keepDays the days that any feed keeps its notes, 0 for no limit; if they are others than before, every feed is swept anew
  */
-export async function migrate(url: string): Promise<void> {
+export async function migrate(url: string, keepDays?: number): Promise<void> {
   const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
@@ -121,10 +126,19 @@ export async function migrate(url: string): Promise<void> {
     const version = await versionOf(client);
     for (const sql of MIGRATIONS.slice(version)) await client.query(sql);
     await client.query(`UPDATE ${VERSION_TABLE} SET version = $1 WHERE version <> $1`, [SCHEMA_VERSION]);
+    if (keepDays !== undefined) await keepDaysOf(client, keepDays);
     await client.query('COMMIT');
   } finally {
     await client.end();
   }
+}
+
+/** Feeds are locked in the order that writes have, so that there is no deadlock. */
+async function keepDaysOf(client: Client, keepDays: number): Promise<void> {
+  const change = 'UPDATE sweeper SET keep_days = $1 WHERE keep_days <> $1';
+  if (((await client.query(change, [keepDays])).rowCount ?? 0) === 0) return;
+  await client.query('SELECT FROM feeds WHERE name IS NOT NULL AND note_count > 0 ORDER BY id FOR UPDATE');
+  await client.query('UPDATE feeds SET due_at = 0 WHERE name IS NOT NULL AND note_count > 0');
 }
 
 /** The version of the schema; 0 of a new database, which is then marked as ours. */

@@ -2,7 +2,7 @@ import type { Feed } from '../../feeds/feed.ts';
 import { randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { NewNote } from '../../feeds/note.ts';
-import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
 import {
@@ -13,6 +13,8 @@ import {
   type State,
   type WritingRules,
 } from '../../writing/decide.ts';
+import { dueOf, SWEPT_NOTES } from '../../writing/due.ts';
+import { dueAfter, needsOldest, OLDEST_NOTES, sweptRows } from '../due-rows.ts';
 import { storeUnavailable } from '../failures.ts';
 import {
   contentColumns,
@@ -22,7 +24,7 @@ import {
   feedOf,
   type InsertedNote,
   insertedNote,
-  metadataOf,
+  metadataColumns,
   metaOf,
   type NoteRow,
   noteOf,
@@ -32,8 +34,16 @@ import {
 } from '../rows.ts';
 import type { Written } from '../storage.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
-import { deleteTags, insertNotes, insertTags, NOTE_COLUMNS } from './note-rows.ts';
-import { freeKey } from './picture-rows.ts';
+import {
+  CONTENTLESS_COLUMNS,
+  deleteNotes,
+  deleteTags,
+  insertNotes,
+  insertTags,
+  isLive,
+  NOTE_COLUMNS,
+} from './note-rows.ts';
+import { freeKeys } from './picture-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
 /** The result of a command; an error if it is refused or fails; undefined if it found no feed or note. */
@@ -47,6 +57,8 @@ interface OpenFeed {
   readonly key: string | undefined;
   readonly before: Feed | undefined;
   after: Feed | undefined;
+  /** See `dueAfter`. */
+  dueAt: number | null;
 }
 
 /** What is decided of a command. */
@@ -54,10 +66,12 @@ interface Decision {
   readonly effects: Effects;
   readonly open: OpenFeed;
   readonly note: StoredNote | undefined;
+  /** The notes that a sweep removes; undefined for another command. */
+  readonly swept: readonly StoredNote[] | undefined;
 }
 
-const LOCK_FEEDS = statement<FeedRow>('lock_feeds')`
-  SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
+const LOCK_FEEDS = statement<FeedRow & { due_at: number | null }>('lock_feeds')`
+  SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
 /** How many feeds there are. No other transaction makes or deletes one until this one ends. */
 const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
@@ -75,7 +89,19 @@ const MAKE = statement<{ id: number; name: FeedName }>('make_feeds')`
   ON CONFLICT DO NOTHING RETURNING id, name`;
 const FIND = statement<StoredNote>('find_note')`
   SELECT ${NOTE_COLUMNS}, feed, image_key FROM notes
-  WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4 ORDER BY type LIMIT 1`;
+  WHERE feed = $1 AND id = $2 AND type BETWEEN $3 AND $4 AND ${isLive('$5')} ORDER BY type LIMIT 1`;
+/** The notes of keys, also those that have expired. Of several, which people can make on plain files, the oldest counts. */
+const FIND_KEYED = statement<StoredNote & { key: string }>('find_keyed')`
+  SELECT ${NOTE_COLUMNS}, notes.feed, image_key, notes.key FROM unnest($1::bigint[], $2::text[]) AS wanted (feed, key)
+  JOIN notes ON notes.feed = wanted.feed AND notes.key = wanted.key ORDER BY created_at DESC, id DESC, type DESC`;
+const SWEPT_COLUMNS = `${CONTENTLESS_COLUMNS}, NULL AS content, feed, image_key`;
+const EXPIRED = statement<StoredNote>('expired')`
+  SELECT ${SWEPT_COLUMNS} FROM notes WHERE feed = $1 AND expires_at <= $2 ORDER BY expires_at LIMIT ${SWEPT_NOTES}`;
+const NEXT_EXPIRY = statement<{ expires_at: number }>('next_expiry')`
+  SELECT expires_at FROM notes WHERE feed = $1 AND expires_at > $2 ORDER BY expires_at LIMIT 1`;
+const OLDEST = statement<StoredNote>('oldest')`
+  SELECT ${SWEPT_COLUMNS} FROM notes WHERE feed = $1 AND ${isLive('$2')}
+  ORDER BY created_at, id, type LIMIT ${OLDEST_NOTES}`;
 const PRESENT = statement<Pick<NoteRow, 'id' | 'type'>>('present_notes')`
   SELECT id, type FROM notes WHERE feed = $1 AND id = ANY ($2)`;
 const REPLACE = statement('replace_note')`
@@ -83,8 +109,7 @@ const REPLACE = statement('replace_note')`
     modified_at = $8
   WHERE feed = $1 AND id = $2 AND type = $3`;
 const SET_METADATA = statement('set_metadata')`
-  UPDATE notes SET metadata = $4 WHERE feed = $1 AND id = $2 AND type = $3`;
-const DELETE_NOTE = statement('delete_note')`DELETE FROM notes WHERE feed = $1 AND id = $2 AND type = $3`;
+  UPDATE notes SET metadata = $4, key = $5, expires_at = $6 WHERE feed = $1 AND id = $2 AND type = $3`;
 const CONFIGURE = statement('configure')`
   UPDATE feeds SET read_id = $2, password_hash = $3, title = $4, description = $5, show_sender = $6::integer = 1,
     image = $7, license = $8, license_id = $9, keep_days = $10, keep_notes = $11 WHERE id = $1`;
@@ -94,17 +119,19 @@ const COUNT_LICENSED = statement<{ count: number }>('count_licensed')`
   SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2`;
 const DELETE_FEED = statement('delete_feed')`
   UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-    license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, to_clear = true WHERE id = $1`;
+    license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, due_at = NULL, to_clear = true WHERE id = $1`;
 const COUNT_NOTES = statement('count_notes')`
-  UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed
-  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[]) AS now (feed, notes, images, changed)
+  UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed, due_at = due
+  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[]) AS now (feed, notes, images, changed, due)
   WHERE feeds.id = feed`;
 /** Adds to the number of feeds. */
 export const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
 const NOTIFY = statement('notify')`
   SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`;
 
-/** Decides and stores commands in one transaction, in their order. Commands that look up a note come alone. */
+const SET_DUE = statement('set_due')`UPDATE feeds SET due_at = $2 WHERE id = $1`;
+
+/** Decides and stores commands in one transaction, in their order. Only posts come together, and only one of each key. */
 export class Writes {
   readonly #transaction: Transaction;
   readonly #rules: WritingRules;
@@ -112,6 +139,8 @@ export class Writes {
   readonly #open = new Map<FeedName, OpenFeed>();
   /** Names of feeds, or null for a deleted one, by their read ids. */
   readonly #holders = new Map<ReadId, FeedName | null>();
+  /** By feed and key. */
+  readonly #keyed = new Map<string, StoredNote>();
   #feeds = 0;
 
   constructor(transaction: Transaction, rules: WritingRules) {
@@ -122,6 +151,7 @@ export class Writes {
   async run(commands: readonly Command[]): Promise<readonly Result[]> {
     await this.#lockFeeds(commands);
     await this.#lookUpReadIds(commands);
+    await this.#lookUpKeys(commands);
     const decisions: (Decision | Refusal | undefined)[] = [];
     for (const command of commands) decisions.push(await this.#decide(command));
     const decided = decisions.filter(
@@ -132,7 +162,8 @@ export class Writes {
     return decisions.map((decision) => {
       if (decision === undefined || decision instanceof Refusal) return decision;
       const { effects, open } = decision;
-      const isUnchanged = effects.fate === 'unchanged';
+      // A sweep without notes has stored when to look again.
+      const isUnchanged = effects.fate === 'unchanged' && !decision.swept;
       const { note, outcomes } = effects;
       return { feed: finals.get(open) ?? effects.feed, note, isUnchanged, outcomes };
     });
@@ -146,7 +177,7 @@ export class Writes {
     const names = new Set(commands.map(({ name }) => name));
     for (const row of await this.#transaction.run(LOCK_FEEDS, [[...names]])) {
       const feed = feedOf(row);
-      this.#open.set(row.name, { key: feed.key, before: feed, after: feed });
+      this.#open.set(row.name, { key: feed.key, before: feed, after: feed, dueAt: row.due_at });
     }
   }
 
@@ -168,11 +199,24 @@ export class Writes {
     }
   }
 
+  async #lookUpKeys(commands: readonly Command[]): Promise<void> {
+    const wanted = commands.flatMap((command) => {
+      const feed = this.#open.get(command.name)?.key;
+      const { note, imported = [] } = lookupsOf(command);
+      const keys = [note?.key, ...imported.map(({ meta }) => meta.key)].filter((key) => key !== undefined);
+      return feed === undefined ? [] : keys.map((key) => ({ feed, key }));
+    });
+    if (wanted.length === 0) return;
+    for (const row of await this.#transaction.run(FIND_KEYED, columnsOf(wanted, 'feed', 'key')))
+      this.#keyed.set(`${row.feed} ${row.key}`, row);
+  }
+
   async #decide(command: Command): Promise<Decision | Refusal | undefined> {
     const { name } = command;
     const open = this.#open.get(name);
     const { note, readId, licenseId, image, imported = [] } = lookupsOf(command);
-    const found = open?.key && note && (await this.#findNamed(open.key, note));
+    const found = open?.key && note && (await this.#find(open.key, note));
+    const swept = command.kind === 'sweep' && open?.after ? await this.#sweep(open, open.after) : undefined;
     const state: State = {
       now: this.#now,
       feed: open?.after,
@@ -182,10 +226,18 @@ export class Writes {
       licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
       hasImage: open?.key !== undefined && image !== undefined && (await this.#hasFile(open.key, image)),
       ...(open?.key && imported.length > 0 && (await this.#presentOf(open.key, imported))),
+      due: swept?.map(noteOf) ?? [],
     };
     try {
       const effects = decide(command, state, this.#rules);
-      return effects && { effects, open: this.#apply(effects, open), note: found || undefined };
+      return (
+        effects && {
+          effects,
+          open: this.#apply(effects, open, swept !== undefined),
+          note: found || undefined,
+          swept,
+        }
+      );
     } catch (error) {
       if (error instanceof Refusal) return error;
       throw error;
@@ -193,9 +245,13 @@ export class Writes {
   }
 
   /** The feed as later commands find it. */
-  #apply({ fate, feed }: Effects, known: OpenFeed | undefined): OpenFeed {
+  #apply(effects: Effects, known: OpenFeed | undefined, isSwept: boolean): OpenFeed {
+    const { fate, feed } = effects;
     const isNew = fate === 'made' || known === undefined;
-    const open = isNew ? { key: undefined, before: undefined, after: feed } : known;
+    const open = isNew ? { key: undefined, before: undefined, after: feed, dueAt: null } : known;
+    const { keepDays } = this.#rules;
+    if (!isSwept && fate !== 'unchanged')
+      open.dueAt = dueAfter(effects, open.after ?? feed, open.dueAt, { now: this.#now, keepDays });
     open.after = fate === 'deleted' ? undefined : feed;
     if (!isNew) return open;
     this.#open.set(feed.name, open);
@@ -233,10 +289,12 @@ export class Writes {
     const finals = new Map<OpenFeed, Feed>();
     const notices: ChangedFeed[] = [];
     const notes: InsertedNote[] = [];
-    for (const { effects, open, note } of decisions) {
+    for (const { effects, open, note, swept } of decisions) {
       const key = keys.get(open)!;
       notes.push(...effects.added.map((one) => insertedNote(Number(key), one, this.#now)));
       if (effects.edit && note) this.#storeEdit(effects.edit, note);
+      if (swept) deleteNotes(this.#transaction, swept);
+      if (swept?.length === 0) this.#transaction.send(SET_DUE, [key, open.dueAt]);
       if (effects.fate === 'deleted') {
         this.#transaction.send(COUNT_FEEDS, [-1]);
         this.#transaction.send(DELETE_FEED, [key]);
@@ -248,9 +306,12 @@ export class Writes {
           this.#transaction.send(CONFIGURE, [key, ...Object.values(settingColumns(open.after))]);
       }
     }
-    const feeds = [...finals.values()];
+    const feeds = [...finals].map(([{ dueAt }, feed]) => ({ ...feed, dueAt }));
     if (feeds.length > 0)
-      this.#transaction.send(COUNT_NOTES, columnsOf(feeds, 'key', 'noteCount', 'imageCount', 'changedAt'));
+      this.#transaction.send(
+        COUNT_NOTES,
+        columnsOf(feeds, 'key', 'noteCount', 'imageCount', 'changedAt', 'dueAt'),
+      );
     this.#notify(notices);
     await insertNotes(this.#transaction, notes);
     return finals;
@@ -262,16 +323,14 @@ export class Writes {
       const { content: bytes, size, sha256, image_key } = contentColumns(content);
       this.#transaction.send(REPLACE, [...key, bytes, size, sha256, image_key, after!.modifiedAt]);
     }
-    if (after === undefined) {
-      deleteTags(this.#transaction, note);
-      this.#transaction.send(DELETE_NOTE, key);
-    } else if (after.meta !== before.meta) {
-      const metadata = metadataOf(after.meta, metaOf(note.metadata).others);
-      deleteTags(this.#transaction, note);
+    if (after === undefined) deleteNotes(this.#transaction, [note]);
+    else if (after.meta !== before.meta) {
+      const { metadata, ...found } = metadataColumns(after.meta, metaOf(note.metadata).others);
+      deleteTags(this.#transaction, [note]);
       insertTags(this.#transaction, [{ ...note, metadata }]);
-      this.#transaction.send(SET_METADATA, [...key, metadata]);
+      this.#transaction.send(SET_METADATA, [...key, metadata, found.key, found.expires_at]);
     }
-    if (after === undefined || content) freeKey(this.#transaction, note.image_key);
+    if (content) freeKeys(this.#transaction, [note]);
   }
 
   /** Tells every process of changes when the transaction is committed. */
@@ -281,12 +340,23 @@ export class Writes {
     if (changes.length > 0) this.#transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
   }
 
-  async #findNamed(key: string, note: NamedNote): Promise<StoredNote | undefined> {
-    return note.key === undefined ? this.#find(key, note.id, note.type) : undefined;
+  async #find(feed: string, note: NamedNote): Promise<StoredNote | undefined> {
+    if (note.key !== undefined) return this.#keyed.get(`${feed} ${note.key}`);
+    return (await this.#transaction.run(FIND, [feed, note.id, ...typeRange(note.type), this.#now]))[0];
   }
 
-  async #find(key: string, id: string, type: NoteType | undefined): Promise<StoredNote | undefined> {
-    return (await this.#transaction.run(FIND, [key, id, ...typeRange(type)]))[0];
+  /** The notes of a feed that are due. */
+  async #sweep(open: OpenFeed, feed: Feed): Promise<readonly StoredNote[]> {
+    const due = dueOf(feed, this.#now, this.#rules.keepDays);
+    const values = [feed.key, this.#now];
+    const [expired, [next]] = await Promise.all([
+      this.#transaction.run(EXPIRED, values),
+      this.#transaction.run(NEXT_EXPIRY, values),
+    ]);
+    const oldest = needsOldest(due, expired) ? await this.#transaction.run(OLDEST, values) : [];
+    const { rows, dueAt } = sweptRows(feed, due, { expired, oldest, nextExpiry: next?.expires_at ?? null });
+    open.dueAt = dueAt;
+    return rows;
   }
 
   /** If two run at once, the second waits with its own feed locked, which no other transaction waits for. */
@@ -298,15 +368,16 @@ export class Writes {
 
   async #presentOf(key: string, imported: readonly NewNote[]): Promise<Pick<State, 'present' | 'heldKeys'>> {
     const rows = await this.#transaction.run(PRESENT, [key, imported.map(({ id }) => id)]);
-    const heldKeys = new Set<string>();
-    for (const { meta } of imported)
-      if (meta.key !== undefined && (await this.#findNamed(key, { key: meta.key }))) heldKeys.add(meta.key);
-    return { present: new Set(rows.map(({ id, type }) => noteFile(id, NOTE_TYPES[type]!))), heldKeys };
+    const keys = imported.map(({ meta }) => meta.key).filter((one) => one !== undefined);
+    return {
+      present: new Set(rows.map(({ id, type }) => noteFile(id, NOTE_TYPES[type]!))),
+      heldKeys: new Set(keys.filter((one) => this.#keyed.has(`${key} ${one}`))),
+    };
   }
 
   async #hasFile(key: string, file: NoteFile): Promise<boolean> {
     const named = parseNoteFile(file);
-    return named !== undefined && (await this.#find(key, named.id, named.type)) !== undefined;
+    return named !== undefined && (await this.#find(key, named)) !== undefined;
   }
 }
 

@@ -17,9 +17,11 @@ import {
 import { type FeedPage, type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
 import { FILE_COLUMNS, type FileRow, type Piece } from '../stored-file.ts';
 import { type Connection, preparer } from './connection.ts';
-import { NOTE_COLUMNS } from './note-rows.ts';
+import { IS_LIVE, NOTE_COLUMNS } from './note-rows.ts';
 
 const TEXT = typeNumber('md');
+/** The most feeds that `due` names. */
+const DUE_FEEDS = '100';
 
 /** The reads of the database; those of notes by `Feed.key`. Each call sees one state: all that was committed before it. */
 export class Reads {
@@ -50,10 +52,11 @@ export class Reads {
 
   page(key: string, { limit, before, tag }: PageQuery): Page {
     const place = placeOf(before);
+    const now = Date.now();
     const rows =
       tag === undefined
-        ? this.#sql.page.iterate(key, ...place, limit + 1)
-        : this.#sql.tagged.iterate(key, tag, ...place, limit + 1);
+        ? this.#sql.page.iterate(key, ...place, now, limit + 1)
+        : this.#sql.tagged.iterate(key, tag, ...place, now, limit + 1);
     const notes: Note[] = [];
     let textBytes = 0;
     let isCut = false;
@@ -72,18 +75,22 @@ export class Reads {
   }
 
   note(key: string, id: NoteId): Note | undefined {
-    const row = this.#sql.note.get(key, id);
+    const row = this.#sql.note.get(key, id, Date.now());
     return row && noteOf(row);
   }
 
   neighbours(key: string, position: Position): Neighbours {
-    const place = placeOf(position);
-    return { older: this.#sql.older.get(key, ...place)?.id, newer: this.#sql.newer.get(key, ...place)?.id };
+    const values = [key, ...placeOf(position), Date.now()] as const;
+    return { older: this.#sql.older.get(...values)?.id, newer: this.#sql.newer.get(...values)?.id };
   }
 
   stat(ref: RefValues, file: NoteFile): FileRow | undefined {
     const named = parseNoteFile(file);
-    return named && this.#sql.stat.get(...ref, named.id, typeNumber(named.type));
+    return named && this.#sql.stat.get(...ref, named.id, typeNumber(named.type), Date.now());
+  }
+
+  due(now: number): readonly FeedName[] {
+    return this.#sql.due.all(now).map(({ name }) => name);
   }
 
   /** Bytes of a version; undefined if the note has another by now. */
@@ -104,23 +111,26 @@ function prepareStatements(db: Database) {
     feed: prepare<[string], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
     feedByReadId: prepare<[string], FeedRow<number>>`
       SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
-    note: prepare<[string, string], NoteRow>`
-      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
-    page: prepare<[string, ...Place, number], NoteRow>`
-      SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT ?`,
-    tagged: prepare<[string, string, ...Place, number], NoteRow>`
+    due: prepare<[number], { name: FeedName }>`
+      SELECT name FROM feeds WHERE due_at <= ? ORDER BY due_at LIMIT ${DUE_FEEDS}`,
+    note: prepare<[string, string, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? AND ${IS_LIVE} ORDER BY notes.type LIMIT 1`,
+    page: prepare<[string, ...Place, number, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT ?`,
+    tagged: prepare<[string, string, ...Place, number, number], NoteRow>`
       SELECT ${NOTE_COLUMNS} FROM feeds JOIN tags ON tags.feed = feeds.id JOIN notes ON notes.row = tags.note
       WHERE feeds.id = ? AND feeds.name IS NOT NULL AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
+      AND ${IS_LIVE}
       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
-    older: prepare<[string, ...Place], { id: NoteId }>`
-      SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) ORDER BY ${newestFirst} LIMIT 1`,
-    newer: prepare<[string, ...Place], { id: NoteId }>`
-      SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?)
+    older: prepare<[string, ...Place, number], { id: NoteId }>`
+      SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT 1`,
+    newer: prepare<[string, ...Place, number], { id: NoteId }>`
+      SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?) AND ${IS_LIVE}
       ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
-    stat: prepare<[...RefValues, string, number], FileRow>`
+    stat: prepare<[...RefValues, string, number, number], FileRow>`
       SELECT ${FILE_COLUMNS} FROM feeds JOIN notes ON notes.feed = feeds.id
       WHERE feeds.id = coalesce(?, (SELECT id FROM feeds WHERE read_id = ?)) AND feeds.name IS NOT NULL
-      AND notes.id = ? AND notes.type = ?`,
+      AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
     bytes: prepare<[number, number, number, string, number, number], Piece>`
       SELECT substr(content, ?, ?) AS content FROM notes
       WHERE feed = ? AND id = ? AND type = ? AND modified_at = ? AND image_key IS NULL`,

@@ -12,6 +12,8 @@ import type { Database } from 'better-sqlite3';
  * its object may be in two stores. `token_series.turn` is the index of
  * the next valid token, or -1 after a token was replayed: the whole series is revoked. `feeds.license_id` is what the text in `feeds.license` counts by.
  * `note_keys` and `expiries` say again what is in the metadata of notes, for those that have a key or expire; `note` is `notes.row`.
+ * No note of a feed is to be removed before `feeds.due_at` (`dueAfter`). `sweeper.keep_days` is the instance's limit by which
+ * that was found out.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -76,20 +78,22 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX feeds_by_license ON feeds (license_id) WHERE license_id IS NOT NULL;`,
   `ALTER TABLE feeds ADD COLUMN keep_days INTEGER;
    ALTER TABLE feeds ADD COLUMN keep_notes INTEGER;
-   CREATE INDEX feeds_to_keep ON feeds (id) WHERE keep_days IS NOT NULL OR keep_notes IS NOT NULL;
+   ALTER TABLE feeds ADD COLUMN due_at INTEGER;
+   CREATE INDEX feeds_due ON feeds (due_at) WHERE due_at IS NOT NULL;
+   CREATE TABLE sweeper (keep_days INTEGER NOT NULL) STRICT;
+   INSERT INTO sweeper VALUES (0);
 
    CREATE TABLE note_keys (
      feed INTEGER NOT NULL,
      key TEXT NOT NULL,
      note INTEGER NOT NULL,
-     PRIMARY KEY (feed, key)
+     PRIMARY KEY (feed, key, note)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE expiries (
      note INTEGER PRIMARY KEY,
      feed INTEGER NOT NULL,
      expires_at INTEGER NOT NULL
    ) STRICT;
-   CREATE INDEX expiries_in_order ON expiries (expires_at, feed);
    CREATE INDEX expiries_by_feed ON expiries (feed, expires_at);`,
 ];
 
@@ -99,8 +103,9 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /**
  * Brings a database to the version of this program, each step in a transaction. Throws an error with a sentence for
  * the operator when it is of a newer version, or is something else.
+ * @param keepDays the days that any feed keeps its notes, 0 for no limit; if they are others than before, every feed is swept anew
  */
-export function migrate(db: Database): void {
+export function migrate(db: Database, keepDays?: number): void {
   const version = Number(db.pragma('user_version', { simple: true }));
   mustBeKnown(version);
   if (version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() !== undefined) {
@@ -113,6 +118,12 @@ export function migrate(db: Database): void {
       db.pragma(`user_version = ${done + 1}`);
     }).immediate();
   }
+  db.transaction(() => {
+    if (keepDays === undefined || db.prepare('SELECT 1 FROM sweeper WHERE keep_days = ?').get(keepDays))
+      return;
+    db.prepare('UPDATE sweeper SET keep_days = ?').run(keepDays);
+    db.exec('UPDATE feeds SET due_at = 0 WHERE name IS NOT NULL AND note_count > 0');
+  }).immediate();
 }
 
 /** Throws an error with a sentence for the operator if a schema is of a newer version. */

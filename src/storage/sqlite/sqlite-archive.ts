@@ -5,6 +5,7 @@ import {
   ARCHIVED_COLUMNS,
   archivedRow,
   DatabaseArchive,
+  dueWith,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
@@ -49,14 +50,16 @@ export class SqliteArchive extends DatabaseArchive {
 
   async begin(mark: string): Promise<void> {
     writeMoveMark(this.#db, mark);
+    // The next start of the service finds out what its limit makes due.
+    this.#db.exec('UPDATE sweeper SET keep_days = 0');
   }
 
-  async addNotes({ name }: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
+  async addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     this.#db.transaction(() => {
-      const { id: feed } = this.#sql.feedId.get(name)!;
-      for (const note of notes) this.#notes.insert(archivedRow(feed, note));
+      const { id } = this.#sql.feedId.get(feed.name)!;
+      for (const note of notes) this.#notes.insert(archivedRow(id, note));
       const images = notes.filter(({ type }) => type !== 'md').length;
-      this.#sql.count.run(notes.length, images, feed);
+      this.#sql.count.run(notes.length, images, dueWith(feed, notes), id);
     })();
     this.#log.bound();
   }
@@ -104,8 +107,9 @@ function prepareStatements(db: Database) {
     insertFeed: prepare<unknown[]>`
       INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (name) DO NOTHING`,
-    count: prepare<[number, number, number]>`
-      UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ? WHERE id = ?`,
+    count: prepare<[number, number, number | null, number]>`
+      UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ?,
+        due_at = coalesce(?, due_at) WHERE id = ?`,
     retire: prepare<[ReadId]>`
       INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING`,
   };

@@ -188,6 +188,10 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     return row && storedFile(row, PIECE_BYTES, (...part) => notes.call('bytes', ...part));
   };
 
+  due(now: number): Promise<readonly FeedName[]> {
+    return this.#threads.feeds.call('due', now);
+  }
+
   readonly useToken: Storage['useToken'] = (series, place, until) =>
     this.#threads.writer.call('useToken', series, place, until, Date.now());
 

@@ -12,6 +12,8 @@ import {
   type State,
   type WritingRules,
 } from '../../writing/decide.ts';
+import { dueOf } from '../../writing/due.ts';
+import { dueAfter, needsOldest, sweptRows } from '../due-rows.ts';
 import {
   datedNow,
   FEED_COLUMNS,
@@ -36,6 +38,8 @@ interface WriteReply {
 interface OpenFeed {
   readonly row: number;
   feed: Feed;
+  /** See `dueAfter`. */
+  dueAt: number | null;
   /**
    * The result of all writes of the transaction to this feed, completed in `finish()`. They share it, because structured clone
    * sends a shared object once.
@@ -43,10 +47,18 @@ interface OpenFeed {
   result: Feed | undefined;
 }
 
+/** What was looked up to decide a command. */
+interface LookedUp {
+  readonly now: number;
+  /** The note that the command names. */
+  readonly noteRow?: StoredNote | undefined;
+  readonly swept?: { readonly rows: readonly StoredNote[] } | undefined;
+}
+
 const NOTHING: WriteReply = { written: undefined };
 /** Notes removed in one step; few, because a deletion reads all pages of a picture. */
 const CLEARED_NOTES = 20;
-const CLEARED_TAGS = 1_000;
+const CLEARED_ROWS = 1_000;
 
 /** Decides and stores commands, each within a transaction that the caller begins and commits. */
 export class Writes {
@@ -91,9 +103,11 @@ export class Writes {
   write(command: Command): WriteReply {
     const open = this.#openFeed(command.name);
     const { note, readId, licenseId, image, imported = [] } = lookupsOf(command);
+    const now = Date.now();
     const noteRow = open && note && this.#find(open.row, note);
+    const swept = open && command.kind === 'sweep' ? this.#sweep(open, now) : undefined;
     const state: State = {
-      now: Date.now(),
+      now,
       feed: open?.feed,
       note: noteRow && noteOf(noteRow),
       readIdHolder: readId && this.#sql.readIdHolder.get(readId)?.name,
@@ -101,20 +115,24 @@ export class Writes {
       licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
       hasImage: open !== undefined && image !== undefined && this.#hasFile(open.row, image),
       ...(open && imported.length > 0 && this.#presentOf(open.row, imported)),
+      due: swept?.rows.map(noteOf) ?? [],
     };
     const effects = decide(command, state, this.#rules);
     if (effects === undefined) return NOTHING;
     if (effects.reclaimsReadId) this.#sql.freeReadId.run(randomReadId(), effects.feed.readId);
-    if (open) return this.#store(effects, open, noteRow);
+    if (swept) this.#setDue(open!, swept.dueAt);
+    if (open) return this.#store(effects, open, { now, noteRow, swept });
     const made = this.#make(effects.feed);
-    return this.#store({ ...effects, feed: made.feed }, made, undefined);
+    return this.#store({ ...effects, feed: made.feed }, made, { now });
   }
 
   /** Removes some notes of deleted feeds; false when none is left. */
   clearSome(): boolean {
     const feed = this.#sql.feedToClear.get();
     if (!feed) return false;
-    if (this.#sql.clearTags.run(feed.id, CLEARED_TAGS).changes > 0) return true;
+    // First, because a new note may get the row id of one that is gone.
+    for (const clear of [this.#sql.clearTags, this.#sql.clearKeys, this.#sql.clearExpiries])
+      if (clear.run(feed.id, CLEARED_ROWS).changes > 0) return true;
     const cleared = this.#sql.clearNotes.all(feed.id, CLEARED_NOTES);
     for (const { image_key } of cleared) this.#pictures.freeKey(image_key);
     if (cleared.length === 0) this.#sql.cleared.run(feed.id);
@@ -127,10 +145,11 @@ export class Writes {
     return this.#sql.useToken.get({ series, place, until })!.turn > 0;
   }
 
-  #store(effects: Effects, open: OpenFeed, noteRow: StoredNote | undefined): WriteReply {
+  #store(effects: Effects, open: OpenFeed, { now, noteRow, swept }: LookedUp): WriteReply {
     const { fate, feed, added, edit, note, outcomes, readIds } = effects;
     const before = open.feed;
-    if (fate === 'unchanged') return { written: { feed, note, isUnchanged: true, outcomes } };
+    // A sweep without notes has stored when to look again.
+    if (fate === 'unchanged') return { written: { feed, note, isUnchanged: !swept, outcomes } };
     if (fate === 'deleted') {
       this.#sql.deleteFeed.run(open.row);
       this.#open.delete(feed.name);
@@ -138,7 +157,10 @@ export class Writes {
       return { written: { feed, note }, readIds };
     }
     if (edit && noteRow) this.#storeEdit(edit, noteRow);
-    for (const one of added) this.#notes.insert(insertedNote(open.row, one, Date.now()));
+    for (const one of added) this.#notes.insert(insertedNote(open.row, one, now));
+    for (const row of swept?.rows ?? []) this.#remove(row);
+    const { keepDays } = this.#rules;
+    if (!swept) this.#setDue(open, dueAfter(effects, before, open.dueAt, { now, keepDays }));
     if (changesSettings(before, feed)) this.#sql.configure.run({ ...settingColumns(feed), id: open.row });
     open.feed = this.#changed.has(open) ? feed : datedNow(feed);
     open.result ??= { ...open.feed };
@@ -147,15 +169,36 @@ export class Writes {
   }
 
   #storeEdit({ before, after, content }: NoteEdit, row: StoredNote): void {
-    if (after === undefined) this.#notes.remove(row);
-    if (content) this.#notes.replace(row.row, content, after!.modifiedAt);
-    if (after && after.meta !== before.meta) this.#notes.setMeta(row, after.meta);
-    if (after === undefined || content) this.#pictures.freeKey(row.image_key);
+    if (after === undefined) {
+      this.#remove(row);
+      return;
+    }
+    if (content) this.#notes.replace(row.row, content, after.modifiedAt);
+    if (after.meta !== before.meta) this.#notes.setMeta(row, after.meta);
+    if (content) this.#pictures.freeKey(row.image_key);
+  }
+
+  #remove(row: StoredNote): void {
+    this.#notes.remove(row);
+    this.#pictures.freeKey(row.image_key);
+  }
+
+  /** What is due in a feed, and when it is to be swept next. */
+  #sweep({ row, feed }: OpenFeed, now: number) {
+    const due = dueOf(feed, now, this.#rules.keepDays);
+    const expired = this.#notes.expired(row, now);
+    const oldest = needsOldest(due, expired) ? this.#notes.oldest(row, now) : [];
+    return sweptRows(feed, due, { expired, oldest, nextExpiry: this.#notes.nextExpiry(row, now) });
+  }
+
+  #setDue(open: OpenFeed, dueAt: number | null): void {
+    if (dueAt !== open.dueAt) this.#sql.setDue.run(dueAt, open.row);
+    open.dueAt = dueAt;
   }
 
   #make(feed: Feed): OpenFeed {
     const { id } = this.#sql.makeFeed.get({ name: feed.name, ...settingColumns(feed) })!;
-    const made = { row: id, feed: { ...feed, key: String(id) }, result: undefined };
+    const made = { row: id, feed: { ...feed, key: String(id) }, dueAt: null, result: undefined };
     this.#open.set(feed.name, made);
     this.#feeds += 1;
     return made;
@@ -165,13 +208,13 @@ export class Writes {
     const known = this.#open.get(name);
     if (known) return known;
     const row = this.#sql.feedByName.get(name);
-    const found = row && { row: row.id, feed: feedOf(row), result: undefined };
+    const found = row && { row: row.id, feed: feedOf(row), dueAt: row.due_at, result: undefined };
     if (found) this.#open.set(name, found);
     return found;
   }
 
   #find(feed: number, note: NamedNote): StoredNote | undefined {
-    if (note.key !== undefined) return undefined;
+    if (note.key !== undefined) return this.#notes.findByKey(feed, note.key);
     return this.#notes.find(feed, note.id, note.type);
   }
 
@@ -194,7 +237,9 @@ function prepareStatements(db: Database) {
   const prepare = preparer(db);
   return {
     countFeeds: prepare<[], { count: number }>`SELECT count(*) AS count FROM feeds WHERE name IS NOT NULL`,
-    feedByName: prepare<[FeedName], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
+    feedByName: prepare<[FeedName], FeedRow<number> & { due_at: number | null }>`
+      SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ?`,
+    setDue: prepare<[number | null, number]>`UPDATE feeds SET due_at = ? WHERE id = ?`,
     readIdHolder: prepare<[ReadId], { name: FeedName | null }>`SELECT name FROM feeds WHERE read_id = ?`,
     freeReadId: prepare<[ReadId, ReadId]>`UPDATE feeds SET read_id = ? WHERE read_id = ? AND name IS NULL`,
     makeFeed: prepare<object, { id: number }>`
@@ -217,13 +262,17 @@ function prepareStatements(db: Database) {
       SELECT count(*) AS count FROM feeds WHERE license_id = ? AND id <> ?`,
     deleteFeed: prepare<[number]>`
       UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-        license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL WHERE id = ?`,
+        license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, due_at = NULL WHERE id = ?`,
     // Of deleted feeds.
     feedToClear: prepare<[], { id: number }>`
       SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1`,
     clearTags: prepare<[number, number]>`
       DELETE FROM tags WHERE (feed, tag, created_at, id, type) IN
         (SELECT feed, tag, created_at, id, type FROM tags WHERE feed = ? LIMIT ?)`,
+    clearKeys: prepare<[number, number]>`
+      DELETE FROM note_keys WHERE (feed, key, note) IN (SELECT feed, key, note FROM note_keys WHERE feed = ? LIMIT ?)`,
+    clearExpiries: prepare<[number, number]>`
+      DELETE FROM expiries WHERE note IN (SELECT note FROM expiries WHERE feed = ? LIMIT ?)`,
     clearNotes: prepare<[number, number], { image_key: ImageKey | null }>`
       DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?) RETURNING image_key`,
     cleared: prepare<[number]>`UPDATE feeds SET note_count = 0, image_count = 0 WHERE id = ?`,
