@@ -1,11 +1,15 @@
 import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { nice } from '@napi-rs/nice';
 import { type FeedName, isFeedName } from '../src/feeds/names.ts';
+import { toFailure } from '../src/storage/failures.ts';
 import { collectGarbage } from '../src/storage/files/collect-garbage.ts';
-import { isGone } from '../src/storage/files/failures.ts';
+import { asRefusal, isGone } from '../src/storage/files/failures.ts';
 import type { LookOrder, WatchNotice, WatchTask } from '../src/storage/files/files.ts';
+import { findMarks } from '../src/storage/files/find-marks.ts';
+import type { MarksOrder } from '../src/storage/files/mark-keeper.ts';
 import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import type { FileSeen, FolderSeen } from '../src/storage/files/reconciler.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
@@ -22,6 +26,8 @@ const TICK_MS = 25;
 /** Looks per tick: 20,000 a second, some 5 % of a core. */
 const TICK_BUDGET = 500;
 const BATCH = 1000;
+/** Looks for marks that nobody waits for pause so many times as long as they work. */
+const MARKS_SHARE = 4;
 
 /**
  * Watches a data folder by events and, because events get lost, by rounds over all files. An order makes it look at feeds,
@@ -50,7 +56,12 @@ class DataFolderWatch {
     this.#watch('');
     this.#root = this.#rootIdentity();
     for (const name of this.#listRoot()) this.#addFolder(name);
-    parentPort!.on('message', ({ feeds, anew }: LookOrder) => {
+    parentPort!.on('message', (order: LookOrder | MarksOrder) => {
+      if ('marksOf' in order) {
+        void this.#findMarks(order);
+        return;
+      }
+      const { feeds, anew } = order;
       for (const feed of feeds) {
         if (anew) this.#removeFolder(feed);
         this.#mark('', feed);
@@ -58,6 +69,19 @@ class DataFolderWatch {
     });
     say({ kind: 'ready' });
     this.#tick();
+  }
+
+  async #findMarks({ marksOf, look, isUrgent }: MarksOrder): Promise<void> {
+    let begunAt = performance.now();
+    const pause = async () => {
+      await wait(isUrgent ? 0 : (performance.now() - begunAt) * MARKS_SHARE);
+      begunAt = performance.now();
+    };
+    const answer = { kind: 'marks', look } as const;
+    await findMarks(join(this.#dir, marksOf), pause, (marks) => say({ ...answer, marks })).then(
+      (end) => say({ ...answer, marks: [], end }),
+      (error) => say({ ...answer, marks: [], failure: toFailure(asRefusal(error)) }),
+    );
   }
 
   #tick(): void {

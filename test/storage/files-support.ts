@@ -69,6 +69,7 @@ export function writeParts(
     locks: new KeyedLock(),
     retired: new RetiredReadIds(parts.dir, parts.writer, ''),
     removals: { remove: async () => {} },
+    keeper: { whenMarked: async () => {} },
     rules: { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined },
     onMade: () => {},
   };

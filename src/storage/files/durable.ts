@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
-import { intentName, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
+import { intentName, isFileOfNote, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
 
@@ -33,16 +33,12 @@ export function lineFile(name: string, line: string | undefined): Change {
   return textFile(name, line === undefined ? undefined : `${line}\n`);
 }
 
-/**
- * The plan of a change that adds several files, durable before the first of them exists. The change is made when its last
- * file, written before, gets its name: while that file has its temp name, the added files must go, afterwards they must
- * stay.
- */
+/** The plan of a change of several files of notes, which are written before. Once it is durable, the change is made. */
 export interface Intent {
-  /** Names of the files added before the last one: notes and metadata of notes. */
-  readonly added: readonly string[];
-  /** Temp name of the last one. */
-  readonly last: string;
+  /** Names that the files get. */
+  readonly moves: readonly (readonly [temp: string, name: string])[];
+  /** Names of files that go. */
+  readonly removed: readonly string[];
 }
 
 /** Writes files so that each is complete and durable, or absent. */
@@ -83,17 +79,18 @@ export class DurableWriter {
    * file is complete. After a failure every file is as it was; but without hard links a replaced file is lost.
    * Returns the new states.
    *
-   * Files `added`, which must be new, come before the changes, and are there after a crash if the last of the changes
-   * is made, which must have bytes, and else not (`Intent`); without changes a prefix of them is. Their states come first.
+   * Files `added`, which must be new, come before the changes. Their states come first.
+   * @param isWhole after a crash all of it is on the disk or nothing, but for dot files of the feed (`Intent`)
    */
   change(
     folder: string,
     changes: readonly Change[],
     added: readonly Part[] = [],
+    isWhole = false,
   ): Promise<(Stamp | undefined)[]> {
     return orUndone(async (undo) => {
       const all = [...added.map((part) => plan(part, true)), ...changes.map((one) => plan(one))];
-      const intent = added.length > 0 && changes.length > 0 ? planIntent(added, all.at(-1)!) : undefined;
+      const intent = isWhole ? planIntent(all) : undefined;
       const temps = (intent ? [...all, intent] : all).flatMap(tempPart);
       for (const { name } of temps) undo.push(() => fs.unlinkSync(join(folder, name)));
       const stamps = await this.#writeAll(folder, temps);
@@ -101,18 +98,13 @@ export class DurableWriter {
       if (intent) {
         const path = join(folder, intent.name);
         fs.renameSync(join(folder, intent.temp), path);
-        // The intent must not go before what was added: after a power cut that would seem to be meant.
-        undo.push(
-          () => fs.unlinkSync(path),
-          () => this.#folders.sync(folder),
-        );
-        // The sync also makes the temp file durable that the intent names: without it the intent says the opposite.
-        await this.#folders.sync(folder);
-        for (const one of all.slice(0, -1)) make(folder, one, undo, kept);
-        await this.#folders.sync(folder);
+        const sync = () => this.#folders.sync(folder);
+        // It goes after everything is as it was, and before the temp files that it names.
+        undo.push(sync, () => fs.unlinkSync(path), sync);
+        await sync();
         kept.push(path);
       }
-      for (const one of intent ? all.slice(-1) : all) make(folder, one, undo, kept);
+      for (const one of all) make(folder, one, undo, kept);
       await this.#folders.sync(folder);
       for (const path of kept) await ignoreErrors(() => fs.unlinkSync(path));
       return [...added, ...changes].map(({ bytes }) => (bytes ? stamps.shift() : undefined));
@@ -188,8 +180,12 @@ function plan(change: Change, isNew = false): Planned {
   return { ...change, temp: tempName(), isNew };
 }
 
-function planIntent(added: readonly Part[], last: Planned): Planned {
-  const intent: Intent = { added: added.map(({ name }) => name), last: last.temp };
+function planIntent(all: readonly Planned[]): Planned {
+  const ofNotes = all.filter(({ name }) => isFileOfNote(name));
+  const intent: Intent = {
+    moves: ofNotes.filter(({ bytes }) => bytes).map(({ temp, name }) => [temp, name]),
+    removed: ofNotes.filter(({ bytes }) => !bytes).map(({ name }) => name),
+  };
   return plan({ name: intentName(), bytes: Buffer.from(JSON.stringify(intent)) }, true);
 }
 

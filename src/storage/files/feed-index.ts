@@ -3,6 +3,7 @@ import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { FeedChange, FeedRef } from '../storage.ts';
+import { type Mark, Marks } from './marks.ts';
 import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
 import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
 
@@ -10,6 +11,8 @@ import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
 export interface IndexChange {
   readonly put?: readonly Entry[];
   readonly gone?: readonly NoteFile[];
+  /** The marks of new and replaced entries that have one. */
+  readonly marks?: readonly Mark[] | undefined;
   readonly files?: FeedFiles | undefined;
 }
 
@@ -28,6 +31,14 @@ export class IndexedFeed {
   readonly notes: NoteList;
   /** Made when somebody first asks for a tag. */
   tags: TagIndex | undefined;
+  /** The keys and expiries of notes; undefined if none is known. */
+  marks: Marks | undefined;
+  /** Whether they are those of all notes. */
+  isMarked: boolean;
+  /** The files of notes that may have another mark than `.marks` says, or than a look at the folder that runs finds. */
+  changedMarks: Set<NoteFile> | undefined;
+  /** How many metadata files have changed since `.marks` was written. */
+  unsaved = 0;
   /** How many new notes are being stored. */
   readonly posting = { noteCount: 0, imageCount: 0 };
   files: FeedFiles;
@@ -48,8 +59,42 @@ export class IndexedFeed {
     this.name = name;
     this.identity = identity;
     this.files = files;
-    this.notes = new NoteList(notes);
+    this.notes = new NoteList(notes, this.expiryOf);
+    this.isMarked = !this.notes.hasMeta();
     this.#changedAt = Math.floor(changedAt);
+  }
+
+  /** When a note expires, as far as is known, ms since the epoch; infinite if it does not. */
+  readonly expiryOf = (file: NoteFile): number => this.marks?.expiryOf(file) ?? Number.POSITIVE_INFINITY;
+
+  /** Takes marks that were found in the folder, but of notes that have changed meanwhile. */
+  addFound(marks: readonly Mark[]): void {
+    for (const mark of marks)
+      if (!this.changedMarks?.has(mark.file) && this.notes.has(mark.file)) this.#mark(mark);
+    this.#forgetExpiries();
+  }
+
+  /** What was known of a note is wrong. */
+  correct(file: NoteFile, mark: Mark | undefined): void {
+    this.marks?.remove(file);
+    if (mark) this.#mark(mark);
+    this.noteChange(file);
+    this.#forgetExpiries();
+  }
+
+  noteChange(file: NoteFile): void {
+    this.changedMarks ??= new Set();
+    this.changedMarks.add(file);
+  }
+
+  #mark(mark: Mark): void {
+    this.marks ??= new Marks();
+    this.marks.set(mark);
+  }
+
+  #forgetExpiries(): void {
+    this.notes.forgetExpiries();
+    this.tags = undefined;
   }
 
   /** The note of an id: of several files with one base name the first type of `NOTE_TYPES`. */
@@ -62,12 +107,24 @@ export class IndexedFeed {
   }
 
   /** Makes a change at once. The time of the last change never goes back with the clock. */
-  apply({ put = [], gone = [], files = this.files }: IndexChange): void {
+  apply({ put = [], gone = [], files = this.files, marks = [] }: IndexChange): void {
     const replaced = [
       ...gone.map((file) => this.notes.remove(file)),
       ...put.map((one) => this.notes.put(one)),
     ];
     this.tags?.replace(replaced, put);
+    for (const { file, meta } of put) {
+      if (meta) this.unsaved += 1;
+      if (this.marks?.remove(file) || !this.isMarked) this.noteChange(file);
+    }
+    for (const file of gone) {
+      this.marks?.remove(file);
+      if (!this.isMarked) this.noteChange(file);
+    }
+    for (const mark of marks) {
+      this.#mark(mark);
+      this.noteChange(mark.file);
+    }
     this.files = files;
     this.#changedAt = Math.max(this.#changedAt, Date.now());
     this.#version = nextVersion();
@@ -134,6 +191,8 @@ export class FeedIndex {
   /** Feeds whose `.readid` names an id that another one has. */
   readonly #waiting = new Set<IndexedFeed>();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
+  /** Called with a feed that is new, or has changed. */
+  onApplied: (feed: IndexedFeed) => void = () => {};
 
   constructor(secret: Uint8Array, derivation: Derivation = 'own') {
     this.#secret = secret;
@@ -214,6 +273,7 @@ export class FeedIndex {
   add(feed: IndexedFeed): void {
     this.#claim(feed);
     this.#feeds.set(feed.name, feed);
+    this.onApplied(feed);
     this.#tell([feed.readId]);
   }
 
@@ -230,6 +290,7 @@ export class FeedIndex {
   apply(feed: IndexedFeed, change: IndexChange): Feed {
     const storedBefore = feed.files.storedReadId;
     feed.apply(change);
+    this.onApplied(feed);
     if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
     else this.#claimAgain(feed);
     return feed.record();

@@ -16,6 +16,7 @@ import {
   isFeedFile,
   isIntentName,
   isLeftover,
+  MARKS_FILE,
   MOVE_FILE,
   noteOfMetaFile,
   RETIRED_FILE,
@@ -262,7 +263,12 @@ async function straysOfFeed(folder: string): Promise<string[]> {
   const notes = new Set(all.filter(isNote).map(({ name }) => name));
   const belongs = (entry: Dirent) => {
     const note = noteOfMetaFile(entry.name);
-    return isNote(entry) || isFeedFile(entry.name) || (note !== undefined && notes.has(note));
+    return (
+      isNote(entry) ||
+      isFeedFile(entry.name) ||
+      entry.name === MARKS_FILE ||
+      (note !== undefined && notes.has(note))
+    );
   };
   const settings = otherSettings((await readSettingsFile(folder)) ?? {});
   return [

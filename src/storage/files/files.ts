@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
@@ -10,6 +11,7 @@ import type { Position } from '../../feeds/order.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { dueOf } from '../../writing/due.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
 import { KeyedLock } from '../keyed-lock.ts';
@@ -25,11 +27,13 @@ import type {
   StoredFile,
 } from '../storage.ts';
 import { collectGarbage } from './collect-garbage.ts';
+import { dueNotes } from './due-notes.ts';
 
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
+import { MarkKeeper, type MarksNotice, type MarksOrder } from './mark-keeper.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
@@ -57,6 +61,7 @@ export interface LookOrder {
 export type WatchNotice =
   | { readonly kind: 'ready' }
   | { readonly kind: 'root' }
+  | MarksNotice
   | { readonly kind: 'no events'; readonly code: string }
   | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
 
@@ -81,6 +86,9 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
+/** Feeds that are looked at in one turn of the event loop. */
+const FEEDS_AT_ONCE = 1_000;
+
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
@@ -103,6 +111,7 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
 
 class FilesStorage implements Storage {
   readonly #parts: WriteParts;
+  readonly #keeper: MarkKeeper;
   readonly #lock: FolderLock;
   readonly #reader: NoteReader;
   readonly #thread: WriterThread;
@@ -119,11 +128,21 @@ class FilesStorage implements Storage {
     this.#thread = new WriterThread(options.owner, options.commits);
     this.#removals = new Removals(log);
     this.#tokens = new UsedTokens(dir, this.#thread);
-    this.#parts = {
+    const shared = {
       dir,
       index: new FeedIndex(options.secret, options.derivation),
       writer: this.#thread,
-      locks: new KeyedLock(),
+      locks: new KeyedLock<string>(),
+      log,
+    };
+    this.#keeper = new MarkKeeper(shared, (order) => this.#watch?.postMessage(order satisfies MarksOrder));
+    shared.index.onApplied = (feed) => {
+      this.#keeper.want(feed);
+      this.#keeper.saveSome(feed);
+    };
+    this.#parts = {
+      ...shared,
+      keeper: this.#keeper,
       retired: new RetiredReadIds(dir, this.#thread, retired),
       removals: this.#removals,
       rules: {
@@ -131,7 +150,6 @@ class FilesStorage implements Storage {
         keepDays: options.keepDays,
         isLicenseValid: options.isLicenseValid,
       },
-      log,
       onMade: (name) => this.#order([name]),
     };
     this.#reconciler = new Reconciler(this.#parts, (name) => this.#order([name], true));
@@ -151,6 +169,7 @@ class FilesStorage implements Storage {
     });
     this.#watch.on('error', (err) => {
       watching.reject(err);
+      void this.#keeper.end(err);
       log.error('changes by hand are not seen until the next start', { err });
     });
     await watching.promise;
@@ -184,18 +203,32 @@ class FilesStorage implements Storage {
   async note(admitted: AdmittedFeed, id: NoteId): Promise<Note | undefined> {
     const feed = this.#parts.index.admitted(admitted);
     const entry = feed?.entryOfId(id);
-    return feed && entry ? this.#reader.load(feed, entry) : undefined;
+    return feed && entry ? this.#reader.note(feed, entry) : undefined;
   }
 
   async neighbours(admitted: AdmittedFeed, position: Position): Promise<Neighbours> {
-    const all = this.#parts.index.admitted(admitted)?.notes;
-    return { older: all?.older(position, 1)[0]?.id, newer: all?.newer(position)?.id };
+    const feed = this.#parts.index.admitted(admitted);
+    if (feed) await this.#parts.keeper.whenMarked(feed);
+    const now = feed?.marks && Date.now();
+    return { older: feed?.notes.older(position, 1, now)[0]?.id, newer: feed?.notes.newer(position, now)?.id };
   }
 
   async stat(ref: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
     const feed = this.#parts.index.referred(ref);
     const entry = feed?.notes.get(file);
     return feed && entry ? this.#reader.stat(feed, entry) : undefined;
+  }
+
+  async due(now: number): Promise<readonly FeedName[]> {
+    const { index, rules } = this.#parts;
+    const due: FeedName[] = [];
+    for (const [n, name] of index.names().entries()) {
+      if (n % FEEDS_AT_ONCE === FEEDS_AT_ONCE - 1) await nextTurn();
+      const feed = index.get(name);
+      if (feed && dueNotes(feed, dueOf(feed.files.settings, now, rules.keepDays), 1).length > 0)
+        due.push(name);
+    }
+    return due;
   }
 
   readonly write: Storage['write'] = (command) => this.#write(() => write(this.#parts, command));
@@ -214,6 +247,7 @@ class FilesStorage implements Storage {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.#keeper.end(new Error('the storage is closed'));
     await this.#watch?.terminate();
     // Before the writes that run: a deletion that waits for the files of a large feed must not keep the service from stopping.
     await this.#removals.close();
@@ -233,6 +267,7 @@ class FilesStorage implements Storage {
   }
 
   #onNotice(notice: WatchNotice): void {
+    if (notice.kind === 'marks') this.#keeper.take(notice);
     if (notice.kind === 'seen') this.#reconciler.take(notice.seen);
     if (notice.kind === 'no events')
       this.#parts.log.warn('file events fail; changes are looked for instead', { code: notice.code });

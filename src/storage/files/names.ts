@@ -23,6 +23,9 @@ export const PASSWORD_FILE = '.password';
 /** The license of a feed. */
 export const LICENSE_FILE = '.license';
 
+/** Keys and expiries of a feed's notes; see `mark-keeper.ts`. */
+export const MARKS_FILE = '.marks';
+
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}$`);
 const INTENT_NAME = new RegExp(`^\\.intent-nfs-${UUID}$`);

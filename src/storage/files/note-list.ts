@@ -33,35 +33,56 @@ export function unasked(file: NoteFile, hasMeta: boolean): Unasked {
   return (hasMeta ? metaFile(file) : file) as string as Unasked;
 }
 
-/** The notes of a feed, oldest first inside, so that a new note goes to the end at no cost. */
+/** The most notes of a piece: what adding or removing one moves in memory. */
+const PIECE_NOTES = 1024;
+
+interface Piece {
+  readonly notes: (Entry | Unasked)[];
+  /** The moment from which on all of them have expired; undefined if it has to be looked up. */
+  expires?: number | undefined;
+}
+
+/** When a note expires, ms since the epoch; infinite if it does not. */
+type ExpiryOf = (file: NoteFile) => number;
+
+/** The notes of a feed, oldest first inside, in pieces, so that no change of a long list takes long. */
 export class NoteList {
-  readonly #list: (Entry | Unasked)[];
+  /** Never empty, and none of several is. */
+  readonly #pieces: Piece[] = [];
   /** All entries of the list. */
   readonly #entries = new Map<NoteFile, Entry>();
+  readonly #expiryOf: ExpiryOf;
+  size = 0;
   /** How many of the notes are pictures. */
   imageCount = 0;
 
-  constructor(notes: readonly (Entry | Unasked)[] = []) {
+  constructor(notes: readonly (Entry | Unasked)[] = [], expiryOf: ExpiryOf = () => Number.POSITIVE_INFINITY) {
+    this.#expiryOf = expiryOf;
     const placed = notes.map((note) => ({ note, place: placeIn(note) }));
-    this.#list = placed.sort((a, b) => oldestFirst(a.place, b.place)).map(({ note }) => note);
+    const sorted = placed.sort((a, b) => oldestFirst(a.place, b.place)).map(({ note }) => note);
+    for (let at = 0; at < sorted.length || at === 0; at += PIECE_NOTES)
+      this.#pieces.push({ notes: sorted.slice(at, at + PIECE_NOTES) });
     for (const { note, place } of placed) {
       if (typeof note !== 'string') this.#entries.set(note.file, note);
       this.#count(place, 1);
     }
   }
 
-  get size(): number {
-    return this.#list.length;
-  }
-
   /** The files of all notes. */
   *files(): Generator<NoteFile> {
-    for (const note of this.#list) yield fileOf(note);
+    for (const { notes } of this.#pieces) for (const note of notes) yield fileOf(note);
   }
 
   /** All notes that have metadata. */
   withMeta(): Entry[] {
-    return this.#list.flatMap((note, at) => (hasMeta(note) ? [this.#entryAt(at)] : []));
+    return this.#pieces.flatMap((piece) =>
+      piece.notes.flatMap((note, at) => (hasMeta(note) ? [this.#entryAt(piece, at)] : [])),
+    );
+  }
+
+  /** Whether any note has metadata. */
+  hasMeta(): boolean {
+    return this.#pieces.some(({ notes }) => notes.some(hasMeta));
   }
 
   get(file: NoteFile): Entry | undefined {
@@ -70,6 +91,16 @@ export class NoteList {
     const parsed = parseNoteFile(file);
     const createdAt = parsed && dateOfId(parsed.id);
     return createdAt === undefined ? undefined : this.#find(file, { ...parsed!, createdAt });
+  }
+
+  has(file: NoteFile): boolean {
+    if (this.#entries.has(file)) return true;
+    const parsed = parseNoteFile(file);
+    const createdAt = parsed && dateOfId(parsed.id);
+    if (createdAt === undefined) return false;
+    const [p, at] = this.#countBefore({ ...parsed!, createdAt });
+    const note = this.#pieces[p]!.notes[at];
+    return note !== undefined && fileOf(note) === file;
   }
 
   /** The entry of a file, if somebody has asked for the note. */
@@ -81,7 +112,15 @@ export class NoteList {
   put(entry: Entry): Entry | undefined {
     const replaced = this.#entries.get(entry.file) ?? this.#find(entry.file, entry);
     if (replaced) this.remove(entry.file);
-    this.#list.splice(this.#countBefore(entry), 0, entry);
+    const [p, at] = this.#countBefore(entry);
+    const piece = this.#pieces[p]!;
+    piece.notes.splice(at, 0, entry);
+    piece.expires = undefined;
+    if (piece.notes.length > PIECE_NOTES) {
+      // At the end of the list, where most come, the full piece stays as it is.
+      const isLast = p === this.#pieces.length - 1 && at === PIECE_NOTES;
+      this.#pieces.splice(p + 1, 0, { notes: piece.notes.splice(isLast ? at : PIECE_NOTES / 2) });
+    }
     this.#entries.set(entry.file, entry);
     this.#count(entry, 1);
     return replaced;
@@ -90,64 +129,137 @@ export class NoteList {
   remove(file: NoteFile): Entry | undefined {
     const entry = this.get(file);
     if (!entry) return undefined;
-    this.#list.splice(this.#countBefore(entry), 1);
+    const [p, at] = this.#countBefore(entry);
+    const piece = this.#pieces[p]!;
+    piece.notes.splice(at, 1);
+    piece.expires = undefined;
+    if (piece.notes.length === 0 && this.#pieces.length > 1) this.#pieces.splice(p, 1);
     this.#entries.delete(file);
     this.#count(entry, -1);
     return entry;
   }
 
-  /** At most `limit` notes, newest first, all older than `before`. */
-  older(before: Position | undefined, limit: number): Entry[] {
-    const end = before ? this.#countBefore(sortKeyOf(before)) : this.#list.length;
-    return Array.from({ length: Math.min(limit, end) }, (_, n) => this.#entryAt(end - 1 - n));
+  /**
+   * At most `limit` notes, newest first, all older than `before`.
+   * @param now leaves out what has expired by then, ms since the epoch; nothing unless given
+   */
+  older(before: Position | undefined, limit: number, now?: number): Entry[] {
+    const found: Entry[] = [];
+    let [p, end] = before ? this.#countBefore(sortKeyOf(before)) : [this.#pieces.length, 0];
+    for (; p >= 0 && found.length < limit; p -= 1, end = PIECE_NOTES) {
+      const piece = this.#pieces[p];
+      if (!piece || this.#hasExpired(piece, now)) continue;
+      for (let at = Math.min(end, piece.notes.length) - 1; at >= 0 && found.length < limit; at -= 1)
+        if (!this.#isExpired(piece.notes[at]!, now)) found.push(this.#entryAt(piece, at));
+    }
+    return found;
   }
 
-  /** The first note that is newer than `after`. */
-  newer(after: Position): Entry | undefined {
+  /** The first note that is newer than `after`, of those that have not expired by `now`. */
+  newer(after: Position, now?: number): Entry | undefined {
     const place = sortKeyOf(after);
-    const at = this.#countBefore(place);
-    const isThere = this.#list[at] !== undefined && oldestFirst(placeIn(this.#list[at]), place) === 0;
-    const next = isThere ? at + 1 : at;
-    return next < this.#list.length ? this.#entryAt(next) : undefined;
+    let [p, at] = this.#countBefore(place);
+    const next = this.#pieces[p]!.notes[at];
+    if (next !== undefined && oldestFirst(placeIn(next), place) === 0) at += 1;
+    for (; p < this.#pieces.length; p += 1, at = 0) {
+      const piece = this.#pieces[p]!;
+      if (this.#hasExpired(piece, now)) continue;
+      for (; at < piece.notes.length; at += 1)
+        if (!this.#isExpired(piece.notes[at]!, now)) return this.#entryAt(piece, at);
+    }
+    return undefined;
+  }
+
+  /** The notes from the oldest on; the list must not change meanwhile. */
+  *oldest(): Generator<Ordered & Pick<Entry, 'file'>> {
+    for (const { notes } of this.#pieces)
+      for (const note of notes)
+        yield typeof note === 'string' ? { file: fileOf(note), ...placeIn(note) } : note;
+  }
+
+  /** To be called if a note of the list expires at another time, and has no other entry. */
+  forgetExpiries(): void {
+    for (const piece of this.#pieces) piece.expires = undefined;
   }
 
   #count({ type }: Ordered, each: 1 | -1): void {
+    this.size += each;
     if (type !== 'md') this.imageCount += each;
+  }
+
+  /** Whether a whole piece has expired: so a million notes that expired at once are skipped by a thousand steps. */
+  #hasExpired(piece: Piece, now: number | undefined): boolean {
+    if (now === undefined) return false;
+    piece.expires ??= this.#expiryOfAll(piece.notes);
+    return piece.expires <= now;
+  }
+
+  #expiryOfAll(notes: Piece['notes']): number {
+    let last = Number.NEGATIVE_INFINITY;
+    for (const note of notes) {
+      last = Math.max(last, this.#expiry(note));
+      if (last === Number.POSITIVE_INFINITY) break;
+    }
+    return last;
+  }
+
+  #isExpired(note: Entry | Unasked, now: number | undefined): boolean {
+    return now !== undefined && this.#expiry(note) <= now;
+  }
+
+  #expiry(note: Entry | Unasked): number {
+    return hasMeta(note) ? this.#expiryOf(fileOf(note)) : Number.POSITIVE_INFINITY;
   }
 
   /** The entry of a file, which is at its place if it is in the list. */
   #find(file: NoteFile, place: Ordered): Entry | undefined {
-    const at = this.#countBefore(place);
-    const note = this.#list[at];
-    return note !== undefined && fileOf(note) === file ? this.#entryAt(at) : undefined;
+    const [p, at] = this.#countBefore(place);
+    const piece = this.#pieces[p]!;
+    const note = piece.notes[at];
+    return note !== undefined && fileOf(note) === file ? this.#entryAt(piece, at) : undefined;
   }
 
-  #entryAt(at: number): Entry {
-    const note = this.#list[at]!;
+  #entryAt({ notes }: Piece, at: number): Entry {
+    const note = notes[at]!;
     if (typeof note !== 'string') return note;
     const meta = hasMeta(note) ? UNSEEN : undefined;
     const entry: Entry = { file: fileOf(note), ...placeIn(note), stamp: UNSEEN, meta };
     this.#entries.set(entry.file, entry);
-    this.#list[at] = entry;
+    notes[at] = entry;
     return entry;
   }
 
-  /** How many are older than `place`. The search begins at the end: most look for one of the newest. */
-  #countBefore(place: Ordered): number {
-    let high = this.#list.length;
-    let low = high - 1;
-    for (let step = 1; low >= 0 && oldestFirst(placeIn(this.#list[low]!), place) >= 0; step *= 2) {
-      high = low;
-      low -= step;
-    }
-    low = Math.max(low + 1, 0);
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (oldestFirst(placeIn(this.#list[middle]!), place) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  /** The piece that a place is in, and how many notes of it are older. A place at the end of a piece is in that. */
+  #countBefore(place: Ordered): [piece: number, notes: number] {
+    const isOlder = (note: Entry | Unasked) => oldestFirst(placeIn(note), place) < 0;
+    const first = countWhile(this.#pieces.length - 1, (at) => isOlder(this.#pieces[at + 1]!.notes[0]!));
+    // What is first in the next piece may be the very note.
+    const { notes } = this.#pieces[first]!;
+    const at = countWhile(notes.length, (at) => isOlder(notes[at]!));
+    const isInNext = at === notes.length && first < this.#pieces.length - 1 && this.#isAt(first + 1, place);
+    return isInNext ? [first + 1, 0] : [first, at];
   }
+
+  #isAt(piece: number, place: Ordered): boolean {
+    return oldestFirst(placeIn(this.#pieces[piece]!.notes[0]!), place) === 0;
+  }
+}
+
+/** How many of `count` in order come before something. The search begins at the end: most look for one of the newest. */
+function countWhile(count: number, isBefore: (at: number) => boolean): number {
+  let high = count;
+  let low = high - 1;
+  for (let step = 1; low >= 0 && !isBefore(low); step *= 2) {
+    high = low;
+    low -= step;
+  }
+  low = Math.max(low + 1, 0);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function placeIn(note: Entry | Unasked): Ordered {
@@ -174,10 +286,16 @@ export class TagIndex {
   readonly #unread: Set<Entry>;
   #reading: Promise<unknown> | undefined;
   readonly #readTags: (entry: Entry) => Promise<readonly string[]>;
+  readonly #expiryOf: ExpiryOf | undefined;
 
-  constructor(entries: Iterable<Entry>, readTags: (entry: Entry) => Promise<readonly string[]>) {
+  constructor(
+    entries: Iterable<Entry>,
+    readTags: (entry: Entry) => Promise<readonly string[]>,
+    expiryOf?: ExpiryOf,
+  ) {
     this.#unread = new Set(entries);
     this.#readTags = readTags;
+    this.#expiryOf = expiryOf;
   }
 
   /** The notes that have the tag. */
@@ -215,7 +333,7 @@ export class TagIndex {
     for (const tag of tags) {
       const list = this.#byTag.get(tag);
       if (list) list.put(entry);
-      else this.#byTag.set(tag, new NoteList([entry]));
+      else this.#byTag.set(tag, new NoteList([entry], this.#expiryOf));
     }
   }
 }

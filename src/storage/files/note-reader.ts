@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import type { FeedName } from '../../feeds/names.ts';
-import type { Note, NoteMeta } from '../../feeds/note.ts';
+import { isExpired, type Note, type NoteMeta } from '../../feeds/note.ts';
 import { NO_META } from '../metadata.ts';
 import type { Page, PageQuery, StoredFile } from '../storage.ts';
 import { refuse } from './failures.ts';
@@ -25,7 +25,7 @@ const PARALLEL_READS = 32;
 /** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
-type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log'>;
+type ReaderParts = Pick<WriteParts, 'dir' | 'index' | 'locks' | 'log' | 'keeper'>;
 
 const WHICH = ['stamp', 'meta'] as const;
 
@@ -67,22 +67,35 @@ export class NoteReader {
   }
 
   async page(feed: IndexedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
-    const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
-    const entries = asked.older(before, limit + 1);
-    const shown = entries.slice(0, limit);
-    const notes = await Promise.all(shown.map((entry) => this.load(feed, entry)));
-    const last = shown.at(-1);
-    const next = last && entries.length > limit ? { createdAt: last.createdAt, file: last.file } : undefined;
-    return { notes: notes.filter((note) => note !== undefined), next };
+    for (;;) {
+      const { isMarked } = feed;
+      const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
+      const entries = asked.older(before, limit + 1, feed.marks && Date.now());
+      const shown = entries.slice(0, limit);
+      const loaded = await Promise.all(shown.map((entry) => this.#load(feed, entry)));
+      const now = Date.now();
+      const found = loaded.filter((note) => note !== undefined);
+      const notes = found.filter((note) => !isExpired(note, now));
+      const last = shown.at(-1);
+      const next =
+        last && entries.length > limit ? { createdAt: last.createdAt, file: last.file } : undefined;
+      if (isMarked || notes.length === found.length) return { notes, next };
+      await this.#parts.keeper.whenMarked(feed);
+    }
   }
 
-  /** The note of an entry; undefined when its file is gone or cannot be read. */
-  load(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> | Note {
+  /** The note of an entry; undefined when it has expired, or its file is gone or cannot be read. */
+  async note(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> {
+    const note = await this.#load(feed, entry);
+    return note && !isExpired(note, Date.now()) ? note : undefined;
+  }
+
+  #load(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> | Note {
     const cached = this.#cache.get(entry);
     if (cached) return cached;
     let loading = this.#loading.get(entry);
     if (!loading) {
-      loading = this.#atOnce(() => this.#load(feed, entry));
+      loading = this.#atOnce(() => this.#read(feed, entry));
       this.#loading.set(entry, loading);
       const end = () => this.#loading.delete(entry);
       loading.then(end, end);
@@ -92,14 +105,20 @@ export class NoteReader {
 
   /** The notes of a feed that have a tag. */
   #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
-    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) =>
-      this.#atOnce(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []),
-    );
+    feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) => this.#tagsOf(feed, entry), feed.expiryOf);
     return feed.tags.tagged(tag);
   }
 
-  /** The file of an entry; undefined when it is gone or cannot be read. */
+  #tagsOf(feed: IndexedFeed, entry: Entry): Promise<readonly string[]> {
+    return this.#atOnce(async () => (await this.#readSettled(feed, entry, readMeta))?.read.meta.tags ?? []);
+  }
+
+  /** The file of an entry; undefined when it has expired, is gone or cannot be read. */
   async stat(feed: IndexedFeed, asked: Entry): Promise<StoredFile | undefined> {
+    if (feed.marks && feed.expiryOf(asked.file) <= Date.now()) return undefined;
+    const described =
+      feed.isMarked || !asked.meta ? undefined : await this.#readSettled(feed, asked, readMeta);
+    if (described && isExpired(described.read, Date.now())) return undefined;
     const found = await this.#readSettled(feed, asked, statNote);
     if (!found) return undefined;
     const { entry, read } = found;
@@ -125,7 +144,7 @@ export class NoteReader {
     await sys.lstat(this.#parts.dir).catch(refuse);
   }
 
-  async #load(feed: IndexedFeed, asked: Entry): Promise<Note | undefined> {
+  async #read(feed: IndexedFeed, asked: Entry): Promise<Note | undefined> {
     const found = await this.#readSettled(feed, asked, readNote);
     if (!found) return undefined;
     const { entry, read } = found;

@@ -3,6 +3,8 @@ import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
 import { asRefusal } from './failures.ts';
 import type { IndexChange, IndexedFeed } from './feed-index.ts';
+import { readMark } from './find-marks.ts';
+import type { Mark } from './marks.ts';
 import { isFeedFile, noteOfMetaFile } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isFolder } from './read-file.ts';
@@ -134,11 +136,13 @@ export class Reconciler {
   }
 
   /** The folder was created by the service, so apply only the differences made by hand since. */
-  #align(known: IndexedFeed, found: IndexedFeed): void {
+  async #align(known: IndexedFeed, found: IndexedFeed): Promise<void> {
     const [before, now] = [new Set(known.notes.files()), new Set(found.notes.files())];
     const gone = [...before].filter((file) => !now.has(file));
     const added = [...now].filter((file) => !before.has(file));
-    this.#apply(known, { gone, put: added.map((file) => found.notes.get(file)!), files: found.files });
+    const put = added.map((file) => found.notes.get(file)!);
+    const marks = await this.#marksOf(known, put);
+    this.#apply(known, { gone, put, files: found.files, marks });
   }
 
   async #look(name: FeedName, seen: readonly FileSeen[]): Promise<void> {
@@ -173,12 +177,21 @@ export class Reconciler {
     const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
     // Without the folder, or the whole data folder, nothing is known about its notes.
     if (gone.length > 0 && !(await isFolder(folder))) return;
-    this.#apply(feed, { put, gone, files });
+    this.#apply(feed, { put, gone, files, marks: await this.#marksOf(feed, put) });
   }
 
-  #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files }: IndexChange): void {
+  async #marksOf({ name }: IndexedFeed, put: readonly Entry[]): Promise<Mark[]> {
+    const marks: Mark[] = [];
+    for (const { file, meta } of put) {
+      const mark = meta && (await readMark(join(this.#parts.dir, name), file));
+      if (mark) marks.push(mark);
+    }
+    return marks;
+  }
+
+  #apply(feed: IndexedFeed, { put = [], gone = [], files = feed.files, marks }: IndexChange): void {
     const isOther = JSON.stringify(files) !== JSON.stringify(feed.files);
-    if (put.length + gone.length > 0 || isOther) this.#parts.index.apply(feed, { put, gone, files });
+    if (put.length + gone.length > 0 || isOther) this.#parts.index.apply(feed, { put, gone, files, marks });
   }
 }
 

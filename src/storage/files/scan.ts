@@ -1,4 +1,4 @@
-import { readdir, unlink } from 'node:fs/promises';
+import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { dateOfId, isServiceId } from '../../feeds/ids.ts';
@@ -18,7 +18,7 @@ import {
   noteOfMetaFile,
 } from './names.ts';
 import { type Entry, type Unasked, unasked } from './note-list.ts';
-import { readDotFile, statFile } from './read-file.ts';
+import { isThere, readDotFile, statFile } from './read-file.ts';
 import { type FeedLog, logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import { dateByFile, dateOfFile, folderIdentity, stampToKeep } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -146,21 +146,51 @@ async function endUnfinished(folder: string, files: Set<string>, log: FeedLog): 
       log.warn('an unfinished change in the folder of a feed cannot be read and is left as it is');
       continue;
     }
-    if (files.has(intent.last)) {
+    if ('moves' in intent) await makeAgain(folder, files, intent);
+    else if (files.has(intent.last))
       for (const one of intent.added) if (files.has(one)) await remove(folder, files, one);
-      // The intent must not go before what it names: what is left would then seem to be meant.
-      await syncFolder(folder);
-    }
+    // The intent must not go before what it names is done.
+    await syncFolder(folder);
     await remove(folder, files, name);
   }
 }
 
-/** Undefined for what the service never writes: nothing else than notes and their metadata may ever be removed. */
-function parseIntent(json = ''): Intent | undefined {
-  const { added, last } = parseObject(json) ?? {};
-  const isOfNotes =
-    Array.isArray(added) && added.every((one) => typeof one === 'string' && isFileOfNote(one));
-  return isOfNotes && typeof last === 'string' && isTempName(last) ? { added, last } : undefined;
+async function makeAgain(folder: string, files: Set<string>, { moves, removed }: Intent): Promise<void> {
+  for (const [temp, name] of moves) {
+    // Something else than a file may be in its place.
+    if (!files.has(temp) || (!files.has(name) && (await isThere(join(folder, name))))) continue;
+    await rename(join(folder, temp), join(folder, name));
+    files.delete(temp);
+    files.add(name);
+  }
+  for (const name of removed) if (files.has(name)) await remove(folder, files, name);
+}
+
+/** The intent of earlier versions: files `added` have to go while the file `last` has its temp name. */
+interface OldIntent {
+  readonly added: readonly string[];
+  readonly last: string;
+}
+
+/** Undefined for what the service never writes: nothing else than notes and their metadata may ever be changed. */
+function parseIntent(json = ''): Intent | OldIntent | undefined {
+  const { moves, removed, added, last } = parseObject(json) ?? {};
+  if (areFilesOfNotes(added) && isTemp(last)) return { added, last };
+  const areMoves =
+    Array.isArray(moves) && moves.every((one) => Array.isArray(one) && isTemp(one[0]) && isOfNote(one[1]));
+  return areMoves && areFilesOfNotes(removed) ? { moves, removed } : undefined;
+}
+
+function areFilesOfNotes(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(isOfNote);
+}
+
+function isOfNote(value: unknown): value is string {
+  return typeof value === 'string' && isFileOfNote(value);
+}
+
+function isTemp(value: unknown): value is string {
+  return typeof value === 'string' && isTempName(value);
 }
 
 async function remove(folder: string, files: Set<string>, name: string): Promise<void> {

@@ -26,8 +26,8 @@ export class WriterThread implements FileWriter {
     });
   }
 
-  readonly change: FileWriter['change'] = (folder, changes, added = []) =>
-    this.#write('change', folder, changes.map(sendable), added.map(sendable));
+  readonly change: FileWriter['change'] = (folder, changes, added = [], isWhole = false) =>
+    this.#write('change', folder, changes.map(sendable), added.map(sendable), isWhole);
 
   readonly placeFolder: FileWriter['placeFolder'] = (parent, name, parts) =>
     this.#write('placeFolder', parent, name, parts.map(sendable));

@@ -1,11 +1,20 @@
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import type { Feed } from '../../feeds/feed.ts';
-import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
-import type { Note } from '../../feeds/note.ts';
+import {
+  type FeedName,
+  isReadId,
+  type NoteFile,
+  type NoteId,
+  noteFile,
+  parseNoteFile,
+} from '../../feeds/names.ts';
+import { isExpired, type Note } from '../../feeds/note.ts';
+import type { NoteType } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { type Command, type Lookups, lookupsOf, type OfNote } from '../../writing/command.ts';
+import { type Command, type Lookups, lookupsOf } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -14,6 +23,7 @@ import {
   type State,
   type WritingRules,
 } from '../../writing/decide.ts';
+import { dueOf, SWEPT_NOTES } from '../../writing/due.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
@@ -24,10 +34,14 @@ import {
   settingsAsStored,
 } from '../metadata.ts';
 import type { Written } from '../storage.ts';
+import { dueNotes } from './due-notes.ts';
 import { type Change, type FileWriter, lineFile, textFile } from './durable.ts';
 import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
 import { type FeedIndex, IndexedFeed } from './feed-index.ts';
+import { readMark } from './find-marks.ts';
 import type { RetiredReadIds } from './line-files.ts';
+import type { MarkKeeper } from './mark-keeper.ts';
+import { markOf } from './marks.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isThere, readWhole, statFile } from './read-file.ts';
@@ -38,22 +52,36 @@ import { scanFeed } from './scan.ts';
 import { type Stamp, stampToKeep, UNSEEN } from './stamp.ts';
 import { datedNow, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
 
+/** Metadata files read at once by a sweep. */
+const PARALLEL_READS = 16;
+
+/** What a sweep does not ask of the notes that it removes. */
+const UNREAD = { size: 0, modifiedAt: 0, meta: NO_META.meta, content: undefined };
+
 /** Shared by all writes. */
 export interface WriteParts {
   readonly dir: string;
   readonly index: FeedIndex;
   readonly writer: FileWriter;
   /**
-   * Posts share the feed of a name; whatever else changes it, or makes it, or looks at it again, is alone with it. Other
-   * keys are names of files in the data folder, and ids of licenses.
+   * Posts and sweeps share the feed of a name; whatever else changes it, or makes it, or looks at it again, is alone with it.
+   * Other keys are names of files in the data folder, ids of licenses, and, behind the name of a feed and a `/`, keys of notes.
    */
   readonly locks: KeyedLock<string>;
   readonly retired: RetiredReadIds;
   readonly removals: Pick<Removals, 'remove'>;
+  readonly keeper: Pick<MarkKeeper, 'whenMarked'>;
   readonly rules: WritingRules;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Called with the name of every feed that the service makes. */
   onMade(name: FeedName): void;
+}
+
+interface NoteOfCommand {
+  readonly kind: Command['kind'];
+  readonly ifMatch?: readonly string[] | undefined;
+  readonly id: NoteId;
+  readonly type: NoteType | undefined;
 }
 
 /** The note that a command names. */
@@ -71,6 +99,11 @@ interface WrittenFiles {
   readonly files: FeedFiles | undefined;
 }
 
+/** The answer of a step that has done nothing, because it has to be alone with the feed. */
+const AGAIN = 'again';
+
+type StateOfStep = Omit<State, 'feed' | 'note'>;
+
 /** The result, and the folder that a deletion has left to be removed. */
 interface Done {
   readonly written: Written;
@@ -87,27 +120,77 @@ export async function write(parts: WriteParts, command: Command): Promise<Writte
   const { dir, locks, removals } = parts;
   const { kind, name, target } = command;
   const { note, ...lookups } = lookupsOf(command);
-  const step = () =>
-    whileKept(parts, name, lookups, async (state) => {
+  const step = (isAlone: boolean) =>
+    whileKept(parts, name, lookups, async (state): Promise<Done | typeof AGAIN | undefined> => {
       const feed = parts.index.get(name);
       if (!feed) return decideNew(parts, command, state);
       const run = async () => {
         // Refuses every change of settings that cannot be read, also one of the read id alone.
         if (kind === 'configure') await readSettingsFile(join(dir, name));
-        const present = await presentOf(dir, feed, lookups);
-        const found = { ...state, present, hasImage: await hasFile(dir, feed, lookups) };
+        const present = await presentOf(parts, feed, lookups, state.now);
+        const found = { ...state, ...present, hasImage: await hasFile(dir, feed, lookups) };
         const changeFeed = (named?: NamedNote) => change(parts, command, feed, found, named);
-        const ifMatch = 'ifMatch' in command ? command.ifMatch : undefined;
-        return note && note.key === undefined
-          ? withNote(parts, feed, { ...note, kind, ifMatch }, changeFeed)
-          : changeFeed();
+        if (kind === 'sweep') return sweep(parts, feed, { state: found, command, isAlone });
+        if (!note) return changeFeed();
+        if (note.key === undefined) return withNote(parts, feed, { ...command, ...note }, changeFeed);
+        return withHolder(parts, feed, { key: note.key, command, now: state.now }, async (holder) =>
+          !isAlone && holder && isExpired(holder.note, state.now) ? AGAIN : changeFeed(holder),
+        );
       };
       return run().catch((error) => forgetIfGone(parts, feed, error));
     });
-  const sharesFeed = kind === 'post' && target.kind === 'existing';
-  const done = await (sharesFeed ? locks.shared(name, step) : locks.exclusive(name, step));
+  const shares = kind === 'sweep' || (kind === 'post' && target.kind === 'existing' && !command.replaces);
+  let done = shares ? await locks.shared(name, () => step(false)) : AGAIN;
+  if (done === AGAIN) done = await locks.exclusive(name, () => step(true));
+  if (done === AGAIN) throw new TypeError('A step that is alone cannot ask for it');
   if (done?.left !== undefined) await removals.remove(join(dir, done.left), name);
   return done?.written;
+}
+
+/** Removes notes that are due. Posts go on beside it, unless the title image is one of them. */
+function sweep(
+  parts: WriteParts,
+  feed: IndexedFeed,
+  { command, state, isAlone }: { command: Command; state: StateOfStep; isAlone: boolean },
+): Promise<Done | typeof AGAIN | undefined> {
+  const { dir, locks, rules } = parts;
+  return locks.exclusive(`${feed.name}/`, async () => {
+    const { image } = feed.record();
+    const due = dueOf({ ...feed.files.settings, image }, state.now, rules.keepDays);
+    const found = dueNotes(feed, due, SWEPT_NOTES);
+    if (!isAlone && found.some(({ file }) => file === image)) return AGAIN;
+    const atOnce = pLimit(PARALLEL_READS);
+    const checks = found.map(({ file }) =>
+      atOnce(async () => {
+        if (feed.expiryOf(file) > state.now) return true;
+        const mark = await readMark(join(dir, feed.name), file);
+        if (mark?.expires !== undefined && mark.expires <= state.now) return true;
+        feed.correct(file, mark);
+        return false;
+      }),
+    );
+    const isDue = await Promise.all(checks);
+    const notes = found.filter((_, n) => isDue[n]).map((note) => ({ ...note, ...UNREAD }));
+    return change(parts, command, feed, { ...state, due: notes });
+  });
+}
+
+/** Runs a step alone with a key, and gives it the note that has the key. */
+function withHolder<T>(
+  parts: WriteParts,
+  feed: IndexedFeed,
+  { key, command, now }: { readonly key: string; readonly command: Command; readonly now: number },
+  step: (holder?: NamedNote) => Promise<T>,
+): Promise<T> {
+  return parts.locks.exclusive(`${feed.name}/${key}`, async () => {
+    await parts.keeper.whenMarked(feed);
+    const file = feed.marks?.holderOf(key, now);
+    const { id, type } = (file && parseNoteFile(file)) ?? {};
+    if (!id) return step();
+    return withNote(parts, feed, { ...command, id, type }, (named) =>
+      step(named?.note.meta.key === key ? named : undefined),
+    );
+  });
 }
 
 /** Keeps a read id for the feed, and licenses of an id as they are, until the step is done. */
@@ -159,7 +242,9 @@ async function makeFolder(
   try {
     const { stamps, identity } = await writer.placeFolder(dir, name, parts);
     const stampOf = new Map(parts.map((part, n) => [part.name, stamps[n]]));
-    const feed = new IndexedFeed(name, identity, files, entriesOf(added, stampOf), Date.now());
+    const feed = new IndexedFeed(name, identity, files, [], Date.now());
+    const marks = added.flatMap(({ id, type, meta }) => markOf(noteFile(id, type), meta) ?? []);
+    feed.apply({ put: entriesOf(added, stampOf), marks });
     index.add(feed);
     onMade(name);
     return feed.record();
@@ -178,53 +263,63 @@ async function change(
   parts: WriteParts,
   command: Command,
   feed: IndexedFeed,
-  state: Omit<State, 'feed' | 'note'>,
+  state: StateOfStep,
   named?: NamedNote,
 ): Promise<Done | undefined> {
   const before = countingPosts(feed);
   const effects = decide(command, { ...state, feed: before, note: named?.note }, parts.rules);
   if (effects === undefined) return undefined;
-  const { fate, edit, note, added, outcomes } = effects;
+  const { fate, edit, note, added, removed = [], outcomes } = effects;
   if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true, outcomes } };
   if (fate === 'deleted')
     return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
   // What is being stored and what is stored never pass the limits together.
-  keepRoom(feed, before, effects.feed);
-  let written: WrittenFiles;
-  try {
-    written = await writeFiles(parts, feed, effects, named);
-  } finally {
-    // In the turn in which the notes come into the index: else they would count twice meanwhile.
-    keepRoom(feed, effects.feed, before);
-  }
-  const { stampOf, files } = written;
+  const release = keepRoom(feed, before, effects.feed);
+  // In the turn in which the notes come into the index: else they would count twice meanwhile.
+  const { stampOf, files } = await writeFiles(parts, feed, effects, named).finally(release);
   const put = entriesOf(added, stampOf);
-  const gone = edit && edit.after === undefined ? [named!.entry.file] : [];
+  const gone = removed.map(({ id, type }) => noteFile(id, type));
+  if (edit && named && !edit.after) gone.push(named.entry.file);
   if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
+  const stored = edit?.after ? [...added, edit.after] : added;
+  const marks = stored.flatMap(({ id, type, meta }) => markOf(noteFile(id, type), meta) ?? []);
   const stamp = note && stampOf.get(noteFile(note.id, note.type));
   const stamped = stamp ? { ...note!, modifiedAt: stamp.mtimeMs } : note;
-  return { written: { feed: parts.index.apply(feed, { put, gone, files }), note: stamped, outcomes } };
+  return { written: { feed: parts.index.apply(feed, { put, gone, files, marks }), note: stamped, outcomes } };
 }
 
-function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): void {
-  posting.noteCount += after.noteCount - before.noteCount;
-  posting.imageCount += after.imageCount - before.imageCount;
+/** Counts notes that are being stored, until the function returned is called. Room that is being freed is not there yet. */
+function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): () => void {
+  const notes = Math.max(0, after.noteCount - before.noteCount);
+  const images = Math.max(0, after.imageCount - before.imageCount);
+  posting.noteCount += notes;
+  posting.imageCount += images;
+  return () => {
+    posting.noteCount -= notes;
+    posting.imageCount -= images;
+  };
 }
 
 async function writeFiles(
   { dir, writer }: WriteParts,
   feed: IndexedFeed,
-  { added, edit, outcomes, feed: after }: Effects,
+  { added, edit, removed = [], outcomes, feed: after }: Effects,
   named: NamedNote | undefined,
 ): Promise<WrittenFiles> {
   const folder = join(dir, feed.name);
   const settings = changesSettings(feed.record(), after) ? await feedChanges(feed, folder, after) : undefined;
-  const changes = [...(edit && named ? noteChanges(edit, named) : []), ...(settings?.changes ?? [])];
+  const changes = [
+    ...(edit && named ? noteChanges(edit, named) : []),
+    ...removed.flatMap(({ id, type }) => removals(noteFile(id, type))),
+    ...(settings?.changes ?? []),
+  ];
   const notes = added.flatMap((note) => noteParts(note));
-  // One note exists as soon as its content does, so it needs no intent; imported ones may be there one by one.
-  const needsIntent = changes.length === 0 && added.length > 1 && outcomes === undefined;
-  const last = needsIntent ? notes.slice(-1) : changes;
-  const stamps = await writer.change(folder, last, needsIntent ? notes.slice(0, -1) : notes);
+  // One note exists as soon as its content does; imported ones may be there one by one.
+  const isWhole =
+    outcomes === undefined &&
+    added.length + changes.length > 1 &&
+    (added.length > 0 || edit?.content !== undefined);
+  const stamps = await writer.change(folder, changes, notes, isWhole);
   const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
   return { stampOf, files: settings?.files };
 }
@@ -254,13 +349,17 @@ async function feedChanges(
 
 function noteChanges({ before, after, content }: NoteEdit, { entry, stored }: NamedNote): Change[] {
   const { file } = entry;
-  if (after === undefined) return [file, metaFile(file)].map((name) => ({ name, bytes: undefined }));
+  if (after === undefined) return removals(file);
   const dated = content ? datedNow(entry, stored) : stored;
   const isSame = dated === stored && after.meta === before.meta;
   return [
     ...(isSame ? [] : [textFile(metaFile(file), serializeMeta(after.meta, dated))]),
     ...(content ? [{ name: file, bytes: content.bytes }] : []),
   ];
+}
+
+function removals(file: NoteFile): Change[] {
+  return [file, metaFile(file)].map((name) => ({ name, bytes: undefined }));
 }
 
 function editedEntry(
@@ -305,15 +404,21 @@ async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Prom
 
 /** The files of notes to be imported that are there, also those that the watch has not reported yet. */
 async function presentOf(
-  dir: string,
+  { dir, keeper }: WriteParts,
   feed: IndexedFeed,
   { imported = [] }: Lookups,
-): Promise<ReadonlySet<NoteFile>> {
-  const files = imported.map(({ id, type }) => noteFile(id, type));
-  const there = new Set<NoteFile>();
-  for (const file of files)
-    if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) there.add(file);
-  return there;
+  now: number,
+): Promise<Pick<State, 'present' | 'heldKeys'>> {
+  const present = new Set<NoteFile>();
+  const heldKeys = new Set<string>();
+  for (const { id, type, meta } of imported) {
+    const file = noteFile(id, type);
+    if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) present.add(file);
+    if (meta.key === undefined) continue;
+    await keeper.whenMarked(feed);
+    if (feed.marks?.holderOf(meta.key, now)) heldKeys.add(meta.key);
+  }
+  return { present, heldKeys };
 }
 
 /**
@@ -323,14 +428,7 @@ async function presentOf(
 async function withNote<T>(
   { dir }: WriteParts,
   feed: IndexedFeed,
-  {
-    id,
-    type,
-    kind,
-    ifMatch,
-  }: Extract<NonNullable<Lookups['note']>, { readonly id: unknown }> &
-    Pick<Command, 'kind'> &
-    Pick<OfNote, 'ifMatch'>,
+  { id, type, kind, ifMatch }: NoteOfCommand,
   step: (named?: NamedNote) => Promise<T>,
 ): Promise<T> {
   const folder = join(dir, feed.name);
@@ -346,22 +444,20 @@ async function withNote<T>(
   const copy = { ...entry };
   entry.isEdited = true;
   try {
-    // What cannot be read can be removed all the same.
-    const isRead = kind !== 'remove' || ifMatch !== undefined;
-    const stored = (isRead ? await readMetaFile(folder, entry.file) : undefined) ?? NO_META;
-    const needsText = entry.type === 'md' && (kind === 'describe' || ifMatch !== undefined);
-    const text = needsText && (await readWhole(join(folder, entry.file)));
+    const found = await readMetaFile(folder, entry.file).catch((error) => {
+      // What cannot be read can be removed all the same.
+      if (kind !== 'remove' || !(error instanceof UnreadableFile)) throw error;
+    });
+    const stored = found ?? NO_META;
+    // The ETag of a text is that of its bytes.
+    const isAnswer = kind === 'describe' || kind === 'post' || ifMatch !== undefined;
+    const text = isAnswer && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
     if (text === undefined) return step();
-    const { size, mtimeMs: modifiedAt } = copy.stamp;
-    const note = {
-      id: entry.id,
-      type: entry.type,
-      size,
-      createdAt: entry.createdAt,
-      modifiedAt,
-      meta: stored.meta,
-    };
-    return await step({ entry: copy, stored, note: { ...note, content: text ? text.bytes : undefined } });
+    const { id, type, createdAt } = entry;
+    const { size, mtimeMs: modifiedAt } = stats;
+    const content = text ? text.bytes : undefined;
+    const note = { id, type, size, createdAt, modifiedAt, meta: stored.meta, content };
+    return await step({ entry: copy, stored, note });
   } finally {
     if (feed.notes.get(entry.file) === entry) feed.takeBack(copy);
   }

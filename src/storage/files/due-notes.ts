@@ -1,0 +1,28 @@
+import type { NoteFile } from '../../feeds/names.ts';
+import type { Ordered } from '../../feeds/order.ts';
+import type { Due } from '../../writing/due.ts';
+import type { IndexedFeed } from './feed-index.ts';
+
+/** A note that is to be removed. */
+export type DueNote = Ordered & { readonly file: NoteFile };
+
+/** At most so many of the notes of a feed that are due, as far as the index knows: those that expired, then the oldest. */
+export function dueNotes(
+  { notes, marks }: Pick<IndexedFeed, 'notes' | 'marks'>,
+  { now, before = Number.NEGATIVE_INFINITY, beyond, except }: Due,
+  limit: number,
+): DueNote[] {
+  const due = new Map<NoteFile, DueNote>();
+  for (const file of marks?.expired(now, limit) ?? []) {
+    const entry = notes.get(file);
+    if (entry) due.set(file, entry);
+  }
+  const tooMany = beyond === undefined ? 0 : notes.size - beyond;
+  let n = 0;
+  for (const note of notes.oldest()) {
+    if (due.size >= limit || (n >= tooMany && note.createdAt >= before)) break;
+    n += 1;
+    if (note.file !== except) due.set(note.file, note);
+  }
+  return [...due.values()];
+}

@@ -1,0 +1,74 @@
+import { lstatSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NoteFile } from '../../feeds/names.ts';
+import { isGone } from './failures.ts';
+import { type Mark, markOf, parseMarks } from './marks.ts';
+import { MARKS_FILE, noteOfMetaFile } from './names.ts';
+import { readWhole } from './read-file.ts';
+import { readMetaFile, UnreadableFile } from './read-metadata.ts';
+
+/** Marks given at once, and files looked at in one piece of work. */
+const AT_ONCE = 500;
+
+/** What `.marks` had when it was read. */
+export interface MarksRead {
+  readonly bytes: number;
+  readonly lines: number;
+  /** Metadata files that it did not vouch for. */
+  readonly unsaved: number;
+}
+
+/**
+ * Finds the marks of all notes of a feed. Reads `.marks`, and the metadata files that changed since it was complete: by
+ * their ctime, which a copy or a move of the file into the folder sets, too. Blocks the thread that calls it for some ms at a time.
+ * @param pause is waited for between two pieces of work
+ */
+export async function findMarks(
+  folder: string,
+  pause: () => Promise<unknown>,
+  found: (marks: readonly Mark[]) => void,
+): Promise<MarksRead> {
+  const file = await readWhole(join(folder, MARKS_FILE));
+  const { marks, since, lines } = parseMarks(new TextDecoder().decode(file?.bytes));
+  // The clock was put back: nobody knows by how much.
+  const isVouched = since <= Date.now();
+  let batch: Mark[] = [];
+  let unsaved = 0;
+  for (const [n, name] of (await listed(folder)).entries()) {
+    if (n % AT_ONCE === AT_ONCE - 1) {
+      found(batch);
+      batch = [];
+      await pause();
+    }
+    const note = noteOfMetaFile(name);
+    const stats = note && lstatSync(join(folder, name), { throwIfNoEntry: false });
+    if (!stats) continue;
+    const isSaved = isVouched && stats.ctimeMs < since;
+    if (!isSaved) unsaved += 1;
+    const mark = isSaved ? marks.get(note) : await readMark(folder, note);
+    if (mark) batch.push(mark);
+  }
+  found(batch);
+  return { bytes: file?.bytes.byteLength ?? 0, lines, unsaved };
+}
+
+/** The mark in the metadata file of a note; what cannot be read counts as none. */
+export async function readMark(folder: string, file: NoteFile): Promise<Mark | undefined> {
+  try {
+    const found = await readMetaFile(folder, file);
+    return found && markOf(file, found.meta);
+  } catch (error) {
+    if (error instanceof UnreadableFile) return undefined;
+    throw error;
+  }
+}
+
+async function listed(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,197 @@
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FeedName } from '../../feeds/names.ts';
+import { errorCode } from '../../system-errors.ts';
+import { type Failure, fromFailure } from '../failures.ts';
+import { fileTime } from './durable.ts';
+import { unavailable } from './failures.ts';
+import type { IndexedFeed } from './feed-index.ts';
+import type { MarksRead } from './find-marks.ts';
+import { endLine, lineOf, type Mark } from './marks.ts';
+import { MARKS_FILE } from './names.ts';
+import { statFile } from './read-file.ts';
+import type { WriteParts } from './writes.ts';
+
+/** Metadata files that change before `.marks` is written: so many are read at a start besides it. */
+const UNSAVED = 256;
+/** How much later than at its change the index may know of a file, and how far clocks may differ, ms. */
+const MARGIN_MS = 120_000;
+/** Lines that `.marks` may have besides twice as many as marks. */
+const SPARE_LINES = 1_024;
+/** Marks that are written in one turn of the event loop. */
+const AT_ONCE = 5_000;
+/** After this many ms a feed that could not be looked at is looked at again. */
+const AGAIN_MS = 10_000;
+
+/** Asks the thread that watches the folder for the marks of a feed. */
+export interface MarksOrder {
+  readonly marksOf: FeedName;
+  readonly look: number;
+  /** Somebody waits for it. */
+  readonly isUrgent: boolean;
+}
+
+/** Its answer, in parts. */
+export interface MarksNotice {
+  readonly kind: 'marks';
+  readonly look: number;
+  readonly marks: readonly Mark[];
+  /** Of the last part. */
+  readonly end?: MarksRead | undefined;
+  readonly failure?: Failure | undefined;
+}
+
+interface Look extends PromiseWithResolvers<void> {
+  readonly feed: IndexedFeed;
+}
+
+type KeeperParts = Pick<WriteParts, 'dir' | 'index' | 'writer' | 'locks' | 'log'>;
+
+/**
+ * Keeps keys and expiries of notes at hand, so that no request reads all metadata of a feed. They are in memory, and on
+ * the disk in `.marks` of a feed with many metadata files, which only spares reading: it is behind, and a start reads the
+ * metadata files that changed later. Never what a write waits for.
+ */
+export class MarkKeeper {
+  readonly #parts: KeeperParts;
+  readonly #order: (order: MarksOrder) => void;
+  readonly #looks = new Map<number, Look>();
+  readonly #urgent = new Map<IndexedFeed, Promise<void>>();
+  /** What `.marks` of a feed is known to have. */
+  readonly #saved = new WeakMap<IndexedFeed, Pick<MarksRead, 'bytes' | 'lines'>>();
+  readonly #saving = new Map<IndexedFeed, Promise<void>>();
+  readonly #wanted = new Set<IndexedFeed>();
+  #isLooking = false;
+  #count = 0;
+  #failed: Error | undefined;
+
+  constructor(parts: KeeperParts, order: (order: MarksOrder) => void) {
+    this.#parts = parts;
+    this.#order = order;
+  }
+
+  /**
+   * Settles when the keys and expiries of all notes of a feed are known.
+   * @throws Refusal `store_unavailable`
+   */
+  async whenMarked(feed: IndexedFeed): Promise<void> {
+    if (feed.isMarked) return;
+    const known = this.#urgent.get(feed);
+    const look = known ?? this.#look(feed, true).finally(() => this.#urgent.delete(feed));
+    this.#urgent.set(feed, look);
+    await look;
+  }
+
+  /** Looks at a feed in the background. */
+  want(feed: IndexedFeed): void {
+    if (feed.isMarked) return;
+    this.#wanted.add(feed);
+    if (!this.#isLooking) void this.#lookAtWanted();
+  }
+
+  /** A part of what was ordered. */
+  take({ look: id, marks, end, failure }: MarksNotice): void {
+    const look = this.#looks.get(id);
+    if (!look) return;
+    const { feed } = look;
+    // Two may look at a feed, and what has changed since is known better here.
+    if (!feed.isMarked) feed.addFound(marks);
+    if (!end && !failure) return;
+    this.#looks.delete(id);
+    if (failure) look.reject(fromFailure(failure));
+    else look.resolve();
+    if (!end || feed.isMarked) return;
+    feed.isMarked = true;
+    feed.unsaved += end.unsaved;
+    this.#saved.set(feed, end);
+    this.saveSome(feed);
+  }
+
+  /** Writes `.marks` of a feed if enough has changed since it was written. */
+  saveSome(feed: IndexedFeed): void {
+    if (feed.unsaved < UNSAVED || !feed.isMarked || this.#saving.has(feed) || this.#failed) return;
+    const saving = this.#save(feed).finally(() => this.#saving.delete(feed));
+    this.#saving.set(feed, saving);
+  }
+
+  /** The thread has died, or is about to be ended. */
+  async end(cause?: unknown): Promise<void> {
+    this.#failed = unavailable(cause);
+    for (const { reject } of this.#looks.values()) reject(this.#failed);
+    this.#looks.clear();
+    await Promise.all(this.#saving.values());
+  }
+
+  async #lookAtWanted(): Promise<void> {
+    this.#isLooking = true;
+    // Not before the turn in which all feeds of a start are added has ended.
+    await nextTurn();
+    for (const feed of this.#wanted) {
+      this.#wanted.delete(feed);
+      if (feed.isMarked || this.#parts.index.get(feed.name) !== feed) continue;
+      await this.#look(feed, false).catch(() => {
+        if (!this.#failed) setTimeout(() => this.want(feed), AGAIN_MS).unref();
+      });
+    }
+    this.#isLooking = false;
+  }
+
+  async #look(feed: IndexedFeed, isUrgent: boolean): Promise<void> {
+    if (this.#failed) throw this.#failed;
+    this.#count += 1;
+    const look = { ...Promise.withResolvers<void>(), feed };
+    this.#looks.set(this.#count, look);
+    this.#order({ marksOf: feed.name, look: this.#count, isUrgent });
+    await look.promise;
+  }
+
+  async #save(feed: IndexedFeed): Promise<void> {
+    const { index, locks, log } = this.#parts;
+    const changed = feed.changedMarks;
+    feed.changedMarks = undefined;
+    feed.unsaved = 0;
+    try {
+      await locks.shared(feed.name, async () => {
+        if (index.get(feed.name) === feed) await this.#write(feed, [...(changed ?? [])]);
+      });
+    } catch (error) {
+      for (const file of changed ?? []) feed.noteChange(file);
+      log.warn('the file .marks of a feed could not be written', {
+        feed: feed.name,
+        code: errorCode(error) ?? errorCode((error as Error).cause),
+      });
+    }
+  }
+
+  async #write(feed: IndexedFeed, changed: Mark['file'][]): Promise<void> {
+    const { dir, writer } = this.#parts;
+    const folder = join(dir, feed.name);
+    const { bytes, lines } = this.#saved.get(feed) ?? { bytes: 0, lines: 0 };
+    const size = (await statFile(join(folder, MARKS_FILE)))?.size ?? 0;
+    const { marks } = feed;
+    const isWhole = bytes === 0 || size !== bytes || lines > SPARE_LINES + 2 * (marks?.size ?? 0);
+    const since = Date.now() - MARGIN_MS;
+    const { version, changedAt } = feed.record();
+    const files = isWhole ? [...(marks?.files() ?? [])] : changed;
+    const parts: Buffer[] = [];
+    for (let at = 0; at < files.length; at += AT_ONCE) {
+      if (at > 0) await nextTurn();
+      const some = files.slice(at, at + AT_ONCE).map((file) => lineOf(marks?.get(file) ?? { file }));
+      parts.push(Buffer.from(some.join('')));
+    }
+    const text = Buffer.concat([...parts, Buffer.from(endLine(since))]);
+    // Until it is known to be written, nothing may be added to it.
+    this.#saved.set(feed, { bytes: -1, lines: 0 });
+    if (isWhole) await writer.change(folder, [{ name: MARKS_FILE, bytes: text }]);
+    else await writer.append(folder, MARKS_FILE, text);
+    const before = isWhole ? { bytes: 0, lines: 0 } : { bytes, lines };
+    this.#saved.set(feed, {
+      bytes: before.bytes + text.byteLength,
+      lines: before.lines + files.length + 1,
+    });
+    // The time of the folder is that of the feed's last change.
+    if (isWhole && feed.record().version === version)
+      await utimes(folder, new Date(), fileTime(changedAt)).catch(() => {});
+  }
+}

@@ -1,0 +1,112 @@
+import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import type { NoteMeta } from '../../feeds/note.ts';
+import { type Entry, NoteList } from './note-list.ts';
+import { UNSEEN } from './stamp.ts';
+
+/** What a note's metadata says that the note is looked for by. A claim: what counts is the metadata file. */
+export interface Mark extends Pick<NoteMeta, 'key' | 'expires'> {
+  readonly file: NoteFile;
+}
+
+/** The mark of a note; undefined for one with neither a key nor an expiry. */
+export function markOf(
+  file: NoteFile,
+  { key, expires }: Pick<NoteMeta, 'key' | 'expires'>,
+): Mark | undefined {
+  return key === undefined && expires === undefined ? undefined : { file, key, expires };
+}
+
+/** The marks of the notes of a feed. */
+export class Marks {
+  /** Sorted as notes are, but by the moment when each expires. */
+  readonly #list = new NoteList();
+  readonly #keys = new Map<NoteFile, string>();
+  /** By key: more than one only if somebody has written it by hand. */
+  readonly #files = new Map<string, readonly NoteFile[]>();
+
+  get size(): number {
+    return this.#list.size;
+  }
+
+  /** Ms since the epoch; infinite for a note that does not expire. */
+  expiryOf(file: NoteFile): number {
+    return this.#list.getAsked(file)?.createdAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The note that has a key: of several one that has not expired, the first by name. */
+  holderOf(key: string, now: number): NoteFile | undefined {
+    const files = this.#files.get(key)?.toSorted();
+    return files?.find((file) => this.expiryOf(file) > now) ?? files?.[0];
+  }
+
+  /** At most so many of the notes that have expired, those that expired first. */
+  expired(now: number, limit: number): NoteFile[] {
+    const files: NoteFile[] = [];
+    for (const { file, createdAt } of this.#list.oldest()) {
+      if (createdAt > now || files.length === limit) break;
+      files.push(file);
+    }
+    return files;
+  }
+
+  /** The mark that the note of a file has. */
+  get(file: NoteFile): Mark | undefined {
+    const entry = this.#list.getAsked(file);
+    if (!entry) return undefined;
+    const expires = Number.isFinite(entry.createdAt) ? entry.createdAt : undefined;
+    return { file, key: this.#keys.get(file), expires };
+  }
+
+  set({ file, key, expires = Number.POSITIVE_INFINITY }: Mark): void {
+    this.remove(file);
+    const entry: Entry = { ...parseNoteFile(file)!, createdAt: expires, stamp: UNSEEN, meta: undefined };
+    this.#list.put(entry);
+    if (key === undefined) return;
+    this.#keys.set(file, key);
+    this.#files.set(key, [...(this.#files.get(key) ?? []), file]);
+  }
+
+  remove(file: NoteFile): boolean {
+    const key = this.#keys.get(file);
+    if (key !== undefined) {
+      const others = this.#files.get(key)!.filter((one) => one !== file);
+      if (others.length > 0) this.#files.set(key, others);
+      else this.#files.delete(key);
+      this.#keys.delete(file);
+    }
+    return this.#list.remove(file) !== undefined;
+  }
+
+  files(): Iterable<NoteFile> {
+    return this.#list.files();
+  }
+}
+
+/** A line of `.marks`: `<expiry in ms>/<file>/<key>`, the first and the last empty if there is none; both for no mark. */
+export function lineOf({ file, key = '', expires }: Mark): string {
+  return `${expires ?? ''}/${file}/${key}\n`;
+}
+
+/** The last line of `.marks`: of the metadata files that changed before this moment, ms since the epoch, all are in it. */
+export function endLine(since: number): string {
+  return `${since}\n`;
+}
+
+const LINE = /^(-?\d*)\/([^/]+)\/(.*)$/;
+
+/** What a `.marks` says; what cannot be read of it counts as absent. */
+export function parseMarks(text: string): { marks: Map<NoteFile, Mark>; since: number; lines: number } {
+  const marks = new Map<NoteFile, Mark>();
+  let since = 0;
+  const lines = text.split('\n');
+  for (const line of lines) {
+    const [, expires, file = '', key] = LINE.exec(line) ?? [];
+    const note = parseNoteFile(file)?.file;
+    if (/^\d+$/.test(line)) since = Number(line);
+    if (note === undefined) continue;
+    marks.delete(note);
+    const mark = markOf(note, { key: key || undefined, expires: expires ? Number(expires) : undefined });
+    if (mark) marks.set(note, mark);
+  }
+  return { marks, since, lines: lines.length - 1 };
+}
