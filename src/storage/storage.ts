@@ -44,7 +44,7 @@ export interface StoredFile {
   readonly sha256: string | undefined;
   /** The bytes are in an image store, under this key: the storage itself cannot read them. */
   readonly key?: ImageKey | undefined;
-  /** When the note expires, ms since the epoch; undefined for never. */
+  /** When the note expires, ms since the epoch; infinite or undefined for never. */
   readonly expires?: number | undefined;
   /**
    * Bytes `start` (inclusive) to `end` (exclusive), in pieces of bounded size; those outside are not loaded.

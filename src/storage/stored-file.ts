@@ -5,9 +5,9 @@ import type { StoredFile } from './storage.ts';
 /** A row without the bytes of its note, which are elsewhere if it has a key. */
 export type FileRow = Pick<
   InsertedNote,
-  'feed' | 'id' | 'type' | 'modified_at' | 'sha256' | 'size' | 'image_key'
+  'feed' | 'id' | 'type' | 'modified_at' | 'sha256' | 'size' | 'image_key' | 'expires_at'
 >;
-/** The columns of `FileRow`. */
+/** The columns of `FileRow` but the last, which SQLite has elsewhere. */
 export const FILE_COLUMNS =
   'notes.feed, notes.id, notes.type, notes.modified_at, notes.sha256, notes.size, notes.image_key';
 
@@ -35,12 +35,13 @@ export function storedFile(
   pieceBytes: number,
   readPiece: (row: FileRow, start: number, length: number) => Promise<Piece | undefined>,
 ): StoredFile {
-  const { size, modified_at, sha256, image_key: key } = row;
+  const { size, modified_at, sha256, image_key: key, expires_at } = row;
   return {
     size,
     modifiedAt: modified_at,
     sha256: sha256 ?? undefined,
     key: key ?? undefined,
+    expires: expires_at ?? undefined,
     async *read(start, end) {
       if (key !== null)
         throw new Refusal('not_found', 'The picture is in a store that this instance does not use.');

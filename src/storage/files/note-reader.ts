@@ -129,6 +129,7 @@ export class NoteReader {
       size: stamp.size,
       modifiedAt: dateOfFile(stamp),
       sha256: sameStamp(entry.stamp, stamp) ? entry.sha256 : undefined,
+      expires: described ? described.read.meta.expires : feed.expiryOf(asked.file),
       read: (start, end) =>
         readPart(
           join(dir, feed.name, entry.file),

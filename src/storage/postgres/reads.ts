@@ -84,7 +84,8 @@ const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('ne
     (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4) AND ${isLive('$5')}
      ORDER BY created_at, id, type LIMIT 1) AS newer`;
 const STAT = statement<FileRow>('stat')`
-  SELECT ${FILE_COLUMNS} FROM notes WHERE feed = (SELECT id ${FEED_OF}) AND id = $3 AND type = $4 AND ${isLive('$5')}`;
+  SELECT ${FILE_COLUMNS}, expires_at FROM notes
+  WHERE feed = (SELECT id ${FEED_OF}) AND id = $3 AND type = $4 AND ${isLive('$5')}`;
 const BYTES = statement<Piece>('bytes')`
   SELECT substring(content FROM $5 FOR $6) AS content FROM notes
   WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;

@@ -128,7 +128,8 @@ function prepareStatements(db: Database) {
       SELECT notes.id ${ofFeed} AND ${place} > (?, ?, ?) AND ${IS_LIVE}
       ORDER BY ${newestFirst.replaceAll(' DESC', '')} LIMIT 1`,
     stat: prepare<[...RefValues, string, number, number], FileRow>`
-      SELECT ${FILE_COLUMNS} FROM feeds JOIN notes ON notes.feed = feeds.id
+      SELECT ${FILE_COLUMNS}, (SELECT expires_at FROM expiries WHERE note = notes.row) AS expires_at
+      FROM feeds JOIN notes ON notes.feed = feeds.id
       WHERE feeds.id = coalesce(?, (SELECT id FROM feeds WHERE read_id = ?)) AND feeds.name IS NOT NULL
       AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
     bytes: prepare<[number, number, number, string, number, number], Piece>`
