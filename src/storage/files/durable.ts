@@ -97,8 +97,10 @@ export class DurableWriter {
       const kept: string[] = [];
       if (intent) {
         const path = join(folder, intent.name);
-        fs.renameSync(join(folder, intent.temp), path);
         const sync = () => this.#folders.sync(folder);
+        // The temp files that it names must not come after it.
+        await sync();
+        fs.renameSync(join(folder, intent.temp), path);
         // It goes after everything is as it was, and before the temp files that it names.
         undo.push(sync, () => fs.unlinkSync(path), sync);
         await sync();

@@ -1,5 +1,5 @@
-import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
-import type { NoteMeta } from '../../feeds/note.ts';
+import { type NoteFile, noteFile, parseNoteFile } from '../../feeds/names.ts';
+import type { NewNote, NoteMeta } from '../../feeds/note.ts';
 import { type Entry, NoteList } from './note-list.ts';
 import { UNSEEN } from './stamp.ts';
 
@@ -14,6 +14,11 @@ export function markOf(
   { key, expires }: Pick<NoteMeta, 'key' | 'expires'>,
 ): Mark | undefined {
   return key === undefined && expires === undefined ? undefined : { file, key, expires };
+}
+
+/** The marks of notes that have one. */
+export function marksOf(notes: readonly Pick<NewNote, 'id' | 'type' | 'meta'>[]): Mark[] {
+  return notes.flatMap(({ id, type, meta }) => markOf(noteFile(id, type), meta) ?? []);
 }
 
 /** The marks of the notes of a feed. */

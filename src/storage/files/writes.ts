@@ -41,7 +41,7 @@ import { type FeedIndex, IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
 import type { RetiredReadIds } from './line-files.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
-import { markOf } from './marks.ts';
+import { marksOf } from './marks.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
 import { isThere, readWhole, statFile } from './read-file.ts';
@@ -243,8 +243,7 @@ async function makeFolder(
     const { stamps, identity } = await writer.placeFolder(dir, name, parts);
     const stampOf = new Map(parts.map((part, n) => [part.name, stamps[n]]));
     const feed = new IndexedFeed(name, identity, files, [], Date.now());
-    const marks = added.flatMap(({ id, type, meta }) => markOf(noteFile(id, type), meta) ?? []);
-    feed.apply({ put: entriesOf(added, stampOf), marks });
+    feed.apply({ put: entriesOf(added, stampOf), marks: marksOf(added) });
     index.add(feed);
     onMade(name);
     return feed.record();
@@ -281,8 +280,7 @@ async function change(
   const gone = removed.map(({ id, type }) => noteFile(id, type));
   if (edit && named && !edit.after) gone.push(named.entry.file);
   if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
-  const stored = edit?.after ? [...added, edit.after] : added;
-  const marks = stored.flatMap(({ id, type, meta }) => markOf(noteFile(id, type), meta) ?? []);
+  const marks = marksOf(edit?.after ? [...added, edit.after] : added);
   const stamp = note && stampOf.get(noteFile(note.id, note.type));
   const stamped = stamp ? { ...note!, modifiedAt: stamp.mtimeMs } : note;
   return { written: { feed: parts.index.apply(feed, { put, gone, files, marks }), note: stamped, outcomes } };
@@ -314,11 +312,11 @@ async function writeFiles(
     ...(settings?.changes ?? []),
   ];
   const notes = added.flatMap((note) => noteParts(note));
-  // One note exists as soon as its content does; imported ones may be there one by one.
+  const isOfNotes = added.length + removed.length > 0 || edit?.content !== undefined;
+  // One note exists as soon as its content does, which may be before its metadata if the power is cut. Imported ones may be
+  // there one by one.
   const isWhole =
-    outcomes === undefined &&
-    added.length + changes.length > 1 &&
-    (added.length > 0 || edit?.content !== undefined);
+    isOfNotes && outcomes === undefined && (added.length + changes.length > 1 || marksOf(added).length > 0);
   const stamps = await writer.change(folder, changes, notes, isWhole);
   const stampOf = new Map([...notes, ...changes].map(({ name }, n) => [name, stamps[n]]));
   return { stampOf, files: settings?.files };
