@@ -7,6 +7,7 @@ import { FeedZip } from '../ingest/feed-zip.ts';
 import { temporaryFile } from '../ingest/temporary-file.ts';
 import { exportFeed } from '../read/feed-export.ts';
 import { existing, Refusal } from '../refusals.ts';
+import { feedCondition } from '../requests/conditions.ts';
 import { refuseUnlessZip } from '../requests/content-type.ts';
 import { rulesOf } from './note-operations.ts';
 import { type Admitted, type DescribedOperation, type OperationParts, operation } from './operation.ts';
@@ -77,7 +78,11 @@ async function importZip(
   imports: Slots,
 ): Promise<Answer> {
   refuseUnlessZip(exchange.header('content-type'));
-  const admitted = parts.posting.admit({ name, feed }, exchange.header('x-read-id') ?? '');
+  const admitted = parts.posting.admit(
+    { name, feed },
+    exchange.header('x-read-id') ?? '',
+    feedCondition(exchange),
+  );
   const release = imports.take(exchange.client);
   try {
     const file = await temporaryFile(parts.temporaryFolder, exchange.pieces(MAX_ZIP_BYTES));
