@@ -414,3 +414,31 @@ t.test('whatever is done, counts are true and limits hold', async () => {
     }),
   );
 });
+
+t.test(
+  'notes are imported one by one: not what is there, what does not fit, or what has the key of another',
+  (t) => {
+    const keyed = (key: string) => ({ ...newNote(), meta: { tags: [], key } });
+    const [there, fits, held, twice, same, picture, last] = [
+      ...[newNote(), newNote(), keyed('held'), keyed('two'), keyed('two'), newNote('png'), newNote()],
+    ] as [NewNote, ...NewNote[]];
+    const state = {
+      present: new Set([`${there.id}.md` as NoteFile]),
+      heldKeys: new Set(['held']),
+    };
+    const limits: FeedLimits = { texts: 4, images: 0, picturesRefused: 'images_off' };
+    const notes = [there, fits, held, twice, same, picture, last] as NewNote[];
+    const command: Command = { kind: 'import', name, target, notes, limits };
+    const effects = outcome(command, state) as Effects;
+    t.same(
+      effects.outcomes!.map((one) => (typeof one === 'string' ? one : one.code)),
+      ['skipped', 'stored', 'key_reused', 'stored', 'key_reused', 'images_off', 'note_limit'],
+    );
+    t.same(effects.added, [fits, twice]);
+    t.match(effects, { fate: 'changed', feed: { noteCount: 5, imageCount: 1 } });
+    const nothing = outcome({ ...command, notes: [there] }, state) as Effects;
+    t.match(nothing, { fate: 'unchanged', outcomes: ['skipped'] });
+    t.equal(outcome({ ...command, target: { ...target, passwordHash: 'other' } }, state), undefined);
+    t.end();
+  },
+);
