@@ -87,11 +87,11 @@ function metaOf(zip: ZipWriter, { id, type, meta, others, createdAt, modifiedAt 
 class HeldBytes {
   #buffer = Buffer.alloc(0);
 
-  /** Undefined for one that is replaced meanwhile. Valid until the next one is read, but a short one for ever. */
+  /** Undefined for one that is replaced meanwhile. Valid until the next one is read. */
   async read(file: StoredFile): Promise<Uint8Array | undefined> {
     const { size } = file;
     if (size > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(size);
-    const bytes = size < PIECE_BYTES ? Buffer.alloc(size) : this.#buffer.subarray(0, size);
+    const bytes = this.#buffer.subarray(0, size);
     let at = 0;
     const isWhole = await unlessGone(async () => {
       for await (const piece of file.read(0, size)) {
@@ -123,21 +123,20 @@ async function unlessGone(read: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** Short pieces together, because each costs a call of the system. */
+/** Short pieces together, because each costs a call of the system; in one buffer, because dropped ones are collected late. */
 async function* together(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let short: Uint8Array[] = [];
+  const buffer = new Uint8Array(PIECE_BYTES);
   let size = 0;
   for await (const piece of pieces) {
-    if (piece.length < PIECE_BYTES) {
-      short.push(piece);
-      size += piece.length;
-    }
-    if (size >= PIECE_BYTES || piece.length >= PIECE_BYTES) {
-      if (size > 0) yield Buffer.concat(short);
-      short = [];
+    if (size + piece.length > PIECE_BYTES && size > 0) {
+      yield buffer.subarray(0, size);
       size = 0;
     }
-    if (piece.length >= PIECE_BYTES) yield piece;
+    if (piece.length > PIECE_BYTES) yield piece;
+    else {
+      buffer.set(piece, size);
+      size += piece.length;
+    }
   }
-  if (size > 0) yield Buffer.concat(short);
+  if (size > 0) yield buffer.subarray(0, size);
 }

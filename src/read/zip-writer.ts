@@ -36,7 +36,7 @@ export class ZipWriter {
     if (size >= MAX_32) throw new RangeError('a file of 4 GiB is too large for this zip');
     const bytes = Buffer.from(name);
     const extra = extendedTime(modifiedAt);
-    const common = Buffer.alloc(26);
+    const common = zeros(26);
     common.writeUInt16LE(VERSION, 0);
     common.writeUInt16LE(NAME_IS_UTF8, 2);
     common.writeUInt32LE(dosTime(modifiedAt), 6);
@@ -59,7 +59,7 @@ export class ZipWriter {
   /** What follows the last file. */
   end(): Buffer[] {
     const [start, size, files] = [this.#size, this.#directorySize, this.#files];
-    const end64 = Buffer.alloc(56);
+    const end64 = zeros(56);
     end64.writeUInt32LE(END_64, 0);
     end64.writeBigUInt64LE(44n, 4);
     end64.writeUInt16LE(MADE_ON_UNIX, 12);
@@ -68,11 +68,11 @@ export class ZipWriter {
     end64.writeBigUInt64LE(BigInt(files), 32);
     end64.writeBigUInt64LE(BigInt(size), 40);
     end64.writeBigUInt64LE(BigInt(start), 48);
-    const locator = Buffer.alloc(20);
+    const locator = zeros(20);
     locator.writeUInt32LE(LOCATOR_64, 0);
     locator.writeBigUInt64LE(BigInt(start + size), 8);
     locator.writeUInt32LE(1, 16);
-    const end = Buffer.alloc(22);
+    const end = zeros(22);
     end.writeUInt32LE(END, 0);
     end.writeUInt16LE(Math.min(files, MAX_16), 8);
     end.writeUInt16LE(Math.min(files, MAX_16), 10);
@@ -85,13 +85,13 @@ export class ZipWriter {
 
   #list(name: Buffer, common: Buffer, extra: Buffer): void {
     const isFar = this.#size >= MAX_32;
-    const far = Buffer.alloc(isFar ? 12 : 0);
+    const far = zeros(isFar ? 12 : 0);
     if (isFar) {
       far.writeUInt16LE(ZIP64, 0);
       far.writeUInt16LE(8, 2);
       far.writeBigUInt64LE(BigInt(this.#size), 4);
     }
-    const head = Buffer.alloc(46);
+    const head = zeros(46);
     head.writeUInt32LE(CENTRAL, 0);
     head.writeUInt16LE(MADE_ON_UNIX, 4);
     common.copy(head, 6);
@@ -116,8 +116,13 @@ export class ZipWriter {
   }
 }
 
+/** Of memory that short buffers share. */
+function zeros(size: number): Buffer {
+  return Buffer.allocUnsafe(size).fill(0);
+}
+
 function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
+  const bytes = zeros(4);
   bytes.writeUInt32LE(value);
   return bytes;
 }
@@ -126,7 +131,7 @@ function uint32(value: number): Buffer {
 function extendedTime(ms: number): Buffer {
   const seconds = Math.floor(ms / 1000);
   if (seconds !== (seconds | 0)) return Buffer.alloc(0);
-  const field = Buffer.alloc(9);
+  const field = zeros(9);
   field.writeUInt16LE(EXTENDED_TIME, 0);
   field.writeUInt16LE(5, 2);
   field.writeUInt8(1, 4);
