@@ -171,6 +171,20 @@ t.test('forms', async (t) => {
   }
 });
 
+t.test('exports and imports', async (t) => {
+  const { bytes } = await answered(t, { id: 'exportFeed', status: 200, ...KEY });
+  const request = { id: 'importFeed', ...KEY, headers: { 'content-type': 'application/zip' } };
+  const { json } = await answered(t, { ...request, status: 200, body: bytes as Buffer<ArrayBuffer> });
+  t.match(json, { imported: 0, refused_count: 0 });
+  const refused = await answered(t, { ...request, status: 200, body: zipOf([{ name: 'no' }]) });
+  t.equal(refused.json.refused[0].code, 'invalid_body');
+  await answered(t, { ...request, status: 400, body: 'no zip' }, 'invalid_body');
+  await answered(t, { ...request, status: 415, body: 'x', headers: {} }, 'unsupported_type');
+  await answered(t, { id: 'exportFeed', status: 404, path: { feed: 'nobody' } }, 'not_found');
+  for (const id of ['exportFeed', 'importFeed'])
+    await answered(t, { id, status: 401, path: { feed: 'safe' } }, 'auth');
+});
+
 t.test('feeds', async (t) => {
   await answered(t, { id: 'getFeed', status: 200, ...KEY });
   await answered(t, { id: 'getFeed', status: 304, ...KEY, headers: { 'if-none-match': '*' } });
@@ -205,20 +219,6 @@ t.test('feeds', async (t) => {
     await answered(t, { id, status: 400, path: { feed: 'Key' } }, 'invalid_feed');
   }
   await answered(t, { id: 'removeFeedPassword', status: 204, ...SAFE });
-});
-
-t.test('exports and imports', async (t) => {
-  const { bytes } = await answered(t, { id: 'exportFeed', status: 200, ...KEY });
-  const request = { id: 'importFeed', ...KEY, headers: { 'content-type': 'application/zip' } };
-  const { json } = await answered(t, { ...request, status: 200, body: bytes as Buffer<ArrayBuffer> });
-  t.match(json, { imported: 0, refused_count: 0 });
-  const refused = await answered(t, { ...request, status: 200, body: zipOf([{ name: 'no' }]) });
-  t.equal(refused.json.refused[0].code, 'invalid_body');
-  await answered(t, { ...request, status: 400, body: 'no zip' }, 'invalid_body');
-  await answered(t, { ...request, status: 415, body: 'x', headers: {} }, 'unsupported_type');
-  await answered(t, { id: 'exportFeed', status: 404, path: { feed: 'none' } }, 'not_found');
-  for (const id of ['exportFeed', 'importFeed'])
-    await answered(t, { id, status: 401, path: { feed: 'safe' } }, 'auth');
 });
 
 t.test('public reads', async (t) => {
