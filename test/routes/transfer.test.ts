@@ -20,6 +20,14 @@ function send(
   return ask(url, { method: 'POST', headers: { ...ZIP, ...headers }, body: zip });
 }
 
+/** Headers of the first post of a full feed. */
+const KEYED = {
+  'x-note-tags': 'a,b',
+  'x-note-title*': "UTF-8''%C3%89",
+  'idempotency-key': 'first',
+  'x-note-expires': '7d',
+};
+
 /** What a client sees of the notes of a feed, but for addresses. */
 async function notesOf(service: TestService, feed: string): Promise<unknown[]> {
   const { json } = await new FeedClient(service.url, feed).list('?limit=100');
@@ -33,7 +41,7 @@ async function exported(service: TestService, feed: string): Promise<Reply> {
 /** A feed with all that an export has to keep. */
 async function fill(service: TestService, feed: string): Promise<void> {
   const client = new FeedClient(service.url, feed);
-  await client.post('# one', { 'x-note-tags': 'a,b', 'x-note-title*': "UTF-8''%C3%89" });
+  await client.post('# one', KEYED);
   const { json } = await client.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'a dot' });
   await client.post(picture('gif', 200_000), { 'content-type': 'image/gif' });
   const dated = '{"created":"2019-08-07T06:05:04.321Z","theirs":{"deep":[1]}}';
@@ -63,6 +71,11 @@ t.test('an export and an import give the same feed', async (t) => {
   t.same(second.json, { imported: 0, skipped: 4, refused: [], refused_count: 0 });
   const again = await exported(service, 'otter');
   t.match(again.bytes.toString('latin1'), '"theirs":{"deep":[1]}', 'members for other programs');
+  const otter = new FeedClient(service.url, 'otter');
+  const replayed = await otter.post('# one', KEYED);
+  t.equal(replayed.headers.get('idempotent-replayed'), 'true', 'its key stands for the post');
+  const other = zipOf([{ name: 'new.md' }, { name: '.new.md.json', bytes: '{"key":"first"}' }]);
+  t.match((await send(service, 'otter', other)).json, { imported: 0, refused: [{ code: 'key_reused' }] });
   t.equal((await ask(`${service.url}/api/v1/feeds/nobody/export`)).status, 404);
   const head = await ask(`${service.url}/api/v1/feeds/otter/export`, { method: 'HEAD' });
   t.equal(head.status, 200);
