@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FeedName } from '../../feeds/names.ts';
 import { errorCode } from '../../system-errors.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { type Failure, fromFailure } from '../failures.ts';
-import { fileTime } from './durable.ts';
+import type { KeyedLock } from '../keyed-lock.ts';
+import { type FileWriter, fileTime } from './durable.ts';
 import { unavailable } from './failures.ts';
-import type { IndexedFeed } from './feed-index.ts';
+import type { FeedIndex, IndexedFeed } from './feed-index.ts';
 import type { MarksRead } from './find-marks.ts';
 import { endLine, lineOf, type Mark } from './marks.ts';
 import { MARKS_FILE } from './names.ts';
 import { statFile } from './read-file.ts';
-import type { WriteParts } from './writes.ts';
 
 /** Metadata files that change before `.marks` is written: so many are read at a start besides it. */
 const UNSAVED = 256;
@@ -46,7 +47,13 @@ interface Look extends PromiseWithResolvers<void> {
   readonly feed: IndexedFeed;
 }
 
-type KeeperParts = Pick<WriteParts, 'dir' | 'index' | 'writer' | 'locks' | 'log'>;
+interface KeeperParts {
+  readonly dir: string;
+  readonly index: Pick<FeedIndex, 'get'>;
+  readonly writer: FileWriter;
+  readonly locks: KeyedLock<string>;
+  readonly log: Pick<Log, 'warn'>;
+}
 
 /**
  * Keeps keys and expiries of notes at hand, so that no request reads all metadata of a feed. They are in memory, and on
