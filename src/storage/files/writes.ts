@@ -224,8 +224,8 @@ async function decideNew(
   if (effects === undefined) return undefined;
   index.making += 1;
   try {
-    const feed = await makeFolder(parts, effects);
-    return feed && { written: { feed, note: undefined } };
+    const written = await makeFolder(parts, effects);
+    return written && { written };
   } finally {
     index.making -= 1;
   }
@@ -234,8 +234,8 @@ async function decideNew(
 /** Undefined if somebody made a folder of that name meanwhile; it is then in the index. */
 async function makeFolder(
   { dir, index, log, onMade, writer }: WriteParts,
-  { feed: made, added }: Effects,
-): Promise<Feed | undefined> {
+  { feed: made, added, note }: Effects,
+): Promise<Written | undefined> {
   const { name, readId, passwordHash, license } = made;
   const files = { storedReadId: readId, settings: settingsOf(made), passwordHash, license };
   const parts = [...feedParts(files), ...added.flatMap((note) => noteParts(note))];
@@ -246,7 +246,7 @@ async function makeFolder(
     feed.apply({ put: entriesOf(added, stampOf), marks: marksOf(added) });
     index.add(feed);
     onMade(name);
-    return feed.record();
+    return { feed: feed.record(), note: stamped(note, stampOf) };
   } catch (error) {
     const cause = asRefusal(error);
     if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw cause;
@@ -281,9 +281,19 @@ async function change(
   if (edit && named && !edit.after) gone.push(named.entry.file);
   if (edit?.after && named) put.push(editedEntry(edit, named, stampOf));
   const marks = marksOf(edit?.after ? [...added, edit.after] : added);
+  return {
+    written: {
+      feed: parts.index.apply(feed, { put, gone, files, marks }),
+      note: stamped(note, stampOf),
+      outcomes,
+    },
+  };
+}
+
+/** The note with the date that its file got. */
+function stamped(note: Note | undefined, stampOf: WrittenFiles['stampOf']): Note | undefined {
   const stamp = note && stampOf.get(noteFile(note.id, note.type));
-  const stamped = stamp ? { ...note!, modifiedAt: stamp.mtimeMs } : note;
-  return { written: { feed: parts.index.apply(feed, { put, gone, files, marks }), note: stamped, outcomes } };
+  return stamp ? { ...note, modifiedAt: stamp.mtimeMs } : note;
 }
 
 /** Counts notes that are being stored, until the function returned is called. Room that is being freed is not there yet. */
