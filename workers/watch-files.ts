@@ -26,7 +26,7 @@ const TICK_MS = 25;
 /** Looks per tick: 20,000 a second, some 5 % of a core. */
 const TICK_BUDGET = 500;
 const BATCH = 1000;
-/** Looks for marks that nobody waits for pause so many times as long as they work. */
+/** A look for marks pauses so many times as long as it works. */
 const MARKS_SHARE = 4;
 
 /**
@@ -71,10 +71,10 @@ class DataFolderWatch {
     this.#tick();
   }
 
-  async #findMarks({ marksOf, look, isUrgent }: MarksOrder): Promise<void> {
+  async #findMarks({ marksOf, look }: MarksOrder): Promise<void> {
     let begunAt = performance.now();
     const pause = async () => {
-      await wait(isUrgent ? 0 : (performance.now() - begunAt) * MARKS_SHARE);
+      await wait((performance.now() - begunAt) * MARKS_SHARE);
       begunAt = performance.now();
     };
     const answer = { kind: 'marks', look } as const;

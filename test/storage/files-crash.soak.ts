@@ -5,7 +5,6 @@ import t, { type Test } from 'tap';
 import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
 import { DurableWriter, syncFolder } from '../../src/storage/files/durable.ts';
 import { FeedIndex } from '../../src/storage/files/feed-index.ts';
-import { parseMarks } from '../../src/storage/files/marks.ts';
 import { scanAll } from '../../src/storage/files/scan.ts';
 import { write } from '../../src/storage/files/writes.ts';
 import { toFeed } from '../../src/writing/command.ts';
@@ -68,8 +67,11 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   const writer = new DurableWriter(undefined, { sync });
   const parts = writeParts({ dir, index, writer, log });
   const feed = index.get(name)!;
-  const { marks } = parseMarks('/keyed.md/k\n1/expired.md/e\n1/expired.png/');
-  feed.addFound([...marks.values()]);
+  feed.addFound([
+    { file: 'keyed.md' as NoteFile, key: 'k' },
+    { file: 'expired.md' as NoteFile, key: 'e', expires: 1 },
+    { file: 'expired.png' as NoteFile, expires: 1 },
+  ]);
   const bytes = Buffer.from('the text with its pictures');
   const content = { type: 'md', bytes } as const;
   const limits = NO_LIMITS;

@@ -11,6 +11,7 @@ const name = feedName('very-secret-name');
 const ids = new NoteIds();
 const INTENT = '.intent-nfs-01234567-89ab-4def-8123-456789abcdef';
 const TEMP = '.tmp-nfs-11234567-89ab-4def-8123-456789abcdef';
+const OTHER_TEMP = '.tmp-nfs-31234567-89ab-4def-8123-456789abcdef';
 const picture = `${ids.next()}.png`;
 const text = `${ids.next()}.md`;
 const outside = ['.lock', 'outside.md'];
@@ -48,6 +49,23 @@ t.test('what was added goes while the last file has its temp name, and stays aft
   t.same(after, { names: [...added, ...kept].sort(), lines: [] });
 });
 
+t.test('what an intent plans is done, as far as its files are there', async (t) => {
+  const moves = [
+    [TEMP, text],
+    [OTHER_TEMP, `${picture}`],
+  ];
+  const removed = [`.${picture}.json`, 'gone.md'];
+  const intent = JSON.stringify({ moves, removed });
+  const dir = await crashed(t, intent, [TEMP]);
+  await writeFile(join(dir, name, TEMP), 'new text');
+  t.same(await namesAfterStart(t, dir), { names: [picture, ...kept].sort(), lines: [] });
+  t.equal(await readFile(join(dir, name, text), 'utf8'), 'new text');
+  t.equal(await readFile(join(dir, name, picture), 'utf8'), 'some-text', 'it was made before');
+  const inTheWay = await crashed(t, JSON.stringify({ moves: [[TEMP, 'folder.md']], removed: [] }), [TEMP]);
+  await mkdir(join(inTheWay, name, 'folder.md'));
+  t.same((await namesAfterStart(t, inTheWay)).names, [...added, 'folder.md', ...kept].sort());
+});
+
 t.test('a start that was cut short is done again by the next one', async (t) => {
   const absent = [`.${ids.next()}.gif.json`, `${ids.next()}.gif`];
   const intent = JSON.stringify({ added: [...absent, ...added], last: TEMP });
@@ -75,6 +93,12 @@ t.test('an intent that the service did not write removes nothing, and names no f
     { added, last: `../${first}/${TEMP}` },
     { added },
     { last: TEMP },
+    { moves: [[TEMP, '.readid']], removed: [] },
+    { moves: [[TEMP, `../${first}/${text}`]], removed: [] },
+    { moves: [[picture, text]], removed: [] },
+    { moves: [TEMP], removed: [] },
+    { moves: [], removed: ['.password'] },
+    { moves: [] },
     [],
     null,
     7,

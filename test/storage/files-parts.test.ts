@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
 import { dateOfId, derivedReadId, NoteIds } from '../../src/feeds/ids.ts';
-import { type FeedName, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
+import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../src/feeds/names.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
 import { DurableWriter, FolderSync } from '../../src/storage/files/durable.ts';
 import { FeedIndex, IndexedFeed } from '../../src/storage/files/feed-index.ts';
@@ -62,6 +62,32 @@ t.test('the notes of a feed are a sorted list, whatever is added, removed and as
       return isSame && isFound && (!newest || list.newer(newest) === undefined);
     }),
   );
+});
+
+t.test('a list of many notes is sorted, and leaves out what has expired', async (t) => {
+  const count = 5000;
+  const order = Array.from({ length: count }, (_, n) => (n * 1237) % count);
+  const list = new NoteList([], (file) =>
+    Number(file.slice(1, -3)) % 5000 < 4000 ? 10 : Number.POSITIVE_INFINITY,
+  );
+  for (const n of order) list.put(entry(n));
+  const numbersOf = (entries: readonly Entry[]) => entries.map(({ createdAt }) => createdAt);
+  const all = Array.from({ length: count }, (_, n) => count - 1 - n);
+  t.same(numbersOf(list.older(undefined, count)), all);
+  t.same(numbersOf(list.older(undefined, count, 10)), all.slice(0, 1000));
+  t.equal(list.older(undefined, 1, 9)[0]?.createdAt, count - 1, 'not yet');
+  t.equal(list.newer({ createdAt: 5, file: 'n5.md' as NoteFile }, 10)?.createdAt, 4000);
+  t.equal(list.newer({ createdAt: 5, file: 'n5.md' as NoteFile })?.createdAt, 6);
+  t.same(
+    [...list.oldest()].map(({ createdAt }) => createdAt),
+    all.toReversed(),
+  );
+  for (const n of order) if (n !== 3 && n % 100 !== 0) list.remove(`n${n}.md` as NoteFile);
+  t.same(
+    numbersOf(list.older(undefined, count)),
+    all.filter((n) => n === 3 || n % 100 === 0),
+  );
+  t.same([list.size, list.has('n3.md' as NoteFile), list.has('n4.md' as NoteFile)], [51, true, false]);
 });
 
 function placeOfId(id: NoteId) {

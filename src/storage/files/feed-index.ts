@@ -67,8 +67,9 @@ export class IndexedFeed {
   /** When a note expires, as far as is known, ms since the epoch; infinite if it does not. */
   readonly expiryOf = (file: NoteFile): number => this.marks?.expiryOf(file) ?? Number.POSITIVE_INFINITY;
 
-  /** Takes marks that were found in the folder, but of notes that have changed meanwhile. */
+  /** Takes marks that were found in the folder, unless all are known, but none of notes that have changed meanwhile. */
   addFound(marks: readonly Mark[]): void {
+    if (this.isMarked) return;
     for (const mark of marks)
       if (!this.changedMarks?.has(mark.file) && this.notes.has(mark.file)) this.#mark(mark);
     this.#forgetExpiries();

@@ -7,9 +7,9 @@ import type { Log } from '../../telemetry/log.ts';
 import { type Failure, fromFailure } from '../failures.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import { type FileWriter, fileTime } from './durable.ts';
-import { unavailable } from './failures.ts';
+import { asRefusal, unavailable } from './failures.ts';
 import type { FeedIndex, IndexedFeed } from './feed-index.ts';
-import type { MarksRead } from './find-marks.ts';
+import { findMarks, type MarksRead } from './find-marks.ts';
 import { endLine, lineOf, type Mark } from './marks.ts';
 import { MARKS_FILE } from './names.ts';
 import { statFile } from './read-file.ts';
@@ -29,8 +29,6 @@ const AGAIN_MS = 10_000;
 export interface MarksOrder {
   readonly marksOf: FeedName;
   readonly look: number;
-  /** Somebody waits for it. */
-  readonly isUrgent: boolean;
 }
 
 /** Its answer, in parts. */
@@ -85,7 +83,7 @@ export class MarkKeeper {
   async whenMarked(feed: IndexedFeed): Promise<void> {
     if (feed.isMarked) return;
     const known = this.#urgent.get(feed);
-    const look = known ?? this.#look(feed, true).finally(() => this.#urgent.delete(feed));
+    const look = known ?? this.#lookNow(feed).finally(() => this.#urgent.delete(feed));
     this.#urgent.set(feed, look);
     await look;
   }
@@ -102,17 +100,12 @@ export class MarkKeeper {
     const look = this.#looks.get(id);
     if (!look) return;
     const { feed } = look;
-    // Two may look at a feed, and what has changed since is known better here.
-    if (!feed.isMarked) feed.addFound(marks);
+    feed.addFound(marks);
     if (!end && !failure) return;
     this.#looks.delete(id);
     if (failure) look.reject(fromFailure(failure));
     else look.resolve();
-    if (!end || feed.isMarked) return;
-    feed.isMarked = true;
-    feed.unsaved += end.unsaved;
-    this.#saved.set(feed, end);
-    this.saveSome(feed);
+    if (end) this.#complete(feed, end);
   }
 
   /** Writes `.marks` of a feed if enough has changed since it was written. */
@@ -137,19 +130,37 @@ export class MarkKeeper {
     for (const feed of this.#wanted) {
       this.#wanted.delete(feed);
       if (feed.isMarked || this.#parts.index.get(feed.name) !== feed) continue;
-      await this.#look(feed, false).catch(() => {
+      await this.#look(feed).catch(() => {
         if (!this.#failed) setTimeout(() => this.want(feed), AGAIN_MS).unref();
       });
     }
     this.#isLooking = false;
   }
 
-  async #look(feed: IndexedFeed, isUrgent: boolean): Promise<void> {
+  /** On this thread, because the other one has to wait while the processor is busy. */
+  async #lookNow(feed: IndexedFeed): Promise<void> {
+    const folder = join(this.#parts.dir, feed.name);
+    try {
+      this.#complete(feed, await findMarks(folder, nextTurn, (marks) => feed.addFound(marks)));
+    } catch (error) {
+      throw asRefusal(error);
+    }
+  }
+
+  #complete(feed: IndexedFeed, read: MarksRead): void {
+    if (feed.isMarked) return;
+    feed.isMarked = true;
+    feed.unsaved += read.unsaved;
+    this.#saved.set(feed, read);
+    this.saveSome(feed);
+  }
+
+  async #look(feed: IndexedFeed): Promise<void> {
     if (this.#failed) throw this.#failed;
     this.#count += 1;
     const look = { ...Promise.withResolvers<void>(), feed };
     this.#looks.set(this.#count, look);
-    this.#order({ marksOf: feed.name, look: this.#count, isUrgent });
+    this.#order({ marksOf: feed.name, look: this.#count });
     await look.promise;
   }
 

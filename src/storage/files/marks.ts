@@ -97,14 +97,20 @@ export function endLine(since: number): string {
   return `${since}\n`;
 }
 
+/** Lines read in one piece of work, about 1 ms. */
+const LINES_AT_ONCE = 1_000;
 const LINE = /^(-?\d*)\/([^/]+)\/(.*)$/;
 
-/** What a `.marks` says; what cannot be read of it counts as absent. */
-export function parseMarks(text: string): { marks: Map<NoteFile, Mark>; since: number; lines: number } {
+/** What a `.marks` says; what cannot be read of it counts as absent. `pause` is waited for between two pieces of work. */
+export async function parseMarks(
+  text: string,
+  pause: () => Promise<unknown>,
+): Promise<{ marks: Map<NoteFile, Mark>; since: number; lines: number }> {
   const marks = new Map<NoteFile, Mark>();
   let since = 0;
   const lines = text.split('\n');
-  for (const line of lines) {
+  for (const [n, line] of lines.entries()) {
+    if (n % LINES_AT_ONCE === LINES_AT_ONCE - 1) await pause();
     const [, expires, file = '', key] = LINE.exec(line) ?? [];
     const note = parseNoteFile(file)?.file;
     if (/^\d+$/.test(line)) since = Number(line);

@@ -1,0 +1,141 @@
+/** Keys and expiries in metadata files: written by hand, found again after a start, and kept in `.marks`. */
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { NoteIds } from '../../src/feeds/ids.ts';
+import { type FeedName, type NoteId, noteFile } from '../../src/feeds/names.ts';
+import type { NoteMeta } from '../../src/feeds/note.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
+import { NO_LIMITS, OPEN, post, reads } from '../support/storing.ts';
+import { feedName, idsOf, newNote } from './contract.ts';
+import { dataFolder, opened } from './files-support.ts';
+
+const name = feedName('feed');
+const ids = new NoteIds();
+/** So many metadata files that `.marks` is written. */
+const MANY = 300;
+const EXPIRES = '"expires": "2020-01-01T00:00:00Z"';
+
+const keyed = (key: string, meta: Partial<NoteMeta> = {}) =>
+  newNote(key, 'md', { key, posted: { hash: key }, tags: [], ...meta });
+
+/** The id of the note that answers a post under a key. */
+async function answering(storage: Storage, key: string, feed = name): Promise<NoteId | undefined> {
+  const notes = [keyed(key)];
+  const written = await storage.write({ kind: 'post', name: feed, target: OPEN, notes, limits: NO_LIMITS });
+  return written?.isUnchanged ? written.note?.id : undefined;
+}
+
+/** Writes a note with metadata by hand; returns its id. */
+async function place(dir: string, meta: string, { feed = name, id = ids.next() } = {}): Promise<NoteId> {
+  await mkdir(join(dir, feed), { recursive: true });
+  await writeFile(join(dir, feed, `.${id}.md.json`), meta);
+  await writeFile(join(dir, feed, `${id}.md`), 'by hand');
+  return id;
+}
+
+const listed = async (storage: Storage, feed: FeedName = name) =>
+  idsOf(await reads(storage).page(feed, { limit: 100 }));
+const handMade = (key: string) => JSON.stringify({ key, posted: { hash: key } });
+const marksIn = (dir: string) => readFile(join(dir, name, '.marks'), 'utf8').catch(() => '');
+
+t.test('what somebody writes while the service runs or is stopped counts', async (t) => {
+  const dir = await dataFolder(t);
+  const before = await place(dir, handMade('before'));
+  const expired = await place(dir, `{${EXPIRES}}`);
+  let storage = await opened(t, dir);
+  t.same(await listed(storage), [before], 'at once');
+  t.equal(await answering(storage, 'before'), before);
+  t.same(await storage.due!(Date.now()), [name]);
+
+  const during = await place(dir, handMade('during'));
+  const last = await place(dir, handMade('last'), { id: 'by hand' as NoteId });
+  t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 4));
+  t.equal(await answering(storage, 'during'), during);
+  t.equal(await answering(storage, 'last'), last);
+  await writeFile(join(dir, name, `.${during}.md.json`), `{"key": "other", ${EXPIRES}}`);
+  t.ok(await eventually(async () => !(await listed(storage)).includes(during)));
+  t.equal(await storage.stat((await storage.feed(name))!, noteFile(during, 'md')), undefined);
+  await storage.close();
+
+  await writeFile(join(dir, name, `.${before}.md.json`), handMade('changed'));
+  await writeFile(join(dir, name, `.${expired}.md.json`), handMade('revived'));
+  storage = await opened(t, dir);
+  t.equal(await answering(storage, 'revived'), expired);
+  t.equal(await answering(storage, 'changed'), before);
+  t.equal(await answering(storage, 'before'), undefined, 'a key that is gone is free');
+});
+
+t.test(
+  'a start finds keys and expiries of many notes, also without `.marks` or with a broken one',
+  async (t) => {
+    const dir = await dataFolder(t);
+    let storage = await opened(t, dir);
+    const soon = Date.now() + 3_600_000;
+    const notes = Array.from({ length: MANY }, (_, n) => keyed(`key/${n} `.trim(), { expires: soon + n }));
+    await post(storage, name, newNote('first'));
+    for (let n = 0; n < MANY; n += 50) await post(storage, name, notes.slice(n, n + 50));
+    t.ok(await eventually(async () => (await marksIn(dir)).split('\n').length > 200));
+    const isComplete = async (why: string) => {
+      for (const n of [0, 255, MANY - 1]) t.equal(await answering(storage, `key/${n}`), notes[n]!.id, why);
+      t.same(await storage.due!(soon - 1), [], why);
+      t.ok((await storage.due!(soon)).includes(name), why);
+      await storage.close();
+    };
+    await isComplete('before a start');
+    for (const breakIt of [
+      async () => {},
+      () => rm(join(dir, name, '.marks')),
+      () => writeFile(join(dir, name, '.marks'), '9/../x.md/\n\0//\nnonsense\n1/a.md/key/7\n'),
+      async () => writeFile(join(dir, name, '.marks'), (await marksIn(dir)).slice(0, 1000)),
+      () => writeFile(join(dir, name, '.marks'), `${Date.now() + 1e9}\n`),
+      () => cp(join(dir, name), join(dir, 'copy'), { recursive: true }),
+    ]) {
+      await breakIt();
+      storage = await opened(t, dir);
+      await isComplete(String(breakIt));
+    }
+    storage = await opened(t, dir);
+    t.equal(await answering(storage, 'key/9', feedName('copy')), notes[9]!.id, 'a copy of the folder works');
+  },
+);
+
+t.test('a key is found without reading the metadata files that have not changed', async (t) => {
+  const dir = await dataFolder(t);
+  const all: NoteId[] = [];
+  for (let n = 0; n < MANY; n += 1) all.push(await place(dir, handMade(`k${n}`)));
+  const folder = join(dir, name);
+  let storage = await opened(t, dir);
+  const { mtimeMs } = await stat(folder);
+  t.ok(await eventually(async () => (await marksIn(dir)).includes(`${all[9]}.md/k9\n`)));
+  t.ok(await eventually(async () => (await stat(folder)).mtimeMs - mtimeMs < 2), 'the feed has not changed');
+  await storage.close();
+  // As if they had been there for long: a key that no file has is a claim that only `.marks` makes.
+  const text = (await marksIn(dir)).replace(/\n\d+\n$/, `\n${Date.now()}\n`);
+  await writeFile(join(folder, '.marks'), text.replace('/k9\n', '/claimed\n'));
+  storage = await opened(t, dir);
+  t.equal(await answering(storage, 'k8'), all[8]);
+  t.equal(await answering(storage, 'claimed'), undefined, 'a claim is checked');
+  t.equal(await answering(storage, 'k9'), undefined, 'the other files were not read');
+});
+
+t.test('a folder that comes while the service runs has its keys', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  const id = await place(join(dir, '..'), handMade('k'), { feed: `${name}-${process.pid}` as FeedName });
+  const staged = join(dir, '..', `${name}-${process.pid}`);
+  await writeFile(join(staged, '.marks'), '1/other.md/k\n');
+  await rename(staged, join(dir, name));
+  t.ok(await eventually(async () => (await storage.feed(name)) !== undefined));
+  t.equal(await answering(storage, 'k'), id);
+  t.same(await storage.due!(Date.now()), []);
+});
+
+t.test('feeds of few notes have no `.marks`', async (t) => {
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir);
+  for (let n = 0; n < 20; n += 1) await post(storage, name, keyed(`${n}`));
+  await storage.close();
+  t.notOk((await readdir(join(dir, name))).includes('.marks'));
+});
