@@ -69,7 +69,7 @@ export function dueAfter(
   const due = dueOf(feed, now, keepDays);
   const times = [known, edit?.after?.meta.expires, ...added.map(({ meta }) => meta.expires)];
   if (due.before !== undefined)
-    for (const { id } of added) times.push((dateOfId(id) ?? now) + (now - due.before));
+    for (const { id, createdAt = dateOfId(id) ?? now } of added) times.push(createdAt + (now - due.before));
   const isLimited = due.before !== undefined || due.beyond !== undefined;
   if (isLimited && (feed.noteCount > (due.beyond ?? feed.noteCount) || changesSettings(before, feed)))
     times.push(now);

@@ -5,7 +5,7 @@ import type { NewNote, NoteMeta } from '../../src/feeds/note.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
 import { SWEPT_NOTES } from '../../src/writing/due.ts';
-import { edits, post, reads } from '../support/storing.ts';
+import { edits, NO_LIMITS, post, reads } from '../support/storing.ts';
 import { type Backend, idsOf, newNote, runner, textOf } from './contract.ts';
 import { configure, name, other, reopened } from './contract-support.ts';
 
@@ -108,6 +108,26 @@ export function testExpiry(backend: Backend): void {
     for (const limit of [1, 4, 50])
       for (const tag of [undefined, 't'])
         t.same(await listed(storage, limit, tag), live.toReversed(), `${limit}`);
+  });
+
+  test('an import leaves alone what is there but has expired, and its notes expire, too', async (t, storage) => {
+    const [gone, live] = [expired('gone'), newNote('live', 'md', { tags: [], expires: Date.now() + DAY_MS })];
+    await post(storage, name, gone);
+    const { target } = toFeed((await storage.feed(name))!);
+    const written = await storage.write({
+      kind: 'import',
+      name,
+      target,
+      notes: [gone, live],
+      limits: NO_LIMITS,
+    });
+    t.same(written?.outcomes, ['skipped', 'stored']);
+    t.same(await listed(storage), [live.id]);
+    await sweep(storage, name);
+    t.same(await dueAt(storage), []);
+    t.same(await dueAt(storage, Date.now() + DAY_MS), [name]);
+    const file = await reads(storage).stat(name, noteFile(live.id, 'md'));
+    t.equal(file?.expires, live.meta.expires);
   });
 
   test('a sweep removes some of what is due, with all that is kept of it', async (t, storage, place) => {

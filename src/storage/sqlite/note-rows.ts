@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ImageKey } from '../../feeds/ids.ts';
 import type { NoteId } from '../../feeds/names.ts';
-import type { NoteContent, NoteMeta } from '../../feeds/note.ts';
+import type { NewNote, NoteContent, NoteMeta } from '../../feeds/note.ts';
 import type { NoteType } from '../../feeds/note-types.ts';
 import { SWEPT_NOTES } from '../../writing/due.ts';
 import { OLDEST_NOTES } from '../due-rows.ts';
@@ -12,6 +12,7 @@ import {
   metaOf,
   type NoteRow,
   type TaggedNote,
+  typeNumber,
   typeRange,
 } from '../rows.ts';
 import { preparer } from './connection.ts';
@@ -40,6 +41,11 @@ export class NoteRows {
   /** The first of those types, of all if undefined, that has not expired. */
   find(feed: number, id: NoteId, type: NoteType | undefined): StoredNote | undefined {
     return this.#sql.find.get(feed, id, ...typeRange(type), Date.now());
+  }
+
+  /** Whether that note is stored, also if it has expired. */
+  has(feed: number, { id, type }: Pick<NewNote, 'id' | 'type'>): boolean {
+    return this.#sql.has.get(feed, id, typeNumber(type)) !== undefined;
   }
 
   /** The note of that key, also if it has expired. Of several, which people can make on plain files, the first stored. */
@@ -108,6 +114,7 @@ function prepareStatements(db: Database) {
     find: prepare<[number, NoteId, number, number, number], StoredNote>`
       SELECT ${NOTE_COLUMNS}, row, feed, image_key FROM notes
       WHERE feed = ? AND id = ? AND type BETWEEN ? AND ? AND ${IS_LIVE} ORDER BY type LIMIT 1`,
+    has: prepare<[number, NoteId, number]>`SELECT 1 FROM notes WHERE feed = ? AND id = ? AND type = ?`,
     findByKey: prepare<[number, string], StoredNote>`
       SELECT ${NOTE_COLUMNS}, row, notes.feed, image_key FROM note_keys JOIN notes ON row = note
       WHERE note_keys.feed = ? AND key = ? ORDER BY note LIMIT 1`,

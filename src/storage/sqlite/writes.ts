@@ -219,7 +219,7 @@ export class Writes {
   }
 
   #presentOf(feed: number, imported: readonly NewNote[]): Pick<State, 'present' | 'heldKeys'> {
-    const there = imported.filter(({ id, type }) => this.#notes.find(feed, id, type));
+    const there = imported.filter((note) => this.#notes.has(feed, note));
     const keys = imported.map(({ meta }) => meta.key).filter((key) => key !== undefined);
     return {
       present: new Set(there.map(({ id, type }) => noteFile(id, type))),
