@@ -122,7 +122,6 @@ export class Reader {
         ...(await this.#documents.feedPage(place, page, query, feedVersion(feed))),
         site: withTier(this.#parts.site, tier),
         name,
-        exists: feed !== undefined,
         hasNotes: feed !== undefined && feed.noteCount > 0,
         isProtected: feed?.passwordHash !== undefined,
         identity: feed && feedIdentity(feed),

@@ -15,6 +15,8 @@ export interface ArticleNote {
   /** Ms since the epoch. */
   readonly createdAt: number;
   readonly tags: readonly string[];
+  /** Ms since the epoch. */
+  readonly expires: number | undefined;
   /** Undefined if it is unknown or not shown. */
   readonly sender: string | undefined;
   readonly url: string;
@@ -28,13 +30,14 @@ export interface ArticleNote {
  */
 export function noteArticle(site: Site, note: ArticleNote, ofFeed?: string): Html {
   const isAlone = ofFeed !== undefined;
-  const { id, type, title, createdAt, url, readUrl, sender, tags } = note;
+  const { id, type, title, createdAt, url, readUrl, sender, tags, expires } = note;
   const heading = title !== undefined && html`<bdi>${title}</bdi>`;
   const edit = !isAlone && html`<a class="edit" href="${url}">Edit</a>`;
   return html`<article class="note" id="n-${id}" data-id="${id}" data-type="${type}">
 ${heading && (isAlone ? html`<h1>${heading}</h1>` : html`<h3>${heading}</h3>`)}
 <div class="text" dir="auto">${trustedHtml(note.body)}</div>
 <footer><a class="time" href="${url}">${timeElement(createdAt, isAlone ? 'full' : 'clock', site.timeZone)}</a>
+${expires !== undefined && html`<span>expires ${timeElement(expires, 'full', site.timeZone)}</span>`}
 ${sender !== undefined && html`<span class="sender">by <bdi>${sender}</bdi></span>`}
 ${tags.map((tag) => html`<a class="tag" href="${ofFeed ?? ''}?tag=${encodeURIComponent(tag)}">${tag}</a>\n`)}
 ${readUrl !== undefined && html`${edit} ${readUrl !== null && html`<a class="read-link" href="${readUrl}">Read link</a>`}`}

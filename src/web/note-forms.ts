@@ -65,8 +65,8 @@ const PREVIEW = html`<details class="preview" open hidden>
 
 /** A feed as the compose box needs it. */
 export interface ComposedFeed extends PostedFeed {
-  /** The feed exists, so the form offers no password for it. */
-  readonly exists: boolean;
+  /** Tells the feed from another one of its name; undefined if there is none yet, so that the form offers a password for it. */
+  readonly identity: string | undefined;
   readonly hasNotes: boolean;
 }
 
@@ -74,21 +74,40 @@ export interface ComposedFeed extends PostedFeed {
 export function composeBox(site: Site, feed: ComposedFeed): Html {
   // A form of another type would be stored as a raw note if its script failed; this one is refused for its fields.
   return html`<form id="compose" class="compose" method="post" enctype="multipart/form-data" data-feed="${feed.name}" data-draft="${draftKey(feed.name)}"
- aria-label="New note">
+ data-identity="${feed.identity ?? ''}" aria-label="New note">
 <label for="note-text">Note <span class="optional">markdown</span></label>
 <textarea id="note-text" name="text" rows="4"></textarea>
 ${titleAndTags()}
 ${pictureField(site)}
-${!feed.exists && PROTECTION}
+${OPTIONS}
+${feed.identity === undefined && PROTECTION}
 <p class="actions"><button class="primary" disabled>Post</button>
 <span class="hint by-hand">Ctrl or ⌘ with Enter</span></p>
 <noscript><p class="hint">Posting in the browser needs JavaScript; the command line does not.</p></noscript>
 ${SENDING}
+${OUTDATED_FEED}
 ${PREVIEW}
 </form>
 ${!feed.hasNotes && firstNote(site, feed)}
 ${script(site, 'compose')}`;
 }
+
+/** How long a note may live, as `X-Note-Expires` says it. */
+const LIVES = { '1h': '1 hour', '1d': '1 day', '7d': '1 week', '30d': '30 days' };
+
+const OPTIONS = html`<details>
+<summary>Options</summary>
+<label for="note-expires">Expires <span class="optional">then it is gone for good</span></label>
+<select id="note-expires" name="expires">
+<option value="">never</option>
+${Object.entries(LIVES).map(([value, text]) => html`<option value="${value}">after ${text}</option>\n`)}</select>
+</details>`;
+
+/** What a post says that was meant for another feed than the one there is now; filled by `browser/compose.ts`. */
+const OUTDATED_FEED = html`<div class="outdated" hidden>
+<p role="alert"></p>
+<p class="actions"><button type="button" data-action="renew"></button> <a class="button" target="_blank">Open the feed as it is now</a></p>
+</div>`;
 
 const PROTECTION = html`<div data-empty-feed>
 <label for="feed-password">Password for this feed <span class="optional">optional</span></label>
@@ -120,6 +139,10 @@ export interface EditedNote {
   /** The title that was set, not one taken from the text. */
   readonly title: string | undefined;
   readonly alt: string | undefined;
+  /** Of the note's JSON, with its quotes. */
+  readonly etag: string;
+  /** Tells the feed from another one of its name. */
+  readonly identity: string;
 }
 
 /** Where a note is edited and deleted, on its own page; driven by `browser/note.ts`. */
@@ -127,7 +150,7 @@ export function noteEditor(site: Site, feed: string, note: ArticleNote, edited: 
   const { id, type, tags, readUrl } = note;
   const isText = type === 'md';
   return html`<section id="note-editor" class="note-editor" aria-label="This note" data-feed="${feed}" data-id="${id}"
- data-type="${mediaType(type)}">
+ data-type="${mediaType(type)}" data-etag="${edited.etag}" data-identity="${edited.identity}">
 <p class="actions">
 <button type="button" data-action="edit" aria-expanded="false" aria-controls="edit-note" disabled>Edit</button>
 ${readUrl != null && html`<button type="button" data-copy="read-link">Copy read link</button>`}
@@ -135,6 +158,7 @@ ${readUrl != null && html`<button type="button" data-copy="read-link">Copy read 
 </p>
 <p hidden id="read-link">${readUrl ?? ''}</p>
 <noscript><p class="hint">Editing and deleting in the browser need JavaScript.</p></noscript>
+${MEANWHILE}
 <form id="edit-note" class="compose" method="post" hidden aria-label="Edit this note">
 ${isText ? textFields(site, edited) : pictureFields(site, type, edited)}
 ${titleAndTags(edited.title, tags)}
@@ -154,11 +178,30 @@ ${isText && PREVIEW}
 ${script(site, 'note')}`;
 }
 
+/** What happened to a note while it was edited here; shown by `browser/conflict.ts`. */
+const MEANWHILE = html`<div id="changed" class="compose" role="group" aria-labelledby="changed-heading" tabindex="-1" hidden>
+<h2 id="changed-heading">This note was changed meanwhile</h2>
+<p>Above it is as it is now. What you wrote is not saved yet and stays below. Keep theirs, save yours in its place, or change
+ yours until it holds both and save that.</p>
+<p class="actions"><button type="button" data-action="theirs">Keep theirs</button>
+<button type="button" data-action="mine">Save mine in its place</button></p>
+</div>
+<div id="deleted" class="compose" role="group" aria-labelledby="deleted-heading" tabindex="-1" hidden>
+<h2 id="deleted-heading">This note was deleted meanwhile</h2>
+<p>What you wrote is not saved and stays below.</p>
+<p class="actions"><button type="button" data-action="repost">Post mine as a new note</button>
+<button type="button" data-action="leave">Leave it deleted</button></p>
+</div>`;
+
 function textFields(site: Site, { text }: EditedNote): Child {
   // A parser drops the first line break of a textarea.
-  return html`<label for="note-text">Note <span class="optional">markdown</span></label>
+  return html`<div class="pair">
+<div><label for="note-text">Note <span class="optional">markdown</span></label>
 <textarea id="note-text" name="text" rows="8">
-${text}</textarea>
+${text}</textarea></div>
+<div class="theirs" hidden><label for="their-text">Theirs <span class="optional">as it is now</span></label>
+<textarea id="their-text" rows="8" readonly></textarea></div>
+</div>
 ${pictureField(site)}`;
 }
 

@@ -6,6 +6,7 @@ import type { ArticleNote } from '../../web/article.ts';
 import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-page.ts';
 import { namedNotePage, publicNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
+import { feedIdentity, noteEtag } from '../../writing/etags.ts';
 import { exactText } from '../note-text.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
 import { noteExcerpt, noteHtml, notePicture, noteTitle } from './shown-note.ts';
@@ -39,7 +40,6 @@ export interface OfName {
 
 export interface NamedFeed extends OfName {
   readonly isProtected: boolean;
-  readonly exists: boolean;
   readonly hasNotes: boolean;
   /** Tells the feed from a later one of its name (`feedIdentity`); undefined for none. */
   readonly identity: string | undefined;
@@ -67,7 +67,7 @@ export function readPage(document: FeedPageDocument): string {
 
 /** The page at `/<feed>`. */
 export function feedPage(document: FeedPageDocument & NamedFeed): string {
-  const { site, base, readId, name, feed, hasNotes, isProtected, exists } = document;
+  const { site, base, readId, name, feed, hasNotes, isProtected, identity } = document;
   const shown = pageNotes(document, (note) => namedArticle(note, document, DAY_LEVEL));
   return namedFeedPage(site, {
     base,
@@ -78,7 +78,7 @@ export function feedPage(document: FeedPageDocument & NamedFeed): string {
     description: feed.description,
     imageUrl: imageUrl(document),
     isProtected,
-    exists,
+    identity,
     ...shown,
   });
 }
@@ -103,7 +103,7 @@ export function readNotePageOf(document: NotePageDocument): string {
 
 /** The page at `/<feed>/<id>`. */
 export function notePage(document: NotePageDocument & OfName): string {
-  const { site, base, name, feed, neighbours } = document;
+  const { site, base, readId, name, feed, neighbours } = document;
   const note = document.notes[0]!;
   const { content, meta } = note;
   const feedTitle = feed.title || name;
@@ -113,7 +113,13 @@ export function notePage(document: NotePageDocument & OfName): string {
     feedTitle,
     note: namedArticle(note, document, PAGE_LEVEL),
     title: noteTitle(note) || feedTitle,
-    edited: { text: content && exactText(content), title: meta.title, alt: meta.alt },
+    edited: {
+      text: content && exactText(content),
+      title: meta.title,
+      alt: meta.alt,
+      etag: `"${noteEtag(note, { readId })}"`,
+      identity: feedIdentity({ readId }),
+    },
     neighbours,
   });
 }
@@ -145,7 +151,7 @@ function article(note: ViewNote, document: PageDocument, level: number): Omit<Ar
   const { id, type, createdAt, meta } = note;
   const title = meta.title ? noteTitle(note) : undefined;
   const html = noteHtml(note, document, { level: level + (title === undefined ? 0 : 1), sizes });
-  return { id, type, readId, title, body: html, createdAt, tags: meta.tags };
+  return { id, type, readId, title, body: html, createdAt, tags: meta.tags, expires: meta.expires };
 }
 
 function titleOf({ feed, serviceTitle }: FeedDocument): string {

@@ -1,3 +1,5 @@
+import { freshPage } from './fresh.ts';
+
 // Keeps the notes of this page up to date: a stream says when to fetch the page again (docs/contract.md, section 8).
 
 /** Polling interval without an event stream; a browser allows only six connections per host. */
@@ -56,20 +58,21 @@ function stop(): void {
 }
 
 async function fetchNotes(): Promise<void> {
-  // `no-cache`, because public pages may be cached for a minute.
-  const options: RequestInit = { cache: 'no-cache', headers: { Accept: 'text/html' } };
-  const answer = await fetch(location.href, options).catch(() => undefined);
-  isStale = !answer?.ok || answer.redirected;
-  if (!answer || isStale) return;
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const { page } = await freshPage();
+  isStale = page === undefined;
+  if (page === undefined) return;
+  const identity = page.querySelector<HTMLElement>('#compose')?.dataset.identity;
   const fresh = page.querySelector<HTMLElement>('#notes');
   if (fresh === null || fresh.dataset.version === notes().dataset.version) return;
-  const added = show(document.adoptNode(fresh));
+  const added = show(document.adoptNode(fresh), identity);
   if (added > 0) status.textContent = added === 1 ? 'There is a new note.' : `There are ${added} new notes.`;
 }
 
-/** Returns how many notes are new. */
-function show(fresh: HTMLElement): number {
+/**
+ * Returns how many notes are new.
+ * @param identity of the feed as it is now
+ */
+function show(fresh: HTMLElement, identity = ''): number {
   const shown = notes();
   const focused = document.activeElement;
   const before = new Map([...shown.querySelectorAll('article')].map((article) => [article.id, article]));
@@ -83,9 +86,16 @@ function show(fresh: HTMLElement): number {
   shown.replaceWith(fresh);
   if (focused instanceof HTMLElement && focused.isConnected && focused !== document.body)
     focused.focus({ preventScroll: true });
-  if (before.size === 0 && added > 0)
-    for (const element of document.querySelectorAll('[data-empty-feed]')) element.remove();
+  if (before.size === 0 && added > 0) showFeedMade(identity);
   return added;
+}
+
+/** A form that waited for the feed posts to it now, but not if it was to make a protected one. */
+function showFeedMade(identity: string): void {
+  const form = document.querySelector<HTMLElement>('#compose');
+  if (form?.querySelector<HTMLInputElement>('[name=password]')?.value) return;
+  if (form?.dataset.identity === '') form.dataset.identity = identity;
+  for (const element of document.querySelectorAll('[data-empty-feed]')) element.remove();
 }
 
 function notes(): HTMLElement {

@@ -16,27 +16,52 @@ export interface ApiRequest {
 }
 
 /** The service refused, or cannot be reached; the message is for people. */
-export class RequestFailed extends Error {}
+export class RequestFailed extends Error {
+  /** Of the refusal; undefined if the service did not answer. */
+  readonly code: string | undefined;
+
+  constructor(sentence: string, code?: string) {
+    super(sentence);
+    this.code = code;
+  }
+}
+
+/** Whether a request failed because the service refused it with one of these codes. */
+export function isRefused(error: unknown, ...codes: string[]): error is RequestFailed {
+  return error instanceof RequestFailed && codes.includes(error.code ?? '');
+}
+
+/** `If-Match` or `If-None-Match` of a post, by the identity of the feed that it is for; empty if there is no such feed yet. */
+export function forFeed(identity: string): Record<string, string> {
+  return identity === '' ? { 'If-None-Match': '*' } : { 'If-Match': `"${identity}"` };
+}
+
+/** Sends a request and returns the JSON of the answer, if it has any. Throws RequestFailed. */
+export async function send<T>(request: ApiRequest): Promise<T> {
+  return (await sendForEtag<T>(request)).json;
+}
 
 /**
- * Sends a request and returns the JSON of the answer, if it has any. Uses `XMLHttpRequest`, because `fetch` reports no
+ * Sends a request and returns the JSON of the answer with its ETag, empty without one. Uses `XMLHttpRequest`, because `fetch` reports no
  * upload progress.
  * @throws RequestFailed
  */
-export function send<T>({ method, path, headers = {}, signal, onProgress, ...sent }: ApiRequest): Promise<T> {
+export function sendForEtag<T>(asked: ApiRequest): Promise<{ json: T; etag: string }> {
+  const { method, path, headers = {}, signal, onProgress, ...sent } = asked;
   const body = sent.json ? new Blob([JSON.stringify(sent.json)], { type: 'application/json' }) : sent.body;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const fail = (sentence: string) => reject(new RequestFailed(sentence));
+    const fail = (sentence: string, code?: string) => reject(new RequestFailed(sentence, code));
     request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, headerBytes(value));
     request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded / total);
     request.onload = () => {
       const answer = parseJson(request.responseText);
-      if (request.status >= 200 && request.status < 300) return resolve(answer as T);
-      const { error = `The service answered with status ${request.status}.` } = answer ?? {};
+      if (request.status >= 200 && request.status < 300)
+        return resolve({ json: answer as T, etag: request.getResponseHeader('ETag') ?? '' });
+      const { error = `The service answered with status ${request.status}.`, code } = answer ?? {};
       const seconds = request.getResponseHeader('Retry-After');
-      fail(seconds === null ? error : `${error} (In ${seconds} s.)`);
+      fail(seconds === null ? error : `${error} (In ${seconds} s.)`, code);
     };
     request.onerror = () => fail('The service cannot be reached. Please try again.');
     request.onabort = () => fail('Cancelled.');
@@ -45,7 +70,7 @@ export function send<T>({ method, path, headers = {}, signal, onProgress, ...sen
   });
 }
 
-function parseJson(text: string): { readonly error?: string } | undefined {
+function parseJson(text: string): { readonly error?: string; readonly code?: string } | undefined {
   try {
     return JSON.parse(text);
   } catch {
