@@ -1,6 +1,8 @@
 import type { Caller } from '../access/access.ts';
 import { clearUnlockCookies } from '../access/cookies.ts';
 import { feedPassword } from '../access/passwords.ts';
+import type { Feed } from '../feeds/feed.ts';
+import { MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import type { FeedName } from '../feeds/names.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -11,6 +13,7 @@ import { unlockPage } from '../web/access-pages.ts';
 import { errorPage, pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
 import { withTier } from '../web/site.ts';
+import { feedEtag, feedIdentity } from '../writing/etags.ts';
 import { cookieScopeOf } from './caller.ts';
 import {
   type DescribedOperation,
@@ -33,10 +36,13 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
         return errorPage(site, refusal, exchange, noSettingsPage(site, name));
       }
       const isSaved = exchange.query('saved') === '1';
-      return pageAnswer(settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, isSaved }));
+      const identity = feedIdentity(feed);
+      return pageAnswer(
+        settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, identity, isSaved }),
+      );
     }),
     operation('changeSettings', 'POST /{feed}/details', byForm, async (exchange, { feed, form }) => {
-      await settings.change(feed, changesIn(form));
+      await settings.change(feed, changesIn(form, feed), [feedEtag(feed)]);
       return seeOther(exchange, `/${feed.name}/settings?saved=1`);
     }),
     operation('deleteFeedByForm', 'POST /{feed}/delete', { ...byForm, absent: deletedBefore }, (...call) =>
@@ -76,19 +82,60 @@ function deleted(exchange: Exchange, name: FeedName): Answer {
   return seeOther(exchange, '/?deleted=1', clearUnlockCookies(name, cookieScopeOf(exchange)));
 }
 
-/** Absent fields stay as they are. */
-function changesIn(form: URLSearchParams): SettingsChanges {
-  const field = (name: string) => form.get(name) ?? undefined;
+/**
+ * What a form of the settings page changes. Absent fields stay as they are, and so do those that are as the page showed them
+ * (`was_<field>`, optional), because another window may have changed them meanwhile.
+ * @throws Refusal `invalid_request`; `changed` for a field that was changed in both windows
+ */
+function changesIn(form: URLSearchParams, feed: Feed): SettingsChanges {
+  const changed = (name: string, stored: string) => changedField(form, name, stored);
   // An unticked box sends nothing, so the hidden field before it supplies 0.
-  const showSender = form.getAll('show_sender').at(-1);
+  const showSender = changed('show_sender', feed.showSender ? '1' : '0');
   if (showSender !== undefined && !/^[01]$/.test(showSender))
     throw new Refusal('invalid_request', 'show_sender must be 0 or 1.', { field: 'show_sender' });
   return {
-    title: field('title'),
-    description: field('description'),
+    title: changed('title', feed.title),
+    description: changed('description', feed.description),
     show_sender: showSender === undefined ? undefined : showSender === '1',
-    read_id: field('read_id'),
+    read_id: changed('read_id', feed.readId),
+    keep: keepIn(form, feed),
   };
+}
+
+/** @param stored the value as it is now */
+function changedField(form: URLSearchParams, name: string, stored: string): string | undefined {
+  const value = form.getAll(name).at(-1);
+  const shown = form.get(`was_${name}`);
+  if (value === undefined || value === shown) return undefined;
+  if (shown === null || stored === shown || stored === value) return value;
+  const theirs = stored === '' ? 'It was emptied meanwhile.' : `Meanwhile it was changed to "${stored}".`;
+  throw new Refusal('changed', `${theirs} Save again to put yours in its place.`, { field: name });
+}
+
+/**
+ * How long notes are kept, by the form. It asks before the first time that a note may go for it.
+ * @throws Refusal `invalid_request`, `changed`
+ */
+function keepIn(form: URLSearchParams, feed: Feed): SettingsChanges['keep'] {
+  const { keepDays, keepNotes, noteCount } = feed;
+  const changed = (name: string, stored: number | undefined, most: number) => {
+    const value = changedField(form, name, String(stored ?? ''))?.trim();
+    if (value === undefined) return stored;
+    if (value === '') return undefined;
+    const number = Number(value);
+    if (/^\d{1,7}$/.test(value) && number >= 1 && number <= most) return number;
+    throw new Refusal('invalid_request', `It must be a number from 1 to ${most}, or empty.`, { field: name });
+  };
+  const days = changed('keep_days', keepDays, MAX_KEEP_DAYS);
+  const notes = changed('keep_notes', keepNotes, MAX_KEEP_NOTES);
+  if (days === keepDays && notes === keepNotes) return undefined;
+  const isLess = (now = Number.POSITIVE_INFINITY, before = Number.POSITIVE_INFINITY) => now < before;
+  const removes = isLess(days, keepDays) || (isLess(notes, keepNotes) && isLess(notes, noteCount));
+  if (removes && form.get('removes') !== '1')
+    throw new Refusal('invalid_request', 'Notes may be removed for good: tick the box to agree.', {
+      field: 'removes',
+    });
+  return days === undefined && notes === undefined ? null : { days, notes };
 }
 
 /**
@@ -111,7 +158,8 @@ function settingsAgain(
   field: string | undefined,
 ): Answer {
   const refused = { form, message: refusal.message, field };
-  const body = settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, refused });
+  const shown = { feed, base, identity: feedIdentity(feed), refused };
+  const body = settingsPage(withTier(site, licensing?.tierOf(feed)), shown);
   return errorPage(site, refusal, exchange, body);
 }
 

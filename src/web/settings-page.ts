@@ -1,4 +1,5 @@
 import type { Feed } from '../feeds/feed.ts';
+import { MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import { isReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Tier } from '../licenses/licenses.ts';
@@ -12,6 +13,8 @@ import { buyLink, noPictures, tierSentence } from './tier.ts';
 interface SettingsPage {
   readonly feed: Feed;
   readonly base: string;
+  /** Tells the feed from another one of its name. */
+  readonly identity: string;
   readonly isSaved?: boolean;
   /** The form that was refused, and why. */
   readonly refused?: Refused;
@@ -30,6 +33,8 @@ export function settingsPage(site: Site, settings: SettingsPage): string {
   const path = `${site.root}/${feed.name}`;
   const sections = html`${section('profile', 'Profile', profile(site, settings, path))}
 ${titleImage(site, settings)}
+${section('keeping', 'Keeping', keeping(site, settings, path))}
+${section('transfer', 'Export & import', transfer(site, settings))}
 ${section('sharing', 'Sharing', sharing(site, settings, path))}
 ${feed.passwordHash !== undefined && section('privacy', 'Privacy & access', privacy(refused, path))}
 ${site.tier && section('license', 'License', license(site, site.tier, settings, path))}
@@ -61,8 +66,8 @@ function profile({ signInLabel }: Site, { feed, refused }: SettingsPage, path: s
   const title = { name: 'title', label: 'Title', attributes: html`maxlength="100"` };
   const description = { name: 'description', label: 'Description', hint, attributes: html`maxlength="500"` };
   const fields = html`${settingField(refused, feed.title, title)}
-${settingField(refused, feed.description, description)}
-${signInLabel !== undefined && showSender(feed, refused)}
+${was('title', feed.title)}${settingField(refused, feed.description, description)}
+${was('description', feed.description)}${signInLabel !== undefined && showSender(feed, refused)}
 <p class="actions"><button class="primary">Save changes</button></p>`;
   return form(`${path}/details`, fields);
 }
@@ -70,16 +75,16 @@ ${signInLabel !== undefined && showSender(feed, refused)}
 /** An unchecked box is not sent; then the hidden field before it is the last value. */
 function showSender(feed: Feed, refused: Refused | undefined): Html {
   const isChecked = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
-  return html`<input type="hidden" name="show_sender" value="0">
+  return html`${was('show_sender', feed.showSender ? '1' : '0')}<input type="hidden" name="show_sender" value="0">
 <label><input type="checkbox" name="show_sender" value="1"${isChecked && html` checked`} aria-describedby="show-sender-hint">
  Show who posted</label>
 <p class="hint" id="show-sender-hint">Readers see the names of people who have signed in at what they post. Here they are always shown.</p>`;
 }
 
-function titleImage(site: Site, { feed, base }: SettingsPage): Html {
-  const { image, title, description, name } = feed;
-  return html`<section id="title-image" aria-labelledby="title-image-heading" data-feed="${name}" data-title="${title}"
- data-description="${description}" ${pictureLimits(site)}>
+function titleImage(site: Site, { feed, base, identity }: SettingsPage): Html {
+  const { image, name } = feed;
+  return html`<section id="title-image" aria-labelledby="title-image-heading" data-feed="${name}"
+ data-identity="${identity}" ${pictureLimits(site)}>
 <h2 id="title-image-heading">Title image</h2>
 ${
   image === undefined
@@ -98,6 +103,43 @@ ${!site.takesPictures && noPictures(site)}
 <template><li><button type="button"><img alt="" width="96" height="96" loading="lazy"></button></li></template>
 ${SENDING}
 </section>`;
+}
+
+/** How long notes are kept. */
+function keeping(site: Site, { feed, refused }: SettingsPage, path: string): Html {
+  const limit = (name: string, label: string, stored: number | undefined, most: number) => {
+    const value = String(stored ?? '');
+    return html`<div>${settingField(refused, value, { name, label, attributes: html`inputmode="numeric" maxlength="${String(most).length}"` })}
+${was(name, value)}</div>`;
+  };
+  const asks = refused !== undefined && problemOf(refused, 'removes');
+  const fields = html`<p class="hint">Empty keeps all. Older notes, and those beyond the number, are removed for good within a minute; the
+ title image stays.${site.keepDays > 0 && ` This instance keeps notes for ${site.keepDays} days at most.`}</p>
+<div class="pair">
+${limit('keep_days', 'Days to keep a note', feed.keepDays, MAX_KEEP_DAYS)}
+${limit('keep_notes', 'Notes to keep', feed.keepNotes, MAX_KEEP_NOTES)}
+</div>
+${
+  asks &&
+  html`<p class="error" id="removes-error" role="alert">${asks}</p>
+<label><input type="checkbox" name="removes" value="1" aria-describedby="removes-error"> Remove what is older or beyond</label>`
+}
+<p class="actions"><button>Save</button></p>`;
+  return form(`${path}/details`, fields);
+}
+
+/** The feed as a file; driven by `browser/import.ts`. */
+function transfer({ root }: Site, { feed, identity }: SettingsPage): Html {
+  const api = `${root}/api/v1/feeds/${feed.name}`;
+  return html`<p class="hint">A zip with all notes and pictures as files. Importing it, here or elsewhere, adds the notes that are missing.</p>
+<div id="import" data-path="${api}/import" data-identity="${identity}">
+<p class="actions"><a class="button" href="${api}/export" download>Export</a>
+<button type="button" data-action="import" disabled>Import</button></p>
+<noscript><p class="hint">Importing needs JavaScript.</p></noscript>
+<input type="file" hidden accept=".zip,application/zip">
+${SENDING}
+<ul class="refused" aria-label="Refused files" hidden></ul>
+</div>`;
 }
 
 function sharing(site: Site, { feed, base, refused }: SettingsPage, path: string): Html {
@@ -125,7 +167,7 @@ function readIdForms(site: Site, readId: string, refused: Refused | undefined, a
   const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
   const fields = site.allowsCustomIds
     ? html`${settingField(refused, readId, { name: 'read_id', label: 'Read id', hint, attributes: EXACT })}
-<p class="actions"><button>Save read id</button> ${random}</p>`
+${was('read_id', readId)}<p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
 <p class="actions">${random}</p>`;
@@ -180,6 +222,11 @@ function deletion(refused: Refused | undefined, path: string): Html {
 <p class="actions"><button class="danger">Delete this feed</button></p>`;
   return html`<p>Deleting the feed removes all its notes and pictures for good, and its read link stays empty for ever.</p>
 ${form(`${path}/delete`, fields)}`;
+}
+
+/** What the page shows of a field, so that its form changes only what its sender has changed. */
+function was(name: string, stored: string): Html {
+  return html`<input type="hidden" name="was_${name}" value="${stored}">\n`;
 }
 
 /** A field with its value from the refused form, otherwise the stored one. */

@@ -6,7 +6,7 @@ import type { AssetName } from './assets.ts';
 export interface Site
   extends Pick<
     Config,
-    'title' | 'timeZone' | 'licenseUrl' | 'reportUrl' | 'maxImageBytes' | 'shrinkImageBytes'
+    'title' | 'timeZone' | 'keepDays' | 'licenseUrl' | 'reportUrl' | 'maxImageBytes' | 'shrinkImageBytes'
   > {
   /** Path of the instance without a trailing slash; usually empty. Links begin with it. */
   readonly root: string;
@@ -30,11 +30,11 @@ export type LegalPage = keyof typeof LEGAL_TITLES;
 export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];
 
 export function siteOf(config: Config, assets: Site['assets']): Site {
-  const { title, timeZone, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes } = config;
+  const { title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes } = config;
   const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
   const withRoot = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
-    ...{ title, timeZone, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes },
+    ...{ title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes },
     root,
     legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
     isLocked: config.password !== undefined || config.oidcIssuer !== undefined,

@@ -1,7 +1,8 @@
 import './copy.ts';
+import './import.ts';
 import { markDraft, writeDraft } from './draft.ts';
 import { find, onActions, ROOT } from './elements.ts';
-import { RequestFailed, send, uploadStatus } from './send.ts';
+import { forFeed, isRefused, RequestFailed, send, sendForEtag, uploadStatus } from './send.ts';
 import { preparePicture } from './shrink.ts';
 import { bytesText } from './text.ts';
 
@@ -15,12 +16,14 @@ document.addEventListener('submit', ({ target, submitter }) => {
 });
 
 const root = find<HTMLElement>(document, '#title-image');
-const { feed = '', title = '', description = '', shrink, largest } = root.dataset;
+const { feed = '', identity = '', shrink, largest } = root.dataset;
 const api = `${ROOT}/api/v1/feeds/${feed}`;
 const input = find<HTMLInputElement>(root, 'input[type=file]');
 const picks = find<HTMLUListElement>(root, '.picks');
 const pickButton = find<HTMLButtonElement>(root, '[data-action=pick]');
 const status = uploadStatus(root);
+/** How often a change may meet another one. */
+const MAX_ATTEMPTS = 5;
 type Upload = Parameters<typeof status.run>[0];
 
 interface ListedNote {
@@ -58,20 +61,39 @@ input.addEventListener('change', async () => {
 async function setImage(upload: Upload): Promise<void> {
   const isSaved = await status.run(async (signal, onProgress) => {
     const image = await upload(signal, onProgress);
-    await send({ method: 'PUT', path: api, json: { title, description, image }, signal });
+    await change({ image }, signal);
     return 'Saved.';
   });
   if (isSaved) location.reload();
+}
+
+/** Changes these members of the feed's record. Others that must be sent are sent as they are at that moment. */
+async function change(changes: object, signal: AbortSignal): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const record = await sendForEtag<Record<string, unknown>>({ method: 'GET', path: api, signal });
+    const { title, description } = record.json;
+    const headers = { 'If-Match': record.etag };
+    try {
+      return await send({
+        method: 'PUT',
+        path: api,
+        json: { title, description, ...changes },
+        headers,
+        signal,
+      });
+    } catch (error) {
+      if (!isRefused(error, 'changed') || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** Posts a picture to the feed; returns its file. */
 async function post(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
   if (body.size > Number(largest))
     throw new RequestFailed(`A picture may have at most ${bytesText(Number(largest))}.`);
-  const headers = { 'Content-Type': body.type };
+  const headers = { 'Content-Type': body.type, ...forFeed(identity) };
   const request = { method: 'POST', path: `${ROOT}/${feed}`, headers, body, signal, onProgress } as const;
-  const { file } = await send<{ file: string }>(request);
-  return file;
+  return (await send<{ file: string }>(request)).file;
 }
 
 /** Shows the pictures of the feed as buttons. */

@@ -1,0 +1,272 @@
+/** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { PIXEL } from '../support/pictures.ts';
+import { start } from '../support/service.ts';
+
+const browser = await startBrowser(t);
+const { url } = await start(t);
+const mine = await visit(t, browser);
+const theirs = await visit(t, browser, PHONE);
+const scriptless = await visit(t, browser, { javaScriptEnabled: false });
+
+async function isGood(t: Test, page: Page): Promise<void> {
+  t.same(await axeFindings(page), []);
+  t.equal(await overflow(page), 0);
+}
+
+/** Both windows edit a note, and theirs is saved first. Returns the note. */
+async function bothEdit(feed: FeedClient, text: string, fields: Record<string, string>) {
+  const { json: note } = await feed.post(text, { 'x-note-title': 'Old', 'x-note-tags': 'old' });
+  for (const { page } of [mine, theirs]) {
+    await page.goto(note.url);
+    await page.click('[data-action=edit]');
+  }
+  for (const [selector, value] of Object.entries(fields)) await theirs.page.fill(selector, value);
+  await theirs.page.click('#edit-note .primary');
+  await theirs.page.waitForSelector('#edit-note', { state: 'hidden' });
+  return { note, now: async () => (await feed.get(`/notes/${note.id}`)).json };
+}
+
+t.test('an edit that meets a newer version shows both, and overwrites nothing unasked', async (t) => {
+  const feed = new FeedClient(url, 'both-edit');
+  const { page } = mine;
+
+  t.test('mine, theirs or both', async (t) => {
+    for (const [button, expected] of [
+      ['[data-action=theirs]', 'Their text'],
+      ['[data-action=mine]', 'My text'],
+      ['#edit-note .primary', 'My text and their text'],
+    ] as const) {
+      const { now } = await bothEdit(feed, 'Text', { '#note-text': 'Their text', '#note-tags': 'theirs' });
+      await page.fill('#note-text', 'My text');
+      await page.keyboard.press('Control+Enter');
+      await page.waitForSelector('#changed:focus');
+      t.match(await now(), { content: 'Their text', tags: ['theirs'] });
+      t.match(await page.textContent('article'), 'Their text');
+      t.equal(await page.inputValue('#their-text'), 'Their text');
+      t.equal(await page.inputValue('#note-text'), 'My text');
+      t.equal(await page.inputValue('#note-tags'), 'theirs', 'what only they changed is taken in');
+      await isGood(t, page);
+      if (button === '#edit-note .primary') await page.fill('#note-text', expected);
+      await page.click(button);
+      await page.waitForSelector(`article:has-text("${expected}")`);
+      await page.waitForSelector('#changed', { state: 'hidden' });
+      t.match(await now(), { content: expected, title: 'Old', tags: ['theirs'] });
+    }
+  });
+
+  t.test('titles', async (t) => {
+    const { now } = await bothEdit(feed, 'Text', { '#note-title': 'Theirs' });
+    await page.fill('#note-title', 'Mine');
+    await page.click('#edit-note .primary');
+    await page.waitForSelector('#changed:focus');
+    t.equal(await page.textContent('#their-note-title'), 'Theirs: Theirs');
+    t.equal((await now()).title, 'Theirs');
+    await page.click('[data-action=mine]');
+    await page.waitForSelector('article h1:has-text("Mine")');
+    t.match(await now(), { title: 'Mine', content: 'Text' });
+  });
+
+  t.test('a note that was deleted is posted anew', async (t) => {
+    const { note } = await bothEdit(feed, 'Text', {});
+    await theirs.page.click('[data-action=delete]');
+    await theirs.page.click('[data-action=confirm]');
+    await theirs.page.waitForURL(`${url}/both-edit`);
+    await page.fill('#note-text', 'Words of mine');
+    await page.click('#edit-note .primary');
+    await page.waitForSelector('#deleted:focus');
+    t.equal(await page.inputValue('#note-text'), 'Words of mine');
+    await isGood(t, page);
+    await page.click('[data-action=repost]');
+    await page.waitForURL((address) => address.href !== note.url);
+    await page.waitForSelector('article:has-text("Words of mine")');
+    t.match((await feed.list()).json.notes[0], { content: 'Words of mine', title: 'Old', tags: ['old'] });
+  });
+
+  t.test('a deletion asks again', async (t) => {
+    const { now } = await bothEdit(feed, 'Text', { '#note-text': 'Their text' });
+    await page.click('[data-action=delete]');
+    await page.click('[data-action=confirm]');
+    await page.waitForSelector('dialog .error:has-text("was changed since")');
+    t.equal((await now()).content, 'Their text');
+    t.match(await page.textContent('article'), 'Their text');
+    await isGood(t, page);
+    await page.click('[data-action=confirm]');
+    await page.waitForURL(`${url}/both-edit`);
+    t.equal((await now()).code, 'not_found');
+  });
+});
+
+t.test('settings of two windows survive, and one that both changed is asked for again', async (t) => {
+  const feed = new FeedClient(url, 'both-set');
+  await feed.post(PIXEL, { 'content-type': 'image/png' });
+  const [first, second] = [scriptless.page, theirs.page];
+  const open = async () => {
+    for (const page of [first, second]) await page.goto(`${url}/both-set/settings`);
+  };
+  await open();
+  await first.fill('#title', 'A title');
+  await first.click('text=Save changes');
+  await second.fill('#description', 'A description');
+  await second.click('text=Save changes');
+  await second.waitForSelector('text=Saved.');
+  t.match((await feed.get()).json, { title: 'A title', description: 'A description' });
+  await open();
+  await first.fill('#title', 'First');
+  await first.click('text=Save changes');
+  await second.fill('#title', 'Second');
+  await second.click('text=Save changes');
+  t.match(await second.textContent('#title-error'), 'Meanwhile it was changed to "First".');
+  t.equal(await second.inputValue('#title'), 'Second');
+  t.equal((await feed.get()).json.title, 'First');
+  await isGood(t, second);
+  await second.click('text=Save changes');
+  await second.waitForSelector('text=Saved.');
+  t.match((await feed.get()).json, { title: 'Second', description: 'A description' });
+  await open();
+  await first.fill('#description', 'Another one');
+  await first.click('text=Save changes');
+  await second.click('[data-action=pick]');
+  await second.click('.picks button');
+  await second.waitForSelector('img.title-image');
+  t.match((await feed.get()).json, { title: 'Second', description: 'Another one', image_url: /\.png$/ });
+});
+
+t.test('a page of a feed that is gone or another one posts nothing unasked', async (t) => {
+  const { page } = mine;
+  const feed = new FeedClient(url, 'gone');
+  /** Opens the page, lets something happen, and posts. */
+  const postAfter = async (text: string, happens: () => Promise<unknown>) => {
+    await page.goto(`${url}/gone`);
+    // What happens meanwhile does not show by itself.
+    await page.evaluate(
+      "document.dispatchEvent(new Event('pagehide')), dispatchEvent(new Event('pagehide'))",
+    );
+    await happens();
+    await page.fill('#note-text', text);
+    await page.click('#compose .primary');
+    await page.waitForSelector('.outdated p:not(:empty)');
+    t.equal(await page.inputValue('#note-text'), text);
+    await isGood(t, page);
+  };
+
+  await t.test('deleted: it is made anew, with a password if wanted', async (t) => {
+    await feed.post('x', { 'x-feed-password': 'first' });
+    await page.goto(`${url}/gone`);
+    await page.fill('#password', 'first');
+    await page.click('button.primary');
+    await page.waitForSelector('#compose');
+    await postAfter('A secret', () => feed.with({ 'x-feed-password': 'first' }).send('DELETE'));
+    t.match(await page.textContent('.outdated'), 'This feed was deleted');
+    t.equal((await feed.get()).status, 404, 'no unprotected feed is made');
+    await page.click('[data-action=renew]');
+    await page.waitForSelector('#feed-password:focus');
+    t.equal((await feed.get()).status, 404);
+    await page.keyboard.type('second');
+    await page.click('#compose .primary');
+    await page.waitForSelector('article:has-text("A secret")');
+    t.equal((await feed.get()).status, 401, 'it is protected');
+    t.equal((await feed.with({ 'x-feed-password': 'second' }).send('DELETE')).status, 204);
+  });
+
+  await t.test('deleted and made by somebody else', async (t) => {
+    await feed.post('First');
+    await postAfter('To the first', async () => {
+      await feed.send('DELETE');
+      await feed.post('Second');
+    });
+    t.match(await page.textContent('.outdated'), 'another feed');
+    t.equal((await feed.list()).json.notes.length, 1);
+    await page.click('[data-action=renew]');
+    await page.waitForSelector('article:has-text("To the first")');
+    t.equal((await feed.list()).json.notes.length, 2);
+    await feed.send('DELETE');
+  });
+
+  await t.test('made by somebody else, and then with a password', async (t) => {
+    await postAfter('To a new one', () => feed.post('Theirs'));
+    t.match(await page.textContent('.outdated'), 'Somebody has made this feed');
+    t.equal((await feed.list()).json.notes.length, 1);
+    await feed.send('DELETE');
+    await postAfter('To a new one', () => feed.post('Theirs', { 'x-feed-password': 'theirs' }));
+    t.match(await page.textContent('.outdated'), 'You may not post');
+    t.notOk(await page.isVisible('[data-action=renew]'));
+    t.ok(await page.isVisible('.outdated a'));
+  });
+});
+
+t.test('a note that expires says when', async (t) => {
+  const { page } = mine;
+  await page.goto(`${url}/passing`);
+  await page.fill('#note-text', 'Not for long');
+  await page.click('text=Options');
+  await page.selectOption('#note-expires', '1d');
+  await isGood(t, page);
+  await page.click('#compose .primary');
+  await page.waitForSelector('article:has-text("Not for long") :text("expires") time');
+  const [note] = (await new FeedClient(url, 'passing').list()).json.notes;
+  t.equal(await page.getAttribute('article :text("expires") time', 'datetime'), note.expires_at);
+  await isGood(t, page);
+});
+
+t.test('settings say what a feed keeps, and ask before notes go for it', async (t) => {
+  const { page } = theirs;
+  const feed = new FeedClient(url, 'keeping');
+  for (const text of ['one', 'two', 'three']) await feed.post(text);
+  const set = async (days: string, notes: string) => {
+    await page.goto(`${url}/keeping/settings`);
+    await page.fill('#keep_days', days);
+    await page.fill('#keep_notes', notes);
+    await page.press('#keep_notes', 'Enter');
+  };
+  const keep = async () => (await feed.get()).json.keep;
+  await set('', '3');
+  t.same(await keep(), { notes: 3 }, 'none goes for it');
+  for (const [days, notes] of [
+    ['0', ''],
+    ['3651', ''],
+    ['', 'many'],
+  ] as const) {
+    await set(days, notes);
+    await page.waitForSelector('[role=alert]:has-text("a number from 1 to")');
+  }
+  await set('7', '2');
+  t.same(await keep(), { notes: 3 });
+  await page.waitForSelector('[role=alert]:has-text("removed for good")');
+  await isGood(t, page);
+  await page.check('[name=removes]');
+  await page.press('#keep_notes', 'Enter');
+  await page.waitForSelector('text=Saved.');
+  t.same(await keep(), { days: 7, notes: 2 });
+  await set('', '');
+  t.equal(await keep(), null);
+});
+
+t.test('a feed goes out as a zip and comes back in', async (t) => {
+  const { page } = theirs;
+  const feed = new FeedClient(url, 'travelling');
+  await feed.post('A note');
+  await feed.post(PIXEL, { 'content-type': 'image/png' });
+  await scriptless.page.goto(`${url}/travelling/settings`);
+  const download = scriptless.page.waitForEvent('download');
+  await scriptless.page.click('a[download]');
+  const zip = await (await download).path();
+  const { notes } = (await feed.list()).json;
+  await feed.send('DELETE', `/notes/${notes[0].id}`);
+  await page.goto(`${url}/travelling/settings`);
+  await page.setInputFiles('#import input', zip);
+  await page.waitForSelector('#import .status:text("1 imported, 1 there already.")');
+  t.same((await feed.list()).json.notes, notes);
+  await isGood(t, page);
+  await feed.send('DELETE');
+  await page.setInputFiles('#import input', zip);
+  await page.waitForSelector('#import .error:text("does not exist any more")');
+  t.equal((await feed.get()).status, 404, 'a stale page makes no feed');
+});
+
+t.test('nothing went wrong beside what users see', async (t) => {
+  for (const { violations, errors } of [mine, theirs, scriptless]) t.same([...violations, ...errors], []);
+});
