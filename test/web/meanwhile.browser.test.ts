@@ -70,6 +70,22 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
     t.match(await now(), { title: 'Mine', content: 'Text' });
   });
 
+  t.test('a picture', async (t) => {
+    const { json: note } = await feed.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'Old' });
+    await page.goto(note.url);
+    await page.click('[data-action=edit]');
+    await page.fill('#note-title', 'Mine');
+    const buffer = Buffer.concat([PIXEL, Buffer.alloc(9)]);
+    await page.setInputFiles('#replacement', { name: 'x.png', mimeType: 'image/png', buffer });
+    await feed.put(`/notes/${note.id}`, Buffer.concat([PIXEL, Buffer.alloc(5)]));
+    await page.click('#edit-note .primary');
+    await page.waitForSelector('#changed:focus');
+    t.match((await feed.get(`/notes/${note.id}`)).json, { size: PIXEL.length + 5, title: 'Old' });
+    await page.click('[data-action=mine]');
+    await page.waitForSelector('article h1:has-text("Mine")');
+    t.match((await feed.get(`/notes/${note.id}`)).json, { size: buffer.length, alt: 'Old' });
+  });
+
   t.test('a note that was deleted is posted anew', async (t) => {
     const { note } = await bothEdit(feed, 'Text', {});
     await theirs.page.click('[data-action=delete]');
@@ -182,6 +198,17 @@ t.test('a page of a feed that is gone or another one posts nothing unasked', asy
     t.equal((await feed.list()).json.notes.length, 1);
     await page.click('[data-action=renew]');
     await page.waitForSelector('article:has-text("To the first")');
+    t.equal((await feed.list()).json.notes.length, 2);
+    await feed.send('DELETE');
+  });
+
+  await t.test('made by somebody else, which the page shows by itself', async (t) => {
+    await page.goto(`${url}/gone`);
+    await feed.post('Shown');
+    await page.waitForSelector('article:has-text("Shown")');
+    await page.fill('#note-text', 'Below it');
+    await page.click('#compose .primary');
+    await page.waitForSelector('article:has-text("Below it")');
     t.equal((await feed.list()).json.notes.length, 2);
     await feed.send('DELETE');
   });
