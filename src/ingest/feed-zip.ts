@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { crc32, inflateRaw, inflateRawSync } from 'node:zlib';
 import { type Entry, fromRandomAccessReader, getFileNameLowLevel, RandomAccessReader } from 'yauzl';
 import { parseNoteFile } from '../feeds/names.ts';
-import { shownOneLine } from '../feeds/text.ts';
+import { FORBIDDEN, shownOneLine } from '../feeds/text.ts';
 import { Refusal } from '../refusals.ts';
 import { metaFile, noteOfMetaFile, SETTINGS_FILE } from '../storage/files/names.ts';
 
@@ -147,7 +147,11 @@ export class FeedZip {
 
   #refusalOf(entry: Entry, path: string, name: string): Refusal | undefined {
     const note = noteOfMetaFile(name);
-    if (path.includes('\\') || (!parseNoteFile(name) && note === undefined && name !== SETTINGS_FILE))
+    if (
+      path.includes('\\') ||
+      FORBIDDEN.test(path) ||
+      (!parseNoteFile(name) && note === undefined && name !== SETTINGS_FILE)
+    )
       return invalid(
         'A zip of a feed holds its notes (<id>.md, .png, .jpg, .gif, .webp), their metadata files and .feed.json, in one folder at most.',
       );

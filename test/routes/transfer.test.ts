@@ -1,7 +1,9 @@
 /** A whole feed out as a zip and back in, through HTTP. */
 import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL, picture } from '../support/pictures.ts';
 import { refusesAll } from '../support/refused.ts';
@@ -85,6 +87,7 @@ const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFil
   ['a path upwards', 'invalid_body', { name: '../up.md' }],
   ['an absolute name', 'invalid_body', { name: '/tmp/abs.md' }],
   ['a backslash', 'invalid_body', { name: '..\\back.md' }],
+  ['an invisible character', 'invalid_body', { name: 'a\u202ab.md' }],
   ['a folder in the folder', 'invalid_body', { name: 'sub/a.md' }],
   ['a folder', 'invalid_body', { name: 'empty/', bytes: '', mode: 0o040755 }],
   ['a link', 'invalid_body', { name: 'link.md', bytes: '/etc/passwd', mode: 0o120777 }],
@@ -138,7 +141,7 @@ t.test('each file that breaks a rule is refused by its name, and the others are 
   t.equal(status, 200);
   t.equal(json.imported, 1);
   const found = new Map(json.refused.map((one: { file: string; code: string }) => [one.file, one.code]));
-  for (const [what, code, file] of FILES) t.equal(found.get(file!.name), code, what);
+  for (const [what, code, file] of FILES) t.equal(found.get(file!.name.replace('\u202a', ' ')), code, what);
   t.equal(found.get('.lost.md.json'), 'invalid_body', 'metadata of no note');
   t.equal(json.refused_count, FILES.length + 2, 'a name twice twice, and the lost metadata');
   t.same((await notesOf(service, 'marten')).length, 1);
@@ -215,6 +218,23 @@ t.test('the caps and the password of a feed hold, and an import counts as one wr
   t.match((await send(service, 'marten', zip, password)).json, { imported: 0, skipped: 2 });
   t.equal((await send(service, 'marten', zip, password)).json.refused_count, 2);
   t.equal((await send(service, 'marten', zip, password)).status, 429);
+});
+
+t.test('a client has one import at a time, and exports give back their places', async (t) => {
+  const service = await start(t);
+  const first = connect(service.port, '127.0.0.1');
+  const head = 'POST /api/v1/feeds/marten/import HTTP/1.1\r\nHost: x\r\nContent-Type: application/zip\r\n';
+  first.write(`${head}Content-Length: 1000\r\n\r\nPK`);
+  const zip = zipOf([{ name: 'a.md' }]);
+  t.ok(await eventually(async () => (await send(service, 'marten', zip)).status === 503), 'busy');
+  first.destroy();
+  t.ok(await eventually(async () => (await send(service, 'marten', zip)).status === 200), 'and not any more');
+  const url = `${service.url}/api/v1/feeds/marten/export`;
+  for (let n = 0; n < 5; n += 1) {
+    await (await fetch(url)).body!.cancel();
+    t.equal((await ask(url, { method: 'HEAD' })).status, 200);
+  }
+  t.ok(await eventually(async () => (await ask(url)).status === 200));
 });
 
 async function roundTrip(t: Test, kinds: readonly string[]): Promise<void> {
