@@ -29,14 +29,14 @@ client.setConfig({
 
 const posted = await postNote({
   path: { feed },
-  body: '# Tulips',
+  body: { content: '# Tulips' },
   headers: { 'X-Note-Tags': 'spring', 'X-Note-Title*': "UTF-8''T%C3%BClips" },
 });
 equal(posted.response?.status, 201);
 const note: Created = posted.data!;
 const readId = note.read_url!.split('/').at(-2)!;
 
-const second = await postNote({ path: { feed }, body: 'Second' });
+const second = await postNote({ path: { feed }, body: { content: 'Second' } });
 const page = await listNotes({ path: { feed }, query: { limit: 1 } });
 deepEqual(page.data?.notes.map(({ id }) => id), [second.data?.id]);
 const rest = await listNotes({ path: { feed }, query: { before: page.data?.next ?? '' } });
