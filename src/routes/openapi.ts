@@ -168,8 +168,8 @@ function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   const pictures = [...PICTURE_TYPES.map(mediaType), UNKNOWN_PICTURE].map((type) => [type, 'bytes']);
   return {
     ...contentObject(Object.fromEntries([...texts, ...pictures])),
-    ...(body === 'newNote' && contentObject({ 'application/json': 'TextNote' })),
     'multipart/form-data': { schema: contentSchema('NoteForm'), encoding: PART_TYPES },
+    ...(body === 'newNote' && contentObject({ 'application/json': 'TextNote' })),
   };
 }
 
