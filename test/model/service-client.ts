@@ -72,6 +72,7 @@ export class ServiceClient {
         image_url: hasImage ? `${base}/${image}` : null,
         protected: password !== '',
         read_url: notes.length > 0 ? `${base}/feed.xml` : null,
+        keep: null,
       },
       `the record of ${name}`,
     );
