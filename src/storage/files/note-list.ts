@@ -231,7 +231,7 @@ export class NoteList {
 
   /** The piece that a place is in, and how many notes of it are older. A place at the end of a piece is in that. */
   #countBefore(place: Ordered): [piece: number, notes: number] {
-    const isOlder = (note: Entry | Unasked) => oldestFirst(placeIn(note), place) < 0;
+    const isOlder = comparedWith(place);
     const first = countWhile(this.#pieces.length - 1, (at) => isOlder(this.#pieces[at + 1]!.notes[0]!));
     // What is first in the next piece may be the very note.
     const { notes } = this.#pieces[first]!;
@@ -260,6 +260,23 @@ function countWhile(count: number, isBefore: (at: number) => boolean): number {
     else high = middle;
   }
   return low;
+}
+
+/** The length of `YYYYMMDDTHHMMSSZ`, the second of its date, with which the file of an unasked note begins. */
+const SECOND_LENGTH = 16;
+
+/** Whether a note is older than a place. Mostly the second tells, and dates are rarely parsed, which takes 1 µs. */
+function comparedWith(place: Ordered): (note: Entry | Unasked) => boolean {
+  let second: string | undefined;
+  return (note) => {
+    if (typeof note === 'string') {
+      second ??= dateOfId(place.id) === place.createdAt ? place.id.slice(0, SECOND_LENGTH) : '';
+      const start = note.startsWith('.') ? 1 : 0;
+      const other = note.slice(start, start + SECOND_LENGTH);
+      if (second !== '' && other !== second) return other < second;
+    }
+    return oldestFirst(placeIn(note), place) < 0;
+  };
 }
 
 function placeIn(note: Entry | Unasked): Ordered {
