@@ -219,7 +219,9 @@ class ZipReader extends RandomAccessReader {
   failure: unknown;
   readonly #handle: FileHandle;
   readonly #size: number;
-  #window: Buffer = Buffer.alloc(0);
+  /** Used again, because dropped buffers are collected late. */
+  readonly #memory = Buffer.allocUnsafeSlow(WINDOW_BYTES);
+  #window: Buffer = this.#memory.subarray(0, 0);
   #start = 0;
 
   constructor(handle: FileHandle, size: number) {
@@ -253,7 +255,8 @@ class ZipReader extends RandomAccessReader {
     if (length > WINDOW_BYTES) return this.#readAt(position, memory ?? Buffer.allocUnsafeSlow(length));
     if (!this.#has(position, length)) {
       const size = Math.min(WINDOW_BYTES, this.#size - position);
-      this.#window = await this.#readAt(position, Buffer.allocUnsafeSlow(size));
+      this.#window = this.#window.subarray(0, 0);
+      this.#window = await this.#readAt(position, this.#memory.subarray(0, size));
       this.#start = position;
     }
     if (memory === undefined) return Buffer.from(this.#part(position, length));
