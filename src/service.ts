@@ -194,6 +194,7 @@ async function createParts(
       posting,
       checks: pools.checks,
       maxImageBytes: config.maxImageBytes,
+      takesSenders: gate.signIn === undefined,
     }),
     temporaryFolder: config.dataDir,
     editing: new Editing(writing),

@@ -45,6 +45,8 @@ interface ImportingParts {
   readonly checks: WorkerPool;
   readonly limits: FeedLimits;
   readonly maxImageBytes: number;
+  /** Whether a sender in a zip counts: not if people sign in, because it says who did. */
+  readonly takesSenders: boolean;
   readonly record: RecordEvent;
 }
 
@@ -148,7 +150,8 @@ class ImportRun {
     const { feed } = this.#admitted;
     // Of a text it is cheaper to let the storage see that it is there.
     if (type !== 'md' && feed && (await storage.stat(feed, name))) return 'skipped';
-    const { meta, created, others } = await metaOf(file, type);
+    const { meta: sent, created, others } = await metaOf(file, type);
+    const meta = this.#parts.takesSenders ? sent : { ...sent, sender: undefined };
     if (meta.expires !== undefined && meta.expires <= Date.now()) return 'skipped';
     const { modifiedAt } = file;
     const createdAt = dateOfId(id) ?? created ?? datePrefixOfId(id) ?? modifiedAt;
@@ -188,7 +191,7 @@ class ImportRun {
     this.#feed = written!.feed;
   }
 
-  /** What is set in the feed stays. */
+  /** What is set in the feed stays. A time to keep notes is only taken if it is for no other notes than those of the zip. */
   async #configure(file: ZippedFile): Promise<void> {
     const found = settingsIn(objectIn(await file.read(MAX_META_BYTES)));
     const feed = await this.#target();
@@ -196,13 +199,15 @@ class ImportRun {
     const title = oneLine('title', found.title, TITLE_LENGTH, 'invalid_body');
     const description = oneLine('description', found.description, DESCRIPTION_LENGTH, 'invalid_body');
     const { image, keepDays, keepNotes } = found;
+    const { imported, skipped } = this.#result;
+    const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && feed.noteCount <= imported + skipped;
     const takesImage = feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
     const settings = {
       ...(feed.title === '' && { title }),
       ...(feed.description === '' && { description }),
       ...(!found.showSender && { showSender: false }),
       ...(takesImage && (await storage.stat(feed, image)) && { image }),
-      ...((feed.keepDays ?? feed.keepNotes) === undefined && { keepDays, keepNotes }),
+      ...(takesKeep && { keepDays, keepNotes }),
     };
     existing(await storage.write({ kind: 'configure', ...toFeed(feed), settings }), 'feed');
   }

@@ -83,6 +83,22 @@ t.test('an export and an import give the same feed', async (t) => {
   t.equal(head.status, 200);
 });
 
+t.test('an import brings no limit for notes that are not in it', async (t) => {
+  const service = await start(t);
+  const zip = zipOf([
+    { name: 'a.md' },
+    { name: 'b.md' },
+    { name: '.feed.json', bytes: '{"keep":{"notes":2}}' },
+  ]);
+  await new FeedClient(service.url, 'marten').post('mine');
+  t.match((await send(service, 'marten', zip)).json, { imported: 2 });
+  t.equal((await new FeedClient(service.url, 'marten').get()).json.keep, null);
+  for (const imported of [2, 0]) {
+    t.match((await send(service, 'otter', zip)).json, { imported });
+    t.same((await new FeedClient(service.url, 'otter').get()).json.keep, { notes: 2 });
+  }
+});
+
 const FILES: readonly (readonly [what: string, code: string, ...files: ZippedFile[]])[] = [
   ['a path upwards', 'invalid_body', { name: '../up.md' }],
   ['an absolute name', 'invalid_body', { name: '/tmp/abs.md' }],
