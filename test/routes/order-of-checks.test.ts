@@ -120,6 +120,9 @@ const WRONG_TYPE = header('a wrong type', 'content-type', 'text/html', 415, 'uns
 const PICTURE = header('a picture where none is taken', 'content-type', 'image/png', 403, 'images_off');
 const LONG_TEXT = body('a text too large', 'x'.repeat(102_401), 413, 'too_large');
 const BAD_TITLE = header('a bad title', 'x-note-title', 'x'.repeat(101), 400, 'invalid_request');
+const BAD_KEY = header('a bad key', 'idempotency-key', 'x'.repeat(201), 400, 'invalid_request');
+const BAD_ETAG = header('an ETag without quotes', 'if-match', 'AAAA', 400, 'invalid_request');
+const OTHER_ETAG = header('the ETag of another version', 'if-match', '"AAAA"', 412, 'changed');
 const BAD_TEXT = body('bytes that are not UTF-8', new Uint8Array([0xff]), 415, 'unsupported_type');
 const LONG_JSON = body('a body too large', ' '.repeat(8193), 413, 'too_large');
 const BAD_JSON = body('no JSON', '{', 400, 'invalid_body');
@@ -181,7 +184,10 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
       PICTURE,
       LONG_TEXT,
       BAD_TITLE,
+      BAD_KEY,
+      BAD_ETAG,
       BAD_TEXT,
+      OTHER_ETAG,
       {
         what: 'a password for a feed without one',
         status: 409,
@@ -226,7 +232,8 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
       body: 'new',
     });
     const access = faultsOfAccess(toNote);
-    await ladder(t, good, [...access, MISSPELT, WRONG_TYPE, PICTURE, LONG_TEXT, BAD_TEXT, absent]);
+    const ofNote = [MISSPELT, WRONG_TYPE, PICTURE, LONG_TEXT, BAD_ETAG, BAD_TEXT, absent, OTHER_ETAG];
+    await ladder(t, good, [...access, ...ofNote]);
   });
 
   t.test(`a PATCH to ${at('{feed}')}/{id}`, async (t) => {
@@ -249,7 +256,7 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
       headers: fresh(),
       body: null,
     });
-    await ladder(t, good, [...faultsOfAccess(toNote), absent]);
+    await ladder(t, good, [...faultsOfAccess(toNote), BAD_ETAG, absent, OTHER_ETAG]);
   });
 }
 
