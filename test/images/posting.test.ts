@@ -100,6 +100,23 @@ for (const [kind, placeFor] of Object.entries(PLACES)) {
       t.ok(await holds(0), 'a deleted feed takes its objects with it');
     });
 
+    await t.test(
+      'a post that is sent again under its key, or replaced by it, leaves one object',
+      async (t) => {
+        const keyed = new FeedClient(service.url, 'keyed', PNG);
+        const post = () => keyed.post(picture('png', 80, 1), { ...PNG, 'idempotency-key': 'once' });
+        const [first, again] = [await post(), await post()];
+        t.equal(again.headers.get('idempotent-replayed'), 'true');
+        t.equal(again.headers.get('etag'), first.headers.get('etag'));
+        t.ok(await holds(1));
+        t.equal((await keyed.put('/notes?key=once', picture('png', 90, 2))).status, 200);
+        t.ok(await holds(1));
+        t.ok(picture('png', 90, 2).equals((await ask(service.url + pathOf(first.json.file_url))).bytes));
+        await keyed.delete();
+        t.ok(await holds(0));
+      },
+    );
+
     await t.test('a form of many is many objects', async (t) => {
       const files = Array.from({ length: 10 }, (_, n) =>
         file('file', `${n}.png`, 'image/png', picture('png', 50_000, n)),
