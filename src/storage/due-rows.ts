@@ -53,7 +53,7 @@ export function sweptRows<R extends Pick<InsertedNote, 'id' | 'type' | 'size' | 
   });
   if (rows.length < due.length || expired.length === SWEPT_NOTES) return { rows, dueAt: now };
   const kept = before === undefined ? undefined : others.find((row) => !isDue.has(row));
-  return { rows, dueAt: earliest([nextExpiry, kept && kept.created_at + (now - before!)]) };
+  return { rows, dueAt: earlier(nextExpiry, kept && kept.created_at + (now - before!)) };
 }
 
 /**
@@ -66,17 +66,18 @@ export function dueAfter(
   known: number | null,
   { now, keepDays }: { readonly now: number; readonly keepDays: number },
 ): number | null {
-  const due = dueOf(feed, now, keepDays);
-  const times = [known, edit?.after?.meta.expires, ...added.map(({ meta }) => meta.expires)];
-  if (due.before !== undefined)
-    for (const { id, createdAt = dateOfId(id) ?? now } of added) times.push(createdAt + (now - due.before));
-  const isLimited = due.before !== undefined || due.beyond !== undefined;
-  if (isLimited && (feed.noteCount > (due.beyond ?? feed.noteCount) || changesSettings(before, feed)))
-    times.push(now);
-  return earliest(times);
+  const { before: oldest, beyond } = dueOf(feed, now, keepDays);
+  let at = earlier(known, edit?.after?.meta.expires);
+  for (const { id, createdAt, meta } of added) {
+    at = earlier(at, meta.expires);
+    if (oldest !== undefined) at = earlier(at, (createdAt ?? dateOfId(id) ?? now) + (now - oldest));
+  }
+  const isBeyond = beyond !== undefined && feed.noteCount > beyond;
+  const isLimited = oldest !== undefined || beyond !== undefined;
+  return isBeyond || (isLimited && changesSettings(before, feed)) ? earlier(at, now) : at;
 }
 
-function earliest(times: readonly (number | null | undefined)[]): number | null {
-  const known = times.filter((time) => typeof time === 'number');
-  return known.length > 0 ? Math.min(...known) : null;
+/** The earlier of two times, if there is one. */
+function earlier(one: number | null, other: number | null | undefined): number | null {
+  return one === null || (other != null && other < one) ? (other ?? null) : one;
 }
