@@ -4,7 +4,7 @@ import t from 'tap';
 import type { FeedName } from '../../src/feeds/names.ts';
 import { times } from '../support/effort.ts';
 import { dataFolder, opened } from './files-support.ts';
-import { listedAreWhole, nothingIsLost, postAndKill } from './kills.ts';
+import { listedAreWhole, noKeyTwice, nothingIsLost, postAndKill } from './kills.ts';
 
 const KILLS = times(2, 12);
 
@@ -30,3 +30,8 @@ t.test(
     }
   },
 );
+
+t.test('no kill makes a second note of a key', async (t) => {
+  const dir = await dataFolder(t);
+  await noKeyTwice(t, dir, { backend: 'files', kills: times(3, 100), open: () => opened(t, dir) });
+});

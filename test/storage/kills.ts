@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { BackendName } from '../support/open-backend.ts';
+import { KEYED_FEED, postKeyed } from '../support/post-keyed.ts';
 import { reads } from '../support/storing.ts';
 import { bytesOf } from './contract.ts';
 
@@ -18,9 +19,46 @@ export async function postAndKill(place: string, backend: BackendName, kills: nu
   return lines;
 }
 
-async function killedOnce(place: string, backend: BackendName): Promise<string[]> {
-  const script = new URL('../fixtures/post-notes.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, place, backend], { stdio: ['ignore', 'pipe', 'inherit'] });
+/**
+ * Posts under keys and kills, several times; after each kill what may not have been answered is posted again. Then every key
+ * has one note, and every post has had the answer of the first.
+ */
+export async function noKeyTwice(
+  t: Test,
+  place: string,
+  { backend, kills, open }: { backend: BackendName; kills: number; open: () => Promise<Storage> },
+): Promise<void> {
+  const answers = new Map<string, string>();
+  const last = () => Math.max(0, ...[...answers.keys()].map(Number));
+  let doubles = 0;
+  const answered = (number: string, id: string) => {
+    if ((answers.get(number) ?? id) !== id) doubles += 1;
+    answers.set(number, id);
+  };
+  for (let i = 0; i < kills; i += 1) {
+    const again = Math.max(0, last() - 40);
+    for (const line of await killedOnce(place, backend, ['post-keyed', `${again}`]))
+      answered(...(line.split(' ') as [string, string]));
+  }
+  const storage = await open();
+  // Each client had one on its way.
+  const count = last() + 10;
+  for (let n = 0; n < count; n += 1) answered(`${n}`, await postKeyed(storage, n));
+  const feed = (await storage.feed(KEYED_FEED))!;
+  t.equal(doubles, 0);
+  t.equal(feed.noteCount - feed.imageCount, count, `${count} keys, ${kills} kills`);
+  t.equal(feed.imageCount, Math.ceil(count / 3));
+}
+
+async function killedOnce(
+  place: string,
+  backend: BackendName,
+  [script, ...args]: readonly string[] = ['post-notes'],
+): Promise<string[]> {
+  const path = new URL(`../fixtures/${script}.ts`, import.meta.url).pathname;
+  const child = spawn(process.execPath, [path, place, backend, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output += text;
