@@ -1,7 +1,7 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import { feedPassword, type Passwords } from '../access/passwords.ts';
 import type { Feed } from '../feeds/feed.ts';
-import { dateOfId, randomReadId } from '../feeds/ids.ts';
+import { randomReadId } from '../feeds/ids.ts';
 import { type FeedName, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import type { NewNote, Note } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
@@ -37,15 +37,19 @@ export interface AdmittedPost extends NamedFeed {
   readonly readId: ReadId | Refusal | undefined;
 }
 
-export interface Posted {
+interface PostedForm {
   readonly feed: Feed;
-  /** `replayed` if the same post was stored before under the same key. */
-  readonly outcome: 'made' | 'replaced' | 'replayed';
-  /** The text, else the first picture, as it is stored. */
-  readonly note: Note;
   /** The pictures of a form, in order; undefined for a note without a form. */
   readonly attachments: readonly Pick<Note, 'id' | 'type'>[] | undefined;
 }
+
+/** The text of a post, else its first picture, as it is stored. */
+export type Posted = PostedForm &
+  (
+    | { readonly outcome: 'made'; readonly note: Omit<Note, 'createdAt'> }
+    /** `replayed` if the same post was stored before under the same key. */
+    | { readonly outcome: 'replaced' | 'replayed'; readonly note: Note }
+  );
 
 /** Retries if the feed is made or deleted after its password was checked. */
 const MAX_ATTEMPTS = 3;
@@ -87,16 +91,17 @@ export class Posting {
     const target = await this.#target(admitted, caller);
     const command: Post = { kind: 'post', name: admitted.name, target, notes, limits, replaces };
     const written = await preparation.store(prepared, () => this.#store(command, admitted, caller));
-    const { feed } = written;
+    const { feed, note } = written;
     const posted = text ?? pictures[0]!;
-    const note = written.note ?? asSent(posted);
-    const outcome = note.id === posted.id ? 'made' : replaces ? 'replaced' : 'replayed';
-    if (outcome === 'replayed') return { feed, outcome, note, attachments: attachmentsOf(note) };
+    const isOther = note !== undefined && note.id !== posted.id;
+    if (isOther && !replaces) return { feed, outcome: 'replayed', note, attachments: attachmentsOf(note) };
     for (const { id, type, bytes } of notes) {
-      const name = outcome === 'replaced' && id === posted.id ? 'note edited' : 'note posted';
+      const name = isOther && id === posted.id ? 'note edited' : 'note posted';
       record({ name, feed: feed.name, kind: type, size: bytes.length }, caller);
     }
-    return { feed, outcome, note, attachments: isForm ? pictures : undefined };
+    const attachments = isForm ? pictures : undefined;
+    if (isOther) return { feed, outcome: 'replaced', note, attachments };
+    return { feed, outcome: 'made', note: note ?? asSent(posted), attachments };
   }
 
   /**
@@ -165,10 +170,9 @@ function refuseUnlessBelieved({ exists, identities }: FeedCondition, feed: Feed 
     throw new Refusal('changed', 'The feed of this name is another one now.');
 }
 
-/** A new text as a note (`Effects.note`). */
-function asSent(text: NewNote): Note {
-  const date = dateOfId(text.id)!;
-  return { ...text, content: text.bytes, size: text.bytes.length, createdAt: date, modifiedAt: date };
+/** A new text as a note (`Effects.note`). Its date would only cost time. */
+function asSent(text: NewNote): Omit<Note, 'createdAt'> {
+  return { ...text, content: text.bytes, size: text.bytes.length, modifiedAt: 0 };
 }
 
 /** The pictures of the form that posted a note. */

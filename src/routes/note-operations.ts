@@ -1,5 +1,6 @@
 import type { NamedFeed } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
+import type { Note } from '../feeds/note.ts';
 import { type Answer, json, NO_CONTENT } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Posted } from '../ingest/post.ts';
@@ -146,7 +147,7 @@ async function replaceNote(
   return changedNote(parts, replaced, base);
 }
 
-type ChangedNote = Pick<Posted, 'feed' | 'note'> & Partial<Pick<Posted, 'attachments'>>;
+type ChangedNote = { readonly feed: Feed; readonly note: Note } & Partial<Pick<Posted, 'attachments'>>;
 
 async function changedNote({ reader }: OperationParts, changed: ChangedNote, base: string): Promise<Answer> {
   const place = placeOf(changed.feed, base);
@@ -158,7 +159,7 @@ function placeOf({ name, readId }: Feed, base: string): NamedPlace {
   return { base, readId, name };
 }
 
-function etagOf({ note, feed }: ChangedNote): { readonly ETag: string } {
+function etagOf({ note, feed }: Pick<Posted, 'note' | 'feed'>): { readonly ETag: string } {
   return { ETag: `"${noteEtag(note, feed)}"` };
 }
 
