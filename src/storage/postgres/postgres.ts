@@ -147,7 +147,9 @@ class PostgresStorage extends PostgresReads implements Storage {
     });
     if (!isLater.includes(true)) return this.#storeAll(posts);
     const first = [...(await this.#storeAll(posts.filter((_, n) => !isLater[n])))];
-    const later = [...(await this.#storePosts(posts.filter((_, n) => isLater[n])))];
+    const others = posts.filter((_, n) => isLater[n]);
+    // The first are stored, whatever becomes of the others.
+    const later = [...(await this.#storePosts(others).catch((error: Error) => others.map(() => error)))];
     return isLater.map((is) => (is ? later : first).shift());
   }
 
