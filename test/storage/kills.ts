@@ -30,13 +30,13 @@ export async function noKeyTwice(
 ): Promise<void> {
   const answers = new Map<string, string>();
   const last = () => Math.max(0, ...[...answers.keys()].map(Number));
-  let doubles = 0;
+  let [again, doubles] = [0, 0];
   const answered = (number: string, id: string) => {
     if ((answers.get(number) ?? id) !== id) doubles += 1;
     answers.set(number, id);
   };
   for (let i = 0; i < kills; i += 1) {
-    const again = Math.max(0, last() - 40);
+    while (answers.has(`${again}`)) again += 1;
     for (const line of await killedOnce(place, backend, ['post-keyed', `${again}`]))
       answered(...(line.split(' ') as [string, string]));
   }
