@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
@@ -48,6 +49,8 @@ export type FileWriter = Pick<DurableWriter, 'change' | 'placeFolder' | 'moveAwa
 const OPEN_FILES = 256;
 /** Syncs at once: enough to share the disk's flushes, and threads of the pool are left for reads. */
 const PARALLEL_SYNCS = 16;
+/** Files changed before other writes get their turn. */
+const AT_ONCE = 16;
 
 /** Error codes if a file cannot have a hard link, on this file system or at all. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EXDEV']);
@@ -106,9 +109,15 @@ export class DurableWriter {
         await sync();
         kept.push(path);
       }
-      for (const one of all) make(folder, one, undo, kept);
+      for (const [n, one] of all.entries()) {
+        if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
+        make(folder, one, undo, kept);
+      }
       await this.#folders.sync(folder);
-      for (const path of kept) await ignoreErrors(() => fs.unlinkSync(path));
+      for (const [n, path] of kept.entries()) {
+        if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
+        await ignoreErrors(() => fs.unlinkSync(path));
+      }
       return [...added, ...changes].map(({ bytes }) => (bytes ? stamps.shift() : undefined));
     });
   }
