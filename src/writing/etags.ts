@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Feed } from '../feeds/feed.ts';
 import type { Note } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
@@ -27,9 +27,8 @@ export function noteEtag(
     key,
     expires,
   ]);
-  const sum = createHash('sha256').update(state);
-  if (content) sum.update(content);
-  return sum.digest('base64url');
+  // In one call: an object for the hash takes three times as long.
+  return hash('sha256', content ? Buffer.concat([Buffer.from(state), content]) : state, 'base64url');
 }
 
 /** The ETag of a feed's record, without quotes. */
