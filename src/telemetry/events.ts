@@ -23,8 +23,9 @@ export type RecordEvent = (event: Event, request: Identified) => void;
 
 export function eventLog(log: Pick<Log, 'info'>): RecordEvent {
   return (event, { requestId }) => {
-    const { name, ...fields } = event;
-    log.info(name, { request: requestId, ...fields });
+    const note = 'kind' in event ? { kind: event.kind, size: event.size } : {};
+    const count = 'count' in event ? { count: event.count } : {};
+    log.info(event.name, { request: requestId, feed: event.feed, ...note, ...count });
   };
 }
 
