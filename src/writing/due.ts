@@ -3,7 +3,7 @@ import type { NoteFile } from '../feeds/names.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Notes removed in one write. */
+/** The most notes removed in one write. */
 export const SWEPT_NOTES = 100;
 
 /** Which notes of a feed are to be removed: those that have expired by `now`, and those that the feed keeps no longer. */
