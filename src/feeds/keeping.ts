@@ -56,7 +56,7 @@ export interface Keep {
   readonly notes?: number | undefined;
 }
 
-/** @throws Refusal `invalid_request` that names the wrong member */
+/** Checks what a feed is to keep. Throws a Refusal `invalid_request` that names the wrong member. */
 export function keepSettings(keep: Keep | null): Pick<FeedSettings, 'keepDays' | 'keepNotes'> {
   const { days, notes } = keep ?? {};
   const refuseBeyond = (member: string, value: number | undefined, most: number) => {

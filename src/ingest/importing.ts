@@ -50,7 +50,7 @@ interface ImportingParts {
   readonly record: RecordEvent;
 }
 
-/** What became of the files of a zip. */
+/** The result of an import: how many files of the zip were stored or skipped, and which were refused. */
 export interface Imported {
   imported: number;
   skipped: number;
@@ -212,7 +212,7 @@ class ImportRun {
     existing(await storage.write({ kind: 'configure', ...toFeed(feed), settings }), 'feed');
   }
 
-  /** The feed, which is made for the first note that is right. */
+  /** The feed to import into. It is made when the first valid note is stored. */
   async #target(): Promise<Feed> {
     this.#feed ??= await this.#parts.posting.feedFor(this.#admitted, this.#caller);
     return this.#feed;

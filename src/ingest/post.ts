@@ -105,7 +105,7 @@ export class Posting {
   }
 
   /**
-   * The feed that notes are to be stored in one by one; made without notes if there is none.
+   * The feed that an import stores its notes in. If there is no such feed, it is made without notes.
    * @throws Refusal as a post
    */
   async feedFor(admitted: AdmittedPost, caller: Caller): Promise<Feed> {

@@ -36,7 +36,7 @@ export class Sweeping {
     }
   }
 
-  /** Removes some notes of each feed that has any. Returns whether it removed one. */
+  /** Removes some of the notes that are due, of each feed that has any. Returns whether any note was removed. */
   async #sweepSome(): Promise<boolean> {
     let hasRemoved = false;
     for (const name of (await this.#storage.due?.(Date.now())) ?? []) {

@@ -2,7 +2,7 @@ import type { NoteMeta } from '../feeds/note.ts';
 
 /** How long a view may be kept. */
 export interface Lifetime {
-  /** Until then by this process, ms since the epoch; undefined until its feed changes. */
+  /** When this process must drop the view, ms since the epoch; undefined if it may keep the view until the feed changes. */
   readonly until: number | undefined;
   /** Others must ask each time before they use it. */
   readonly mustRevalidate: boolean;

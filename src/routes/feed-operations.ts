@@ -23,7 +23,7 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
     operation('getFeed', `GET ${path}`, { access: 'reader', docs: GET }, (exchange, { feed, base }) => {
       const found = existing(feed, 'feed');
       const ETag = etagOf(found);
-      // A license ends without a change of the record.
+      // No 304 where feeds have licenses, because a license that ends changes the answer but not the ETag.
       return licensing === undefined && matchesETag(exchange.header('if-none-match') ?? '', ETag)
         ? { status: 304, headers: headers({ 'Cache-Control': 'private, no-store', ETag }) }
         : answer(found, base);

@@ -85,7 +85,7 @@ function deleted(exchange: Exchange, name: FeedName): Answer {
 /**
  * What a form of the settings page changes. Absent fields stay as they are, and so do those that are as the page showed them
  * (`was_<field>`, optional), because another window may have changed them meanwhile.
- * @throws Refusal `invalid_request`; `changed` for a field that was changed in both windows
+ * @throws Refusal `invalid_request`; `changed` for a field that this page and another one changed
  */
 function changesIn(form: URLSearchParams, feed: Feed): SettingsChanges {
   const changed = (name: string, stored: string) => changedField(form, name, stored);

@@ -57,7 +57,7 @@ async function zipAnswer(
       status: 200,
       headers: headers({
         'Content-Type': 'application/zip',
-        // Without the name of the feed, which is its key.
+        // The file name must not hold the feed's name, because that is a key.
         'Content-Disposition': `attachment; filename="notes-${day}.zip"`,
         'Cache-Control': 'private, no-store',
         'X-Content-Type-Options': 'nosniff',

@@ -57,7 +57,7 @@ export function sweptRows<R extends Pick<InsertedNote, 'id' | 'type' | 'size' | 
 }
 
 /**
- * When a feed has to be swept after a write that is no sweep, ms since the epoch: no note of it is due before. Null for never.
+ * The earliest moment at which a note of the feed can be due, after any write but a sweep; ms since the epoch, null for never.
  * @param known the same before the write; null for a new feed
  */
 export function dueAfter(

@@ -10,9 +10,9 @@ export const SWEPT_NOTES = 100;
 export interface Due {
   /** Ms since the epoch. */
   readonly now: number;
-  /** Notes dated before, ms since the epoch; undefined for none. */
+  /** Notes with an earlier date are due, ms since the epoch; undefined if no note is due by its date. */
   readonly before: number | undefined;
-  /** All but so many of the newest notes; undefined for none. */
+  /** All but this number of the newest notes are due; undefined if the number does not matter. */
   readonly beyond: number | undefined;
   /** The title image, which is removed only if it has expired. */
   readonly except: NoteFile | undefined;

@@ -28,7 +28,7 @@ async function settingsOf(t: Test, storage: string) {
   return { count: storage === 'postgres' ? 3 : 1, start: () => ServiceProcess.start(t, { dir, env }) };
 }
 
-/** Posts until it is answered with 201. */
+/** Repeats a post until the answer is 201. */
 async function insist(feed: () => FeedClient, body: string, key: string): Promise<Reply> {
   for (;;) {
     const reply = await feed()

@@ -38,7 +38,7 @@ t.test('a note is gone from every view at its moment', async (t) => {
   }
   t.match((await client.get(`/notes/${text.id}`)).json, { expires_at: at });
   t.match((await ask(`${url}/api/v1/read/${readId}/notes/${text.id}`)).json, { expires_at: at });
-  // Asked all the time, so that every view is in the cache at that moment.
+  // Every view is requested until the note expires, so that all of them are in the cache at that moment.
   const early: string[] = [];
   const late: string[] = [];
   await eventually(async () => {

@@ -55,8 +55,8 @@ interface KeeperParts {
 
 /**
  * Keeps keys and expiries of notes at hand, so that no request reads all metadata of a feed. They are in memory, and on
- * the disk in `.marks` of a feed with many metadata files, which only spares reading: it is behind, and a start reads the
- * metadata files that changed later. Never what a write waits for.
+ * the disk in the `.marks` of a feed with many metadata files. That file only saves a start from reading all metadata: it may be
+ * out of date, so a start reads the metadata files that changed after it was written. No write waits for it.
  */
 export class MarkKeeper {
   readonly #parts: KeeperParts;

@@ -149,7 +149,7 @@ async function endUnfinished(folder: string, files: Set<string>, log: FeedLog): 
     if ('moves' in intent) await makeAgain(folder, files, intent);
     else if (files.has(intent.last))
       for (const one of intent.added) if (files.has(one)) await remove(folder, files, one);
-    // The intent must not go before what it names is done.
+    // The changes that the intent names must be durable before the intent is removed.
     await syncFolder(folder);
     await remove(folder, files, name);
   }

@@ -1,15 +1,7 @@
 import { join } from 'node:path';
 import type { Feed } from '../../feeds/feed.ts';
-import {
-  type FeedName,
-  isReadId,
-  type NoteFile,
-  type NoteId,
-  noteFile,
-  parseNoteFile,
-} from '../../feeds/names.ts';
+import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
 import { isExpired, type Note } from '../../feeds/note.ts';
-import type { NoteType } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -26,7 +18,6 @@ import { dueOf } from '../../writing/due.ts';
 import type { KeyedLock } from '../keyed-lock.ts';
 import {
   NO_META,
-  type StoredMeta,
   type StoredSettings,
   serializeMeta,
   serializeSettings,
@@ -39,16 +30,17 @@ import { asRefusal, isGone, refuse, unavailable } from './failures.ts';
 import { type FeedIndex, IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
 import type { RetiredReadIds } from './line-files.ts';
+import { hasFile, type NamedNote, presentOf, withHolder, withNote } from './look-ups.ts';
 import type { MarkKeeper } from './mark-keeper.ts';
 import { marksOf } from './marks.ts';
 import { LICENSE_FILE, metaFile, PASSWORD_FILE, READ_ID_FILE, RETIRED_FILE } from './names.ts';
 import type { Entry } from './note-list.ts';
-import { isThere, readWhole, statFile } from './read-file.ts';
+import { isThere } from './read-file.ts';
 import type { FeedFiles } from './read-metadata.ts';
-import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID, UnreadableFile } from './read-metadata.ts';
+import { readSettingsFile, UNREADABLE_READ_ID, UnreadableFile } from './read-metadata.ts';
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
-import { type Stamp, stampToKeep, UNSEEN } from './stamp.ts';
+import type { Stamp } from './stamp.ts';
 import { datedNow, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
 
 /** What a sweep does not ask of the notes that it removes. */
@@ -71,21 +63,6 @@ export interface WriteParts {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Called with the name of every feed that the service makes. */
   onMade(name: FeedName): void;
-}
-
-interface NoteOfCommand {
-  readonly kind: Command['kind'];
-  readonly ifMatch?: readonly string[] | undefined;
-  readonly id: NoteId;
-  readonly type: NoteType | undefined;
-}
-
-/** The note that a command names. */
-interface NamedNote {
-  /** As it was before the command. */
-  readonly entry: Entry;
-  readonly stored: StoredMeta;
-  readonly note: Note;
 }
 
 interface WrittenFiles {
@@ -171,24 +148,6 @@ function sweep(
     const isDue = await Promise.all(checks);
     const notes = found.filter((_, n) => isDue[n]).map((note) => ({ ...note, ...UNREAD }));
     return change(parts, command, feed, { ...state, due: notes });
-  });
-}
-
-/** Runs a step alone with a key, and gives it the note that has the key. */
-function withHolder<T>(
-  parts: WriteParts,
-  feed: IndexedFeed,
-  { key, command, now }: { readonly key: string; readonly command: Command; readonly now: number },
-  step: (holder?: NamedNote) => Promise<T>,
-): Promise<T> {
-  return parts.locks.exclusive(`${feed.name}/${key}`, async () => {
-    await parts.keeper.whenMarked(feed);
-    const file = feed.marks?.holderOf(key, now);
-    const { id, type } = (file && parseNoteFile(file)) ?? {};
-    if (!id) return step();
-    return withNote(parts, feed, { ...command, id, type }, (named) =>
-      step(named?.note.meta.key === key ? named : undefined),
-    );
   });
 }
 
@@ -402,72 +361,6 @@ function countingPosts(feed: IndexedFeed): Feed {
   const { noteCount, imageCount } = feed.posting;
   if (noteCount === 0) return record;
   return { ...record, noteCount: record.noteCount + noteCount, imageCount: record.imageCount + imageCount };
-}
-
-async function hasFile(dir: string, feed: IndexedFeed, { image }: Lookups): Promise<boolean> {
-  if (image === undefined || !feed.notes.get(image)) return false;
-  return (await statFile(join(dir, feed.name, image))) !== undefined;
-}
-
-/** The files of notes to be imported that are there, also those that the watch has not reported yet. */
-async function presentOf(
-  { dir, keeper }: WriteParts,
-  feed: IndexedFeed,
-  { imported = [] }: Lookups,
-  now: number,
-): Promise<Pick<State, 'present' | 'heldKeys'>> {
-  const present = new Set<NoteFile>();
-  const heldKeys = new Set<string>();
-  for (const { id, type, meta } of imported) {
-    const file = noteFile(id, type);
-    if (feed.notes.get(file) || (await isThere(join(dir, feed.name, file)))) present.add(file);
-    if (meta.key === undefined) continue;
-    await keeper.whenMarked(feed);
-    if (feed.marks?.holderOf(meta.key, now)) heldKeys.add(meta.key);
-  }
-  return { present, heldKeys };
-}
-
-/**
- * Runs a step on a note and gives it the note as it is now, or nothing if there is no such note or somebody removed its file.
- * Reads that meet the mark of the edit meanwhile are repeated after it.
- */
-async function withNote<T>(
-  { dir }: WriteParts,
-  feed: IndexedFeed,
-  { id, type, kind, ifMatch }: NoteOfCommand,
-  step: (named?: NamedNote) => Promise<T>,
-): Promise<T> {
-  const folder = join(dir, feed.name);
-  const entry = type ? feed.notes.get(noteFile(id, type)) : feed.entryOfId(id);
-  const stats = entry && (await statFile(join(folder, entry.file)));
-  if (!stats) return step();
-  // Known before the edit, so that the watch finds no difference if it is taken back.
-  if (entry.stamp === UNSEEN) entry.stamp = stampToKeep(stats);
-  if (entry.meta === UNSEEN) {
-    const found = await statFile(join(folder, metaFile(entry.file)));
-    if (found) entry.meta = stampToKeep(found);
-  }
-  const copy = { ...entry };
-  entry.isEdited = true;
-  try {
-    const found = await readMetaFile(folder, entry.file).catch((error) => {
-      // What cannot be read can be removed all the same.
-      if (kind !== 'remove' || !(error instanceof UnreadableFile)) throw error;
-    });
-    const stored = found ?? NO_META;
-    // The ETag of a text is that of its bytes.
-    const isAnswer = kind === 'describe' || kind === 'post' || ifMatch !== undefined;
-    const text = isAnswer && entry.type === 'md' && (await readWhole(join(folder, entry.file)));
-    if (text === undefined) return step();
-    const { id, type, createdAt } = entry;
-    const { size, mtimeMs: modifiedAt } = stats;
-    const content = text ? text.bytes : undefined;
-    const note = { id, type, size, createdAt, modifiedAt, meta: stored.meta, content };
-    return await step({ entry: copy, stored, note });
-  } finally {
-    if (feed.notes.get(entry.file) === entry) feed.takeBack(copy);
-  }
 }
 
 /**

@@ -71,7 +71,7 @@ const ELSEWHERE = statement<KeyRow>('elsewhere')`
 const COUNT_FREED = statement<{ count: number }>('count_freed')`
   SELECT count(*) AS count FROM freed_keys WHERE due_at IS NOT NULL`;
 
-/** Frees the keys of removed or replaced pictures, of those that have one. */
+/** Frees the keys of removed or replaced pictures. Pictures without a key are left out. */
 export function freeKeys(
   transaction: Transaction,
   notes: readonly { readonly image_key: ImageKey | null }[],

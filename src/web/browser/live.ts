@@ -90,7 +90,9 @@ function show(fresh: HTMLElement, identity = ''): number {
   return added;
 }
 
-/** A form that waited for the feed posts to it now, but not if it was to make a protected one. */
+/**
+ * The form of a page without a feed posts to the feed that has appeared, unless a password for a new feed was typed into it.
+ */
 function showFeedMade(identity: string): void {
   const form = document.querySelector<HTMLElement>('#compose');
   if (form?.querySelector<HTMLInputElement>('[name=password]')?.value) return;

@@ -17,7 +17,7 @@ export interface ApiRequest {
 
 /** The service refused, or cannot be reached; the message is for people. */
 export class RequestFailed extends Error {
-  /** Of the refusal; undefined if the service did not answer. */
+  /** The code of the refusal; undefined if the service did not answer. */
   readonly code: string | undefined;
 
   constructor(sentence: string, code?: string) {

@@ -67,7 +67,10 @@ async function setImage(upload: Upload): Promise<void> {
   if (isSaved) location.reload();
 }
 
-/** Changes these members of the feed's record. Others that must be sent are sent as they are at that moment. */
+/**
+ * Changes these members of the feed's record. The API also requires title and description, so they are fetched first and sent
+ * unchanged.
+ */
 async function change(changes: object, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const record = await sendForEtag<Record<string, unknown>>({ method: 'GET', path: api, signal });
