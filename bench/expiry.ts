@@ -5,7 +5,7 @@
  * `SERVICE_STORAGE=sqlite node bench/expiry.ts --notes 1000000 --feeds 10 --after 120`: the notes are filled in without the service, and
  * expire so many seconds after the start, by when the filling and the quiet measurement must be over. `fs`, `sqlite` or `postgres`.
  */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -13,11 +13,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { NoteIds } from '../src/feeds/ids.ts';
-import type { FeedName, ReadId } from '../src/feeds/names.ts';
-import type { Archive, ArchivedFeed, ArchivedNote } from '../src/storage/archive.ts';
-import { PostgresArchive } from '../src/storage/postgres/postgres-archive.ts';
-import { SqliteArchive } from '../src/storage/sqlite/sqlite-archive.ts';
 import { BACKENDS } from './backends-under-test.ts';
+import { databaseFile, openFilling } from './filling.ts';
 import { ServerProcess } from './server-process.ts';
 import { spread } from './statistics.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -25,7 +22,6 @@ import { temporaryFolder } from './temporary-folder.ts';
 const QUIET_S = 15;
 /** Between two requests of a client, ms. */
 const PAUSE_MS = 10;
-const BATCH = 1_000;
 const TEXT = Buffer.from('A note of the bench, which nobody reads any more.\n\n'.repeat(4));
 
 const { values: options } = parseArgs({
@@ -46,7 +42,6 @@ const settings = {
   ...backend.settings,
 };
 const agent = new Agent({ keepAlive: true });
-const ids = new NoteIds();
 
 /** What counts the notes that are left, and what ends the counting. */
 type Counter = () => number | Promise<number>;
@@ -71,61 +66,22 @@ try {
 async function fill(): Promise<Counter> {
   const begun = performance.now();
   const all = Array.from({ length: feeds }, (_, n) => `expiring-${n}`);
-  let counter: Counter;
-  if (kind === 'fs') {
-    for (const [n, feed] of all.entries()) {
-      mkdirSync(join(dir, feed));
-      writeFileSync(join(dir, feed, '.readid'), `read-expiring-${n}`);
-    }
-    for (let n = 0; n < notes; n += 1) {
-      const [folder, file] = [join(dir, all[n % feeds]!), `${ids.next()}.md`];
-      writeFileSync(join(folder, file), TEXT);
-      writeFileSync(
-        join(folder, `.${file}.json`),
-        JSON.stringify({ expires: new Date(expires).toISOString() }),
-      );
-    }
-    counter = () =>
-      all.reduce(
-        (sum, feed) => sum + readdirSync(join(dir, feed)).filter((name) => /^[^.].*\.md$/.test(name)).length,
-        0,
-      );
-  } else {
-    const file = join(dir, 'notefeed.db');
-    if (kind === 'sqlite') writeFileSync(file, '');
-    const url = backend.settings.SERVICE_DATABASE_URL ?? '';
-    const archive: Archive = kind === 'sqlite' ? SqliteArchive.open(file) : await PostgresArchive.open(url);
-    for (const [n, feed] of all.entries()) await fillFeed(archive, feed, n);
-    await archive.close();
-    counter = kind === 'sqlite' ? sqliteCounter(file) : await postgresCounter(url);
-  }
+  const url = backend.settings.SERVICE_DATABASE_URL ?? '';
+  const filling = await openFilling(kind, dir, url, new NoteIds());
+  const some = Array.from({ length: Math.ceil(notes / feeds) }, () => ({ text: TEXT, expires }));
+  for (const [n, feed] of all.entries()) await filling.addFeed(feed, `read-expiring-${n}`, some);
+  await filling.close();
   console.log(
     `${kind}: ${notes} notes in ${feeds} feeds, filled in ${((performance.now() - begun) / 1000).toFixed(0)} s`,
   );
-  return counter;
+  if (kind === 'fs') return folderCounter(all);
+  return kind === 'sqlite' ? sqliteCounter(databaseFile(dir)) : await postgresCounter(url);
 }
 
-async function fillFeed(archive: Archive, name: string, n: number): Promise<void> {
-  const feed: ArchivedFeed = {
-    ...{ name: name as FeedName, readId: `read-expiring-${n}` as ReadId, title: '', description: '' },
-    ...{ showSender: true, image: undefined, passwordHash: undefined, license: undefined },
-    ...{ keepDays: undefined, keepNotes: undefined, changedAt: Date.now(), noteCount: 0, imageCount: 0 },
-  };
-  await archive.addFeed(feed);
-  for (let left = Math.ceil(notes / feeds); left > 0; left -= BATCH) {
-    const batch = Array.from({ length: Math.min(left, BATCH) }, (): ArchivedNote => {
-      const now = Date.now();
-      return {
-        id: ids.next(),
-        type: 'md',
-        createdAt: now,
-        modifiedAt: now,
-        meta: { tags: [], expires },
-        bytes: TEXT,
-      };
-    });
-    await archive.addNotes(feed, batch);
-  }
+function folderCounter(all: readonly string[]): Counter {
+  const count = (feed: string) =>
+    readdirSync(join(dir, feed)).filter((name) => /^[^.].*\.md$/.test(name)).length;
+  return () => all.reduce((sum, feed) => sum + count(feed), 0);
 }
 
 function sqliteCounter(file: string): Counter {

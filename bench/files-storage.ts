@@ -38,7 +38,8 @@ function folder(): string {
 
 const OPEN = { kind: 'existing', passwordHash: undefined } as const;
 const NO_LIMITS = { texts: 0, images: 0 };
-const open = (dir: string) => openFiles({ dir, secret: Buffer.alloc(32), maxFeeds: 0, keepDays: 0, log });
+const open = (dir: string) =>
+  openFiles({ dir, secret: Buffer.alloc(32), maxFeeds: 0, maxBytes: 0, keepDays: 0, log });
 
 async function timed<T>(label: string, work: () => Promise<T> | T): Promise<T> {
   const cpu = process.cpuUsage();

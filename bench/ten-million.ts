@@ -67,7 +67,7 @@ interface Filled {
 async function filled(server: PostgresServer, notes: number): Promise<Filled> {
   const url = await server.database();
   const feeds = notes / NOTES_PER_FEED;
-  await (await openPostgres({ url, maxFeeds: 0, keepDays: 0, log: console })).close();
+  await (await openPostgres({ url, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: console })).close();
   await server.sql(
     url,
     `INSERT INTO feeds (name, read_id, changed_at) SELECT 'feed-' || n, 'read-' || n, 0 FROM generate_series(0, ${feeds}) AS n`,

@@ -4,13 +4,10 @@ import type { Rendered } from '../src/read/note-text.ts';
 import type { UnrenderedTexts } from '../src/read/renderer.ts';
 import { compose, textLength, withNotes } from '../src/read/views/compose.ts';
 import { moved } from './compose.ts';
+import './warm-up.ts';
 
 /** The longest view that is composed with its last texts, in characters: 5 ms of CPU. */
 const MAX_VIEW = 256 * 1024;
-
-/** Something of everything, because the first text of a thread takes 20 ms more. That must not count as its own. */
-const WARM_UP = Buffer.from('# a\n\n*b* `c` ~~d~~ [e](f) ![g](h.png)\n\n- i\n  > j\n\n|k|l|\n|-|-|\n|m|n|\n');
-renderNote(WARM_UP, new CpuLimit(Number.POSITIVE_INFINITY));
 
 /**
  * Renders the texts from the first on, until they have taken `ms` together, and then composes their view. A few texts may

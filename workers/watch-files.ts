@@ -10,8 +10,9 @@ import { asRefusal, isGone } from '../src/storage/files/failures.ts';
 import type { LookOrder, WatchNotice, WatchTask } from '../src/storage/files/files.ts';
 import { findMarks } from '../src/storage/files/find-marks.ts';
 import type { MarksOrder } from '../src/storage/files/mark-keeper.ts';
-import { isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
+import { feedsAmong, isTempName, LOCK_FILE } from '../src/storage/files/names.ts';
 import type { FileSeen, FolderSeen } from '../src/storage/files/reconciler.ts';
+import { WATCHED_RECORD_FILES } from '../src/storage/files/record-lines.ts';
 import { isFresh } from '../src/storage/files/stamp.ts';
 import { errorCode } from '../src/system-errors.ts';
 import { BACKGROUND_NICE } from '../src/task-limit.ts';
@@ -41,6 +42,8 @@ class DataFolderWatch {
   /** Paths in the data folder with an event; those of its own entries begin with `/`. */
   readonly #dirty = new Set<string>();
   #hasSeenAll = false;
+  /** The states of `WATCHED_RECORD_FILES`. */
+  readonly #recordFiles = new Map<string, string>();
   #root = '';
   #rootMtimeMs = Number.NaN;
   #seen: (FileSeen | FolderSeen)[] = [];
@@ -55,6 +58,7 @@ class DataFolderWatch {
   start(): void {
     this.#watch('');
     this.#root = this.#rootIdentity();
+    for (const file of WATCHED_RECORD_FILES) this.#recordFiles.set(file, this.#stateOf(file));
     for (const name of this.#listRoot()) this.#addFolder(name);
     parentPort!.on('message', (order: LookOrder | MarksOrder) => {
       if ('marksOf' in order) {
@@ -94,6 +98,7 @@ class DataFolderWatch {
 
   *#lookAtFolders(): Generator<void> {
     this.#lookAtRoot();
+    this.#lookAtRecords();
     yield;
     for (const name of [...this.#folders.keys()]) {
       this.#lookAtFolder(name);
@@ -123,6 +128,21 @@ class DataFolderWatch {
     const stats = folderStats(this.#dir);
     if (!stats || stats.mtimeMs === this.#rootMtimeMs) return;
     for (const name of this.#listRoot()) if (!this.#folders.has(name)) this.#lookAtFolder(name);
+  }
+
+  #lookAtRecords(): void {
+    for (const file of WATCHED_RECORD_FILES) {
+      const state = this.#stateOf(file);
+      if (state === this.#recordFiles.get(file)) continue;
+      this.#recordFiles.set(file, state);
+      say({ kind: 'record file', file });
+    }
+  }
+
+  /** Another one after every change, and also if the next one could not be told from the last. */
+  #stateOf(file: string): string {
+    const stats = statsOf(join(this.#dir, file));
+    return [stats?.ino, stats?.mtimeMs, stats?.size, stats && isFresh(stats) && performance.now()].join(':');
   }
 
   #lookAtFolder(name: FeedName): void {
@@ -188,6 +208,8 @@ class DataFolderWatch {
   #flush(): void {
     const dirty = [...this.#dirty].map((path) => path.split('/') as [FeedName | '', string]);
     this.#dirty.clear();
+    if (dirty.some(([name, file]) => name === '' && WATCHED_RECORD_FILES.includes(file)))
+      this.#lookAtRecords();
     for (const [name, file] of dirty)
       if (name === '' && isFeedName(file) && folderStats(this.#dir)) this.#lookAtFolder(file);
     for (const [name, file] of dirty) if (name !== '') this.#push(this.#folders.get(name)?.see(file));
@@ -209,10 +231,7 @@ class DataFolderWatch {
     const stats = folderStats(this.#dir);
     const all = valueOrUndefined(() => readdirSync(this.#dir, { withFileTypes: true }));
     this.#rootMtimeMs = all && stats && !isFresh(stats) ? stats.mtimeMs : Number.NaN;
-    return (all ?? [])
-      .filter((one) => one.isDirectory())
-      .map((one) => one.name)
-      .filter(isFeedName);
+    return feedsAmong(all ?? []);
   }
 
   #rootIdentity(): string {

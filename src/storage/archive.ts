@@ -4,9 +4,10 @@ import type { FeedName, ReadId } from '../feeds/names.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import type { Ordered } from '../feeds/order.ts';
 import type { JsonObject } from './metadata.ts';
+import type { OperatorRecord } from './operator-records.ts';
 
 /** Everything of a feed but its notes. */
-export type ArchivedFeed = Omit<Feed, 'key' | 'version'>;
+export type ArchivedFeed = Omit<Feed, 'key' | 'version' | 'byteCount' | 'isBlocked'>;
 
 /** A note with its bytes. */
 export interface ArchivedNote extends Ordered {
@@ -34,6 +35,8 @@ export interface Archive {
   notes(name: FeedName, after?: Ordered): AsyncIterable<ArchivedNote>;
   /** Read ids that deleted feeds had and that no feed has now, in the order of their bytes. */
   retiredReadIds(): AsyncIterable<ReadId>;
+  /** What operators and readers left, by kind, then by key, both in the order of their bytes. */
+  records(): AsyncIterable<OperatorRecord>;
   /** What is no part of the instance, and so is not moved: names of files, folders and links, and members of settings. */
   strays(): Promise<readonly string[]>;
 
@@ -47,6 +50,8 @@ export interface Archive {
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void>;
   /** Keeps read ids from being given again. */
   addRetiredReadIds(readIds: readonly ReadId[]): Promise<void>;
+  /** Adds records, of which some may be there; all feeds are. Those of names close the feeds that have them. */
+  addRecords(records: readonly OperatorRecord[]): Promise<void>;
   /** Removes the mark; all that was written is durable. */
   end(): Promise<void>;
 

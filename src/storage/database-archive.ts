@@ -4,6 +4,7 @@ import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Ordered } from '../feeds/order.ts';
 import { Refusal } from '../refusals.ts';
 import type { Archive, ArchivedFeed, ArchivedNote, ImageSource } from './archive.ts';
+import type { OperatorRecord } from './operator-records.ts';
 import { type FeedRow, feedOf, type InsertedNote, metadataColumns, metaOf, typeNumber } from './rows.ts';
 
 /** The columns that order the notes of a feed. */
@@ -14,7 +15,7 @@ export type WholeNoteRow = Omit<InsertedNote, 'feed' | 'sha256' | 'key' | 'expir
 
 /** The columns that `insertFeed` gets values for. */
 export const ARCHIVED_COLUMNS =
-  'name, read_id, password_hash, title, description, show_sender, image, changed_at, license, license_id, keep_days, keep_notes';
+  'name, read_id, password_hash, title, description, show_sender, image, changed_at, license, license_id, keep_days, keep_notes, listed';
 
 type Awaitable<T> = T | Promise<T>;
 type Rows<R> = Awaitable<readonly R[]>;
@@ -32,6 +33,7 @@ export abstract class DatabaseArchive implements Archive {
   protected abstract readonly feedRows: (after: string) => Rows<FeedRow<boolean | number>>;
   protected abstract readonly noteRows: (name: FeedName, after: SortColumns) => Rows<WholeNoteRow>;
   protected abstract readonly retiredRows: (after: string) => Rows<{ readonly read_id: ReadId }>;
+  protected abstract readonly recordRows: (kind: string, key: string) => Rows<OperatorRecord>;
   /** The newest note of a feed, if any. */
   protected abstract readonly newestNote: (name: FeedName) => Rows<SortColumns>;
   /** Leaves a feed of that name as it is. */
@@ -41,12 +43,13 @@ export abstract class DatabaseArchive implements Archive {
   abstract begin(mark: string): Promise<void>;
   abstract addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void>;
   abstract addRetiredReadIds(readIds: readonly ReadId[]): Promise<void>;
+  abstract addRecords(records: readonly OperatorRecord[]): Promise<void>;
   abstract end(): Promise<void>;
   abstract close(): Promise<void>;
 
   async *feeds(): AsyncIterable<ArchivedFeed> {
     for await (const row of inOrder(this.feedRows, ({ name }) => name, '')) {
-      const { key: _key, version: _version, ...feed } = feedOf(row);
+      const { key: _key, version: _version, byteCount: _bytes, isBlocked: _isBlocked, ...feed } = feedOf(row);
       yield feed;
     }
   }
@@ -65,6 +68,11 @@ export abstract class DatabaseArchive implements Archive {
     for await (const { read_id } of inOrder(this.retiredRows, (row) => row.read_id, '')) yield read_id;
   }
 
+  records(): AsyncIterable<OperatorRecord> {
+    const next = ({ kind, key }: { kind: string; key: string }) => this.recordRows(kind, key);
+    return inOrder(next, (record) => record, { kind: '', key: '' });
+  }
+
   async strays(): Promise<readonly string[]> {
     return [];
   }
@@ -73,7 +81,13 @@ export abstract class DatabaseArchive implements Archive {
     const { name, readId, passwordHash, title, description, showSender, image, changedAt, license } = feed;
     await this.insertFeed([
       ...[name, readId, passwordHash ?? null, title, description, showSender, image ?? null, changedAt],
-      ...[license?.text ?? null, license?.id ?? null, feed.keepDays ?? null, feed.keepNotes ?? null],
+      ...[
+        license?.text ?? null,
+        license?.id ?? null,
+        feed.keepDays ?? null,
+        feed.keepNotes ?? null,
+        feed.listed,
+      ],
     ]);
     const [newest] = await this.newestNote(name);
     return newest && orderOf(newest);
@@ -84,6 +98,11 @@ export abstract class DatabaseArchive implements Archive {
 export function dueWith({ keepDays, keepNotes }: ArchivedFeed, notes: readonly ArchivedNote[]): 0 | null {
   const isLimited = (keepDays ?? keepNotes) !== undefined;
   return isLimited || notes.some(({ meta }) => meta.expires !== undefined) ? 0 : null;
+}
+
+/** The bytes of notes together. */
+export function bytesOf(notes: readonly ArchivedNote[]): number {
+  return notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }
 
 /** All rows after `first`, read page by page. */

@@ -22,15 +22,23 @@ export abstract class DatabaseStorage {
   protected abstract release(): Promise<void>;
 
   async write(command: Command): Promise<Written | undefined> {
-    if (this.isClosed) throw storeUnavailable(new Error('the storage is closed'));
     const begunAt = this.#commits ? performance.now() : 0;
-    const writing = this.store(command);
+    try {
+      return await this.change(() => this.store(command));
+    } finally {
+      this.#commits?.wrote(performance.now() - begunAt);
+    }
+  }
+
+  /** Runs what changes the medium; `close` waits for it. */
+  protected async change<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isClosed) throw storeUnavailable(new Error('the storage is closed'));
+    const writing = work();
     this.#writing.add(writing);
     try {
       return await writing;
     } finally {
       this.#writing.delete(writing);
-      this.#commits?.wrote(performance.now() - begunAt);
     }
   }
 

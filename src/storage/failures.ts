@@ -56,3 +56,11 @@ export function unfinishedMove(what: string): Error {
       'is there.',
   );
 }
+
+/** The code of an error after which the index must be made again. */
+export const INDEX_BROKEN = 'INDEX_BROKEN';
+
+/** The index must be made again: it is gone, or broken. */
+export function indexBroken(why: string): Error {
+  return Object.assign(new Error(`the search index ${why}`), { code: INDEX_BROKEN });
+}

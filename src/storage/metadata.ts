@@ -1,6 +1,6 @@
 import type { FeedSettings } from '../feeds/feed.ts';
 import { isNoteKey, MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
-import type { NoteFile } from '../feeds/names.ts';
+import { isNoteId, type NoteFile } from '../feeds/names.ts';
 import type { NoteMeta } from '../feeds/note.ts';
 import { shownOneLine } from '../feeds/text.ts';
 
@@ -32,6 +32,7 @@ export const NO_SETTINGS: StoredSettings = {
   description: '',
   image: undefined,
   showSender: true,
+  listed: false,
   keepDays: undefined,
   keepNotes: undefined,
 };
@@ -45,11 +46,11 @@ export function parseMeta(json: string): StoredMeta {
 export function metaIn(fields: JsonObject): StoredMeta {
   const meta: Record<string, unknown> = {};
   for (const name in MEMBERS) {
-    const value = MEMBERS[name as keyof NoteMeta](fields[name]);
+    const value = MEMBERS[name as keyof NoteMeta](fields[SPELLED[name] ?? name]);
     if (value !== undefined) meta[name] = value;
   }
   const created = dateAsFound(fields.created);
-  const others = Object.keys(fields).filter((name) => name !== 'created' && !Object.hasOwn(MEMBERS, name));
+  const others = Object.keys(fields).filter((name) => !KNOWN.has(name));
   return {
     meta: meta as unknown as NoteMeta,
     ...(created !== undefined && { created }),
@@ -68,20 +69,33 @@ const MEMBERS: { readonly [Member in keyof NoteMeta]-?: (value: unknown) => Note
   key: (value) => (isNoteKey(value) ? value : undefined),
   posted: postedAsFound,
   expires: dateAsFound,
+  attachedTo: (value) => (typeof value === 'string' && isNoteId(value) ? value : undefined),
+  unlisted: (value) => (value === true ? value : undefined),
+  edited: dateAsFound,
 };
+
+/** The members that a file spells in another way. */
+const SPELLED: { readonly [name: string]: string | undefined } = { attachedTo: 'attached_to' };
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'created',
+  ...Object.keys(MEMBERS).map((name) => SPELLED[name] ?? name),
+]);
 
 /**
  * The metadata file of a note, or undefined when there is nothing to keep. `created` is for a note whose id says no
  * date.
  */
 export function serializeMeta(
-  { tags, expires, ...rest }: NoteMeta,
+  { tags, expires, attachedTo, edited, ...rest }: NoteMeta,
   { created, others }: BesideMeta = {},
 ): string | undefined {
   const known = {
     ...rest,
     ...(tags.length > 0 && { tags }),
     ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
+    ...(attachedTo !== undefined && { attached_to: attachedTo }),
+    ...(edited !== undefined && { edited: new Date(edited).toISOString() }),
     ...(created !== undefined && { created: new Date(created).toISOString() }),
   };
   return json(known, others);
@@ -95,6 +109,7 @@ export function settingsIn(fields: JsonObject): StoredSettings {
     image: typeof fields.image === 'string' ? (fields.image as NoteFile) : undefined,
     // Older folders spell it in the second way.
     showSender: [fields.show_sender, fields.showSender].find((one) => typeof one === 'boolean') ?? true,
+    listed: fields.listed === true,
     ...keepAsFound(fields.keep),
   };
 }
@@ -104,13 +119,13 @@ export function settingsIn(fields: JsonObject): StoredSettings {
  * when there are none.
  */
 export function otherSettings(fields: JsonObject): JsonObject | undefined {
-  const { title, description, image, show_sender, keep, ...others } = fields;
+  const { title, description, image, show_sender, listed, keep, ...others } = fields;
   return Object.keys(others).length > 0 ? others : undefined;
 }
 
 /** The `.feed.json` of a feed; undefined if all settings have their defaults. */
 export function serializeSettings(
-  { title, description, image, showSender, keepDays: days, keepNotes: notes }: StoredSettings,
+  { title, description, image, showSender, listed, keepDays: days, keepNotes: notes }: StoredSettings,
   others?: JsonObject,
 ): string | undefined {
   const known = {
@@ -118,6 +133,7 @@ export function serializeSettings(
     ...(description !== '' && { description }),
     image,
     ...(!showSender && { show_sender: false }),
+    ...(listed && { listed }),
     ...((days ?? notes) !== undefined && { keep: { days, notes } }),
     ...(others?.showSender !== undefined && { showSender }),
   };

@@ -5,6 +5,7 @@ import { makeDataFolder, modeReadByOthers } from '../privileges.ts';
 import { cannotBeUsed } from '../system-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { CommitObserver } from './commit-observer.ts';
+import { filesOfIndex, indexOfDatabase } from './index-place.ts';
 import type { PictureRows } from './picture-rows.ts';
 import type { SharedCounts, Storage } from './storage.ts';
 
@@ -20,7 +21,9 @@ type StorageSettings = Pick<
   | 'secret'
   | 'derivedReadIds'
   | 'maxFeeds'
+  | 'maxBytes'
   | 'keepDays'
+  | 'search'
   | 'licenseKeys'
 >;
 
@@ -43,8 +46,8 @@ export async function openStorage(
   log: Log,
   { owner, commits }: { readonly owner: Owner | undefined; readonly commits: CommitObserver | undefined },
 ): Promise<OpenedStorage> {
-  const { storage, dataDir, database, secret, maxFeeds, keepDays, licenseKeys } = settings;
-  const parts = { owner, maxFeeds, keepDays, log, commits };
+  const { storage, dataDir, database, secret, maxFeeds, maxBytes, keepDays, search, licenseKeys } = settings;
+  const parts = { owner, maxFeeds, maxBytes, keepDays, search, log, commits };
   const isLicenseValid = licenseKeys && (await import('../licenses/licenses.ts')).licenseCheck(licenseKeys);
   if (storage !== 'postgres') await inDataDir(dataDir, async () => makeDataFolder(dataDir));
   if (storage === 'fs') {
@@ -85,7 +88,7 @@ export function databasePath({ database, dataDir }: Pick<Config, 'database' | 'd
 
 /** A database file, and what the service and SQLite keep beside it. */
 export function filesOfDatabase(path: string): string[] {
-  return ['', '-wal', '-shm', '.lock'].map((end) => path + end);
+  return [...['', '-wal', '-shm', '.lock'].map((end) => path + end), ...filesOfIndex(indexOfDatabase(path))];
 }
 
 async function inDataDir<T>(dataDir: string, work: () => Promise<T>): Promise<T> {

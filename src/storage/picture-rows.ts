@@ -62,8 +62,9 @@ export interface PictureRows {
   /**
    * Takes keys whose objects are to be removed now, at most `limit`; none while another process does that. Each comes
    * back later, and later each time, unless `forget` or `moveElsewhere` gets it.
+   * @param keptMs how long objects stay after they could be removed, ms
    */
-  claim(limit: number): Promise<readonly ImageKey[]>;
+  claim(limit: number, keptMs: number): Promise<readonly ImageKey[]>;
   /** The objects of these keys are gone. */
   forget(keys: readonly ImageKey[]): Promise<void>;
   /** The objects of these keys are not in the store of the settings; a former store may hold them. */

@@ -11,7 +11,7 @@ import type { FeedRef, Page } from './storage.ts';
 
 /** The columns of `FeedRow`. */
 export const FEED_COLUMNS =
-  'feeds.id, name, read_id, password_hash, title, description, show_sender, image, note_count, image_count, changed_at, license, license_id, keep_days, keep_notes';
+  'feeds.id, name, read_id, password_hash, title, description, show_sender, listed, image, note_count, image_count, byte_count, changed_at, license, license_id, keep_days, keep_notes, blocked';
 
 /** A feed as databases hold it. `Flag` is how they hold a boolean. */
 export interface FeedRow<Flag extends boolean | number = boolean> {
@@ -22,14 +22,17 @@ export interface FeedRow<Flag extends boolean | number = boolean> {
   readonly title: string;
   readonly description: string;
   readonly show_sender: Flag;
+  readonly listed: Flag;
   readonly image: NoteFile | null;
   readonly note_count: number;
   readonly image_count: number;
+  readonly byte_count: number;
   readonly changed_at: number;
   readonly license: string | null;
   readonly license_id: string | null;
   readonly keep_days: number | null;
   readonly keep_notes: number | null;
+  readonly blocked: Flag;
 }
 
 export function feedOf(row: FeedRow<boolean | number>): Feed {
@@ -40,6 +43,7 @@ export function feedOf(row: FeedRow<boolean | number>): Feed {
     title: row.title,
     description: row.description,
     showSender: Boolean(row.show_sender),
+    listed: Boolean(row.listed),
     image: row.image ?? undefined,
     passwordHash: row.password_hash ?? undefined,
     license: row.license === null ? undefined : { text: row.license, id: row.license_id ?? undefined },
@@ -49,6 +53,8 @@ export function feedOf(row: FeedRow<boolean | number>): Feed {
     version: versionOf(row.changed_at),
     noteCount: row.note_count,
     imageCount: row.image_count,
+    byteCount: row.byte_count,
+    isBlocked: Boolean(row.blocked),
   };
 }
 
@@ -75,6 +81,7 @@ export function settingColumns(feed: Feed) {
     license_id: feed.license?.id ?? null,
     keep_days: feed.keepDays ?? null,
     keep_notes: feed.keepNotes ?? null,
+    listed: Number(feed.listed),
   };
 }
 

@@ -3,8 +3,11 @@ import type { ImageKey } from '../feeds/ids.ts';
 import type { FeedName, NoteFile, NoteId, ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Position } from '../feeds/order.ts';
+import type { SearchQuery } from '../search/query.ts';
 import type { Command } from '../writing/command.ts';
 import type { ImportOutcome } from '../writing/decide.ts';
+import type { Arrival, Arrivals, ChangedNotes } from './arrivals.ts';
+import type { OperatorRecords } from './operator-records.ts';
 
 /** Limit of the texts of a page, bytes. A view of it can be several times as large, and is still cached. */
 export const PAGE_TEXT_BYTES = 1024 * 1024;
@@ -22,6 +25,31 @@ export interface Page {
   readonly notes: readonly Note[];
   /** Where the next page starts, or undefined at the end. */
   readonly next: Position | undefined;
+}
+
+/** Notes that a query may find. */
+export interface NoteSearch extends PageQuery {
+  readonly query: SearchQuery;
+  /** Only notes of this moment or later, ms since the epoch. */
+  readonly from?: number | undefined;
+  /** Only notes of this moment or earlier. */
+  readonly to?: number | undefined;
+}
+
+/** A page of what an index has. */
+export interface FoundPage extends Page {
+  /** False if changes that were stored before the call are not in the index yet, so that the same search may soon find other notes. */
+  readonly isCurrent: boolean;
+}
+
+/** The most tags that a feed tells. */
+export const MOST_LISTED_TAGS = 1_000;
+
+/** A tag of a feed, and how many of its notes have it. */
+export interface TagCount {
+  readonly tag: string;
+  /** Without notes that have expired. */
+  readonly count: number;
 }
 
 /** A page, and the feed that it is of. */
@@ -69,9 +97,48 @@ export interface Written {
 export type FeedRef = AdmittedFeed | Pick<Feed, 'readId'>;
 
 /** A change that is visible from now on; every view of these read ids is out of date. */
-export interface FeedChange {
+export interface FeedChange extends ChangedNotes {
   /** The read id before and, when it changed, after. */
   readonly readIds: readonly ReadId[];
+  /** Another process made it, and tells whoever has to be told once. */
+  readonly isForeign?: boolean | undefined;
+}
+
+/** Sums over all feeds, notes that have expired and are not removed yet included. */
+export interface Totals {
+  readonly feeds: number;
+  /** Pictures included. */
+  readonly notes: number;
+  readonly pictures: number;
+  /** Of the notes, without what is kept beside them. */
+  readonly bytes: number;
+}
+
+/** By what feeds are listed: the largest or latest first, names in the order of their bytes. */
+export const FEED_ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
+export type FeedOrder = (typeof FEED_ORDERS)[number];
+
+export interface FeedListQuery {
+  readonly order: FeedOrder;
+  /** Only names that begin so; all if empty. */
+  readonly start: string;
+  /** 1 to 1,000. */
+  readonly limit: number;
+  /** `FeedListPage.next` of the page before. */
+  readonly after?: FeedPlace | undefined;
+}
+
+/** A place in a list of feeds: what it is ordered by, and the name, which tells equals apart. */
+export interface FeedPlace {
+  /** Bytes, notes or ms since the epoch; 0 where names are the order. On databases feeds are numbered in the order of their making. */
+  readonly value: number;
+  readonly name: FeedName;
+}
+
+export interface FeedListPage {
+  readonly feeds: readonly Feed[];
+  /** Where the next page starts, or undefined at the end. */
+  readonly next: FeedPlace | undefined;
 }
 
 /** Series of single-use tokens, in all processes that use the storage and across restarts. */
@@ -95,7 +162,10 @@ export interface Storage extends TokenSeries {
   feed(name: FeedName): Promise<Feed | undefined>;
   /** As `feed`, but may miss changes that have not settled, because the post checks again (see `ExistingFeed`). */
   feedToPost(name: FeedName): Promise<Feed | undefined>;
+  /** The feed of a read id; no read by it finds one that is blocked. */
   feedByReadId(readId: ReadId): Promise<Feed | undefined>;
+  /** As `feedByReadId`, also if it is blocked. */
+  anyFeedByReadId(readId: ReadId): Promise<Feed | undefined>;
 
   /**
    * A page of a feed; empty for a feed that does not exist. Where texts are long, more than `PAGE_TEXT_BYTES` together,
@@ -106,8 +176,25 @@ export interface Storage extends TokenSeries {
   pageByReadId(readId: ReadId, query: PageQuery): Promise<FeedPage | undefined>;
   /** The note of that id; of several files with one base name the first of md, png, jpg, gif, webp. */
   note(feed: AdmittedFeed, id: NoteId): Promise<Note | undefined>;
+  /**
+   * A page of the notes that the index has under a query, as they are now. One that changed since it was indexed may not match any more:
+   * `findMatch` decides. The index is made of the notes, and made again when it is lost. A storage without one lacks this.
+   * @throws Refusal `busy` while the index is made, and if the search takes more than 50 ms
+   */
+  search?(feed: AdmittedFeed, search: NoteSearch): Promise<FoundPage>;
+  /** The tags that begin with a prefix, which may be empty: by count, then by name, at most `MOST_LISTED_TAGS`. None for a feed that does not exist. */
+  tags(feed: AdmittedFeed, prefix: string): Promise<readonly TagCount[]>;
   /** The notes before and after that one; none for a feed that does not exist. */
   neighbours(feed: AdmittedFeed, position: Position): Promise<Neighbours>;
+  /**
+   * The last notes, at most `limit`, that came after a place, or after the note of an id: one that is gone stands for its date.
+   * Undefined for an id that is of no note and tells no date. Without `since` the last of all.
+   */
+  arrivals(
+    feed: AdmittedFeed,
+    since: Arrival | NoteId | undefined,
+    limit: number,
+  ): Promise<Arrivals | undefined>;
   /** What is stored as a note's file; loads none of its bytes. */
   stat(feed: FeedRef, file: NoteFile): Promise<StoredFile | undefined>;
 
@@ -126,6 +213,12 @@ export interface Storage extends TokenSeries {
    * @param now ms since the epoch
    */
   due?(now: number): Promise<readonly FeedName[]>;
+
+  /** Sums over all feeds. */
+  totals(): Promise<Totals>;
+  /** A page of all feeds, for the operator: also those that are blocked. */
+  listFeeds(query: FeedListQuery): Promise<FeedListPage>;
+  readonly records: OperatorRecords;
 
   /** Calls the listener for every change, before the promise of the write that caused it settles. */
   onChange(listener: (change: FeedChange) => void): void;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { Batcher } from './batcher.ts';
 import { type Failure, fromFailure, storeUnavailable, withoutPath } from './failures.ts';
 
@@ -47,7 +47,9 @@ export function sendable<P extends { readonly bytes: Uint8Array | undefined }>(p
 /** The name of a method, what it takes and what it returns, at last. */
 type Methods<T> = { [M in keyof T]: T[M] extends (...args: infer A) => infer R ? [A, Awaited<R>] : never };
 
-export interface ThreadEvents {
+export interface ThreadOptions {
+  /** Beyond them a call fails, and its thread ends; by default those of the process. */
+  readonly limits?: ResourceLimits;
   onStats?(stats: WriterStats): void;
   /** The thread has died. Calls that it had may still take effect until `ended` settles. */
   onDeath?(ended: Promise<unknown>): void;
@@ -60,7 +62,7 @@ export interface ThreadEvents {
 export class ThreadCalls<T> {
   readonly #script: URL;
   readonly #data: unknown;
-  readonly #events: ThreadEvents;
+  readonly #options: ThreadOptions;
   readonly #pending = new Map<number, PromiseWithResolvers<never>>();
   readonly #unsent = new Batcher<Call>((calls) => this.#send(calls));
   #worker: Worker | undefined;
@@ -71,10 +73,10 @@ export class ThreadCalls<T> {
    * @param name of the script in `workers/`
    * @param data its `workerData`
    */
-  constructor(name: string, data: unknown, events: ThreadEvents = {}) {
+  constructor(name: string, data: unknown, options: ThreadOptions = {}) {
     this.#script = new URL(`../../workers/${name}.ts`, import.meta.url);
     this.#data = data;
-    this.#events = events;
+    this.#options = options;
   }
 
   /**
@@ -95,6 +97,14 @@ export class ThreadCalls<T> {
     this.#pending.set(this.#lastId, reply);
     this.#unsent.add({ id: this.#lastId, method, args });
     return reply.promise;
+  }
+
+  /** Ends the thread at once: its calls fail with `cause`. The next call starts another one. */
+  async end(cause: Error): Promise<void> {
+    const worker = this.#worker;
+    if (!worker) return;
+    this.#fail(worker, cause);
+    await worker.terminate();
   }
 
   /** Waits for the calls made, then ends the thread. */
@@ -118,7 +128,10 @@ export class ThreadCalls<T> {
   }
 
   #start(started?: PromiseWithResolvers<void>): Worker {
-    const worker = new Worker(this.#script, { workerData: this.#data });
+    const worker = new Worker(this.#script, {
+      workerData: this.#data,
+      resourceLimits: this.#options.limits ?? {},
+    });
     const fail = (cause: Error) => {
       started?.reject(cause);
       this.#fail(worker, cause);
@@ -134,7 +147,7 @@ export class ThreadCalls<T> {
   }
 
   #settle({ replies, stats }: Extract<WorkerMessage, { replies: unknown }>): void {
-    if (stats) this.#events.onStats?.(stats);
+    if (stats) this.#options.onStats?.(stats);
     for (const { id, result, failure } of replies) {
       const waiting = this.#pending.get(id);
       this.#pending.delete(id);
@@ -150,6 +163,6 @@ export class ThreadCalls<T> {
     for (const { reject } of this.#pending.values()) reject(storeUnavailable(withoutPath(cause)));
     this.#pending.clear();
     const ended = worker.terminate();
-    this.#events.onDeath?.(ended);
+    this.#options.onDeath?.(ended);
   }
 }

@@ -23,12 +23,14 @@ import {
   type Post,
 } from './command.ts';
 import { feedEtag, noteEtag, refuseUnlessMatching } from './etags.ts';
-import { type FeedLimits, refuseBeyond, refusePicture } from './limits.ts';
+import { type FeedLimits, type Room, refuseBeyond, refuseBytes, refusePicture } from './limits.ts';
 
 /** Settings of the instance that decide about writes. */
 export interface WritingRules {
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
+  readonly maxBytes: number;
   /** Checks licenses; undefined if none is needed. */
   readonly isLicenseValid: LicenseCheck | undefined;
   /** The days that any feed keeps its notes; 0 is no limit. */
@@ -50,6 +52,10 @@ export interface State {
   readonly readIdHolder?: FeedName | null | undefined;
   /** How many feeds there are; asked for a new feed only. */
   readonly feeds?: number;
+  /** How many bytes the notes of all feeds have; needed only if there is a limit (`WritingRules.maxBytes`). */
+  readonly bytes?: number;
+  /** The operator has closed the name; asked for a new feed only. */
+  readonly isNameBlocked?: boolean;
   /** The number of other feeds that have a license with the id of the command's license. */
   readonly licensed?: number;
   /** Whether the feed has the file that the command chooses as title image. */
@@ -102,17 +108,22 @@ const SETTINGS = [
   'title',
   'description',
   'showSender',
+  'listed',
   'image',
   'license',
   'keepDays',
   'keepNotes',
 ] as const satisfies readonly (keyof Feed)[];
 
+/** What a feed that is blocked refuses. What it has may still be removed, and its password be changed. */
+const ADDING: ReadonlySet<Command['kind']> = new Set(['post', 'import', 'replace', 'describe', 'configure']);
+
 const NEW_FEED = {
   key: '',
   title: '',
   description: '',
   showSender: true,
+  listed: false,
   image: undefined,
   license: undefined,
   keepDays: undefined,
@@ -121,13 +132,15 @@ const NEW_FEED = {
   version: '',
   noteCount: 0,
   imageCount: 0,
+  byteCount: 0,
+  isBlocked: false,
 } satisfies Partial<Feed>;
 
 /**
  * What a command does: every rule of writing that depends on what is stored. Undefined if the feed is not the one that the
  * command is for, or there is no such note.
- * @throws Refusal `taken`, `feed_limit`, `images_off`, `license_required`, `note_limit`, `image_limit`; the last four with the
- * `position` of the first new note that does not fit; `unsupported_type` for bytes of another type than the note's;
+ * @throws Refusal `taken`, `feed_limit`, `blocked`; `images_off`, `license_required`, `note_limit`, `image_limit`, `byte_limit`
+ * with the `position` of the first new note that does not fit; `unsupported_type` for bytes of another type than the note's;
  * `invalid_request` for an alternative text of a markdown note, and for a title image that the feed does not have; `changed`;
  * `key_reused`
  */
@@ -136,6 +149,7 @@ export function decide(command: Command, state: State, rules: WritingRules): Eff
   if (command.target.kind === 'new')
     return feed ? undefined : decideNew(command as Post, command.target, state, rules);
   if (!feed || !isMeant(feed, command.target)) return undefined;
+  if (feed.isBlocked && ADDING.has(command.kind)) throw nameBlocked();
   if (command.kind === 'post') return decidePost(command, feed, state, rules);
   if (!('id' in command)) refuseUnlessMatching(command.ifMatch, () => feedEtag(feed));
   switch (command.kind) {
@@ -159,16 +173,18 @@ export function decide(command: Command, state: State, rules: WritingRules): Eff
 function decidePost(
   { notes, limits, replaces }: Post,
   feed: Feed,
-  { note: holder, now }: State,
+  state: State,
   rules: WritingRules,
 ): Effects {
-  const limitsNow = limitsOf(limits, feed, rules);
+  const { note: holder, now } = state;
+  const limitsNow = roomOf(limits, feed, state, rules);
   const posted = mainNote(notes);
   if (posted === undefined || holder === undefined || isExpired(holder, now)) {
     // Two notes never have one key, also if one of them has expired.
     const before = holder ? without(feed, [holder]) : feed;
     const edit = holder && { before: holder, after: undefined };
-    const effects = changed(feed, withNotes(before, notes, limitsNow), notes, edit);
+    const added = attached(notes, posted);
+    const effects = changed(feed, withNotes(before, notes, limitsNow), added, edit);
     return { ...effects, note: ownPicture(posted, now) };
   }
   if (!replaces) {
@@ -183,13 +199,9 @@ function decidePost(
   return replacement(feed, holder, { content: posted, meta: posted.meta, others, now }, limitsNow);
 }
 
-function decideImport(
-  feed: Feed,
-  { notes, limits }: Import,
-  { present, heldKeys = new Set() }: State,
-  rules: WritingRules,
-): Effects {
-  const limitsNow = limitsOf(limits, feed, rules);
+function decideImport(feed: Feed, { notes, limits }: Import, state: State, rules: WritingRules): Effects {
+  const { present, heldKeys } = state;
+  const room = roomOf(limits, feed, state, rules);
   const keys = new Set(heldKeys);
   const added: NewNote[] = [];
   let after = feed;
@@ -198,7 +210,8 @@ function decideImport(
     if (present?.has(noteFile(note.id, note.type))) return 'skipped';
     try {
       if (key !== undefined && keys.has(key)) throw new Refusal('key_reused', 'Another note has its key.');
-      after = withNotes(after, [note], limitsNow);
+      const instanceBytes = room.instanceBytes - (after.byteCount - feed.byteCount);
+      after = withNotes(after, [note], { ...room, instanceBytes });
     } catch (error) {
       if (error instanceof Refusal) return { code: error.code, message: error.message };
       throw error;
@@ -215,37 +228,41 @@ function decideImport(
 function decideNew(
   { name, notes, limits }: Post,
   { readId, passwordHash }: NewFeed,
-  { readIdHolder, feeds = 0, now }: State,
+  state: State,
   rules: WritingRules,
 ): Effects {
+  const { readIdHolder, feeds = 0, now } = state;
+  if (state.isNameBlocked) throw nameBlocked();
   const reclaimsReadId = readIdHolder === null && isReservedReadId(readId, name);
   if (readIdHolder !== undefined && !reclaimsReadId) throw readIdTaken();
   if (rules.maxFeeds > 0 && feeds >= rules.maxFeeds)
     throw new Refusal('feed_limit', 'This instance has as many feeds as it may have.');
   const feed: Feed = { ...NEW_FEED, name, readId, passwordHash };
-  const withAll = withNotes(feed, notes, limitsOf(limits, feed, rules));
-  const note = ownPicture(mainNote(notes), now);
-  return { ...changed(feed, withAll, notes), fate: 'made', note, reclaimsReadId };
+  const withAll = withNotes(feed, notes, roomOf(limits, feed, state, rules));
+  const posted = mainNote(notes);
+  const note = ownPicture(posted, now);
+  return { ...changed(feed, withAll, attached(notes, posted)), fate: 'made', note, reclaimsReadId };
 }
 
 function decideEdit(
   command: Extract<Command, { readonly id: unknown }>,
   feed: Feed,
-  { note, now }: State,
+  state: State,
   rules: WritingRules,
 ): Effects | undefined {
+  const { note, now } = state;
   if (!note || isExpired(note, now)) return undefined;
   refuseUnlessMatching(command.ifMatch, () => noteEtag(note, feed));
   switch (command.kind) {
     case 'replace': {
       const { content, notes: others, limits } = command;
-      const limitsNow = limitsOf(limits, feed, rules);
+      const limitsNow = roomOf(limits, feed, state, rules);
       return replacement(feed, note, { content, meta: note.meta, others, now }, limitsNow);
     }
     case 'describe':
       return changed(feed, feed, [], {
         before: note,
-        after: { ...note, meta: described(note, command.meta) },
+        after: { ...note, meta: described(note, command.meta, now) },
       });
     default:
       return changed(feed, without(feed, [note]), [], { before: note, after: undefined });
@@ -264,15 +281,30 @@ function replacement(
   feed: Feed,
   note: Note,
   { content, meta, others, now }: Replacement,
-  limits: FeedLimits,
+  limits: Room,
 ): Effects {
   if (note.type !== content.type)
     throw new Refusal('unsupported_type', 'A note can only be replaced by one of the same type.');
   refusePicture(content.type, limits);
   // Two versions of a file never have the same time, because it tells a reader which one it is.
   const modifiedAt = Math.max(note.modifiedAt + 1, now);
-  const after = { ...note, ...storedContent(content), modifiedAt, meta };
-  return changed(feed, withNotes(feed, others, limits), others, { before: note, after, content });
+  const after = { ...note, ...storedContent(content), modifiedAt, meta: { ...meta, edited: now } };
+  const added = attached(others, note);
+  const withOthers = withNotes(feed, others, limits);
+  const more = withOthers.byteCount - feed.byteCount + after.size - note.size;
+  refuseBytes(limits, feed, more);
+  const feedAfter = { ...withOthers, byteCount: feed.byteCount + more };
+  return changed(feed, feedAfter, added, { before: note, after, content });
+}
+
+/** The notes, of which pictures say which text they came with. */
+function attached(
+  notes: readonly NewNote[],
+  text: Pick<Note, 'id' | 'type'> | undefined,
+): readonly NewNote[] {
+  if (text?.type !== 'md') return notes;
+  const attachedTo = text.id;
+  return notes.map((note) => (note.type === 'md' ? note : { ...note, meta: { ...note.meta, attachedTo } }));
 }
 
 function decideSweep(feed: Feed, due: readonly Note[]): Effects {
@@ -311,20 +343,33 @@ function attachable(license: NewLicense | undefined, { licensed = 0 }: State): F
   throw new Refusal('taken', `This license is in use by ${used}: detach it there first.`);
 }
 
-function described({ type, meta }: Note, { title, alt, tags, expires }: Describe['meta']): NoteMeta {
+function described(
+  { type, meta }: Note,
+  { title, alt, tags, expires }: Describe['meta'],
+  now: number,
+): NoteMeta {
   if (type === 'md' && alt !== undefined) throw new Refusal('invalid_request', 'Only a picture has an alt.');
-  return {
+  const after = {
     ...meta,
     title: (title ?? meta.title) || undefined,
     alt: (alt ?? meta.alt) || undefined,
     tags: tags ?? meta.tags,
     expires: (expires ?? meta.expires) || undefined,
   };
+  const isSame =
+    after.title === meta.title && after.alt === meta.alt && after.tags.join() === meta.tags.join();
+  return isSame ? after : { ...after, edited: now };
 }
 
 /** The limits of a feed at this moment: a license may end at any. */
 function limitsOf(limits: FeedLimits, { license }: Feed, { isLicenseValid }: WritingRules): FeedLimits {
   return license && isLicenseValid?.(license.text) ? limits : (limits.free ?? limits);
+}
+
+function roomOf(limits: FeedLimits, feed: Feed, { bytes = 0 }: State, rules: WritingRules): Room {
+  const { maxBytes } = rules;
+  const instanceBytes = maxBytes === 0 ? Number.POSITIVE_INFINITY : maxBytes - bytes;
+  return { ...limitsOf(limits, feed, rules), instanceBytes };
 }
 
 function isMeant({ key, passwordHash }: Feed, target: ExistingFeed): boolean {
@@ -336,9 +381,9 @@ function isPicture(file: NoteFile): boolean {
   return named !== undefined && named.type !== 'md';
 }
 
-function withNotes(feed: Feed, notes: readonly NewNote[], limits: FeedLimits): Feed {
-  refuseBeyond(limits, feed, notes);
-  return counted(feed, notes, 1);
+function withNotes(feed: Feed, notes: readonly NewNote[], room: Room): Feed {
+  refuseBeyond(room, feed, notes);
+  return counted(feed, notes.map(contentOf), 1);
 }
 
 /** The feed without some of its notes; a removed picture is the title image no more. */
@@ -347,18 +392,29 @@ function without(feed: Feed, notes: readonly Note[]): Feed {
   return counted(isImageGone ? { ...feed, image: undefined } : feed, notes, -1);
 }
 
-function counted(feed: Feed, notes: readonly Pick<Note, 'type'>[], each: 1 | -1): Feed {
+function contentOf(note: NewNote): Pick<Note, 'type' | 'size'> {
+  return { type: note.type, size: contentSize(note) };
+}
+
+function counted(feed: Feed, notes: readonly Pick<Note, 'type' | 'size'>[], each: 1 | -1): Feed {
   const images = notes.filter(({ type }) => type !== 'md').length;
+  const bytes = notes.reduce((sum, { size }) => sum + size, 0);
   return {
     ...feed,
     noteCount: feed.noteCount + each * notes.length,
     imageCount: feed.imageCount + each * images,
+    byteCount: feed.byteCount + each * bytes,
   };
 }
 
 function changed(before: Feed, feed: Feed, added: readonly NewNote[] = [], edit?: NoteEdit): Effects {
   const readIds = before.readId === feed.readId ? [feed.readId] : [before.readId, feed.readId];
   return { fate: 'changed', feed, added, edit, note: edit && (edit.after ?? edit.before), readIds };
+}
+
+/** The refusal of what would add something to a name that the operator has closed. */
+export function nameBlocked(): Refusal {
+  return new Refusal('blocked', 'The operator has closed this feed: it takes nothing more.');
 }
 
 function readIdTaken(): Refusal {

@@ -4,14 +4,14 @@ import type { Note } from '../feeds/note.ts';
 import { Refusal } from '../refusals.ts';
 
 /** To be changed when the JSON of a note or of a feed's record gets other members. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** The ETag of a note's JSON, without quotes: the same in every process, and another one after every change of the note. */
 export function noteEtag(
   { id, type, size, modifiedAt, content, meta }: Omit<Note, 'createdAt'>,
   { readId }: Pick<Feed, 'readId'>,
 ): string {
-  const { title, alt, name, sender, tags, key, expires } = meta;
+  const { title, alt, name, sender, tags, key, expires, attachedTo, unlisted } = meta;
   const version = content ? undefined : [size, modifiedAt];
   const state = JSON.stringify([
     FORMAT,
@@ -26,6 +26,8 @@ export function noteEtag(
     tags,
     key,
     expires,
+    attachedTo,
+    unlisted,
   ]);
   // In one call: an object for the hash takes three times as long.
   return hash('sha256', content ? Buffer.concat([Buffer.from(state), content]) : state, 'base64url');
@@ -33,9 +35,10 @@ export function noteEtag(
 
 /** The ETag of a feed's record, without quotes. */
 export function feedEtag(feed: Feed): string {
-  const { name, readId, title, description, showSender, image, keepDays, keepNotes, license } = feed;
+  const { name, readId, title, description, showSender, listed, image, keepDays, keepNotes, license } = feed;
   const isProtected = feed.passwordHash !== undefined;
-  const settings = [title, description, showSender, image, keepDays, keepNotes, isProtected, license?.id];
+  const shown = [title, description, showSender, listed, image];
+  const settings = [...shown, keepDays, keepNotes, isProtected, license?.id];
   return hash('sha256', JSON.stringify([FORMAT, name, readId, settings, feed.noteCount > 0]), 'base64url');
 }
 

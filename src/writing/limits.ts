@@ -1,5 +1,5 @@
 import type { Feed } from '../feeds/feed.ts';
-import type { NewNote } from '../feeds/note.ts';
+import { contentSize, type NewNote } from '../feeds/note.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import { Refusal } from '../refusals.ts';
 
@@ -9,6 +9,8 @@ export interface FeedLimits {
   readonly texts: number;
   /** Picture notes; 0 is no limit. */
   readonly images: number;
+  /** Bytes of all notes; 0 is no limit. */
+  readonly bytes?: number | undefined;
   /** Why no picture may be added or replaced; undefined if pictures may be. */
   readonly picturesRefused?: 'images_off' | 'license_required' | undefined;
   /** A license would let the feed hold more. */
@@ -25,17 +27,21 @@ interface Counts {
   images: number;
 }
 
+/** The limits of a feed, and how many bytes the instance still has room for; infinite for no limit. */
+export type Room = FeedLimits & { readonly instanceBytes: number };
+
 /**
- * Refuses notes that a feed has no room for. A feed that is full of one kind, or beyond a limit that was lowered,
- * still takes the other kind.
- * @throws Refusal `images_off`, `license_required`, `note_limit`, `image_limit` with the position of the first note
- * that does not fit
+ * Refuses notes that a feed, or the instance, has no room for. A feed that is full of one kind, or beyond a limit that was
+ * lowered, still takes the other kind.
+ * @throws Refusal `images_off`, `license_required`, `note_limit`, `image_limit`, `byte_limit` with the position of the first
+ * note that does not fit
  */
 export function refuseBeyond(
-  limits: FeedLimits,
-  { noteCount, imageCount }: Pick<Feed, 'noteCount' | 'imageCount'>,
-  notes: readonly Pick<NewNote, 'type'>[],
+  limits: Room,
+  feed: Pick<Feed, 'noteCount' | 'imageCount' | 'byteCount'>,
+  notes: readonly NewNote[],
 ): void {
+  const { noteCount, imageCount } = feed;
   for (const [position, { type }] of notes.entries()) refusePicture(type, limits, position);
   const counts: Counts = { texts: noteCount - imageCount, images: imageCount };
   for (const [position, { type }] of notes.entries()) {
@@ -43,6 +49,29 @@ export function refuseBeyond(
     counts[kind] += 1;
     if (limits[kind] > 0 && counts[kind] > limits[kind]) throw fullFeed(kind, limits, position);
   }
+  let added = 0;
+  for (const [position, note] of notes.entries()) {
+    added += contentSize(note);
+    refuseBytes(limits, feed, added, position);
+  }
+}
+
+/**
+ * Refuses more bytes than a feed, or the instance, has room for. Fewer than before always fit.
+ * @param position of the note that brings them, if it is one of several
+ * @throws Refusal `byte_limit`
+ */
+export function refuseBytes(
+  { bytes = 0, instanceBytes }: Pick<Room, 'bytes' | 'instanceBytes'>,
+  { byteCount }: Pick<Feed, 'byteCount'>,
+  added: number,
+  position?: number,
+): void {
+  if (added <= 0) return;
+  if (bytes > 0 && byteCount + added > bytes)
+    throw new Refusal('byte_limit', 'This feed has no room for so many bytes.', { position });
+  if (added > instanceBytes)
+    throw new Refusal('byte_limit', 'This instance has no room for so many bytes.', { position });
 }
 
 /**

@@ -1,5 +1,7 @@
 import { type NoteFile, type NoteId, noteFile } from '../../src/feeds/names.ts';
-import { edits, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
+import type { Note, NoteMeta } from '../../src/feeds/note.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { type Backend, bytesOf, feedName, idsOf, newNote, runner, textOf } from './contract.ts';
 import {
   bytesIn,
@@ -12,6 +14,12 @@ import {
   reopened,
   shown,
 } from './contract-support.ts';
+
+/** The metadata of a note that was edited, but for when. */
+function unedited(note: Note | undefined): NoteMeta | undefined {
+  const { edited, ...rest } = note?.meta ?? { tags: [] };
+  return edited === undefined ? undefined : rest;
+}
 
 /** What every storage backend must do when something is changed or deleted. */
 export function testEdits(backend: Backend): void {
@@ -29,7 +37,9 @@ export function testEdits(backend: Backend): void {
 
     const replaced = await edits(storage).replace(name, text.id, Buffer.from('after it'));
     const { modifiedAt, content } = replaced!;
-    t.same(replaced, { ...before, size: 8, modifiedAt, content });
+    const edited = replaced?.meta.edited ?? 0;
+    t.ok(edited > Date.now() - 60_000 && edited <= Date.now(), 'but for when that was');
+    t.same(replaced, { ...before, size: 8, modifiedAt, content, meta: { ...before?.meta, edited } });
     t.equal(textOf(replaced), 'after it');
     t.same(await reads(storage).note(name, text.id), replaced);
     t.equal(
@@ -38,7 +48,10 @@ export function testEdits(backend: Backend): void {
     );
     t.equal(await bytesIn(storage, name, file), 'new picture!');
     await t.rejects(bytesOf(old!), { name: 'Refusal', code: 'store_unavailable' }, 'nobody gets other bytes');
-    t.same(changes, [{ readIds: [readId] }, { readIds: [readId] }]);
+    t.same(
+      changes,
+      [text, picture].map(({ id }) => ({ readIds: [readId], edited: [id] })),
+    );
 
     t.equal(await edits(storage).replace(name, 'none' as NoteId, Buffer.from('x')), undefined);
     t.equal(await edits(storage).replace(other, text.id, Buffer.from('x')), undefined);
@@ -50,17 +63,37 @@ export function testEdits(backend: Backend): void {
     t.same(await shown(await reopened(t, storage, place), name), seen);
   });
 
+  test('a picture keeps which text it came with, and that only lists have it', async (t, storage, place) => {
+    const [text, picture] = [
+      newNote('text'),
+      newNote('picture', 'png', { alt: 'A', unlisted: true, tags: [] }),
+    ];
+    await writes(storage).post(name, [picture, text], NEW, NO_LIMITS);
+    const later = newNote('later', 'gif');
+    await edits(storage).replace(name, text.id, Buffer.from('after'), { added: [later] });
+    await edits(storage).describe(name, picture.id, { alt: 'B' });
+    const check = async (from: Storage) => {
+      const cameWith = async (id: NoteId) => (await reads(from).note(name, id))?.meta.attachedTo;
+      t.same(await Promise.all([text, picture, later].map(({ id }) => cameWith(id))), [
+        ...[undefined, text.id, text.id],
+      ]);
+      t.match((await reads(from).note(name, picture.id))?.meta, { alt: 'B', unlisted: true });
+    };
+    await check(storage);
+    await check(await reopened(t, storage, place));
+  });
+
   test('what is kept beside a note changes, down to nothing', async (t, storage, place) => {
     const note = newNote('text', 'md', { title: 'T', sender: 'S', tags: ['a'] });
     const { readId } = await post(storage, name, note);
     await post(storage, name, newNote('2'));
     const changes = heard(storage);
     const changed = await edits(storage).describe(name, note.id, { title: 'U', tags: ['b', 'c'] });
-    t.same(changed?.meta, { title: 'U', sender: 'S', tags: ['b', 'c'] });
-    t.same(changes, [{ readIds: [readId] }]);
+    t.same(unedited(changed), { title: 'U', sender: 'S', tags: ['b', 'c'] });
+    t.same(changes, [{ readIds: [readId], edited: [note.id] }]);
     t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'a' })), []);
     t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'b' })), [note.id]);
-    t.same((await edits(storage).describe(name, note.id, { title: '', tags: [] }))?.meta, {
+    t.same(unedited(await edits(storage).describe(name, note.id, { title: '', tags: [] })), {
       sender: 'S',
       tags: [],
     });
@@ -71,7 +104,11 @@ export function testEdits(backend: Backend): void {
     t.equal(await edits(storage).describe(name, 'none' as NoteId, { alt: 'A' }), undefined);
     await edits(storage).describe(name, note.id, { title: 'from nothing' });
     const again = await reopened(t, storage, place);
-    t.same((await reads(again).note(name, note.id))?.meta, { title: 'from nothing', sender: 'S', tags: [] });
+    t.same(unedited(await reads(again).note(name, note.id)), {
+      title: 'from nothing',
+      sender: 'S',
+      tags: [],
+    });
   });
 
   test('a removed note is gone, and is the title image no more', async (t, storage, place) => {
@@ -82,7 +119,7 @@ export function testEdits(backend: Backend): void {
     await configure(storage, name, { title: 'T', image: noteFile(picture.id, 'webp') });
     const changes = heard(storage);
     t.equal(await edits(storage).remove(name, picture.id), true);
-    t.same(changes, [{ readIds: [readId] }]);
+    t.same(changes, [{ readIds: [readId], removed: [picture.id] }]);
     t.match(await storage.feed(name), { title: 'T', image: undefined, noteCount: 1, imageCount: 0 });
     t.equal(await reads(storage).note(name, picture.id), undefined);
     t.equal(await reads(storage).stat(name, noteFile(picture.id, 'webp')), undefined);
@@ -103,6 +140,7 @@ export function testEdits(backend: Backend): void {
       title: 'Größe "x"',
       description: 'D',
       showSender: false,
+      listed: true,
       image: noteFile(picture.id, 'png'),
       readId: readId('chosen'),
     };
@@ -122,7 +160,7 @@ export function testEdits(backend: Backend): void {
     t.equal((await storage.feedByReadId(made.readId))?.name, other, 'a read id that was given up is free');
     const again = await reopened(t, storage, place);
     t.match(await again.feed(name), all);
-    const unset = { title: '', description: '', showSender: true, image: undefined };
+    const unset = { title: '', description: '', showSender: true, listed: false, image: undefined };
     t.match(await configure(again, name, unset), { ...unset, readId: 'chosen' });
     t.match(await (await reopened(t, again, place)).feed(name), { ...unset, readId: 'chosen' });
   });
@@ -137,7 +175,7 @@ export function testEdits(backend: Backend): void {
     ]);
     await Promise.all(works.flat());
     const again = await reopened(t, storage, place);
-    t.same((await reads(again).note(name, note.id))?.meta, { title: 'T', tags: ['t'] });
+    t.same(unedited(await reads(again).note(name, note.id)), { title: 'T', tags: ['t'] });
     t.match(await again.feed(name), { title: 'T', description: 'D', noteCount: 21 });
   });
 

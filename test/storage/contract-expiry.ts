@@ -49,6 +49,7 @@ export function testExpiry(backend: Backend): void {
     for (const note of [text, picture, young]) await post(storage, name, note);
     const isHidden = async (t: Test, storage: Storage) => {
       const both = [young.id, old.id];
+      t.same(await reads(storage).tags(name), [{ tag: 't', count: 2 }]);
       t.same([await listed(storage), await listed(storage, 1)], [both, both]);
       t.same([await listed(storage, 9, 't'), await listed(storage, 1, 't')], [both, both]);
       t.same(idsOf((await storage.pageByReadId(readId, { limit: 9 }))!), both);

@@ -40,7 +40,8 @@ export function testManyNotes(backend: Backend): void {
       t.same(idsOf(await reads(from).page(name, { limit: 9 })), idsFrom(notes).reverse());
       t.same(idsOf(await reads(from).page(name, { limit: 9, tag: 't' })), [notes[2]!.id, notes[0]!.id]);
       for (const note of notes) {
-        t.same((await reads(from).note(name, note.id))?.meta, note.meta);
+        const cameWith = note.type === 'md' ? {} : { attachedTo: notes[2]!.id };
+        t.same((await reads(from).note(name, note.id))?.meta, { ...note.meta, ...cameWith });
         const file = await reads(from).stat(name, noteFile(note.id, note.type));
         t.same(await bytesOf(file!), note.bytes);
       }
@@ -140,10 +141,16 @@ export function testManyNotes(backend: Backend): void {
     const changes = heard(storage);
     const added = [newNote('1', 'png', { alt: 'A', tags: ['a'] }), newNote('2', 'gif')];
     const replaced = await edits(storage).replace(name, text.id, Buffer.from('after it'), { added });
-    const { modifiedAt, content } = replaced!;
-    t.same(replaced, { ...before, size: 8, modifiedAt, content });
+    const { modifiedAt, content, meta } = replaced!;
+    t.same(replaced, {
+      ...before,
+      size: 8,
+      modifiedAt,
+      content,
+      meta: { ...before?.meta, edited: meta.edited },
+    });
     t.equal(textOf(replaced), 'after it');
-    t.same(changes, [{ readIds: [readId] }]);
+    t.same(changes, [{ readIds: [readId], edited: [text.id] }]);
     t.match(await storage.feed(name), { noteCount: 3, imageCount: 2 });
     t.same(idsOf(await reads(storage).page(name, { limit: 9 })), [added[1]!.id, added[0]!.id, text.id]);
     t.same(idsOf(await reads(storage).page(name, { limit: 9, tag: 'a' })), [added[0]!.id, text.id]);

@@ -7,7 +7,7 @@ const LATER = Date.now() + 3_600_000;
 /** What every backend must do with tokens that work once. */
 export function testTokens(backend: Backend): void {
   t.test(`${backend.name}: tokens of a series work in their order, each once`, async (t) => {
-    const place = await backend.create(t, 0);
+    const place = await backend.create(t, 0, 0);
     const storage = await place.open();
     for (const turn of [0, 1, 2]) t.equal(await storage.useToken('a', turn, LATER), true);
     t.equal(await storage.useToken('b', 0, LATER), true, 'series know nothing of each other');
@@ -27,7 +27,7 @@ export function testTokens(backend: Backend): void {
   });
 
   t.test(`${backend.name}: of many who use one token at once one succeeds`, async (t) => {
-    const storage = await (await backend.create(t, 0)).open();
+    const storage = await (await backend.create(t, 0, 0)).open();
     const used = await Promise.all(Array.from({ length: 20 }, () => storage.useToken('a', 0, LATER)));
     t.equal(used.filter(Boolean).length, 1);
     t.equal(await storage.useToken('a', 1, LATER), false, 'the others have ended it');
@@ -35,7 +35,7 @@ export function testTokens(backend: Backend): void {
   });
 
   t.test(`${backend.name}: what is over is forgotten`, async (t) => {
-    const storage = await (await backend.create(t, 0)).open();
+    const storage = await (await backend.create(t, 0, 0)).open();
     t.equal(await storage.useToken('short', 0, Date.now() - 1), true);
     t.equal(await storage.useToken('other', 0, LATER), true);
     // As for a series that nobody knows: with a token that is over nobody comes here.

@@ -10,7 +10,7 @@ import { edits, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.
 /** A backend under test. Each `create` gives an empty place of its own, removed when the test ends. */
 export interface Backend {
   readonly name: string;
-  create(test: Test, maxFeeds: number): Promise<Place>;
+  create(test: Test, maxFeeds: number, maxBytes: number): Promise<Place>;
 }
 
 /** Where a storage keeps its things: it can be opened, closed and opened again. */
@@ -44,9 +44,14 @@ export const textOf = (note: Note | undefined) => note?.content && Buffer.from(n
 
 /** Runs a test on an opened storage of its own. */
 export function runner(backend: Backend) {
-  return (name: string, body: (t: Test, storage: Storage, place: Place) => Promise<void>, maxFeeds = 0) =>
+  return (
+    name: string,
+    body: (t: Test, storage: Storage, place: Place) => Promise<void>,
+    maxFeeds = 0,
+    maxBytes = 0,
+  ) =>
     t.test(`${backend.name}: ${name}`, async (t) => {
-      const place = await backend.create(t, maxFeeds);
+      const place = await backend.create(t, maxFeeds, maxBytes);
       const storage = await place.open();
       t.teardown(() => storage.close());
       await body(t, storage, place);
@@ -76,6 +81,7 @@ export function testContract(backend: Backend): void {
       title: '',
       description: '',
       showSender: true,
+      listed: false,
       image: undefined,
       passwordHash: undefined,
     });

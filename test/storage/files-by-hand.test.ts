@@ -112,7 +112,7 @@ byHand('metadata changes: title, tags and date', async (t, { storage, dir }) => 
 eitherWay('settings, read id and password change', async (t, { storage, dir, changes }) => {
   const { readId } = await post(storage, name, newNote('p', 'png'));
   const [image] = await files(storage, name);
-  const settings = { title: ' T\u202Eitle ', description: 'D', image, show_sender: false };
+  const settings = { title: ' T\u202Eitle ', description: 'D', image, show_sender: false, listed: true };
   await writeFile(join(dir, name, '.feed.json'), JSON.stringify(settings));
   const feed = async () => storage.feed(name);
   t.ok(await eventually(async () => (await feed())?.title !== ''));
@@ -121,6 +121,7 @@ eitherWay('settings, read id and password change', async (t, { storage, dir, cha
     description: 'D',
     image,
     showSender: false,
+    listed: true,
     passwordHash: undefined,
   });
 

@@ -15,6 +15,9 @@ import { UnsureDisk } from '../support/unsure-disk.ts';
 import { feedName, newNote } from './contract.ts';
 import { dataFolder, keptLog, SECRET, writeParts } from './files-support.ts';
 
+// Of all tests together: thousands of folders are made and read again.
+t.setTimeout(900_000);
+
 const name = feedName('feed');
 const text = newNote('the text before', 'md', { title: 'T', tags: [] });
 const handPlaced = 'by hand.md';
@@ -109,7 +112,7 @@ async function folderWithFeed(t: Test): Promise<string> {
 async function filesOf(dir: string): Promise<Record<string, string>> {
   const names = (await readdir(join(dir, name))).sort();
   const texts = await Promise.all(names.map((one) => readFile(join(dir, name, one), 'utf8')));
-  return Object.fromEntries(names.map((one, i) => [one, texts[i]!.replace(/"20[^"]+Z"/, '"a date"')]));
+  return Object.fromEntries(names.map((one, i) => [one, texts[i]!.replaceAll(/"20[^"]+Z"/g, '"a date"')]));
 }
 
 /** What is there after a start, which must leave no more than the files of notes. */

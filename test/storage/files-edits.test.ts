@@ -50,7 +50,8 @@ withFiles('the files say what was set, and nothing more', async (t, { storage, d
   await configure(storage, { title: '', showSender: true });
   await edits(storage).describe(name, note.id, { title: '', tags: [] });
   await edits(storage).setPassword(name, undefined);
-  t.same(await names(dir), ['.readid', file]);
+  t.same(await names(dir), [meta, '.readid', file].sort());
+  t.same(Object.keys(JSON.parse(await read(dir, meta))), ['edited']);
   await edits(storage).remove(name, note.id);
   t.same(await names(dir), ['.readid']);
 });

@@ -1,7 +1,9 @@
+import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
-import type { FeedName } from '../../src/feeds/names.ts';
+import t, { type Test } from 'tap';
+import { type FeedName, parseNoteFile } from '../../src/feeds/names.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import { times } from '../support/effort.ts';
 import { dataFolder, opened } from './files-support.ts';
 import { listedAreWhole, noKeyTwice, nothingIsLost, postAndKill } from './kills.ts';
@@ -16,6 +18,8 @@ t.test(
     const dir = await dataFolder(t);
     const lines = await postAndKill(dir, 'files', KILLS);
     const storage = await opened(t, dir);
+    // First, because what looks at a note corrects what is wrong of it.
+    await bytesAreThoseOfFiles(t, storage, dir);
     await nothingIsLost(t, storage, lines, KILLS);
     const names = (await readdir(dir, { recursive: true })).filter((name) =>
       /\.(tmp|intent)-nfs-/.test(name),
@@ -35,3 +39,15 @@ t.test('no kill makes a second note of a key', async (t) => {
   const dir = await dataFolder(t);
   await noKeyTwice(t, dir, { backend: 'files', kills: times(3, 100), open: () => opened(t, dir) });
 });
+
+/** The sums of the feeds, and of the instance, are those of the files of notes. */
+async function bytesAreThoseOfFiles(t: Test, storage: Storage, dir: string): Promise<void> {
+  let bytes = 0;
+  for (const feed of (await readdir(dir)).filter((name) => name.startsWith('feed-'))) {
+    const notes = (await readdir(join(dir, feed))).filter((file) => parseNoteFile(file) !== undefined);
+    const ofFeed = notes.reduce((sum, file) => sum + lstatSync(join(dir, feed, file)).size, 0);
+    t.equal((await storage.feed(feed as FeedName))?.byteCount, ofFeed);
+    bytes += ofFeed;
+  }
+  t.equal((await storage.totals()).bytes, bytes);
+}

@@ -18,36 +18,46 @@ import {
   otherSettings,
   parseMeta,
   serializeMeta,
+  serializeSettings,
   settingsIn,
 } from '../../src/storage/metadata.ts';
 import { Round } from '../../workers/round.ts';
 import { feedName } from './contract.ts';
 import { dataFolder, keptLog, SECRET } from './files-support.ts';
 
+/** The folder of a feed, whose state does not matter. */
+const FOLDER = { identity: '', createdAt: 0, changedAt: 0 };
+
 function entry(n: number, createdAt = n): Entry {
   const id = `n${n}` as NoteId;
-  return { id, type: 'md', file: noteFile(id, 'md'), createdAt, stamp: UNSEEN, meta: UNSEEN };
+  return { id, type: 'md', file: noteFile(id, 'md'), createdAt, size: n, stamp: UNSEEN, meta: UNSEEN };
 }
 
 t.test('the notes of a feed are a sorted list, whatever is added, removed and asked for', async () => {
   const ids = new NoteIds(() => Date.UTC(2026, 0, 1));
   const dated = Array.from({ length: 10 }, () => ids.next());
-  const names = dated.map((id, n) => unasked(noteFile(id, 'md'), n % 2 === 0));
+  const names = dated.map((id, n) => unasked(noteFile(id, 'md'), n % 2 === 0, 100 + n));
   const start = fc.uniqueArray(fc.constantFrom(...names));
-  const steps = fc.array(fc.record({ add: fc.boolean(), n: fc.nat(30), date: fc.nat(3) }));
+  const steps = fc.array(
+    fc.record({ add: fc.boolean(), n: fc.nat(30), date: fc.nat(3), size: fc.nat(2 ** 40) }),
+  );
   fc.assert(
     fc.property(start, steps, fc.integer({ min: 1, max: 40 }), (unaskedNotes, all, limit) => {
       const list = new NoteList(unaskedNotes);
       const model = new Map<string, Entry>();
       for (const name of unaskedNotes) {
         const id = dated[names.indexOf(name)]!;
-        const meta = name.startsWith('.') ? UNSEEN : undefined;
+        const { size } = name;
+        const meta = name.unasked.startsWith('.') ? UNSEEN : undefined;
         const file = noteFile(id, 'md');
-        model.set(file, { file, id, type: 'md', createdAt: dateOfId(id)!, stamp: UNSEEN, meta });
+        model.set(file, { file, id, type: 'md', createdAt: dateOfId(id)!, size, stamp: UNSEEN, meta });
       }
-      for (const { add, n, date } of all) {
+      let isSized = true;
+      for (const { add, n, date, size } of all) {
         // Half of the notes are dated by their ids.
-        const note = n % 2 ? entry(n, date) : { ...entry(n), ...placeOfId(dated[(n / 2) % dated.length]!) };
+        const place = n % 2 ? entry(n, date) : placeOfId(dated[(n / 2) % dated.length]!);
+        const note = { ...entry(n), ...place, size };
+        isSized &&= list.sizeOf(note.file) === model.get(note.file)?.size;
         if (add) list.put(note);
         else list.remove(note.file);
         if (add) model.set(note.file, note);
@@ -57,9 +67,11 @@ t.test('the notes of a feed are a sorted list, whatever is added, removed and as
       const first = list.older(undefined, limit);
       const rest = first.length ? list.older(first.at(-1)!, 100) : [];
       const newest = expected[0];
+      isSized &&= list.byteCount === expected.reduce((sum, { size }) => sum + size, 0);
+      isSized &&= expected.every((one) => list.sizeOf(one.file) === one.size);
       const isSame = isDeepStrictEqual([...first, ...rest], expected) && list.size === expected.length;
       const isFound = expected.every((one) => list.get(one.file) === list.getAsked(one.file));
-      return isSame && isFound && (!newest || list.newer(newest) === undefined);
+      return isSame && isSized && isFound && (!newest || list.newer(newest) === undefined);
     }),
   );
 });
@@ -88,6 +100,7 @@ t.test('a list of many notes is sorted, and leaves out what has expired', async 
     all.filter((n) => n === 3 || n % 100 === 0),
   );
   t.same([list.size, list.has('n3.md' as NoteFile), list.has('n4.md' as NoteFile)], [51, true, false]);
+  t.equal(list.byteCount, 3 + (100 * 49 * 50) / 2, 'each was counted with its number');
 });
 
 function placeOfId(id: NoteId) {
@@ -118,7 +131,7 @@ t.test('no two feeds share a read id, and one that only one feed stores is its o
         const known = index.get(name);
         if (known && drop) index.drop(known);
         else if (known) index.apply(known, { files });
-        else index.add(new IndexedFeed(name, '', files, [], 0));
+        else index.add(new IndexedFeed(name, FOLDER, files));
       }
       const feeds = names.map((name) => index.get(name)).filter((feed) => feed !== undefined);
       for (const feed of feeds) {
@@ -264,7 +277,7 @@ t.test('a note is not shown before its post is durable, though its file is seen'
   const dir = await dataFolder(t);
   const index = new FeedIndex(SECRET);
   const files = { storedReadId: undefined, settings: NO_SETTINGS, passwordHash: undefined };
-  const feed = new IndexedFeed(feedName('feed'), '', files, [], 0);
+  const feed = new IndexedFeed(feedName('feed'), FOLDER, files);
   index.add(feed);
   const { file } = entry(1);
   await mkdir(join(dir, 'feed'));
@@ -319,12 +332,9 @@ t.test('a tag index holds what the last change says, also when it came during th
 });
 
 t.test('stamps: what counts as a change', async (t) => {
-  const [old, young] = [
-    { mtimeMs: 1, size: 1 },
-    { mtimeMs: Date.now() + 10, size: 1 },
-  ];
+  const old = { mtimeMs: 1, size: 1 };
   t.same(stampToKeep(old), old);
-  t.equal(stampToKeep(young), UNSURE, 'a fresh stamp is not trusted');
+  t.equal(stampToKeep({ mtimeMs: Date.now(), size: 1 }), UNSURE, 'a fresh stamp is not trusted');
   t.ok(sameStamp(old, { ...old }));
   t.notOk(sameStamp(old, { ...old, size: 2 }));
   t.notOk(sameStamp(UNSEEN, old));
@@ -352,12 +362,40 @@ t.test('metadata: whatever people write is read without harm', async (t) => {
   t.equal(serializeMeta({ tags: [] }), undefined);
   const meta = { title: 'T', alt: 'A', name: 'N', sender: 'S', tags: ['t'] };
   t.same(parseMeta(serializeMeta(meta)!), { meta });
+  const unlisted = { tags: [], unlisted: true } as const;
+  t.same(parseMeta(serializeMeta(unlisted)!), { meta: unlisted });
+  for (const wrong of [false, 1, '1'])
+    t.same(parseMeta(JSON.stringify({ unlisted: wrong })), { meta: { tags: [] } });
+  const edited = { tags: [], edited: Date.UTC(2026, 0, 1) };
+  t.equal(serializeMeta(edited), '{"edited":"2026-01-01T00:00:00.000Z"}');
+  t.same(parseMeta(serializeMeta(edited)!), { meta: edited });
+  const attached = { tags: [], attachedTo: 'text' as NoteId };
+  t.equal(serializeMeta(attached), '{"attached_to":"text"}');
+  t.same(parseMeta('{"attached_to":"text","attachedTo":"x"}'), {
+    ...{ meta: attached, others: { attachedTo: 'x' } },
+  });
+  for (const wrong of [1, '', '../a', 'a.png', null])
+    t.equal(parseMeta(JSON.stringify({ attached_to: wrong })).meta.attachedTo, undefined);
 });
 
 t.test('metadata: the members of others are written as they were read', async (t) => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), (members, hasTitle) => {
-      const { title, alt, name, sender, tags, created, key, posted, expires, ...others } = members;
+      const {
+        title,
+        alt,
+        name,
+        sender,
+        tags,
+        created,
+        key,
+        posted,
+        expires,
+        attached_to,
+        unlisted,
+        edited,
+        ...others
+      } = members;
       const meta = { tags: [], ...(hasTitle && { title: 'T' }) };
       const text = serializeMeta(meta, { ...parseMeta(JSON.stringify(members)), created: undefined });
       const expected = { ...others, ...(hasTitle && { title: 'T' }) };
@@ -367,7 +405,7 @@ t.test('metadata: the members of others are written as they were read', async (t
   const own = '{"__proto__":{"a":1},"constructor":2,"n":null}';
   t.equal(serializeMeta({ tags: [] }, parseMeta(own)), own);
   t.same(otherSettings(JSON.parse(own)), JSON.parse(own));
-  t.equal(otherSettings({ title: 'a', description: 'b', image: 'c', show_sender: 1 }), undefined);
+  t.equal(otherSettings({ title: 'a', description: 'b', image: 'c', show_sender: 1, listed: 1 }), undefined);
   for (const json of ['[1]', '"text"', '{']) t.equal(parseMeta(json).others, undefined, json);
 });
 
@@ -378,6 +416,14 @@ t.test('metadata: what others keep gives way where the file could not be read ag
   t.equal(serializeMeta({ tags: [] }, parseMeta(large)), large);
   for (const json of [deep, large])
     t.equal(serializeMeta({ title: 'T', tags: [] }, parseMeta(json)), '{"title":"T"}');
+});
+
+t.test('settings: a feed is listed only if that is said', async (t) => {
+  for (const listed of [undefined, false, 1, 'true', null]) t.equal(settingsIn({ listed }).listed, false);
+  const settings = { ...NO_SETTINGS, listed: true };
+  t.equal(serializeSettings(settings), '{"listed":true}');
+  t.same(settingsIn({ listed: true }), settings);
+  t.equal(serializeSettings(NO_SETTINGS), undefined);
 });
 
 t.test('settings: whether the sender shows is read in both spellings', async (t) => {

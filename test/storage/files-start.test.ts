@@ -140,7 +140,8 @@ t.test('one process per folder, and the lock dies with its process', async (t) =
   t.teardown(() => child.kill('SIGKILL'));
   const [line] = await once(child.stdout, 'data');
   t.match(String(line), /^open/);
-  const open = () => openFiles({ dir, secret: SECRET, maxFeeds: 0, keepDays: 0, log: keptLog() });
+  const open = () =>
+    openFiles({ dir, secret: SECRET, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
   await t.rejects(open(), { message: /in use by another process/ });
   child.kill('SIGKILL');
   await once(child, 'close');

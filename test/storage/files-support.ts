@@ -40,6 +40,7 @@ export async function opened(
     dir,
     secret: SECRET,
     maxFeeds: 0,
+    maxBytes: 0,
     keepDays: 0,
     log: keptLog(),
     ...options,
@@ -51,11 +52,32 @@ export async function opened(
 /** The storage on plain files, for the contract suite. */
 export const filesBackend: Backend = {
   name: 'files',
-  create: async (t, maxFeeds) => {
+  create: async (t, maxFeeds, maxBytes) => {
     const dir = await dataFolder(t);
     const isLicenseValid = licenseCheck([PUBLIC_KEY]);
     return {
-      open: () => openFiles({ dir, secret: SECRET, maxFeeds, keepDays: 0, isLicenseValid, log: keptLog() }),
+      open: () =>
+        openFiles({
+          dir,
+          secret: SECRET,
+          maxFeeds,
+          maxBytes,
+          keepDays: 0,
+          isLicenseValid,
+          log: keptLog(),
+        }),
+    };
+  },
+};
+
+/** The same with an index. */
+export const searchedFiles: Backend = {
+  name: 'files',
+  create: async (t, maxFeeds) => {
+    const dir = await dataFolder(t);
+    return {
+      open: () =>
+        openFiles({ dir, secret: SECRET, maxFeeds, maxBytes: 0, keepDays: 0, search: true, log: keptLog() }),
     };
   },
 };
@@ -70,7 +92,7 @@ export function writeParts(
     retired: new RetiredReadIds(parts.dir, parts.writer, ''),
     removals: { remove: async () => {} },
     keeper: { whenMarked: async () => {} },
-    rules: { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined },
+    rules: { maxFeeds: 0, maxBytes: 0, keepDays: 0, isLicenseValid: undefined },
     onMade: () => {},
   };
 }

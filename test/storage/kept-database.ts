@@ -14,6 +14,12 @@ export const KEPT_KEYS = ['00112233445566778899aabbccddeeff', 'ffeeddccbbaa99887
 /** What the feed with a password has in those that know of licenses. */
 export const KEPT_LICENSE = { license: { text: 'nf1.x.y', id: 'kept-license' } };
 
+/** What those that know of records have: the feed without notes is closed by the first. */
+const KEPT_RECORDS = [
+  { kind: 'name', key: 'empty', value: 'Größe', at: 1795278830176 },
+  { kind: 'link', key: 'still-empty', value: '', at: 1795278830177 },
+] as const;
+
 /** What the text has in those that know of keys and expiry. */
 const KEPT_META = { key: 'kept-key', posted: { hash: 'kept-hash' }, expires: Date.UTC(2100, 0, 1) };
 
@@ -27,7 +33,7 @@ export async function checkKept(
   t: Test,
   storage: Storage,
   countNotes: () => number | Promise<number>,
-  knows: { readonly keys: boolean },
+  knows: { readonly keys: boolean; readonly listed: boolean; readonly records: boolean },
 ): Promise<void> {
   const diary = await storage.feedByReadId('my-diary' as ReadId);
   t.match(diary, {
@@ -41,9 +47,20 @@ export async function checkKept(
     changedAt: 1795278830174,
     noteCount: 2,
     imageCount: 1,
+    byteCount: 29,
+    isBlocked: false,
   });
   t.same(await storage.feed(feedName('diary')), diary);
-  t.match(await storage.feed(feedName('empty')), { readId: 'still-empty', noteCount: 0, title: '' });
+  t.match(await storage.feed(feedName('empty')), {
+    readId: 'still-empty',
+    noteCount: 0,
+    title: '',
+    byteCount: 0,
+    isBlocked: knows.records,
+  });
+  t.same(await storage.totals(), { feeds: 2, notes: 2, pictures: 1, bytes: 29 });
+  for (const record of KEPT_RECORDS)
+    t.same(await storage.records.list(record.kind, { after: '', limit: 9 }), knows.records ? [record] : []);
 
   const picture = {
     id: PICTURE,
@@ -73,6 +90,7 @@ export async function checkKept(
   t.equal((await bytesOf(file!)).toString('hex'), '89504e470d0a1a0a00ff');
 
   t.equal(diary?.keepNotes, knows.keys ? 1000 : undefined);
+  t.equal(diary?.listed, knows.listed);
   if (knows.keys) {
     t.same(await storage.due!(KEPT_META.expires - 1), []);
     t.same(await storage.due!(KEPT_META.expires), ['diary']);

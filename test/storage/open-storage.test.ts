@@ -50,3 +50,15 @@ t.test('a data folder that this user may not use is told of by the name of its s
     `DATA_DIR=${join(dir, 'file')} cannot be used by user ${user} (EEXIST: not a folder).`,
   );
 });
+
+t.test('notes are searched unless a setting turns it off', async (t) => {
+  const SERVICE_SECRET = 'a secret of tests that is long enough';
+  for (const SERVICE_STORAGE of ['fs', 'sqlite'])
+    for (const SERVICE_SEARCH of [undefined, '1', '0']) {
+      const env = { DATA_DIR: await tempDir(t), SERVICE_SECRET, SERVICE_STORAGE, SERVICE_SEARCH };
+      const parts = { owner: undefined, commits: undefined };
+      const { storage } = await openStorage(readConfig(env), collectedLog().log, parts);
+      t.equal(storage.search !== undefined, SERVICE_SEARCH !== '0', `${SERVICE_STORAGE} ${SERVICE_SEARCH}`);
+      await storage.close();
+    }
+});

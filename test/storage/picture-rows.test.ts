@@ -14,8 +14,10 @@ import { newNote } from './contract.ts';
 import { name } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
 
+const HOUR_MS = 3_600_000;
+
 const server = await PostgresServer.start(t);
-const parts = { maxFeeds: 0, keepDays: 0, log: keptLog() };
+const parts = { maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() };
 
 const OPENED = {
   async sqlite(): Promise<[Storage, PictureRows]> {
@@ -52,11 +54,12 @@ for (const [backend, open] of Object.entries(OPENED))
     t.equal(await rows.beginCopy(newImageKey()), false, 'a key that no note has');
     t.equal(await rows.endCopy(kept.key), true);
     t.equal(await rows.endCopy(copied.key), true);
-    t.same(await rows.claim(10), [], 'what is being copied is not due');
+    t.same(await rows.claim(10, 0), [], 'what is being copied is not due');
 
     for (const { id } of [copied, copying, plain]) t.equal(await remove(name, id), true);
     t.same(await elsewhere(), [copying.key], 'the one that may be in two stores is left to a move');
-    t.same(new Set(await rows.claim(10)), new Set([copied.key, plain.key]));
+    t.same(await rows.claim(10, HOUR_MS), [], 'what is kept for an hour is not due before');
+    t.same(new Set(await rows.claim(10, 0)), new Set([copied.key, plain.key]));
     t.equal(await rows.endCopy(copying.key), false);
     await rows.forget([copying.key]);
 
@@ -64,6 +67,6 @@ for (const [backend, open] of Object.entries(OPENED))
     t.ok(await eventually(async () => (await rows.referenced([late.key])).length === 0));
     t.same(await elsewhere(), [late.key], 'so is that of a feed that was deleted');
     const due: ImageKey[] = [];
-    t.ok(await eventually(async () => due.push(...(await rows.claim(10))) > 0));
+    t.ok(await eventually(async () => due.push(...(await rows.claim(10, 0))) > 0));
     t.ok(due.includes(kept.key));
   });

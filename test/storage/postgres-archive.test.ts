@@ -27,6 +27,7 @@ const FEED = {
   title: '',
   description: '',
   showSender: true,
+  listed: false,
   image: undefined,
   changedAt: 0,
   noteCount: 1,

@@ -104,7 +104,7 @@ for (const limit of [3, 20, 60]) {
   t.test(
     `three containers hold a limit of ${limit} to a tenth, one after the other and at once`,
     async (t) => {
-      const limits = containers(3, limit).map((counts) => limitOf({ perMinute: limit, shared: counts }));
+      const limits = containers(3, limit).map((counts) => limitOf({ perWindow: limit, shared: counts }));
       const most = limit + Math.floor(limit / 10);
       const [slow, fast] = [newcomer(), newcomer()];
       let allowed = 0;
@@ -127,7 +127,7 @@ for (const limit of [3, 20, 60]) {
 
 t.test('a container alone asks nobody', async (t) => {
   const [counts] = containers(1) as [ClientCounts];
-  const limit = limitOf({ perMinute: 3, shared: counts });
+  const limit = limitOf({ perWindow: 3, shared: counts });
   const client = newcomer();
   t.same(
     [1, 2, 3, 4].map(() => waitNow(() => limit.count(client))),
@@ -137,13 +137,13 @@ t.test('a container alone asks nobody', async (t) => {
     waitNow(() => limit.check(client)),
     60,
   );
-  const off = limitOf({ perMinute: 0, shared: counts });
+  const off = limitOf({ perWindow: 0, shared: counts });
   t.same([waitNow(() => off.count(client)), waitNow(() => off.check(client))], [undefined, undefined]);
 });
 
 t.test('a client that does little is told to nobody, and one that looks is not kept', async (t) => {
   const [counts] = containers(3) as [ClientCounts];
-  const limit = limitOf({ perMinute: LIMIT, shared: counts });
+  const limit = limitOf({ perWindow: LIMIT, shared: counts });
   const client = newcomer();
   t.same(
     [1, 2, 3].map(() => waitNow(() => limit.count(client))),
@@ -160,7 +160,7 @@ t.test('a client that does little is told to nobody, and one that looks is not k
 t.test(
   'who is over the limit in one container is known in another before a right password counts',
   async (t) => {
-    const [first, second] = containers(2, 10).map((counts) => limitOf({ perMinute: 10, shared: counts })) as [
+    const [first, second] = containers(2, 10).map((counts) => limitOf({ perWindow: 10, shared: counts })) as [
       RateLimit,
       RateLimit,
     ];
@@ -175,7 +175,7 @@ t.test('without the database each container holds the limit by itself', async (t
   const database = new Database('postgres://nobody@127.0.0.1:1/none');
   t.teardown(() => database.close());
   const counts = new ClientCounts({ database, secret: Buffer.alloc(32), perMinute: 10, containers: () => 3 });
-  const limit = limitOf({ perMinute: 10, shared: counts });
+  const limit = limitOf({ perWindow: 10, shared: counts });
   const replies: (number | undefined)[] = [];
   for (let i = 0; i < 12; i += 1) replies.push(await waitOf(() => limit.count('a')));
   t.equal(replies.filter((seconds) => seconds === undefined).length, 10);

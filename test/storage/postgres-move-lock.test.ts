@@ -32,7 +32,7 @@ t.test('neither a service nor a move starts beside a move', async (t) => {
   const url = await server.database();
   const lock = await MoveLock.take(url);
   t.teardown(() => lock.release());
-  await t.rejects(openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() }), BEING_MOVED);
+  await t.rejects(openPostgres({ url, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() }), BEING_MOVED);
   await t.rejects(MoveLock.take(url), { message: /being moved from or into already/ });
 });
 

@@ -3,7 +3,10 @@ import t from 'tap';
 import { connectionOptions } from '../../src/storage/postgres/connection-options.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import '../../src/storage/postgres/postgres-archive.ts';
+import { WORD_INDEX } from '../../src/storage/postgres/search-schema.ts';
 import { STATEMENTS } from '../../src/storage/postgres/transaction.ts';
+import '../../src/storage/postgres/word-maker.ts';
+import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { keptLog } from './files-support.ts';
 
@@ -11,7 +14,18 @@ t.setTimeout(120_000);
 
 const server = await PostgresServer.start(t);
 const url = await server.database();
-await (await openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() })).close();
+const storage = await openPostgres({
+  url,
+  maxFeeds: 0,
+  maxBytes: 0,
+  keepDays: 0,
+  search: true,
+  log: keptLog(),
+});
+await eventually(
+  async () => (await server.sql(url, 'SELECT to_regclass($1) AS made', [WORD_INDEX]))[0]!.made !== null,
+);
+await storage.close();
 
 /** 200 feeds of 100 notes, and one of 20,000, each with a tag: one feed is far larger than most. A few have a key, and expire. */
 async function fill(): Promise<void> {
@@ -24,6 +38,8 @@ async function fill(): Promise<void> {
      FROM generate_series(1, 40000) AS n`,
     `INSERT INTO tags (feed, tag, created_at, id, type)
      SELECT feed, CASE WHEN created_at % 10 = 0 THEN 'tenth' ELSE 'other' END, created_at, id, type FROM notes`,
+    `INSERT INTO note_words (feed, created_at, id, type, words)
+     SELECT feed, created_at, id, type, array_to_tsvector(ARRAY['word', 'n' || created_at]) FROM notes`,
     'VACUUM ANALYZE',
   ];
   for (const sql of statements) await server.sql(url, sql);
@@ -31,7 +47,8 @@ async function fill(): Promise<void> {
 
 /** The plan that EXPLAIN shows, after other statements on the same connection. */
 async function planOf(explain: string, ...before: string[]): Promise<string> {
-  const client = new Client(connectionOptions(url));
+  const usesBitmaps = explain.includes('note_words');
+  const client = new Client(connectionOptions(url, { usesBitmaps }));
   await client.connect();
   try {
     for (const sql of before) await client.query(sql);
@@ -47,7 +64,11 @@ t.test('every statement finds its rows by an index, in a new database as in a fu
   for (const isFull of [false, true]) {
     if (isFull) await fill();
     for (const [name, text] of STATEMENTS)
-      t.notMatch(await planOf(`EXPLAIN (GENERIC_PLAN) ${text}`), /Seq Scan on (feeds|notes|tags)/, name);
+      t.notMatch(
+        await planOf(`EXPLAIN (GENERIC_PLAN) ${text}`),
+        /Seq Scan on (feeds|notes|tags|note_words\b|words_to_make)/,
+        name,
+      );
   }
 });
 
@@ -79,3 +100,39 @@ t.test(
       }
   },
 );
+
+t.test('the notes that are found are looked up one by one', async (t) => {
+  const explain = `EXPLAIN EXECUTE asked (7, ARRAY['note-1', 'note-2'], ARRAY[0, 0]::smallint[], 1)`;
+  for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+    const prepare = `PREPARE asked AS ${STATEMENTS.get('notes')}`;
+    const plan = await planOf(explain, `SET plan_cache_mode = ${mode}`, prepare);
+    t.match(plan, /notes_pkey on notes.*\n *Index Cond: .*id = wanted/, mode);
+  }
+});
+
+t.test('a search walks through the newest notes, then finds all by the index of words', async (t) => {
+  const values = "7, 9000000000000000, '', 0, 0, 9000000000000000, 51, '''word'' & ''n77'''";
+  for (const mode of ['force_generic_plan', 'force_custom_plan'])
+    for (const [name, wanted, unwanted] of [
+      [
+        'search_near',
+        /Limit.*\n.*Subquery Scan on near(?:.|\n)*Backward using note_words_pkey/,
+        /note_words_by_word/,
+      ],
+      [
+        'search_all',
+        /Bitmap Index Scan on note_words_by_word/,
+        /Index Scan( Backward)? using note_words_pkey/,
+      ],
+    ] as const) {
+      const plan = await planOf(
+        `EXPLAIN EXECUTE asked (${values}${name === 'search_near' ? ', 1000' : ''})`,
+        'SET enable_bitmapscan = on',
+        `SET plan_cache_mode = ${mode}`,
+        `PREPARE asked AS ${STATEMENTS.get(name)}`,
+      );
+      t.match(plan, wanted, `${name} ${mode}`);
+      t.notMatch(plan, unwanted, `${name} ${mode}`);
+      t.notMatch(plan, /Hash|Merge Join|Seq Scan on (?!note_words_state)/, `${name} ${mode}`);
+    }
+});

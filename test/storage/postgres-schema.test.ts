@@ -72,6 +72,8 @@ for (const version of versions) {
     const storage = await opened(t, url);
     await checkKept(t, storage, async () => (await client.query('SELECT FROM notes')).rows.length, {
       keys: version >= 4,
+      listed: version >= 5,
+      records: version >= 6,
     });
     const { rows: keys } = await client.query('SELECT key FROM freed_keys ORDER BY key');
     if (version < 3) return;

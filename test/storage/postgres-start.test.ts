@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ServiceProcess } from '../support/service-process.ts';
-import { edits, NEW, NO_LIMITS, post, reads, writes } from '../support/storing.ts';
+import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
-import { tally } from './contract-support.ts';
+import { heard, tally } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
 
@@ -15,7 +17,7 @@ t.setTimeout(120_000);
 const server = await PostgresServer.start(t);
 const name = feedName('feed');
 const SETTINGS = { SERVICE_STORAGE: 'postgres', SERVICE_SECRET: 'a secret of tests that is long enough' };
-const refused = (url: string) => openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() });
+const refused = (url: string) => openPostgres({ url, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
 
 t.test(
   'a database that cannot be used is refused with a sentence that holds nothing of its address',
@@ -113,6 +115,78 @@ t.test('limits hold exactly across all that use the database', async (t) => {
   t.match(await storages[1]!.feed(name), { noteCount: 10, imageCount: 3 });
 });
 
+t.test('bytes are counted exactly by all that limit them, whatever each does at once', async (t) => {
+  const url = await server.database();
+  const [maxBytes, target] = [4_000, OPEN];
+  const storages = await Promise.all([opened(t, url, { maxBytes }), opened(t, url, { maxBytes })]);
+  const names = Array.from({ length: 6 }, (_, i) => feedName(`feed-${i}`));
+  for (const one of names) await post(storages[0]!, one, newNote('x'.repeat(500)));
+  const works = Array.from({ length: 60 }, (_, i) => {
+    const [storage, one] = [storages[i % 2]!, names[i % 5]!];
+    const note = newNote('x'.repeat(100 + i), i % 3 ? 'md' : 'png');
+    if (i % 15 === 7) return edits(storage).deleteFeed(one);
+    if (i % 4 === 3) return post(storage, feedName(`new-${i}`), note);
+    return writes(storage).post(one, [note], target, NO_LIMITS);
+  });
+  const { boolean: _deleted, ...outcomes } = tally(await Promise.allSettled(works));
+  t.ok(outcomes.object && outcomes.byte_limit, JSON.stringify(outcomes));
+  t.strictSame(
+    Object.keys(outcomes).filter((one) => !['object', 'byte_limit', 'undefined'].includes(one)),
+    [],
+  );
+  const check = async () => {
+    const [sums] = await server.sql(
+      url,
+      `SELECT bytes::int, (SELECT sum(byte_count)::int FROM feeds) AS of_feeds,
+         (SELECT sum(size)::int FROM notes JOIN feeds ON feeds.id = feed WHERE name IS NOT NULL) AS of_notes FROM feed_count`,
+    );
+    const { bytes } = await storages[1]!.totals();
+    t.same(sums, { bytes, of_feeds: bytes, of_notes: bytes });
+    return bytes;
+  };
+  const left = maxBytes - (await check());
+  t.ok(left >= 0, `${left} bytes are left`);
+  const last = names[5]!;
+  for (const storage of storages)
+    await t.rejects(post(storage, last, newNote('x'.repeat(left + 1))), { code: 'byte_limit', status: 507 });
+  await post(storages[1]!, last, newNote('x'.repeat(left)));
+  await t.rejects(post(storages[0]!, last, newNote('x')), { code: 'byte_limit' });
+  t.equal(await check(), maxBytes);
+});
+
+t.test('a start with a limit of bytes counts what was stored without one', async (t) => {
+  const url = await server.database();
+  const counted = async () => (await server.sql(url, 'SELECT bytes::int FROM feed_count'))[0]!.bytes;
+  const free = await opened(t, url);
+  await post(free, name, [newNote('x'.repeat(500)), newNote('x'.repeat(100), 'png')]);
+  t.equal(await counted(), 0, 'without a limit nobody waits for anybody else to count');
+  const limited = await opened(t, url, { maxBytes: 1_000 });
+  t.equal(await counted(), 600);
+  await t.rejects(post(limited, name, newNote('x'.repeat(401))), { code: 'byte_limit' });
+  await post(limited, feedName('other'), newNote('x'.repeat(400)));
+  await edits(limited).deleteFeed(name);
+  t.equal(await counted(), 400);
+});
+
+t.test('what an operator closes is closed for all that use the database', async (t) => {
+  const url = await server.database();
+  const [here, there] = (await Promise.all([opened(t, url), opened(t, url)])) as [Storage, Storage];
+  const [told, toldElsewhere] = [heard(here), heard(there)];
+  const { readId } = await post(here, name, newNote('x'));
+  t.ok(await eventually(() => toldElsewhere.length === 1));
+  for (const one of [told, toldElsewhere]) one.length = 0;
+  for (const isBlocked of [true, false]) {
+    if (isBlocked) await here.records.add({ kind: 'name', key: name, value: '', at: 1 });
+    else await here.records.remove('name', name);
+    t.same(told.splice(0), [{ readIds: [readId] }]);
+    t.ok(await eventually(() => toldElsewhere.length === 1));
+    t.same(toldElsewhere.splice(0), [{ readIds: [readId], isForeign: true }]);
+    t.match(await there.feed(name), { isBlocked });
+    if (isBlocked) await t.rejects(post(there, name, newNote('more')), { code: 'blocked' });
+  }
+  t.match(await post(there, name, newNote('more')), { noteCount: 2 });
+});
+
 async function firstFeed(storage: Awaited<ReturnType<typeof opened>>) {
   for (let i = 0; i < 20; i += 1) if (await storage.feed(feedName(`feed-${i}`))) return feedName(`feed-${i}`);
   return undefined;
@@ -123,6 +197,7 @@ t.test('changes of one feed through several are done one after the other', async
   const storages = await Promise.all([opened(t, url), opened(t, url)]);
   const note = newNote('x', 'md', { title: '0', tags: [] });
   await post(storages[0]!, name, note);
+  const from = Date.now();
   const works = Array.from({ length: 8 }, (_, i) => {
     const { describe, configure } = edits(storages[i % 2]!);
     return [
@@ -132,7 +207,9 @@ t.test('changes of one feed through several are done one after the other', async
     ];
   });
   await Promise.all(works.flat());
-  t.same((await reads(storages[1]!).note(name, note.id))?.meta, { title: 'T', tags: ['t'] });
+  const { edited, ...meta } = (await reads(storages[1]!).note(name, note.id))!.meta;
+  t.same(meta, { title: 'T', tags: ['t'] });
+  t.ok(edited! >= from && edited! <= Date.now(), 'edited just now');
   t.match(await storages[0]!.feed(name), { title: 'T', description: 'D', noteCount: 9 });
   t.equal(idsOf(await reads(storages[1]!).page(name, { limit: 100 })).length, 9);
 });

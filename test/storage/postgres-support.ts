@@ -12,7 +12,14 @@ export async function opened(
   url: string,
   options: Partial<PostgresOptions> = {},
 ): Promise<Storage> {
-  const storage = await openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog(), ...options });
+  const storage = await openPostgres({
+    url,
+    maxFeeds: 0,
+    maxBytes: 0,
+    keepDays: 0,
+    log: keptLog(),
+    ...options,
+  });
   t.teardown(() => storage.close());
   return storage;
 }

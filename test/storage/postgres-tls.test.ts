@@ -36,7 +36,7 @@ async function serverFor(host: string): Promise<{ url: string; server: PostgresS
 }
 
 async function refusal(url: string): Promise<unknown> {
-  const opening = openPostgres({ url, maxFeeds: 0, keepDays: 0, log: keptLog() });
+  const opening = openPostgres({ url, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
   return opening.then(
     (storage) => storage.close(),
     ({ message }) => message,

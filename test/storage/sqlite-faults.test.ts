@@ -124,10 +124,10 @@ t.test('what the writing thread did last may be unheard of when it dies', async 
 });
 
 t.test('a write that cannot be made fails alone', async (t) => {
-  const storage = await opened(t, await dataFolder(t));
+  const storage = await opened(t, await dataFolder(t), { maxBytes: 100 });
   const first = newNote('first');
   await post(storage, name, first);
-  const notes = Array.from({ length: 20 }, (_, i) => (i % 5 === 0 ? first : newNote(`${i}`)));
+  const notes = Array.from({ length: 20 }, (_, i) => (i % 5 === 4 ? first : newNote(`${i}`)));
   const all = await Promise.allSettled(
     notes.map((note) => writes(storage).post(name, [newNote('x', 'png'), note], OPEN, NO_LIMITS)),
   );
@@ -135,7 +135,11 @@ t.test('a write that cannot be made fails alone', async (t) => {
     all.map(({ status }) => status),
     notes.map((note) => (note === first ? 'rejected' : 'fulfilled')),
   );
+  // The bytes of those that failed are free again.
+  const { byteCount } = (await storage.feed(name))!;
   t.match(await storage.feed(name), { noteCount: 1 + 16 * 2, imageCount: 16 });
+  await t.rejects(post(storage, name, newNote('x'.repeat(101 - byteCount))), { code: 'byte_limit' });
+  await post(storage, name, newNote('x'.repeat(100 - byteCount)));
 });
 
 t.test('a lock that another program holds for a while is waited for', async (t) => {
@@ -254,7 +258,13 @@ t.test('all pages of a feed of 100,000 notes together are the feed', IN_SOAK, as
 
 t.test('a long write that ends while the storage closes is no failure of the log', async (t) => {
   const log = keptLog();
-  const storage = await openSqlite({ file: databaseIn(await dataFolder(t)), maxFeeds: 0, keepDays: 0, log });
+  const storage = await openSqlite({
+    file: databaseIn(await dataFolder(t)),
+    maxFeeds: 0,
+    maxBytes: 0,
+    keepDays: 0,
+    log,
+  });
   const image = { key: newImageKey(), size: 16 * MIB };
   await post(storage, name, { ...newNote(Buffer.alloc(0), 'png'), image });
   const { pictures } = await storage.pictureRows.pictures(undefined, 1);

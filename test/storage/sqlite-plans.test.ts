@@ -40,20 +40,22 @@ function planOf(sql: string): string {
 const reads = preparedBy(() => new Reads(connection));
 const pictures = preparedBy(() => new Pictures(db));
 const changes = preparedBy(
-  (db) => new Writes(db, new Pictures(db), { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined }),
+  (db) =>
+    new Writes(db, new Pictures(db), { maxFeeds: 0, maxBytes: 0, keepDays: 0, isLicenseValid: undefined }),
 );
 
 t.test('every statement finds its rows by an index, and sorts none', async (t) => {
   t.ok(reads.length >= 5 && changes.length > 15);
   // Done once, at the start and where a commit has failed.
-  const counting = changes.filter((sql) => sql.startsWith('SELECT count(*) AS count FROM feeds WHERE name'));
+  const counting = changes.filter((sql) => sql.trim().startsWith('SELECT count(*) AS count, '));
   t.equal(counting.length, 1);
   for (const sql of [...reads, ...pictures, ...changes].filter((one) => !counting.includes(one)))
     t.notMatch(planOf(sql), /SCAN (?!feeds USING COVERING INDEX feeds_to_clear)|TEMP B-TREE/, sql);
 });
 
 t.test('a page begins at its place in the index, however far it is from the first', async (t) => {
-  const pages = reads.filter((sql) => sql.includes('LIMIT ?'));
+  // Arrivals begin at a date.
+  const pages = reads.filter((sql) => sql.includes('LIMIT ?') && !sql.includes('created_at > ?'));
   t.equal(pages.length, 2);
   for (const sql of pages)
     t.match(

@@ -48,7 +48,11 @@ for (const version of versions) {
     const db = new Database(databaseIn(dir), { readonly: true });
     t.teardown(() => db.close());
     const count = db.prepare<[], { count: number }>('SELECT count(*) AS count FROM notes');
-    await checkKept(t, storage, () => count.get()!.count, { keys: version >= 3 });
+    await checkKept(t, storage, () => count.get()!.count, {
+      keys: version >= 3,
+      listed: version >= 4,
+      records: version >= 5,
+    });
     if (version >= 2) t.match(await storage.feed(feedName('diary')), KEPT_LICENSE);
     if (version >= 2) t.same(db.prepare('SELECT key FROM freed_keys ORDER BY key').pluck().all(), KEPT_KEYS);
   });

@@ -16,7 +16,7 @@ import { opened } from './sqlite-support.ts';
 t.setTimeout(120_000);
 
 const name = feedName('feed');
-const open = (file: string) => openSqlite({ file, maxFeeds: 0, keepDays: 0, log: keptLog() });
+const open = (file: string) => openSqlite({ file, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });
 
 /** A process that holds the database of a folder, or what it says when it cannot. */
 async function holder(t: { teardown(work: () => unknown): void }, dir: string) {

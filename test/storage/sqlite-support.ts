@@ -18,6 +18,7 @@ export async function opened(
   const storage = await openSqlite({
     file: databaseIn(dir),
     maxFeeds: 0,
+    maxBytes: 0,
     keepDays: 0,
     log: keptLog(),
     ...options,
@@ -29,11 +30,30 @@ export async function opened(
 /** The storage on SQLite, for the contract suite. */
 export const sqliteBackend: Backend = {
   name: 'sqlite',
-  create: async (t, maxFeeds) => {
+  create: async (t, maxFeeds, maxBytes) => {
     const dir = await dataFolder(t);
     const licenseKeys = [PUBLIC_KEY];
     return {
-      open: () => openSqlite({ file: databaseIn(dir), maxFeeds, keepDays: 0, licenseKeys, log: keptLog() }),
+      open: () =>
+        openSqlite({
+          file: databaseIn(dir),
+          maxFeeds,
+          maxBytes,
+          keepDays: 0,
+          licenseKeys,
+          log: keptLog(),
+        }),
+    };
+  },
+};
+
+/** The same with an index. */
+export const searchedSqlite: Backend = {
+  name: 'sqlite',
+  create: async (t, maxFeeds) => {
+    const file = databaseIn(await dataFolder(t));
+    return {
+      open: () => openSqlite({ file, maxFeeds, maxBytes: 0, keepDays: 0, search: true, log: keptLog() }),
     };
   },
 };

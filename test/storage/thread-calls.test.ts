@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { ThreadCalls, type ThreadEvents } from '../../src/storage/thread-calls.ts';
+import { ThreadCalls, type ThreadOptions } from '../../src/storage/thread-calls.ts';
 
 interface Work {
   count(): number;
@@ -9,7 +9,7 @@ interface Work {
 
 const script = '../test/fixtures/thread-work';
 
-function threadOf(t: Test, data?: string, events?: ThreadEvents): ThreadCalls<Work> {
+function threadOf(t: Test, data?: string, events?: ThreadOptions): ThreadCalls<Work> {
   const thread = new ThreadCalls<Work>(script, data, events);
   t.teardown(() => thread.close());
   return thread;

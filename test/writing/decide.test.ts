@@ -14,7 +14,7 @@ import { type FeedLimits, NO_LIMITS } from '../../src/writing/limits.ts';
 const name = 'kiwi' as FeedName;
 const readId = 'shown' as ReadId;
 const NOW = 1_000;
-const RULES: WritingRules = { maxFeeds: 0, keepDays: 0, isLicenseValid: undefined };
+const RULES: WritingRules = { maxFeeds: 0, maxBytes: 0, keepDays: 0, isLicenseValid: undefined };
 const FEED: Feed = {
   key: '7',
   name,
@@ -22,6 +22,7 @@ const FEED: Feed = {
   title: 'T',
   description: '',
   showSender: true,
+  listed: false,
   image: undefined,
   passwordHash: 'hash',
   license: undefined,
@@ -31,6 +32,8 @@ const FEED: Feed = {
   version: '5',
   noteCount: 3,
   imageCount: 1,
+  byteCount: 9,
+  isBlocked: false,
 };
 const target = { kind: 'existing', key: '7', passwordHash: 'hash' } as const;
 const newTarget = { kind: 'new', readId, passwordHash: undefined } as const;
@@ -113,7 +116,12 @@ const [license, other] = [
   { text: 'valid', id: 'a' },
   { text: 'over', id: 'b' },
 ];
-const HOSTED: WritingRules = { maxFeeds: 0, keepDays: 0, isLicenseValid: (text) => text === 'valid' };
+const HOSTED: WritingRules = {
+  maxFeeds: 0,
+  maxBytes: 0,
+  keepDays: 0,
+  isLicenseValid: (text) => text === 'valid',
+};
 const [text, picture] = [() => newNote(), () => newNote('png')];
 
 /** The note of a key; `posted` is undefined if somebody wrote the key by hand. */
@@ -172,14 +180,14 @@ const REFUSALS: readonly [string, Command, Partial<State>, string | undefined, W
     posting([], NO_LIMITS, newTarget),
     { feed: undefined, feeds: 4 },
     'feed_limit',
-    { ...RULES, maxFeeds: 4, keepDays: 0 },
+    { ...RULES, maxFeeds: 4, maxBytes: 0, keepDays: 0 },
   ],
   [
     'the last feed',
     posting([], NO_LIMITS, newTarget),
     { feed: undefined, feeds: 3 },
     undefined,
-    { ...RULES, maxFeeds: 4, keepDays: 0 },
+    { ...RULES, maxFeeds: 4, maxBytes: 0, keepDays: 0 },
   ],
   [
     'a new read id of another feed',
@@ -322,9 +330,33 @@ t.test('what is decided is the feed afterwards', async (t) => {
   const meta = { title: 'T', alt: 'A', name: 'n.png', sender: 'S', tags: ['a'] };
   const described = (change: Describe['meta']) =>
     effects(describing(change), { note: note('png', meta) }).edit?.after?.meta;
-  t.same(described({ title: '' }), { ...meta, title: undefined });
-  t.same(described({ tags: [] }), { ...meta, tags: [] });
-  t.same(described({ title: 'U', alt: 'B' }), { ...meta, title: 'U', alt: 'B' });
+  t.same(described({ title: '' }), { ...meta, title: undefined, edited: NOW });
+  t.same(described({ tags: [] }), { ...meta, tags: [], edited: NOW });
+  t.same(described({ title: 'U', alt: 'B' }), { ...meta, title: 'U', alt: 'B', edited: NOW });
+  t.same(described({ title: 'T', tags: ['a'], expires: 5 }), { ...meta, expires: 5 }, 'no edit');
+  t.equal(effects(replacing('md'), { note: note() }).edit?.after?.meta.edited, NOW);
+  t.equal(effects(posting([text()])).added[0]?.meta.edited, undefined);
+});
+
+t.test('a picture that comes with a text says with which', async (t) => {
+  const cameWith = (command: Command, state: Partial<State> = {}) =>
+    (outcome(command, state) as Effects).added.map(({ meta }) => meta.attachedTo);
+  const form = () => {
+    const notes = [picture(), picture(), text()];
+    return { notes, ids: [notes[2]!.id, notes[2]!.id, undefined] };
+  };
+  const [one, first] = [form(), form()];
+  t.same(cameWith(posting(one.notes)), one.ids);
+  t.same(cameWith(posting(first.notes, NO_LIMITS, newTarget), { feed: undefined }), first.ids);
+  t.same(cameWith(posting([picture(), picture()])), [undefined, undefined]);
+  t.same(cameWith(replacing('md', [picture()]), { note: note() }), ['one']);
+  const underKey = (): Post => {
+    const [shown, sent] = [picture(), keyed('b').notes[0]!];
+    return { ...posting([shown, sent]), replaces: true };
+  };
+  t.same(cameWith(underKey(), { note: holder({ hash: 'a' }) }), ['one'], 'the id stays');
+  const made = underKey();
+  t.same(cameWith(made), [made.notes[1]!.id, undefined]);
 });
 
 t.test('what a key means', async (t) => {
@@ -340,7 +372,8 @@ t.test('what a key means', async (t) => {
     feed: { noteCount: 3 },
     edit: { before: first, content: posted },
   });
-  t.match(replaced.note, { id: first.id, createdAt: 1, modifiedAt: NOW, size: 1, meta: posted!.meta });
+  t.match(replaced.note, { id: first.id, createdAt: 1, modifiedAt: NOW, size: 1 });
+  t.same(replaced.note?.meta, { ...posted!.meta, edited: NOW });
   const expired = holder({ hash: 'a' }, NOW);
   const taken = effects(keyed('a'), expired);
   t.match(taken, {
@@ -442,3 +475,41 @@ t.test(
     t.end();
   },
 );
+
+t.test('bytes are counted, and limited in a feed and in the instance', async (t) => {
+  const bytes = (count: number) => ({ ...newNote(), bytes: new Uint8Array(count) });
+  const limited = (notes: readonly NewNote[], most = 20) => posting(notes, { ...NO_LIMITS, bytes: most });
+  const full = { ...RULES, maxBytes: 100 };
+  const counted = (result: ReturnType<typeof outcome>) =>
+    typeof result === 'object' ? result.feed.byteCount : result;
+  t.equal(counted(outcome(limited([bytes(5), bytes(6)]))), 20, 'exactly as many');
+  t.equal(outcome(limited([bytes(5), bytes(7)])), 'byte_limit at 1');
+  t.equal(counted(outcome(posting([bytes(10)]), { bytes: 90 }, full)), 19);
+  t.equal(outcome(posting([bytes(11)]), { bytes: 90 }, full), 'byte_limit at 0');
+  t.equal(
+    outcome(posting([bytes(1)], NO_LIMITS, newTarget), { feed: undefined, bytes: 100 }, full),
+    'byte_limit at 0',
+  );
+  t.equal(counted(outcome(replacing('md'), { note: note() })), 9 - 2 + 9, 'other bytes in place of those');
+  t.equal(outcome(replacing('md', [], { ...NO_LIMITS, bytes: 15 }), { note: note() }), 'byte_limit');
+  t.equal(
+    counted(outcome(replacing('md'), { note: { ...note(), size: 12 }, bytes: 200 }, full)),
+    6,
+    'fewer always fit',
+  );
+  t.equal(counted(outcome({ kind: 'remove', ...onNote }, { note: note() })), 7);
+});
+
+t.test('a feed that is blocked takes nothing more, and a blocked name gets no feed', async (t) => {
+  const feed = { ...FEED, isBlocked: true };
+  const kept = new Set<Command['kind']>(['remove', 'set password', 'set license', 'delete', 'sweep']);
+  for (const command of [...COMMANDS, { kind: 'sweep', name, target } as const]) {
+    const result = outcome(command, { feed, note: note() });
+    if (kept.has(command.kind)) t.type(result, 'object', command.kind);
+    else t.equal(result, 'blocked', command.kind);
+  }
+  t.equal(
+    outcome(posting([text()], NO_LIMITS, newTarget), { feed: undefined, isNameBlocked: true }),
+    'blocked',
+  );
+});

@@ -1,10 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
-import type { FeedChange, FeedRef } from '../storage.ts';
+import { type ChangedNotes, changedOnly, LATEST_MS } from '../arrivals.ts';
+import type { FeedChange, FeedRef, Totals } from '../storage.ts';
+import type { ArrivalLog } from './arrival-log.ts';
 import { type Mark, Marks } from './marks.ts';
-import { type Entry, NoteList, type TagIndex, type Unasked } from './note-list.ts';
+import { type Entry, NoteList, type TagIndex, type UnaskedNote } from './note-list.ts';
 import { type FeedFiles, UNREADABLE_READ_ID } from './read-metadata.ts';
 
 /** What a step changes: new or replaced entries, files of removed notes, dot files. */
@@ -16,10 +19,23 @@ export interface IndexChange {
   readonly files?: FeedFiles | undefined;
 }
 
+/** Feeds that are looked at in one turn of the event loop. */
+const FEEDS_AT_ONCE = 1_000;
+/** The most notes of a feed that came whose files are named one by one. */
+const MOST_NAMED = 100;
 /** Part of every version of this process. */
 const STARTED_AT = Date.now().toString(36);
 /** Counts versions of all feeds, because a feed whose folder comes back is another one. */
 let versions = 0;
+
+/** What the folder of a feed tells of it. */
+export interface FolderState {
+  /** See `folderIdentity`. */
+  readonly identity: string;
+  /** Ms since the epoch, like the next. */
+  readonly createdAt: number;
+  readonly changedAt: number;
+}
 
 /** A feed as the index holds it: what its folder says, without the bytes of its notes. Only `FeedIndex` changes it. */
 export class IndexedFeed {
@@ -28,6 +44,8 @@ export class IndexedFeed {
   readonly key = nextVersion();
   /** See `folderIdentity`. */
   readonly identity: string;
+  /** When its folder was made, whole ms since the epoch. */
+  readonly createdAt: number;
   readonly notes: NoteList;
   /** Made when somebody first asks for a tag. */
   tags: TagIndex | undefined;
@@ -39,29 +57,45 @@ export class IndexedFeed {
   changedMarks: Set<NoteFile> | undefined;
   /** How many metadata files have changed since `.marks` was written. */
   unsaved = 0;
-  /** How many new notes are being stored. */
-  readonly posting = { noteCount: 0, imageCount: 0 };
+  /** How many new notes, and how many more bytes, are being stored. */
+  readonly posting = { noteCount: 0, imageCount: 0, byteCount: 0 };
+  /** Made when somebody first asks for what came. */
+  arrivals: ArrivalLog | undefined;
   files: FeedFiles;
   /** The read id in use, which the index decides. */
   readId!: ReadId;
+  #isBlocked = false;
   #changedAt: number;
   #version = nextVersion();
   #record: Feed | undefined;
 
-  /** `changedAt` in ms since the epoch. */
   constructor(
     name: FeedName,
-    identity: string,
+    { identity, createdAt, changedAt }: FolderState,
     files: FeedFiles,
-    notes: readonly (Entry | Unasked)[],
-    changedAt: number,
+    notes: readonly (Entry | UnaskedNote)[] = [],
   ) {
     this.name = name;
     this.identity = identity;
+    this.createdAt = Math.floor(createdAt);
     this.files = files;
     this.notes = new NoteList(notes, this.expiryOf);
     this.isMarked = !this.notes.hasMeta();
     this.#changedAt = Math.floor(changedAt);
+  }
+
+  get changedAt(): number {
+    return this.#changedAt;
+  }
+
+  /** See `Feed.isBlocked`; the index decides it. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
+  set isBlocked(isBlocked: boolean) {
+    this.#isBlocked = isBlocked;
+    this.#renew();
   }
 
   /** When a note expires, as far as is known, ms since the epoch; infinite if it does not. */
@@ -107,13 +141,18 @@ export class IndexedFeed {
     return undefined;
   }
 
-  /** Makes a change at once. The time of the last change never goes back with the clock. */
-  apply({ put = [], gone = [], files = this.files, marks = [] }: IndexChange): void {
-    const replaced = [
-      ...gone.map((file) => this.notes.remove(file)),
-      ...put.map((one) => this.notes.put(one)),
-    ];
-    this.tags?.replace(replaced, put);
+  /** Makes a change at once. The time of the last change never goes back with the clock. Returns what it does to notes. */
+  apply({ put = [], gone = [], files = this.files, marks = [] }: IndexChange): ChangedNotes {
+    const removed = gone.map((file) => this.notes.remove(file));
+    const edited = put.map((one) => this.notes.put(one));
+    this.tags?.replace([...removed, ...edited], put);
+    const added = put.filter((_, n) => !edited[n]);
+    this.arrivals?.add(added);
+    for (const [n, before] of edited.entries()) {
+      if (!before) continue;
+      put[n]!.arrivedAt = before.arrivedAt;
+      this.arrivals?.replace(before, put[n]!);
+    }
     for (const { file, meta } of put) {
       if (meta) this.unsaved += 1;
       if (this.marks?.remove(file) || !this.isMarked) this.noteChange(file);
@@ -128,6 +167,12 @@ export class IndexedFeed {
     }
     this.files = files;
     this.#changedAt = Math.max(this.#changedAt, Date.now());
+    this.#renew();
+    const isOld = ({ createdAt }: Entry) => createdAt < Date.now() - LATEST_MS;
+    return changedOnly({ edited: idsOf(edited), removed: idsOf(removed), isUnnamed: added.some(isOld) });
+  }
+
+  #renew(): void {
     this.#version = nextVersion();
     this.#record = undefined;
   }
@@ -147,6 +192,7 @@ export class IndexedFeed {
       title: settings.title,
       description: settings.description,
       showSender: settings.showSender,
+      listed: settings.listed,
       keepDays: settings.keepDays,
       keepNotes: settings.keepNotes,
       image: this.#titleImage(),
@@ -156,6 +202,8 @@ export class IndexedFeed {
       version: this.#version,
       noteCount: this.notes.size,
       imageCount: this.notes.imageCount,
+      byteCount: this.notes.byteCount,
+      isBlocked: this.#isBlocked,
     };
     return this.#record;
   }
@@ -165,6 +213,10 @@ export class IndexedFeed {
     const entry = image === undefined ? undefined : this.notes.get(image);
     return entry && entry.type !== 'md' ? entry.file : undefined;
   }
+}
+
+function idsOf(entries: readonly (Entry | undefined)[]): NoteId[] {
+  return entries.flatMap((entry) => (entry ? [entry.id] : []));
 }
 
 function byName(a: IndexedFeed, b: IndexedFeed): number {
@@ -185,15 +237,22 @@ function nextVersion(): string {
 export class FeedIndex {
   /** Feeds being made, which count towards the limit. */
   making = 0;
+  /** Bytes being stored, which count towards the limit. */
+  storing = 0;
+  readonly #sums = { notes: 0, pictures: 0, bytes: 0 };
   readonly #secret: Uint8Array;
   readonly #derivation: Derivation;
   readonly #feeds = new Map<FeedName, IndexedFeed>();
   readonly #holders = new Map<ReadId, FeedName>();
+  /** Names that take no posts, whether there is such a feed or not. */
+  readonly #closed = new Set<FeedName>();
   /** Feeds whose `.readid` names an id that another one has. */
   readonly #waiting = new Set<IndexedFeed>();
   readonly #listeners: ((change: FeedChange) => void)[] = [];
   /** Called with a feed that is new, or has changed. */
   onApplied: (feed: IndexedFeed) => void = () => {};
+  /** Called with the files of notes that came, changed or went; without them if any of the feed may have. */
+  onNotes: (feed: FeedName, files?: readonly NoteFile[]) => void = () => {};
 
   constructor(secret: Uint8Array, derivation: Derivation = 'own') {
     this.#secret = secret;
@@ -220,6 +279,29 @@ export class FeedIndex {
     return this.#feeds.size + this.making;
   }
 
+  /** All feeds, some in each turn of the event loop: without some of those that come or go meanwhile, or with both of one name. */
+  async *inTurns(): AsyncGenerator<readonly IndexedFeed[]> {
+    let some: IndexedFeed[] = [];
+    for (const feed of this.#feeds.values()) {
+      some.push(feed);
+      if (some.length < FEEDS_AT_ONCE) continue;
+      yield some;
+      some = [];
+      await nextTurn();
+    }
+    yield some;
+  }
+
+  /** Sums over all feeds. */
+  totals(): Totals {
+    return { feeds: this.#feeds.size, ...this.#sums };
+  }
+
+  /** Bytes of the notes of all feeds, including those being stored. */
+  get bytes(): number {
+    return this.#sums.bytes + this.storing;
+  }
+
   get(name: FeedName): IndexedFeed | undefined {
     return this.#feeds.get(name);
   }
@@ -234,6 +316,20 @@ export class FeedIndex {
     return 'key' in ref ? this.admitted(ref) : this.byReadId(ref.readId);
   }
 
+  isClosed(name: FeedName): boolean {
+    return this.#closed.has(name);
+  }
+
+  /** Closes the feed of a name, be there one now or later, or opens it again. */
+  close(name: FeedName, isClosed: boolean): void {
+    if (isClosed) this.#closed.add(name);
+    else this.#closed.delete(name);
+    const feed = this.#feeds.get(name);
+    if (!feed || feed.isBlocked === isClosed) return;
+    feed.isBlocked = isClosed;
+    this.#tell([feed.readId]);
+  }
+
   /** How many other feeds have a license of that id. */
   countLicensed(id: string, except: FeedName): number {
     let count = 0;
@@ -242,7 +338,13 @@ export class FeedIndex {
     return count;
   }
 
+  /** The feed that readers find under a read id: none that is blocked. */
   byReadId(readId: ReadId): IndexedFeed | undefined {
+    const feed = this.anyByReadId(readId);
+    return feed?.isBlocked ? undefined : feed;
+  }
+
+  anyByReadId(readId: ReadId): IndexedFeed | undefined {
     const feed = this.#feeds.get(this.#holders.get(readId)!);
     return feed?.readId === readId ? feed : undefined;
   }
@@ -273,8 +375,11 @@ export class FeedIndex {
 
   add(feed: IndexedFeed): void {
     this.#claim(feed);
+    feed.isBlocked = this.#closed.has(feed.name);
     this.#feeds.set(feed.name, feed);
+    this.#count(feed, 1);
     this.onApplied(feed);
+    this.onNotes(feed.name, feed.notes.size > MOST_NAMED ? undefined : [...feed.notes.files()]);
     this.#tell([feed.readId]);
   }
 
@@ -282,7 +387,9 @@ export class FeedIndex {
   drop(feed: IndexedFeed): void {
     if (this.#feeds.get(feed.name) !== feed) return;
     this.#feeds.delete(feed.name);
+    this.#count(feed, -1);
     const waiting = this.#release(feed);
+    this.onNotes(feed.name);
     this.#tell([feed.readId]);
     this.#claimFreed(waiting);
   }
@@ -290,11 +397,23 @@ export class FeedIndex {
   /** Ends a step: applies its change to a feed and reports it. Returns the changed feed. */
   apply(feed: IndexedFeed, change: IndexChange): Feed {
     const storedBefore = feed.files.storedReadId;
-    feed.apply(change);
+    // A step may end after its feed is gone.
+    const isCounted = this.#feeds.get(feed.name) === feed;
+    if (isCounted) this.#count(feed, -1);
+    const notes = feed.apply(change);
+    if (isCounted) this.#count(feed, 1);
     this.onApplied(feed);
-    if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId]);
-    else this.#claimAgain(feed);
+    const { put = [], gone = [] } = change;
+    if (put.length + gone.length > 0) this.onNotes(feed.name, [...put.map(({ file }) => file), ...gone]);
+    if (feed.files.storedReadId === storedBefore) this.#tell([feed.readId], notes);
+    else this.#claimAgain(feed, notes);
     return feed.record();
+  }
+
+  #count({ notes }: IndexedFeed, each: 1 | -1): void {
+    this.#sums.notes += each * notes.size;
+    this.#sums.pictures += each * notes.imageCount;
+    this.#sums.bytes += each * notes.byteCount;
   }
 
   /** Assigns a read id to a feed without one: the stored one if it is free. */
@@ -320,11 +439,11 @@ export class FeedIndex {
   }
 
   /** Assigns a feed's read id again, because its `.readid` changed. */
-  #claimAgain(feed: IndexedFeed): void {
+  #claimAgain(feed: IndexedFeed, notes?: ChangedNotes): void {
     const before = feed.readId;
     const waiting = this.#release(feed);
     this.#claim(feed);
-    this.#tell([before, feed.readId]);
+    this.#tell([before, feed.readId], notes);
     this.#claimFreed(waiting);
   }
 
@@ -344,7 +463,7 @@ export class FeedIndex {
     return readId;
   }
 
-  #tell(readIds: readonly ReadId[]): void {
-    for (const listener of this.#listeners) listener({ readIds });
+  #tell(readIds: readonly ReadId[], notes?: ChangedNotes): void {
+    for (const listener of this.#listeners) listener({ readIds, ...notes });
   }
 }

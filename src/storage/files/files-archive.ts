@@ -8,7 +8,9 @@ import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../archive.ts';
+import { KeyedLock } from '../keyed-lock.ts';
 import { NO_META, otherSettings } from '../metadata.ts';
+import type { OperatorRecord } from '../operator-records.ts';
 import { DurableWriter, fileTime, lineFile } from './durable.ts';
 import { FeedIndex, type IndexedFeed } from './feed-index.ts';
 import { readText, retiredFile } from './line-files.ts';
@@ -25,6 +27,8 @@ import {
 import type { Entry } from './note-list.ts';
 import { readLine, readWhole } from './read-file.ts';
 import { readMetaFile, readSettingsFile, UNREADABLE_READ_ID } from './read-metadata.ts';
+import { RecordFiles } from './record-files.ts';
+import { RECORD_FILES } from './record-lines.ts';
 import { feedNames, scanAll } from './scan.ts';
 import type { FolderSecret } from './secret.ts';
 import { dateOfFile } from './stamp.ts';
@@ -51,18 +55,30 @@ export interface FilesArchiveOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
+interface ArchiveParts {
+  readonly dir: string;
+  readonly index: FeedIndex;
+  readonly writer: DurableWriter;
+}
+
 /** The instance in a data folder. */
 export class FilesArchive implements Archive {
   readonly #dir: string;
   readonly #writer: DurableWriter;
   readonly #index: FeedIndex;
   readonly #retired: Set<ReadId>;
+  readonly #records: RecordFiles;
 
-  private constructor(dir: string, owner: Owner | undefined, index: FeedIndex, retired: readonly ReadId[]) {
+  private constructor(
+    { dir, index, writer }: ArchiveParts,
+    retired: readonly ReadId[],
+    records: RecordFiles,
+  ) {
     this.#dir = dir;
-    this.#writer = new DurableWriter(owner);
+    this.#writer = writer;
     this.#index = index;
     this.#retired = new Set(retired);
+    this.#records = records;
   }
 
   /**
@@ -87,8 +103,11 @@ export class FilesArchive implements Archive {
     index.addAll(feeds);
     if (!acceptReadIds) refuseWaiting(index.waiting());
     const retired = (await readText(dir, RETIRED_FILE)).split('\n').filter(isReadId);
-    const free = retired.filter((readId) => !index.byReadId(readId));
-    return new FilesArchive(dir, owner, index, free);
+    const free = retired.filter((readId) => !index.anyByReadId(readId));
+    const parts = { dir, index, writer: new DurableWriter(owner) };
+    const records = new RecordFiles({ ...parts, locks: new KeyedLock(), log });
+    await records.load();
+    return new FilesArchive(parts, free, records);
   }
 
   async *feeds(): AsyncIterable<ArchivedFeed> {
@@ -102,6 +121,10 @@ export class FilesArchive implements Archive {
 
   async *retiredReadIds(): AsyncIterable<ReadId> {
     yield* [...this.#retired].sort();
+  }
+
+  async *records(): AsyncIterable<OperatorRecord> {
+    yield* this.#records.all();
   }
 
   /**
@@ -144,6 +167,10 @@ export class FilesArchive implements Archive {
   async addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
     for (const readId of readIds) this.#retired.add(readId);
     await this.#writer.change(this.#dir, [retiredFile(this.#retired)]);
+  }
+
+  addRecords(records: readonly OperatorRecord[]): Promise<void> {
+    return this.#records.addAll(records);
   }
 
   end(): Promise<void> {
@@ -203,7 +230,7 @@ function inOrder(a: Ordered, b: Ordered): number {
  */
 async function mustBeReadable(dir: string): Promise<void> {
   try {
-    for (const name of [RETIRED_FILE, MOVE_FILE]) mustOpen(join(dir, name));
+    for (const name of [RETIRED_FILE, MOVE_FILE, ...RECORD_FILES]) mustOpen(join(dir, name));
     for (const feed of await feedNames(dir)) {
       const folder = join(dir, feed);
       for (const name of readdirSync(folder))

@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
@@ -12,12 +11,19 @@ import type { LicenseCheck } from '../../licenses/licenses.ts';
 import type { Owner } from '../../privileges.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { dueOf } from '../../writing/due.ts';
+import type { Arrival, Arrivals } from '../arrivals.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { unfinishedMove } from '../failures.ts';
+import { foundPage, NOTHING_FOUND } from '../found-page.ts';
+import { indexOfFolder } from '../index-place.ts';
 import { KeyedLock } from '../keyed-lock.ts';
+import { openIndex } from '../open-index.ts';
+import type { NoteIndexer } from '../search/note-indexer.ts';
 
 import type {
   FeedChange,
+  FeedListPage,
+  FeedListQuery,
   FeedPage,
   FeedRef,
   Neighbours,
@@ -25,12 +31,16 @@ import type {
   PageQuery,
   Storage,
   StoredFile,
+  TagCount,
+  Totals,
 } from '../storage.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { dueNotes } from './due-notes.ts';
 
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
+import { listFeeds } from './feed-lists.ts';
+import { findArrivals } from './find-arrivals.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
 import { MarkKeeper, type MarksNotice, type MarksOrder } from './mark-keeper.ts';
@@ -38,6 +48,7 @@ import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
 import { type FileSeen, type FolderSeen, Reconciler } from './reconciler.ts';
+import { RecordFiles } from './record-files.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
 import { WriterThread } from './writer-thread.ts';
@@ -57,10 +68,14 @@ export interface LookOrder {
   readonly anew: boolean;
 }
 
-/** The messages of that thread. `root`: the data folder or its lock file came, went or was replaced. */
+/**
+ * The messages of that thread. `root`: the data folder or its lock file came, went or was replaced. `record file`: one of
+ * `WATCHED_RECORD_FILES` may have changed.
+ */
 export type WatchNotice =
   | { readonly kind: 'ready' }
   | { readonly kind: 'root' }
+  | { readonly kind: 'record file'; readonly file: string }
   | MarksNotice
   | { readonly kind: 'no events'; readonly code: string }
   | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
@@ -76,18 +91,19 @@ export interface FilesOptions {
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
+  readonly maxBytes: number;
   readonly keepDays: number;
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn' | 'error'>;
+  /** Whether notes are searched; not by default. */
+  readonly search?: boolean;
   /** Observes writes and every sync of a folder; optional. */
   readonly commits?: CommitObserver | undefined;
   /** False: changes by hand are found by polling only, as if the kernel sent no events. */
   readonly events?: boolean;
 }
-
-/** Feeds that are looked at in one turn of the event loop. */
-const FEEDS_AT_ONCE = 1_000;
 
 const NO_NOTES: Page = { notes: [], next: undefined };
 
@@ -101,7 +117,7 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
   try {
     if (await isThere(join(dir, MOVE_FILE))) throw unfinishedMove('The data folder (DATA_DIR)');
     const files = new FilesStorage(options, lock, await readText(dir, RETIRED_FILE));
-    await files.start(options.events ?? true);
+    await files.start(options);
     return files;
   } catch (error) {
     lock.release();
@@ -118,7 +134,11 @@ class FilesStorage implements Storage {
   readonly #removals: Removals;
   readonly #reconciler: Reconciler;
   readonly #tokens: UsedTokens;
+  readonly #records: RecordFiles;
+  readonly records: Storage['records'];
   readonly #writing = new Set<Promise<unknown>>();
+  search?: NonNullable<Storage['search']>;
+  #indexer: NoteIndexer | undefined;
   #watch: Worker | undefined;
   #isClosed = false;
 
@@ -135,6 +155,15 @@ class FilesStorage implements Storage {
       locks: new KeyedLock<string>(),
       log,
     };
+    const records = new RecordFiles(shared);
+    this.#records = records;
+    this.records = {
+      add: (record) => this.#write(() => records.add(record)),
+      remove: (kind, key) => this.#write(() => records.remove(kind, key)),
+      find: (kind, keys) => records.find(kind, keys),
+      list: (kind, page) => records.list(kind, page),
+      count: (kind) => records.count(kind),
+    };
     this.#keeper = new MarkKeeper(shared, (order) => this.#watch?.postMessage(order satisfies MarksOrder));
     shared.index.onApplied = (feed) => {
       this.#keeper.want(feed);
@@ -147,6 +176,7 @@ class FilesStorage implements Storage {
       removals: this.#removals,
       rules: {
         maxFeeds: options.maxFeeds,
+        maxBytes: options.maxBytes,
         keepDays: options.keepDays,
         isLicenseValid: options.isLicenseValid,
       },
@@ -157,7 +187,7 @@ class FilesStorage implements Storage {
   }
 
   /** The watch begins before the scan, so that no change falls between the two. */
-  async start(events: boolean): Promise<void> {
+  async start({ events = true, search = false, owner }: FilesOptions): Promise<void> {
     const { dir, log } = this.#parts;
     const [watching, scanned] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     this.#reconciler.after(scanned.promise);
@@ -173,10 +203,15 @@ class FilesStorage implements Storage {
       log.error('changes by hand are not seen until the next start', { err });
     });
     await watching.promise;
+    await this.#records.load();
     const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
     this.#parts.index.addAll(await scanAll(dir, removeLater, log));
     warnOfOddFeeds(this.#parts.index, log);
     await collectGarbage();
+    // Once all feeds are known, because it compares them by itself.
+    const source = { kind: 'files', dir } as const;
+    const indexer = await openIndex(search, { file: indexOfFolder(dir), source, owner, log });
+    if (indexer) this.#searchBy(indexer);
     scanned.resolve();
   }
 
@@ -188,6 +223,10 @@ class FilesStorage implements Storage {
 
   async feedByReadId(readId: ReadId): Promise<Feed | undefined> {
     return this.#parts.index.byReadId(readId)?.record();
+  }
+
+  async anyFeedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    return this.#parts.index.anyByReadId(readId)?.record();
   }
 
   async page(admitted: AdmittedFeed, query: PageQuery): Promise<Page> {
@@ -206,11 +245,27 @@ class FilesStorage implements Storage {
     return feed && entry ? this.#reader.note(feed, entry) : undefined;
   }
 
+  async tags(admitted: AdmittedFeed, prefix: string): Promise<readonly TagCount[]> {
+    const feed = this.#parts.index.admitted(admitted);
+    return feed ? this.#reader.tags(feed, prefix) : [];
+  }
+
   async neighbours(admitted: AdmittedFeed, position: Position): Promise<Neighbours> {
     const feed = this.#parts.index.admitted(admitted);
     if (feed) await this.#parts.keeper.whenMarked(feed);
     const now = feed?.marks && Date.now();
     return { older: feed?.notes.older(position, 1, now)[0]?.id, newer: feed?.notes.newer(position, now)?.id };
+  }
+
+  async arrivals(
+    admitted: AdmittedFeed,
+    since: Arrival | NoteId | undefined,
+    limit: number,
+  ): Promise<Arrivals | undefined> {
+    const feed = this.#parts.index.admitted(admitted);
+    return feed
+      ? findArrivals(this.#parts, this.#reader, feed, since, limit)
+      : { notes: [], isComplete: true };
   }
 
   async stat(ref: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
@@ -222,13 +277,19 @@ class FilesStorage implements Storage {
   async due(now: number): Promise<readonly FeedName[]> {
     const { index, rules } = this.#parts;
     const due: FeedName[] = [];
-    for (const [n, name] of index.names().entries()) {
-      if (n % FEEDS_AT_ONCE === FEEDS_AT_ONCE - 1) await nextTurn();
-      const feed = index.get(name);
-      if (feed && dueNotes(feed, dueOf(feed.files.settings, now, rules.keepDays), 1).length > 0)
-        due.push(name);
-    }
+    for await (const feeds of index.inTurns())
+      for (const feed of feeds)
+        if (dueNotes(feed, dueOf(feed.files.settings, now, rules.keepDays), 1).length > 0)
+          due.push(feed.name);
     return due;
+  }
+
+  async totals(): Promise<Totals> {
+    return this.#parts.index.totals();
+  }
+
+  listFeeds(query: FeedListQuery): Promise<FeedListPage> {
+    return listFeeds(this.#parts.index, query);
   }
 
   readonly write: Storage['write'] = (command) => this.#write(() => write(this.#parts, command));
@@ -254,8 +315,23 @@ class FilesStorage implements Storage {
     await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
     await this.#reconciler.whenIdle();
+    await this.#indexer?.close();
     await this.#thread.close();
     this.#lock.release();
+  }
+
+  #searchBy(indexer: NoteIndexer): void {
+    const { index } = this.#parts;
+    this.#indexer = indexer;
+    index.onNotes = (feed, files) => indexer.changed(feed, files);
+    this.search = async (admitted, search) => {
+      const hasNotes = (index.admitted(admitted)?.notes.size ?? 0) > 0;
+      if (!hasNotes) return NOTHING_FOUND;
+      return foundPage(await indexer.find(admitted.name, search), search, async (files) => {
+        const feed = index.admitted(admitted);
+        return feed ? this.#reader.notes(feed, files) : { notes: [], count: files.length };
+      });
+    };
   }
 
   /** A write that the closing waits for. */
@@ -269,6 +345,7 @@ class FilesStorage implements Storage {
   #onNotice(notice: WatchNotice): void {
     if (notice.kind === 'marks') this.#keeper.take(notice);
     if (notice.kind === 'seen') this.#reconciler.take(notice.seen);
+    if (notice.kind === 'record file') void this.#records.reload(notice.file);
     if (notice.kind === 'no events')
       this.#parts.log.warn('file events fail; changes are looked for instead', { code: notice.code });
     if (notice.kind !== 'root') return;

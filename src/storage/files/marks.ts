@@ -64,7 +64,8 @@ export class Marks {
 
   set({ file, key, expires = Number.POSITIVE_INFINITY }: Mark): void {
     this.remove(file);
-    const entry: Entry = { ...parseNoteFile(file)!, createdAt: expires, stamp: UNSEEN, meta: undefined };
+    const named = parseNoteFile(file)!;
+    const entry: Entry = { ...named, createdAt: expires, size: 0, stamp: UNSEEN, meta: undefined };
     this.#list.put(entry);
     if (key === undefined) return;
     this.#keys.set(file, key);

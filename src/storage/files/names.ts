@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import type { Dirent } from 'node:fs';
+import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import { filesOfIndex, indexOfFolder } from '../index-place.ts';
 
 /** Lock of the data folder. */
 export const LOCK_FILE = '.lock';
@@ -11,8 +13,30 @@ export const SECRET_MARK_FILE = '.secret-mark';
 export const RETIRED_FILE = '.deleted-read-ids';
 /** Used tokens; see `line-files.ts`. */
 export const TOKENS_FILE = '.used-tokens';
+/** What operators and readers leave, one in each line; see `record-lines.ts`. Names of feeds that are closed. */
+export const BLOCKED_FILE = '.blocked';
+/** Read ids of feeds that were removed. */
+export const TOMBSTONES_FILE = '.tombstones';
+/** SHA-256 of pictures that nobody may post. */
+export const BLOCKLIST_FILE = '.blocklist';
+/** Reports of readers. */
+export const REPORTS_FILE = '.reports';
 /** There while an instance is being moved into the data folder; see `files-archive.ts`. */
 export const MOVE_FILE = '.moving';
+
+const ROOT_FILES: ReadonlySet<string> = new Set([
+  LOCK_FILE,
+  SECRET_FILE,
+  SECRET_MARK_FILE,
+  RETIRED_FILE,
+  TOKENS_FILE,
+  BLOCKED_FILE,
+  TOMBSTONES_FILE,
+  BLOCKLIST_FILE,
+  REPORTS_FILE,
+  MOVE_FILE,
+  ...filesOfIndex(indexOfFolder('')),
+]);
 
 /** The read id of a feed. */
 export const READ_ID_FILE = '.readid';
@@ -31,6 +55,14 @@ const TEMP_NAME = new RegExp(`^\\.tmp-nfs-${UUID}$`);
 const INTENT_NAME = new RegExp(`^\\.intent-nfs-${UUID}$`);
 /** Half written files and half removed feeds of the reference. */
 const LEFT_BY_REFERENCE = /^\.(?:[0-9a-f]{12}\.tmp|deleted-[0-9a-f]{12})$/;
+
+/** The names in the data folder that are feeds: real folders with a valid name. */
+export function feedsAmong(entries: readonly Dirent[]): FeedName[] {
+  return entries
+    .filter((one) => one.isDirectory())
+    .map((one) => one.name)
+    .filter(isFeedName);
+}
 
 /** A fresh name for something unfinished: nobody else's files look like it, so leftovers can be removed. */
 export function tempName(): string {
@@ -69,6 +101,11 @@ export function noteOfMetaFile(name: string): NoteFile | undefined {
 /** Whether the name is that of a note or of its metadata file. */
 export function isFileOfNote(name: string): boolean {
   return (parseNoteFile(name) ?? noteOfMetaFile(name)) !== undefined;
+}
+
+/** A file of the service in the data folder, beside the feeds. */
+export function isRootFile(name: string): boolean {
+  return ROOT_FILES.has(name);
 }
 
 /** A dot file that says something of the whole feed. */

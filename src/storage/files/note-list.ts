@@ -11,6 +11,8 @@ import { type Stamp, UNSEEN } from './stamp.ts';
  */
 export interface Entry extends Ordered {
   readonly file: NoteFile;
+  /** Bytes of the note's file at the look or write that made the entry. What counts them is right only if it never changes. */
+  readonly size: number;
   /** State of the note's file. */
   stamp: Stamp;
   /** State of its metadata file; undefined without one. */
@@ -19,6 +21,8 @@ export interface Entry extends Ordered {
   readonly sha256?: string | undefined;
   /** An edit of the note began, so what is read of the entry from then on may be taken back. */
   isEdited?: boolean;
+  /** When it came, ms since the epoch, if that is not to be read from its file (`ArrivalLog`). */
+  arrivedAt?: number | undefined;
 }
 
 declare const brand: unique symbol;
@@ -26,11 +30,17 @@ declare const brand: unique symbol;
  * A note that nobody has asked for, if its name says its date: the name of its file or, if it has metadata, of its
  * metadata file. It takes a third of the memory of an entry.
  */
-export type Unasked = string & { readonly [brand]: 'Unasked' };
+type Unasked = string & { readonly [brand]: 'Unasked' };
 
-/** The note of a file, with or without a metadata file, whose name must say its date. */
-export function unasked(file: NoteFile, hasMeta: boolean): Unasked {
-  return (hasMeta ? metaFile(file) : file) as string as Unasked;
+/** Such a note with the bytes of its file. */
+export interface UnaskedNote {
+  readonly unasked: Unasked;
+  readonly size: number;
+}
+
+/** The note of a file of `size` bytes, with or without a metadata file, whose name must say its date. */
+export function unasked(file: NoteFile, hasMeta: boolean, size: number): UnaskedNote {
+  return { unasked: (hasMeta ? metaFile(file) : file) as string as Unasked, size };
 }
 
 /** The most notes of a piece: what adding or removing one moves in memory. */
@@ -38,6 +48,8 @@ const PIECE_NOTES = 1024;
 
 interface Piece {
   readonly notes: (Entry | Unasked)[];
+  /** The size that each note is counted with. */
+  readonly sizes: number[];
   /** The moment from which on all of them have expired; undefined if it has to be looked up. */
   expires?: number | undefined;
 }
@@ -55,16 +67,26 @@ export class NoteList {
   size = 0;
   /** How many of the notes are pictures. */
   imageCount = 0;
+  /** Bytes of the files of all notes. */
+  byteCount = 0;
 
-  constructor(notes: readonly (Entry | Unasked)[] = [], expiryOf: ExpiryOf = () => Number.POSITIVE_INFINITY) {
+  constructor(
+    notes: readonly (Entry | UnaskedNote)[] = [],
+    expiryOf: ExpiryOf = () => Number.POSITIVE_INFINITY,
+  ) {
     this.#expiryOf = expiryOf;
-    const placed = notes.map((note) => ({ note, place: placeIn(note) }));
-    const sorted = placed.sort((a, b) => oldestFirst(a.place, b.place)).map(({ note }) => note);
-    for (let at = 0; at < sorted.length || at === 0; at += PIECE_NOTES)
-      this.#pieces.push({ notes: sorted.slice(at, at + PIECE_NOTES) });
-    for (const { note, place } of placed) {
+    const placed = notes.map((one) => {
+      const note = 'unasked' in one ? one.unasked : one;
+      return { note, size: one.size, place: placeIn(note) };
+    });
+    placed.sort((a, b) => oldestFirst(a.place, b.place));
+    for (let at = 0; at < placed.length || at === 0; at += PIECE_NOTES) {
+      const piece = placed.slice(at, at + PIECE_NOTES);
+      this.#pieces.push({ notes: piece.map(({ note }) => note), sizes: piece.map(({ size }) => size) });
+    }
+    for (const { note, size, place } of placed) {
       if (typeof note !== 'string') this.#entries.set(note.file, note);
-      this.#count(place, 1);
+      this.#count(place, size, 1);
     }
   }
 
@@ -94,13 +116,20 @@ export class NoteList {
   }
 
   has(file: NoteFile): boolean {
-    if (this.#entries.has(file)) return true;
+    return this.sizeOf(file) !== undefined;
+  }
+
+  /** The size that a note is counted with, bytes; undefined if it is not in the list. */
+  sizeOf(file: NoteFile): number | undefined {
+    const known = this.#entries.get(file);
+    if (known) return known.size;
     const parsed = parseNoteFile(file);
     const createdAt = parsed && dateOfId(parsed.id);
-    if (createdAt === undefined) return false;
+    if (createdAt === undefined) return undefined;
     const [p, at] = this.#countBefore({ ...parsed!, createdAt });
-    const note = this.#pieces[p]!.notes[at];
-    return note !== undefined && fileOf(note) === file;
+    const { notes, sizes } = this.#pieces[p]!;
+    const note = notes[at];
+    return note !== undefined && fileOf(note) === file ? sizes[at] : undefined;
   }
 
   /** The entry of a file, if somebody has asked for the note. */
@@ -115,14 +144,16 @@ export class NoteList {
     const [p, at] = this.#countBefore(entry);
     const piece = this.#pieces[p]!;
     piece.notes.splice(at, 0, entry);
+    piece.sizes.splice(at, 0, entry.size);
     piece.expires = undefined;
     if (piece.notes.length > PIECE_NOTES) {
       // At the end of the list, where most come, the full piece stays as it is.
       const isLast = p === this.#pieces.length - 1 && at === PIECE_NOTES;
-      this.#pieces.splice(p + 1, 0, { notes: piece.notes.splice(isLast ? at : PIECE_NOTES / 2) });
+      const end = isLast ? at : PIECE_NOTES / 2;
+      this.#pieces.splice(p + 1, 0, { notes: piece.notes.splice(end), sizes: piece.sizes.splice(end) });
     }
     this.#entries.set(entry.file, entry);
-    this.#count(entry, 1);
+    this.#count(entry, entry.size, 1);
     return replaced;
   }
 
@@ -132,10 +163,11 @@ export class NoteList {
     const [p, at] = this.#countBefore(entry);
     const piece = this.#pieces[p]!;
     piece.notes.splice(at, 1);
+    const [size] = piece.sizes.splice(at, 1);
     piece.expires = undefined;
     if (piece.notes.length === 0 && this.#pieces.length > 1) this.#pieces.splice(p, 1);
     this.#entries.delete(file);
-    this.#count(entry, -1);
+    this.#count(entry, size!, -1);
     return entry;
   }
 
@@ -182,8 +214,9 @@ export class NoteList {
     for (const piece of this.#pieces) piece.expires = undefined;
   }
 
-  #count({ type }: Ordered, each: 1 | -1): void {
+  #count({ type }: Ordered, size: number, each: 1 | -1): void {
     this.size += each;
+    this.byteCount += each * size;
     if (type !== 'md') this.imageCount += each;
   }
 
@@ -219,11 +252,11 @@ export class NoteList {
     return note !== undefined && fileOf(note) === file ? this.#entryAt(piece, at) : undefined;
   }
 
-  #entryAt({ notes }: Piece, at: number): Entry {
+  #entryAt({ notes, sizes }: Piece, at: number): Entry {
     const note = notes[at]!;
     if (typeof note !== 'string') return note;
     const meta = hasMeta(note) ? UNSEEN : undefined;
-    const entry: Entry = { file: fileOf(note), ...placeIn(note), stamp: UNSEEN, meta };
+    const entry: Entry = { file: fileOf(note), ...placeIn(note), size: sizes[at]!, stamp: UNSEEN, meta };
     this.#entries.set(entry.file, entry);
     notes[at] = entry;
     return entry;
@@ -317,13 +350,28 @@ export class TagIndex {
 
   /** The notes that have the tag. */
   async tagged(tag: string): Promise<NoteList> {
+    await this.#readAll();
+    return this.#byTag.get(tag) ?? new NoteList();
+  }
+
+  /** How many notes have each tag, those that have expired too. */
+  async counts(): Promise<Map<string, number>> {
+    await this.#readAll();
+    return new Map([...this.#byTag].map(([tag, { size }]) => [tag, size]));
+  }
+
+  /** The tags of a note that have been read. */
+  tagsOf(entry: Entry): readonly string[] {
+    return this.#tagsOf.get(entry) ?? [];
+  }
+
+  async #readAll(): Promise<void> {
     while (this.#unread.size > 0) {
       this.#reading ??= Promise.all([...this.#unread].map((entry) => this.#readOne(entry))).finally(() => {
         this.#reading = undefined;
       });
       await this.#reading;
     }
-    return this.#byTag.get(tag) ?? new NoteList();
   }
 
   /** Entries went, and others came. */
@@ -334,7 +382,7 @@ export class TagIndex {
 
   #remove(entry: Entry): void {
     this.#unread.delete(entry);
-    for (const tag of this.#tagsOf.get(entry) ?? []) {
+    for (const tag of this.tagsOf(entry)) {
       const list = this.#byTag.get(tag);
       list?.remove(entry.file);
       if (list?.size === 0) this.#byTag.delete(tag);

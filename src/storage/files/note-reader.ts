@@ -1,14 +1,16 @@
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import type { FeedName } from '../../feeds/names.ts';
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { isExpired, type Note, type NoteMeta } from '../../feeds/note.ts';
+import type { LoadedNotes } from '../found-page.ts';
 import { NO_META } from '../metadata.ts';
-import type { Page, PageQuery, StoredFile } from '../storage.ts';
+import { PAGE_TEXT_BYTES, type Page, type PageQuery, type StoredFile, type TagCount } from '../storage.ts';
+import { mostUsed } from '../tag-counts.ts';
 import { refuse } from './failures.ts';
 import type { IndexedFeed } from './feed-index.ts';
 import { metaFile } from './names.ts';
-import { type Entry, type NoteList, TagIndex } from './note-list.ts';
+import { type Entry, TagIndex } from './note-list.ts';
 import { readPart, readWhole, statFile, statReadable } from './read-file.ts';
 import { type FeedLog, logOfFeed, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import type { FileSeen } from './reconciler.ts';
@@ -22,6 +24,8 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 const NOTE_OVERHEAD = 600;
 /** Files open for reading at once: a bound on descriptors, and on the queue of the thread pool. */
 const PARALLEL_READS = 32;
+/** Found notes are loaded in groups of this size, until their texts reach the limit of a page. */
+const FOUND_AT_ONCE = 16;
 /** A file that changes between any two reads is shown as it was read last. */
 const MAX_ATTEMPTS = 3;
 
@@ -69,7 +73,7 @@ export class NoteReader {
   async page(feed: IndexedFeed, { limit, before, tag }: PageQuery): Promise<Page> {
     for (;;) {
       const { isMarked } = feed;
-      const asked = tag === undefined ? feed.notes : await this.#tagged(feed, tag);
+      const asked = tag === undefined ? feed.notes : await this.#tagsIn(feed).tagged(tag);
       const entries = asked.older(before, limit + 1, feed.marks && Date.now());
       const shown = entries.slice(0, limit);
       const loaded = await Promise.all(shown.map((entry) => this.#load(feed, entry)));
@@ -84,10 +88,40 @@ export class NoteReader {
     }
   }
 
+  /** See `Storage.tags`. */
+  async tags(feed: IndexedFeed, prefix: string): Promise<TagCount[]> {
+    await this.#parts.keeper.whenMarked(feed);
+    const tags = this.#tagsIn(feed);
+    const counts = await tags.counts();
+    // Counted apart, because only a few have expired and are not yet removed.
+    for (const file of feed.marks?.expired(Date.now(), Number.POSITIVE_INFINITY) ?? []) {
+      const entry = feed.notes.get(file);
+      for (const tag of entry ? tags.tagsOf(entry) : []) counts.set(tag, counts.get(tag)! - 1);
+    }
+    const found = [...counts].filter(([tag, count]) => count > 0 && tag.startsWith(prefix));
+    return mostUsed(found.map(([tag, count]) => ({ tag, count })));
+  }
+
   /** The note of an entry; undefined when it has expired, or its file is gone or cannot be read. */
   async note(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> {
     const note = await this.#load(feed, entry);
     return note && !isExpired(note, Date.now()) ? note : undefined;
+  }
+
+  /** See `foundPage`. */
+  async notes(feed: IndexedFeed, files: readonly NoteFile[]): Promise<LoadedNotes> {
+    const notes: Note[] = [];
+    let textBytes = 0;
+    let count = 0;
+    while (count < files.length && textBytes < PAGE_TEXT_BYTES) {
+      const entries = files.slice(count, count + FOUND_AT_ONCE).map((file) => feed.notes.get(file));
+      for (const note of await Promise.all(entries.map((entry) => entry && this.note(feed, entry)))) {
+        if (note) notes.push(note);
+        textBytes += note?.content?.byteLength ?? 0;
+      }
+      count += entries.length;
+    }
+    return { notes, count };
   }
 
   #load(feed: IndexedFeed, entry: Entry): Promise<Note | undefined> | Note {
@@ -103,10 +137,9 @@ export class NoteReader {
     return loading;
   }
 
-  /** The notes of a feed that have a tag. */
-  #tagged(feed: IndexedFeed, tag: string): Promise<NoteList> {
+  #tagsIn(feed: IndexedFeed): TagIndex {
     feed.tags ??= new TagIndex(feed.notes.withMeta(), (entry) => this.#tagsOf(feed, entry), feed.expiryOf);
-    return feed.tags.tagged(tag);
+    return feed.tags;
   }
 
   #tagsOf(feed: IndexedFeed, entry: Entry): Promise<readonly string[]> {
@@ -234,11 +267,12 @@ async function readMeta(folder: string, entry: Entry, log: FeedLog): Promise<Rea
   }
 }
 
-/** The files whose stamps differ from the entry. The first look at a file only records its stamp. */
+/** The files whose stamps differ from the entry. The first look at a file, if its size is the one known, only records its stamp. */
 function differencesOf(feed: IndexedFeed, entry: Entry, stamps: Stamps): FileSeen[] {
   return WHICH.flatMap((which) => {
     const stamp = stamps[which];
-    if (entry[which] === UNSEEN && stamp) entry[which] = stampToKeep(stamp);
+    const isCounted = which === 'meta' || stamp?.size === entry.size;
+    if (entry[which] === UNSEEN && stamp && isCounted) entry[which] = stampToKeep(stamp);
     if (!(which in stamps) || entry[which] === UNSURE || sameStamp(entry[which], stamp)) return [];
     const file = which === 'meta' ? metaFile(entry.file) : entry.file;
     return [{ feed: feed.name, file, stamp, first: false }];

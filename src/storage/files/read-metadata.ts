@@ -20,7 +20,7 @@ import { isFolder, isThere, readLine, readWhole, whyUnreadable } from './read-fi
 import type { Stamp } from './stamp.ts';
 
 /** Stands for the hash in a `.password` that has none or cannot be read: no password has it. */
-const UNMATCHED_HASH = '!';
+export const UNMATCHED_HASH = '!';
 
 /** Stands for the read id in a `.readid` that has none or cannot be read. */
 export const UNREADABLE_READ_ID = '!' as ReadId;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import { Refusal } from '../../refusals.ts';
+import { arrivalOf } from './arrival-log.ts';
 import { asRefusal } from './failures.ts';
 import type { IndexChange, IndexedFeed } from './feed-index.ts';
 import { readMark } from './find-marks.ts';
@@ -140,7 +141,7 @@ export class Reconciler {
     const [before, now] = [new Set(known.notes.files()), new Set(found.notes.files())];
     const gone = [...before].filter((file) => !now.has(file));
     const added = [...now].filter((file) => !before.has(file));
-    const put = added.map((file) => found.notes.get(file)!);
+    const put = added.map((file) => foundNow(found.notes.get(file)!));
     const marks = await this.#marksOf(known, put);
     this.#apply(known, { gone, put, files: found.files, marks });
   }
@@ -170,8 +171,11 @@ export class Reconciler {
       const known = feed.notes.get(file);
       const entry = await readEntry(folder, file, known);
       if (!entry && known) gone.push(file);
-      const isSame = sameStamp(known?.stamp, entry?.stamp) && sameStamp(known?.meta, entry?.meta);
-      if (entry && !isSame) put.push(entry);
+      const isSame =
+        known?.size === entry?.size &&
+        sameStamp(known?.stamp, entry?.stamp) &&
+        sameStamp(known?.meta, entry?.meta);
+      if (entry && !isSame) put.push(foundNow(entry));
     }
     const isOfFeed = changed.some(({ file }) => isFeedFile(file));
     const files = isOfFeed ? await readFeedFiles(folder, logOfFeed(this.#parts.log, feed.name)) : undefined;
@@ -195,6 +199,11 @@ export class Reconciler {
   }
 }
 
+/** An entry that came when it was found: later ones may have been told of before. One in place of another keeps the time of that. */
+function foundNow(entry: Entry): Entry {
+  return { ...entry, arrivedAt: arrivalOf(entry, Date.now()) };
+}
+
 function pathOf(one: Seen): string {
   return 'file' in one ? join(one.feed, one.file) : one.feed;
 }
@@ -209,9 +218,11 @@ function differs({ notes }: IndexedFeed, seen: FileSeen): boolean {
   const { stamp, first } = seen;
   const file = noteOf(seen);
   if (file === undefined) return !first;
-  // The first look at a note that nobody has asked for is no change.
-  const entry = first ? notes.getAsked(file) : notes.get(file);
   const isMeta = file !== seen.file;
+  const size = isMeta || !stamp ? undefined : notes.sizeOf(file);
+  if (size !== undefined && size !== stamp?.size) return true;
+  // The first look at a note that nobody has asked for is no change besides.
+  const entry = first ? notes.getAsked(file) : notes.get(file);
   if (!entry) return !first && !isMeta && stamp !== undefined;
   const known = isMeta ? entry.meta : entry.stamp;
   return !(first && known === UNSEEN) && !sameStamp(known, stamp);

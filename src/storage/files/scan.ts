@@ -1,14 +1,17 @@
+import { lstatSync } from 'node:fs';
 import { readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { dateOfId, isServiceId } from '../../feeds/ids.ts';
-import { type FeedName, isFeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
+import { type FeedName, type NoteFile, parseNoteFile } from '../../feeds/names.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { parseObject } from '../metadata.ts';
 import { type Intent, syncFolder } from './durable.ts';
 import { isAbsent, isGone } from './failures.ts';
 import { IndexedFeed } from './feed-index.ts';
 import {
+  feedsAmong,
   isFileOfNote,
   isIntentName,
   isLeftover,
@@ -17,7 +20,7 @@ import {
   metaFile,
   noteOfMetaFile,
 } from './names.ts';
-import { type Entry, type Unasked, unasked } from './note-list.ts';
+import { type Entry, type UnaskedNote, unasked } from './note-list.ts';
 import { isThere, readDotFile, statFile } from './read-file.ts';
 import { type FeedLog, logOfFeed, readFeedFiles, readMetaFile, UnreadableFile } from './read-metadata.ts';
 import { dateByFile, dateOfFile, folderIdentity, stampToKeep } from './stamp.ts';
@@ -25,14 +28,12 @@ import * as sys from './syscalls.ts';
 
 /** Folders, and hand-placed files of one folder, read at once. */
 const PARALLEL = 16;
+/** Time for looking at files in one turn of the event loop, ms. */
+const TURN_MS = 1;
 
-/** The names in the data folder that are feeds: real folders with a valid name. */
+/** The feeds in the data folder. */
 export async function feedNames(dir: string): Promise<FeedName[]> {
-  const all = await readdir(dir, { withFileTypes: true });
-  return all
-    .filter((one) => one.isDirectory())
-    .map((one) => one.name)
-    .filter(isFeedName);
+  return feedsAmong(await readdir(dir, { withFileTypes: true }));
 }
 
 /**
@@ -73,7 +74,12 @@ export async function scanFeed(
     if (clean && (await clearAway(folder, files, ofFeed))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
     const feedFiles = await readFeedFiles(folder, ofFeed, files.has(LICENSE_FILE));
-    return feedFiles && new IndexedFeed(name, folderIdentity(stats), feedFiles, notes, dateOfFile(stats));
+    const state = {
+      identity: folderIdentity(stats),
+      createdAt: stats.birthtimeMs,
+      changedAt: dateOfFile(stats),
+    };
+    return feedFiles && new IndexedFeed(name, state, feedFiles, notes);
   } catch (error) {
     if (isGone(error)) return undefined;
     if (!isAbsent(error)) throw error;
@@ -95,7 +101,8 @@ export async function readEntry(folder: string, file: NoteFile, known?: Entry): 
   const created = dated === undefined && metaStats ? await readCreated(folder, file) : undefined;
   const createdAt = dated ?? created ?? dateByFile(id, stats);
   const meta = metaStats && stampToKeep(metaStats, known?.meta);
-  return { file, id, type, createdAt, stamp: stampToKeep(stats, known?.stamp), meta };
+  const stamp = stampToKeep(stats, known?.stamp);
+  return { file, id, type, createdAt, size: stats.size, stamp, meta };
 }
 
 /** The date in the metadata; undefined also if that cannot be read, which is told when the note is. */
@@ -106,16 +113,24 @@ async function readCreated(folder: string, file: NoteFile): Promise<number | und
   return meta?.created;
 }
 
-async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(Entry | Unasked)[]> {
+async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(Entry | UnaskedNote)[]> {
   const atOnce = pLimit(PARALLEL);
-  const notes: (Entry | Unasked)[] = [];
+  const notes: (Entry | UnaskedNote)[] = [];
   const reads: Promise<Entry | undefined>[] = [];
+  let begunAt = performance.now();
   for (const name of files) {
     const note = parseNoteFile(name);
     if (!note) continue;
-    if (dateOfId(note.id) !== undefined) notes.push(unasked(note.file, files.has(metaFile(note.file))));
     // Its metadata may say another date than its name.
-    else reads.push(atOnce(() => readEntry(folder, note.file)));
+    if (dateOfId(note.id) === undefined) reads.push(atOnce(() => readEntry(folder, note.file)));
+    else {
+      // A trip to the thread pool for each would take several times as long.
+      const stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
+      if (stats?.isFile()) notes.push(unasked(note.file, files.has(metaFile(note.file)), stats.size));
+    }
+    if (performance.now() - begunAt < TURN_MS) continue;
+    await nextTurn();
+    begunAt = performance.now();
   }
   for (const entry of await Promise.all(reads)) if (entry) notes.push(entry);
   return notes;

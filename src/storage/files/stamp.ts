@@ -25,7 +25,7 @@ export function dateByFile(id: string, file: Pick<Stamp, 'mtimeMs'>): number {
 }
 
 /** Kernels date files by a clock that ticks every 1 to 10 ms; two edits within a tick look alike. */
-const CLOCK_TICK_MS = 15;
+export const CLOCK_TICK_MS = 15;
 
 /** Whether the next change could have the same stamp, because this one is so recent. Call it right after `stat`. */
 export function isFresh(seen: Stamp): boolean {

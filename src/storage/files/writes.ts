@@ -178,14 +178,19 @@ async function decideNew(
   state: Omit<State, 'feed'>,
 ): Promise<Done | undefined> {
   const { index, rules } = parts;
-  const effects = decide(command, { ...state, feed: undefined }, rules);
+  const { bytes } = index;
+  const isNameBlocked = index.isClosed(command.name);
+  const effects = decide(command, { ...state, feed: undefined, isNameBlocked, bytes }, rules);
   if (effects === undefined) return undefined;
+  const { byteCount } = effects.feed;
   index.making += 1;
+  index.storing += byteCount;
   try {
     const written = await makeFolder(parts, effects);
     return written && { written };
   } finally {
     index.making -= 1;
+    index.storing -= byteCount;
   }
 }
 
@@ -200,7 +205,8 @@ async function makeFolder(
   try {
     const { stamps, identity } = await writer.placeFolder(dir, name, parts);
     const stampOf = new Map(parts.map((part, n) => [part.name, stamps[n]]));
-    const feed = new IndexedFeed(name, identity, files, [], Date.now());
+    const now = Date.now();
+    const feed = new IndexedFeed(name, { identity, createdAt: now, changedAt: now }, files);
     feed.apply({ put: entriesOf(added, stampOf), marks: marksOf(added) });
     index.add(feed);
     onMade(name);
@@ -224,14 +230,15 @@ async function change(
   named?: NamedNote,
 ): Promise<Done | undefined> {
   const before = countingPosts(feed);
-  const effects = decide(command, { ...state, feed: before, note: named?.note }, parts.rules);
+  const { bytes } = parts.index;
+  const effects = decide(command, { ...state, feed: before, note: named?.note, bytes }, parts.rules);
   if (effects === undefined) return undefined;
   const { fate, edit, note, added, removed = [], outcomes } = effects;
   if (fate === 'unchanged') return { written: { feed: effects.feed, note, isUnchanged: true, outcomes } };
   if (fate === 'deleted')
     return { written: { feed: effects.feed, note }, left: await deleteFeed(parts, feed) };
   // What is being stored and what is stored never pass the limits together.
-  const release = keepRoom(feed, before, effects.feed);
+  const release = keepRoom(parts.index, feed, before, effects.feed);
   // In the turn in which the notes come into the index: else they would count twice meanwhile.
   const { stampOf, files } = await writeFiles(parts, feed, effects, named).finally(release);
   const put = entriesOf(added, stampOf);
@@ -255,15 +262,18 @@ function stamped(note: Note | undefined, stampOf: WrittenFiles['stampOf']): Note
 }
 
 /** Counts notes that are being stored, until the function returned is called. Room that is being freed is not there yet. */
-function keepRoom({ posting }: IndexedFeed, before: Feed, after: Feed): () => void {
+function keepRoom(index: FeedIndex, { posting }: IndexedFeed, before: Feed, after: Feed): () => void {
   const notes = Math.max(0, after.noteCount - before.noteCount);
   const images = Math.max(0, after.imageCount - before.imageCount);
-  posting.noteCount += notes;
-  posting.imageCount += images;
-  return () => {
-    posting.noteCount -= notes;
-    posting.imageCount -= images;
+  const bytes = Math.max(0, after.byteCount - before.byteCount);
+  const keep = (each: 1 | -1) => {
+    posting.noteCount += each * notes;
+    posting.imageCount += each * images;
+    posting.byteCount += each * bytes;
+    index.storing += each * bytes;
   };
+  keep(1);
+  return () => keep(-1);
 }
 
 async function writeFiles(
@@ -335,13 +345,14 @@ function editedEntry(
 ): Entry {
   const name = metaFile(entry.file);
   const meta = stampOf.has(name) ? stampOf.get(name) : entry.meta;
-  return content
-    ? { ...entry, stamp: stampOf.get(entry.file)!, meta, sha256: content.sha256 }
-    : { ...entry, meta };
+  if (!content) return { ...entry, meta };
+  const stamp = stampOf.get(entry.file)!;
+  return { ...entry, size: stamp.size, stamp, meta, sha256: content.sha256 };
 }
 
-function settingsOf({ title, description, showSender, image, keepDays, keepNotes }: Feed): StoredSettings {
-  return { title, description, showSender, image, keepDays, keepNotes };
+function settingsOf(feed: Feed): StoredSettings {
+  const { title, description, showSender, listed, image, keepDays, keepNotes } = feed;
+  return { title, description, showSender, listed, image, keepDays, keepNotes };
 }
 
 /** Deletes a feed: it is gone, and its name free, once its folder is renamed. Returns the folder's name. */
@@ -358,9 +369,14 @@ async function deleteFeed(
 /** The feed with the notes that are being stored. */
 function countingPosts(feed: IndexedFeed): Feed {
   const record = feed.record();
-  const { noteCount, imageCount } = feed.posting;
-  if (noteCount === 0) return record;
-  return { ...record, noteCount: record.noteCount + noteCount, imageCount: record.imageCount + imageCount };
+  const { noteCount, imageCount, byteCount } = feed.posting;
+  if (noteCount === 0 && byteCount === 0) return record;
+  return {
+    ...record,
+    noteCount: record.noteCount + noteCount,
+    imageCount: record.imageCount + imageCount,
+    byteCount: record.byteCount + byteCount,
+  };
 }
 
 /**

@@ -47,7 +47,8 @@ export function entriesOf(
     const file = noteFile(id, type);
     const stamp = stampOf.get(file)!;
     const createdAt = dated ?? dateOfId(id) ?? dateByFile(id, stamp);
-    return { file, id, type, createdAt, stamp, meta: stampOf.get(metaFile(file)), sha256 };
+    const meta = stampOf.get(metaFile(file));
+    return { file, id, type, createdAt, size: stamp.size, stamp, meta, sha256 };
   });
 }
 

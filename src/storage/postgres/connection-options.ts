@@ -9,21 +9,23 @@ const ANSWER_MARGIN_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 const INT8_OID = 20;
 
-/** Other time limits than those of the service, in ms. */
-export interface TimeLimits {
+/** Other limits than those of the service; times in ms. */
+export interface ConnectionLimits {
   /** How long a statement may take, waiting for locks included. */
   readonly statementMs?: number;
   /** How long a transaction may wait for its next statement, until all of that has arrived. */
   readonly idleMs?: number;
+  /** Statements may read bitmaps of indexes, which GIN needs. */
+  readonly usesBitmaps?: boolean;
 }
 
 /** The `application_name` of every connection of the service. */
 export const APPLICATION_NAME = 'note-feed';
 
 /** Force index plans, because stale statistics and very large feeds mislead the planner. */
-const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
-  .map((plan) => `-c enable_${plan}=off`)
-  .join(' ');
+const BY_INDEX = ['seqscan', 'hashjoin', 'mergejoin'].map(without).join(' ');
+/** Before version 18 the server overestimates these plans and compiles their statements (JIT), which takes longer than running them. */
+const UNCOMPILED = '-c jit=off';
 
 const types = new TypeOverrides();
 // Ids, dates in ms and counts: all far below 2 ** 53.
@@ -36,14 +38,14 @@ types.setTypeParser(INT8_OID, Number);
  */
 export function connectionOptions(
   url: string,
-  { statementMs = STATEMENT_MS, idleMs = STATEMENT_MS }: TimeLimits = {},
+  { statementMs = STATEMENT_MS, idleMs = STATEMENT_MS, usesBitmaps = false }: ConnectionLimits = {},
 ): ClientConfig {
   const { url: connectionString, options } = parseUrl(url);
   return {
     connectionString,
     application_name: APPLICATION_NAME,
     // The last one counts.
-    options: `${options} ${BY_INDEX}`.trim(),
+    options: [options, BY_INDEX, UNCOMPILED, usesBitmaps ? '' : without('bitmapscan')].join(' ').trim(),
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
     query_timeout: statementMs + ANSWER_MARGIN_MS,
@@ -55,8 +57,12 @@ export function connectionOptions(
   };
 }
 
+function without(plan: string): string {
+  return `-c enable_${plan}=off`;
+}
+
 /** A connection outside of any pool; it throws what the client does. */
-export async function connect(url: string, limits?: TimeLimits): Promise<Client> {
+export async function connect(url: string, limits?: ConnectionLimits): Promise<Client> {
   const client = new Client(connectionOptions(url, limits));
   // A waiting query fails with it.
   client.on('error', () => {});

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientBase, Pool, type QueryResultRow } from 'pg';
-import { connectionOptions, type TimeLimits } from './connection-options.ts';
+import { type ConnectionLimits, connectionOptions } from './connection-options.ts';
 import { asFailure } from './failures.ts';
 import { type Statement, Transaction } from './transaction.ts';
 
-/** Connections for reading, and as many for writing, at most. */
+/** Connections for reading, and as many for writing, at most, unless others are asked for. */
 const CONNECTIONS = 4;
 
 interface DatabaseOptions {
   /** Runs before a new connection is used for writing; if it throws, the connection is not used. */
   readonly onWriter?: (client: ClientBase) => Promise<void>;
-  readonly limits?: TimeLimits;
+  readonly limits?: ConnectionLimits;
+  readonly connections?: number;
 }
 
 /**
@@ -25,8 +26,8 @@ export class Database {
   #transactions = 0;
 
   /** Connects to nothing yet. Throws for a URL that cannot be read. */
-  constructor(url: string, { onWriter, limits }: DatabaseOptions = {}) {
-    const options = { ...connectionOptions(url, limits), max: CONNECTIONS };
+  constructor(url: string, { onWriter, limits, connections = CONNECTIONS }: DatabaseOptions = {}) {
+    const options = { ...connectionOptions(url, limits), max: connections };
     this.#reading = new Pool(options);
     // Statements that do not need each other's results go out together.
     this.#writing = new Pool({ ...options, pipeline: true, ...(onWriter && { onConnect: onWriter }) });

@@ -9,7 +9,9 @@ import { storageFull, storeUnavailable } from '../failures.ts';
  */
 const UNAVAILABLE = /^(08|28|3D|40|53|55|57|58|25|XX)/;
 /** The tables are gone, are others than before, or may not be used: what is prepared for them is of no use. */
-const NO_TABLES = /^(0A000|3F000|42501|42703|42P01)$/;
+export const NO_TABLES = /^(0A000|3F000|42501|42703|42P01)$/;
+/** The user lacks a privilege. */
+export const NOT_ALLOWED = '42501';
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
 /** Rolled back because of another transaction, for example a deadlock. */

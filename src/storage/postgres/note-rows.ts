@@ -17,9 +17,9 @@ const STATEMENT_BYTES = 1024 * 1024;
 
 const INSERT = statement('insert_notes')`
   INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, image_key, key,
-    expires_at, content)
+    expires_at, arrived_at, content)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[],
-    $7::text[], $8::integer[], $9::text[], $10::text[], $11::bigint[], $12::bytea[])`;
+    $7::text[], $8::integer[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::bytea[])`;
 const INSERT_TAGS = statement('insert_tags')`
   INSERT INTO tags (feed, tag, created_at, id, type, expires_at)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[], $6::bigint[])`;
@@ -32,8 +32,13 @@ const DELETE = statement('delete_notes')`
   DELETE FROM notes USING unnest($1::bigint[], $2::text[], $3::smallint[]) AS gone (feed, id, type)
   WHERE notes.feed = gone.feed AND notes.id = gone.id AND notes.type = gone.type`;
 
+/** A note, and when it came (`feeds.changed_at` of its transaction); null for one that another storage had. */
+export interface ArrivingNote extends InsertedNote {
+  readonly arrived_at: number | null;
+}
+
 /** Stores notes with their tags, and leaves the feeds' counters alone. Waits for all but the last statement. */
-export async function insertNotes(transaction: Transaction, notes: readonly InsertedNote[]): Promise<void> {
+export async function insertNotes(transaction: Transaction, notes: readonly ArrivingNote[]): Promise<void> {
   insertTags(transaction, notes);
   const parts = inParts(notes);
   for (const part of parts.slice(0, -1)) await transaction.run(INSERT, valuesOf(part));
@@ -74,15 +79,24 @@ function tagsOf(notes: readonly TaggedNote[]) {
   });
 }
 
-function valuesOf(notes: readonly InsertedNote[]): unknown[] {
+function valuesOf(notes: readonly ArrivingNote[]): unknown[] {
   const key = columnsOf(notes, 'feed', 'id', 'type', 'created_at', 'modified_at');
-  const facts = columnsOf(notes, 'metadata', 'sha256', 'size', 'image_key', 'key', 'expires_at');
+  const facts = columnsOf(
+    notes,
+    'metadata',
+    'sha256',
+    'size',
+    'image_key',
+    'key',
+    'expires_at',
+    'arrived_at',
+  );
   return [...key, ...facts, byteaArray(notes.map(({ content }) => content))];
 }
 
 /** The rows in parts of `STATEMENT_BYTES`, or of one row that has more. */
-function inParts(rows: readonly InsertedNote[]): InsertedNote[][] {
-  const parts: InsertedNote[][] = [];
+function inParts<R extends InsertedNote>(rows: readonly R[]): R[][] {
+  const parts: R[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const row of rows) {
     bytes += row.content.byteLength;

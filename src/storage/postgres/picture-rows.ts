@@ -58,11 +58,11 @@ const END_COPY = statement('end_copy')`DELETE FROM freed_keys WHERE key = $1 AND
 const LEAD = statement<object>('lead')`
   UPDATE sweeper SET holder = $1, until = ${NOW} + ${LEAD_MS} WHERE holder = $1 OR until < ${NOW} RETURNING 1`;
 const DUE = statement<KeyRow>('due')`
-  SELECT key FROM freed_keys WHERE due_at <= ${NOW} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
-const IS_DUE = statement<object>('is_due')`SELECT FROM freed_keys WHERE due_at <= ${NOW} LIMIT 1`;
+  SELECT key FROM freed_keys WHERE due_at <= ${NOW} - $2 ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
+const IS_DUE = statement<object>('is_due')`SELECT FROM freed_keys WHERE due_at <= ${NOW} - $1 LIMIT 1`;
 const POSTPONE = statement('postpone')`
   UPDATE freed_keys SET attempts = attempts + 1,
-    due_at = ${NOW} + least(${CLAIM_MS} * 2 ^ least(attempts, 20), ${MAX_CLAIM_MS})::bigint
+    due_at = ${NOW} - $2 + least(${CLAIM_MS} * 2 ^ least(attempts, 20), ${MAX_CLAIM_MS})::bigint
   WHERE key = ANY ($1)`;
 const FORGET = statement('forget')`DELETE FROM freed_keys WHERE key = ANY ($1)`;
 const MOVE_ELSEWHERE = statement('move_elsewhere')`UPDATE freed_keys SET due_at = NULL WHERE key = ANY ($1)`;
@@ -129,15 +129,15 @@ export class PostgresPictures implements PictureRows {
     });
 
   /** Mostly there is nothing, so look without a transaction first. */
-  readonly claim: PictureRows['claim'] = async (limit) => {
-    if ((await this.#database.read(IS_DUE, [])).length === 0) return [];
+  readonly claim: PictureRows['claim'] = async (limit, keptMs) => {
+    if ((await this.#database.read(IS_DUE, [keptMs])).length === 0) return [];
     return this.#database.transaction(async (transaction) => {
       if ((await transaction.run(LEAD, [this.#name])).length === 0) return [];
-      const due = (await transaction.run(DUE, [limit])).map(({ key }) => key);
+      const due = (await transaction.run(DUE, [limit, keptMs])).map(({ key }) => key);
       const referenced = (await transaction.run(REFERENCED, [due])).map(({ key }) => key);
       const claimed = due.filter((key) => !referenced.includes(key));
       transaction.send(FORGET, [referenced]);
-      transaction.send(POSTPONE, [claimed]);
+      transaction.send(POSTPONE, [claimed, keptMs]);
       return claimed;
     });
   };

@@ -3,11 +3,13 @@ import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
+  bytesOf,
   DatabaseArchive,
   dueWith,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
+import type { OperatorRecord } from '../operator-records.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { Database } from './database.ts';
 import { asStartFailure } from './failures.ts';
@@ -38,13 +40,19 @@ const NEWEST = statement<SortColumns>('newest')`
   SELECT id, type, created_at FROM notes WHERE feed = (SELECT feeds.id FROM feeds WHERE name = $1)
   ORDER BY created_at DESC, id DESC, type DESC LIMIT 1`;
 const INSERT_FEED = statement<object>('insert_feed')`
-  INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+  INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (name) DO NOTHING RETURNING 1`;
 const COUNT = statement<{ id: number }>('count_moved')`
   UPDATE feeds SET note_count = note_count + $2, image_count = image_count + $3,
-    due_at = coalesce($4, due_at) WHERE name = $1 RETURNING id`;
+    byte_count = byte_count + $4, due_at = coalesce($5, due_at) WHERE name = $1 RETURNING id`;
 const RETIRE = statement('retire')`
   INSERT INTO feeds (read_id, changed_at) SELECT unnest($1::text[]), 0 ON CONFLICT (read_id) DO NOTHING`;
+const RECORDS_AFTER = statement<OperatorRecord>('records_after')`
+  SELECT kind, key, value, at FROM operator_records WHERE (kind, key) > ($1, $2) ORDER BY kind, key LIMIT ${ROWS}`;
+const ADD_RECORDS = statement('add_records')`
+  INSERT INTO operator_records (kind, key, value, at)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) ON CONFLICT DO NOTHING`;
+const CLOSE_FEEDS = statement('close_feeds')`UPDATE feeds SET blocked = true WHERE name = ANY ($1)`;
 
 const TABLE_IS_THERE = statement<{ is_there: boolean }>('table_is_there')`
   SELECT to_regclass($1) IS NOT NULL AS is_there`;
@@ -65,6 +73,8 @@ export class PostgresArchive extends DatabaseArchive {
   protected readonly noteRows = (name: FeedName, { created_at, id, type }: SortColumns) =>
     this.#database.read(NOTES_AFTER, [name, created_at, id, type]);
   protected readonly retiredRows = (after: string) => this.#database.read(RETIRED_AFTER, [after]);
+  protected readonly recordRows = (kind: string, key: string) =>
+    this.#database.read(RECORDS_AFTER, [kind, key]);
   protected readonly newestNote = (name: FeedName) => this.#database.read(NEWEST, [name]);
 
   private constructor(url: string, images: ImageSource | undefined) {
@@ -98,11 +108,11 @@ export class PostgresArchive extends DatabaseArchive {
   addNotes(feed: ArchivedFeed, notes: readonly ArchivedNote[]): Promise<void> {
     return this.#write(async (transaction) => {
       const images = notes.filter(({ type }) => type !== 'md').length;
-      const values = [feed.name, notes.length, images, dueWith(feed, notes)];
+      const values = [feed.name, notes.length, images, bytesOf(notes), dueWith(feed, notes)];
       const [row] = await transaction.run(COUNT, values);
       await insertNotes(
         transaction,
-        notes.map((note) => archivedRow(row!.id, note)),
+        notes.map((note) => ({ ...archivedRow(row!.id, note), arrived_at: null })),
       );
     });
   }
@@ -110,6 +120,15 @@ export class PostgresArchive extends DatabaseArchive {
   addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
     return this.#write(async (transaction) => {
       transaction.send(RETIRE, [readIds]);
+    });
+  }
+
+  addRecords(records: readonly OperatorRecord[]): Promise<void> {
+    return this.#write(async (transaction) => {
+      const column = <M extends keyof OperatorRecord>(member: M) => records.map((one) => one[member]);
+      transaction.send(ADD_RECORDS, [column('kind'), column('key'), column('value'), column('at')]);
+      const names = records.filter(({ kind }) => kind === 'name').map(({ key }) => key);
+      transaction.send(CLOSE_FEEDS, [names]);
     });
   }
 

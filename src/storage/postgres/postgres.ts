@@ -1,23 +1,30 @@
 import type { FeedName } from '../../feeds/names.ts';
 import type { LicenseCheck } from '../../licenses/licenses.ts';
+import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, mainNote, type Post } from '../../writing/command.ts';
 import type { WritingRules } from '../../writing/decide.ts';
 import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import type { Storage, Written } from '../storage.ts';
+import { foundPage } from '../found-page.ts';
+import type { OperatorRecords } from '../operator-records.ts';
+import type { FeedChange, Storage, Written } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
 import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
 import { Database } from './database.ts';
-import { asStartFailure, isUniqueViolation, mayWorkAlone } from './failures.ts';
+import { asStartFailure, isUniqueViolation, mayWorkAlone, NOT_ALLOWED } from './failures.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
+import { addRecord, recordReads, removeRecord } from './operator-records.ts';
 import { PostgresPictures } from './picture-rows.ts';
 import { PostgresReads } from './reads.ts';
 import { migrate } from './schema.ts';
+import { PostgresSearch } from './search.ts';
+import { dropSearch, ensureSearch } from './search-schema.ts';
 import { statement, type Transaction } from './transaction.ts';
+import { WordThread } from './word-thread.ts';
 import { Outrun, type Result, Writes } from './writes.ts';
 
 const USE_TOKEN = statement<{ turn: number }>('use_token')`
@@ -41,10 +48,14 @@ export interface PostgresOptions {
   readonly url: string;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
+  readonly maxBytes: number;
   readonly keepDays: number;
   /** Checks licenses; undefined where none is needed. */
   readonly isLicenseValid?: LicenseCheck | undefined;
   readonly log: Pick<Log, 'warn'>;
+  /** Notes can be searched. */
+  readonly search?: boolean;
   /** Observes writes and every commit; optional. */
   readonly commits?: CommitObserver | undefined;
 }
@@ -56,16 +67,35 @@ export interface PostgresOptions {
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {
   try {
     await refuseDuringMove(options.url);
-    await migrate(options.url, options.keepDays);
-    return await PostgresStorage.start(options);
+    await migrate(options.url, options);
+    return await PostgresStorage.start({ ...options, search: await prepareSearch(options) });
   } catch (error) {
     throw asStartFailure(error);
+  }
+}
+
+/** Whether notes can be searched. A user who may not make tables has none of the search, but everything else. */
+async function prepareSearch({ url, search = false, log }: PostgresOptions): Promise<boolean> {
+  try {
+    await (search ? ensureSearch : dropSearch)(url);
+    return search;
+  } catch (error) {
+    if (errorCode(error) !== NOT_ALLOWED) throw error;
+    log.warn(
+      `The user of SERVICE_DATABASE_URL may not ${search ? 'make' : 'remove'} the tables and triggers of the search: ` +
+        'notes cannot be searched',
+    );
+    return false;
   }
 }
 
 /** A storage that several processes may use. */
 class PostgresStorage extends PostgresReads implements Storage {
   readonly pictureRows: PostgresPictures;
+  readonly records: OperatorRecords;
+  readonly search?: NonNullable<Storage['search']>;
+  readonly #search: PostgresSearch | undefined;
+  readonly #words: WordThread | undefined;
   readonly #rules: WritingRules;
   readonly #posts: BatchedCalls<Post, Written | undefined>;
   readonly #clearing: Clearing;
@@ -73,15 +103,35 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #reported = new Map<string, Set<string>>();
   #changesElsewhere: ChangeListener | undefined;
 
-  private constructor({ url, maxFeeds, keepDays, isLicenseValid, commits }: PostgresOptions) {
+  private constructor({
+    url,
+    maxFeeds,
+    maxBytes,
+    keepDays,
+    isLicenseValid,
+    search,
+    log,
+    commits,
+  }: PostgresOptions) {
     super(new Database(url, { onWriter: keepMovesOut }), commits);
-    this.#rules = { maxFeeds, keepDays, isLicenseValid };
+    this.#rules = { maxFeeds, maxBytes, keepDays, isLicenseValid };
     this.#posts = new BatchedCalls(
       (posts) => this.#storePosts(posts),
       ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     );
     this.#clearing = new Clearing(this.database);
     this.pictureRows = new PostgresPictures(this.database);
+    this.records = {
+      ...recordReads(this.database),
+      add: (record) => this.#changeRecords((transaction) => addRecord(transaction, record)),
+      remove: (kind, key) => this.#changeRecords((transaction) => removeRecord(transaction, kind, key)),
+    };
+    if (!search) return;
+    const found = new PostgresSearch(url);
+    this.#search = found;
+    this.search = async (feed, wanted) =>
+      foundPage(await found.find(feed, wanted), wanted, (files) => this.notes(feed, files));
+    this.#words = new WordThread(url, log);
   }
 
   static async start(options: PostgresOptions): Promise<PostgresStorage> {
@@ -132,8 +182,13 @@ class PostgresStorage extends PostgresReads implements Storage {
     return result;
   }
 
+  protected override tellChange(change: FeedChange): void {
+    this.#words?.wake();
+    super.tellChange(change);
+  }
+
   protected async release(): Promise<void> {
-    await this.#clearing.stop();
+    await Promise.all([this.#clearing.stop(), this.#words?.close(), this.#search?.close()]);
     await this.#changesElsewhere?.close();
     await this.database.close();
   }
@@ -154,24 +209,23 @@ class PostgresStorage extends PostgresReads implements Storage {
   }
 
   /** If commands fail together, each is stored by itself, so that a bad one fails alone. */
-  async #storeAll(commands: readonly Command[], attempt = 1): Promise<readonly Result[]> {
+  async #storeAll(commands: readonly Command[]): Promise<readonly Result[]> {
+    const run = () => this.#transaction((transaction) => new Writes(transaction, this.#rules).run(commands));
     try {
-      const results = await this.#transaction((transaction) =>
-        new Writes(transaction, this.#rules).run(commands),
-      );
+      const results = await (commands.length > 1 ? run() : untilFirst(run));
       this.tellCommit(results.filter((result) => !(result instanceof Error)).length);
       return results;
     } catch (error) {
-      if (commands.length > 1 && mayWorkAlone(error)) {
-        const results: Result[] = [];
-        for (const command of commands)
-          results.push(...(await this.#storeAll([command]).catch((error: Error) => [error])));
-        return results;
-      }
-      const isRace = error instanceof Outrun || isUniqueViolation(error);
-      if (!isRace || attempt === MAX_ATTEMPTS) throw error;
-      return this.#storeAll(commands, attempt + 1);
+      if (commands.length === 1 || !mayWorkAlone(error)) throw error;
+      const results: Result[] = [];
+      for (const command of commands)
+        results.push(...(await this.#storeAll([command]).catch((error: Error) => [error])));
+      return results;
     }
+  }
+
+  #changeRecords(work: (transaction: Transaction) => Promise<boolean>): Promise<boolean> {
+    return this.change(() => untilFirst(() => this.#transaction(work)));
   }
 
   /** Reports the changes, once each, also if the result of the commit is unknown. */
@@ -189,7 +243,7 @@ class PostgresStorage extends PostgresReads implements Storage {
     } finally {
       const reported = this.#reported.get(origin);
       this.#reported.delete(origin);
-      for (const { key, readIds } of done) if (!reported?.has(key)) this.tellChange({ readIds });
+      for (const { key, ...change } of done) if (!reported?.has(key)) this.tellChange(change);
     }
   }
 
@@ -197,10 +251,22 @@ class PostgresStorage extends PostgresReads implements Storage {
   #onNotice(payload: string): void {
     const notice = decodeChanges(payload);
     const reported = this.#reported.get(notice.origin);
-    if (this.database.isOwn(notice.origin) && !reported) return;
-    for (const { key, readIds } of notice.changes) {
+    const isForeign = !this.database.isOwn(notice.origin);
+    if (!isForeign && !reported) return;
+    for (const { key, ...change } of notice.changes) {
       reported?.add(key);
-      this.tellChange({ readIds });
+      this.tellChange(isForeign ? { ...change, isForeign } : change);
     }
+  }
+}
+
+/** Runs a transaction again as long as others take a name or a read id while it runs. */
+async function untilFirst<T>(run: () => Promise<T>, attempt = 1): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const isRace = error instanceof Outrun || isUniqueViolation(error);
+    if (!isRace || attempt === MAX_ATTEMPTS) throw error;
+    return untilFirst(run, attempt + 1);
   }
 }

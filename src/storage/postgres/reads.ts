@@ -1,11 +1,21 @@
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
-import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
+import {
+  type FeedName,
+  type NoteFile,
+  type NoteId,
+  noteFile,
+  parseNoteFile,
+  type ReadId,
+} from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
+import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import type { Position } from '../../feeds/order.ts';
+import type { Arrival, Arrivals } from '../arrivals.ts';
 import { BatchedCalls } from '../batcher.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';
+import type { LoadedNotes } from '../found-page.ts';
 import {
   FEED_COLUMNS,
   type FeedRow,
@@ -18,45 +28,57 @@ import {
   typeNumber,
 } from '../rows.ts';
 import {
+  type FeedListPage,
+  type FeedListQuery,
   type FeedPage,
   type FeedRef,
+  MOST_LISTED_TAGS,
   type Neighbours,
   PAGE_TEXT_BYTES,
   type Page,
   type PageQuery,
   type StoredFile,
+  type TagCount,
+  type Totals,
 } from '../storage.ts';
 import { FILE_COLUMNS, type FileRow, type Piece, storedFile } from '../stored-file.ts';
+import { findArrivals } from './arrival-reads.ts';
 import type { Database } from './database.ts';
 import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS } from './note-rows.ts';
+import { listFeeds, totals } from './overview.ts';
 import { statement } from './transaction.ts';
 
 const NO_NOTES: Page = { notes: [], next: undefined };
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
 
-const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
+export const NEWEST_FIRST = 'created_at DESC, id DESC, type DESC';
 const TEXT = typeNumber('md');
 /** The first value is `Feed.key`. The notes of a deleted feed stay for a while. */
 const OF_FEED = '= (SELECT id FROM feeds WHERE id = $1 AND name IS NOT NULL)';
 
-interface PageRow extends NoteRow {
-  readonly feed: FeedRow | null;
+interface PlacedRow extends NoteRow {
   /** Null in the row of an empty page. */
   readonly place: number | null;
+}
+
+interface PageRow extends PlacedRow {
+  readonly feed: FeedRow | null;
 }
 
 /** Fails if a table is gone; gives no row if they are there without what is in them. */
 const STATE = statement<{ is_read_only: boolean }>('state')`
   SELECT current_setting('transaction_read_only') = 'on' AS is_read_only FROM feed_count
-  WHERE NOT EXISTS (SELECT FROM feeds, notes, tags, freed_keys, sweeper, token_series WHERE false)`;
+  WHERE NOT EXISTS (SELECT FROM feeds, notes, tags, freed_keys, sweeper, token_series, operator_records WHERE false)`;
 const FEEDS = statement<FeedRow>('feeds')`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`;
 const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
+  SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL AND NOT blocked`;
+const ANY_FEED_BY_READ_ID = statement<FeedRow>('any_feed_by_read_id')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`;
 /** The feed of the first two values: `refValues`. */
-const FEED_OF = `FROM feeds WHERE feeds.id = coalesce($1, (SELECT id FROM feeds WHERE read_id = $2)) AND name IS NOT NULL`;
+const FEED_OF = `FROM feeds WHERE feeds.id = coalesce($1, (SELECT id FROM feeds WHERE read_id = $2 AND NOT blocked)) AND name IS NOT NULL`;
 /** Columns of a page's notes in their order, with those texts that the ones before them leave a place for. */
-const PAGE_COLUMNS = `${CONTENTLESS_COLUMNS}, row_number() OVER newest AS place,
+const PLACED_COLUMNS = `${CONTENTLESS_COLUMNS}, row_number() OVER newest AS place,
   CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
     newest ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
   THEN content END AS content`;
@@ -66,17 +88,27 @@ const pageFrom = (notes: string) => `
   SELECT CASE WHEN coalesce(place, 1) = 1 THEN to_json(feed) END AS feed, page.*
   FROM (SELECT ${FEED_COLUMNS} ${FEED_OF}) AS feed LEFT JOIN LATERAL (${notes}) AS page ON true`;
 const PAGE = statement<PageRow>('page')`${pageFrom(`
-  SELECT ${PAGE_COLUMNS} FROM notes WHERE notes.feed = feed.id AND (created_at, id, type) < ($3, $4, $5)
+  SELECT ${PLACED_COLUMNS} FROM notes WHERE notes.feed = feed.id AND (created_at, id, type) < ($3, $4, $5)
   AND ${isLive('$7')} ${IN_ORDER} LIMIT $6`)}`;
 // The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
 const TAGGED_PAGE = statement<PageRow>('tagged_page')`${pageFrom(`
-  SELECT ${PAGE_COLUMNS} FROM (
+  SELECT ${PLACED_COLUMNS} FROM (
     SELECT tags.feed, created_at, id, type FROM tags
     WHERE tags.feed = feed.id AND tag = $8 AND (created_at, id, type) < ($3, $4, $5) AND ${isLive('$7')}
     ORDER BY ${NEWEST_FIRST} LIMIT $6
   ) AS tagged JOIN notes USING (feed, created_at, id, type) ${IN_ORDER}`)}`;
+// Each note is looked up by itself, whatever the server thinks of how many the feed has.
+const NOTES = statement<PlacedRow>('notes')`
+  SELECT ${PLACED_COLUMNS} FROM unnest($2::text[], $3::smallint[]) AS wanted (wanted_id, wanted_type) CROSS JOIN LATERAL (
+    SELECT ${CONTENTLESS_COLUMNS}, content FROM notes
+    WHERE feed ${OF_FEED} AND id = wanted_id AND type = wanted_type AND ${isLive('$4')} OFFSET 0
+  ) AS note ${IN_ORDER}`;
 const NOTE = statement<NoteRow>('note')`
   SELECT ${NOTE_COLUMNS} FROM notes WHERE feed ${OF_FEED} AND id = $2 AND ${isLive('$3')} ORDER BY type LIMIT 1`;
+const TAGS = statement<TagCount>('tags')`
+  SELECT tag, count(*)::integer AS count FROM tags
+  WHERE feed ${OF_FEED} AND starts_with(tag, $2) AND ${isLive('$3')}
+  GROUP BY tag ORDER BY count DESC, tag LIMIT ${MOST_LISTED_TAGS}`;
 const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('neighbours')`
   SELECT
     (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) < ($2, $3, $4) AND ${isLive('$5')}
@@ -128,6 +160,19 @@ export abstract class PostgresReads extends DatabaseStorage {
     return row && feedOf(row);
   }
 
+  async anyFeedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    const [row] = await this.database.read(ANY_FEED_BY_READ_ID, [readId]);
+    return row && feedOf(row);
+  }
+
+  totals(): Promise<Totals> {
+    return totals(this.database);
+  }
+
+  listFeeds(query: FeedListQuery): Promise<FeedListPage> {
+    return listFeeds(this.database, query);
+  }
+
   async page(feed: AdmittedFeed, query: PageQuery): Promise<Page> {
     const { notes, next } = (await this.#page(feed, query)) ?? NO_NOTES;
     return { notes, next };
@@ -145,10 +190,9 @@ export abstract class PostgresReads extends DatabaseStorage {
         : await this.database.read(TAGGED_PAGE, [...values, tag]);
     const feed = rows.find((row) => row.feed)?.feed;
     if (!feed) return undefined;
-    const found = rows.filter(({ place }) => place !== null).sort((a, b) => a.place! - b.place!);
-    const unwanted = found.findIndex(({ type, content }) => type === TEXT && content === null);
-    const count = Math.min(limit, unwanted < 0 ? found.length : unwanted);
-    return { feed: feedOf(feed), ...pageOf(found.slice(0, count).map(noteOf), count === found.length) };
+    const { notes, cut } = inOrder(rows);
+    const count = Math.min(limit, cut);
+    return { feed: feedOf(feed), ...pageOf(notes.slice(0, count).map(noteOf), count === notes.length) };
   }
 
   async note({ key }: AdmittedFeed, id: NoteId): Promise<Note | undefined> {
@@ -156,9 +200,32 @@ export abstract class PostgresReads extends DatabaseStorage {
     return row && noteOf(row);
   }
 
+  tags({ key }: AdmittedFeed, prefix: string): Promise<readonly TagCount[]> {
+    return this.database.read(TAGS, [key, prefix, Date.now()]);
+  }
+
+  /** The notes of files, newest first, see `foundPage`. */
+  protected async notes({ key }: AdmittedFeed, files: readonly NoteFile[]): Promise<LoadedNotes> {
+    const named = files.map((file) => parseNoteFile(file)!);
+    const types = named.map(({ type }) => typeNumber(type));
+    const rows = await this.database.read(NOTES, [key, named.map(({ id }) => id), types, Date.now()]);
+    const { notes, cut } = inOrder(rows);
+    const first = notes[cut];
+    const count = first ? files.indexOf(noteFile(first.id, NOTE_TYPES[first.type]!)) : files.length;
+    return { notes: notes.slice(0, cut).map(noteOf), count };
+  }
+
   async neighbours({ key }: AdmittedFeed, position: Position): Promise<Neighbours> {
     const [row] = await this.database.read(NEIGHBOURS, [key, ...placeOf(position), Date.now()]);
     return { older: row?.older ?? undefined, newer: row?.newer ?? undefined };
+  }
+
+  arrivals(
+    feed: AdmittedFeed,
+    since: Arrival | NoteId | undefined,
+    limit: number,
+  ): Promise<Arrivals | undefined> {
+    return findArrivals(this.database, feed, since, limit);
   }
 
   async stat(feed: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
@@ -172,4 +239,11 @@ export abstract class PostgresReads extends DatabaseStorage {
   async #bytes({ feed, id, type, modified_at }: FileRow, start: number, length: number) {
     return (await this.database.read(BYTES, [feed, id, type, modified_at, start + 1, length]))[0];
   }
+}
+
+/** The notes in their order, and which of them is the first text that those before it left no place for. */
+function inOrder<R extends PlacedRow>(rows: readonly R[]): { notes: R[]; cut: number } {
+  const notes = rows.filter(({ place }) => place !== null).sort((a, b) => a.place! - b.place!);
+  const cut = notes.findIndex(({ type, content }) => type === TEXT && content === null);
+  return { notes, cut: cut < 0 ? notes.length : cut };
 }

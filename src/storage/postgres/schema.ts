@@ -18,7 +18,9 @@ import { WrongDatabase } from './failures.ts';
  * `token_series.turn` is the index of the next valid token, or -1 after a replay: the series is revoked. `feeds.license_id` is what
  * the text in `feeds.license` counts by. `notes.key` and `expires_at` say again what is in the metadata.
  * No note of a feed is to be removed before `feeds.due_at` (`dueAfter`). `sweeper.keep_days` is the instance's limit by which
- * that was found out.
+ * that was found out. `operator_records` holds the records of `OperatorRecords`; `feeds.blocked` repeats whether it has the feed's name.
+ * `feed_count.bytes` is the sum of `feeds.byte_count`, but only while there is a limit of bytes. `notes.arrived_at` is
+ * `feeds.changed_at` as of the transaction that stored the note; null if it is from before there was this column.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -101,24 +103,44 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX notes_by_post_key ON notes (feed, key) WHERE key IS NOT NULL;
    CREATE INDEX notes_to_expire ON notes (feed, expires_at) WHERE expires_at IS NOT NULL;
    ALTER TABLE tags ADD expires_at bigint;`,
+  'ALTER TABLE feeds ADD listed boolean NOT NULL DEFAULT false;',
+  `ALTER TABLE feeds ADD byte_count bigint NOT NULL DEFAULT 0, ADD blocked boolean NOT NULL DEFAULT false;
+   UPDATE feeds SET byte_count = sums.bytes FROM (SELECT feed, sum(size) AS bytes FROM notes GROUP BY feed) AS sums
+   WHERE feeds.id = sums.feed AND name IS NOT NULL;
+   ALTER TABLE feed_count ADD bytes bigint NOT NULL DEFAULT 0;
+   ALTER TABLE notes ADD arrived_at bigint;
+   CREATE TABLE operator_records (
+     kind text COLLATE "C" NOT NULL,
+     key text COLLATE "C" NOT NULL,
+     value text NOT NULL,
+     at bigint NOT NULL,
+     PRIMARY KEY (kind, key)
+   );`,
 ];
 
 /** The version that this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Held while tables are made or upgraded: any number that nothing else uses. */
-const MIGRATION_LOCK = 6_478_236_891;
+export const MIGRATION_LOCK = 6_478_236_891;
 /** How long one step, or waiting for another container that does them, may take, in ms. */
-const MIGRATION_MS = 30 * 60_000;
+export const MIGRATION_MS = 30 * 60_000;
 export const VERSION_TABLE = 'note_feed_schema';
 const CREATED_TABLES = /CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g;
+
+/** Limits of the instance; 0 is none. */
+interface Limits {
+  /** The days that any feed keeps its notes; if they are others than before, every feed is swept anew. */
+  readonly keepDays?: number;
+  /** The most bytes that the notes of all feeds may have. */
+  readonly maxBytes?: number;
+}
 
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
  * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
- * @param keepDays the days that any feed keeps its notes, 0 for no limit; if they are others than before, every feed is swept anew
  */
-export async function migrate(url: string, keepDays?: number): Promise<void> {
+export async function migrate(url: string, { keepDays, maxBytes = 0 }: Limits = {}): Promise<void> {
   const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
@@ -127,10 +149,17 @@ export async function migrate(url: string, keepDays?: number): Promise<void> {
     for (const sql of MIGRATIONS.slice(version)) await client.query(sql);
     await client.query(`UPDATE ${VERSION_TABLE} SET version = $1 WHERE version <> $1`, [SCHEMA_VERSION]);
     if (keepDays !== undefined) await keepDaysOf(client, keepDays);
+    if (maxBytes > 0) await countBytes(client);
     await client.query('COMMIT');
   } finally {
     await client.end();
   }
+}
+
+/** Nobody counted while there was no limit. Whoever adds bytes now waits, or is counted (`Writes`). */
+async function countBytes(client: Client): Promise<void> {
+  await client.query('SELECT FROM feed_count FOR UPDATE');
+  await client.query('UPDATE feed_count SET bytes = (SELECT coalesce(sum(byte_count), 0) FROM feeds)');
 }
 
 /** Feeds are locked in the order that writes have, so that there is no deadlock. */

@@ -4,7 +4,7 @@ import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } fr
 import type { NewNote } from '../../feeds/note.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
-import { type Command, lookupsOf, type NamedNote } from '../../writing/command.ts';
+import { type Command, contentsOf, lookupsOf, type NamedNote } from '../../writing/command.ts';
 import {
   changesSettings,
   decide,
@@ -14,6 +14,7 @@ import {
   type WritingRules,
 } from '../../writing/decide.ts';
 import { dueOf, SWEPT_NOTES } from '../../writing/due.ts';
+import { changedNotes, touchesNotes } from '../arrivals.ts';
 import { dueAfter, needsOldest, OLDEST_NOTES, sweptRows } from '../due-rows.ts';
 import { storeUnavailable } from '../failures.ts';
 import {
@@ -33,7 +34,7 @@ import {
   typeRange,
 } from '../rows.ts';
 import type { Written } from '../storage.ts';
-import { CHANGE_CHANNEL, type ChangedFeed, encodeChanges } from './change-notice.ts';
+import type { ChangedFeed } from './change-notice.ts';
 import {
   CONTENTLESS_COLUMNS,
   deleteNotes,
@@ -43,6 +44,7 @@ import {
   isLive,
   NOTE_COLUMNS,
 } from './note-rows.ts';
+import { notifyAll } from './notify.ts';
 import { freeKeys } from './picture-rows.ts';
 import { columnsOf, statement, type Transaction } from './transaction.ts';
 
@@ -70,10 +72,13 @@ interface Decision {
   readonly swept: readonly StoredNote[] | undefined;
 }
 
-const LOCK_FEEDS = statement<FeedRow & { due_at: number | null }>('lock_feeds')`
+export const LOCK_FEEDS = statement<FeedRow & { due_at: number | null }>('lock_feeds')`
   SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
-/** How many feeds there are. No other transaction makes or deletes one until this one ends. */
-const LOCK_COUNT = statement<{ feeds: number }>('lock_count')`SELECT feeds FROM feed_count FOR UPDATE`;
+/** How many feeds there are, and bytes in them. No other transaction makes or deletes one until this one ends. */
+export const LOCK_COUNT = statement<{ feeds: number; bytes: number }>('lock_count')`
+  SELECT feeds, bytes FROM feed_count FOR UPDATE`;
+const BLOCKED_NAMES = statement<{ key: FeedName }>('blocked_names')`
+  SELECT key FROM operator_records WHERE kind = 'name' AND key = ANY ($1)`;
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
   SELECT name, read_id FROM feeds WHERE name = ANY ($1)
   UNION SELECT name, read_id FROM feeds WHERE read_id = ANY ($2)`;
@@ -81,11 +86,13 @@ const FREE_READ_ID = statement('free_read_id')`
   UPDATE feeds SET read_id = $2 WHERE read_id = $1 AND name IS NULL`;
 const MAKE = statement<{ id: number; name: FeedName }>('make_feeds')`
   INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days,
-    keep_notes, changed_at)
-  SELECT name, read_id, password_hash, title, description, show_sender = 1, image, license, license_id, keep_days, keep_notes, 0
+    keep_notes, listed, changed_at)
+  SELECT name, read_id, password_hash, title, description, show_sender = 1, image, license, license_id, keep_days, keep_notes,
+    listed = 1, 0
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[], $9::text[],
-    $10::integer[], $11::integer[])
-    AS new (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days, keep_notes)
+    $10::integer[], $11::integer[], $12::integer[])
+    AS new (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days, keep_notes,
+      listed)
   ON CONFLICT DO NOTHING RETURNING id, name`;
 const FIND = statement<StoredNote>('find_note')`
   SELECT ${NOTE_COLUMNS}, feed, image_key FROM notes
@@ -112,23 +119,25 @@ const SET_METADATA = statement('set_metadata')`
   UPDATE notes SET metadata = $4, key = $5, expires_at = $6 WHERE feed = $1 AND id = $2 AND type = $3`;
 const CONFIGURE = statement('configure')`
   UPDATE feeds SET read_id = $2, password_hash = $3, title = $4, description = $5, show_sender = $6::integer = 1,
-    image = $7, license = $8, license_id = $9, keep_days = $10, keep_notes = $11 WHERE id = $1`;
+    image = $7, license = $8, license_id = $9, keep_days = $10, keep_notes = $11,
+    listed = $12::integer = 1 WHERE id = $1`;
 // The other key of these locks says that they are of licenses; two ids that have the same number only wait longer.
 const LOCK_LICENSE = statement('lock_license')`SELECT pg_advisory_xact_lock(1818845540, hashtext($1))`;
 const COUNT_LICENSED = statement<{ count: number }>('count_licensed')`
   SELECT count(*)::integer AS count FROM feeds WHERE license_id = $1 AND id <> $2`;
 const DELETE_FEED = statement('delete_feed')`
   UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-    license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, due_at = NULL, to_clear = true WHERE id = $1`;
+    license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, listed = false, due_at = NULL,
+    to_clear = true, byte_count = 0, blocked = false WHERE id = $1`;
 const COUNT_NOTES = statement('count_notes')`
-  UPDATE feeds SET note_count = notes, image_count = images, changed_at = changed, due_at = due
-  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[]) AS now (feed, notes, images, changed, due)
+  UPDATE feeds SET note_count = notes, image_count = images, byte_count = bytes, changed_at = changed, due_at = due
+  FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[])
+    AS now (feed, notes, images, bytes, changed, due)
   WHERE feeds.id = feed`;
 /** Adds to the number of feeds. */
 export const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
-const NOTIFY = statement('notify')`
-  SELECT pg_notify('${CHANGE_CHANNEL}', payload) FROM unnest($1::text[]) AS payload`;
-
+/** Adds to the bytes of all feeds. */
+const COUNT_BYTES = statement('count_bytes')`UPDATE feed_count SET bytes = bytes + $1`;
 const SET_DUE = statement('set_due')`UPDATE feeds SET due_at = $2 WHERE id = $1`;
 
 /** Decides and stores commands in one transaction, in their order. Only posts come together, and only one of each key. */
@@ -142,6 +151,10 @@ export class Writes {
   /** By feed and key. */
   readonly #keyed = new Map<string, StoredNote>();
   #feeds = 0;
+  #bytes = 0;
+  /** What this transaction adds to the bytes of all feeds. */
+  #moreBytes = 0;
+  #blockedNames: ReadonlySet<FeedName> = new Set();
 
   constructor(transaction: Transaction, rules: WritingRules) {
     this.#transaction = transaction;
@@ -150,7 +163,11 @@ export class Writes {
 
   async run(commands: readonly Command[]): Promise<readonly Result[]> {
     await this.#lockFeeds(commands);
-    await this.#lookUpReadIds(commands);
+    const makers = commands
+      .filter(({ name, target }) => target.kind === 'new' && !this.#open.has(name))
+      .map(({ name }) => name);
+    await this.#lockCount(commands, makers);
+    await this.#lookUpReadIds(commands, makers);
     await this.#lookUpKeys(commands);
     const decisions: (Decision | Refusal | undefined)[] = [];
     for (const command of commands) decisions.push(await this.#decide(command));
@@ -181,18 +198,25 @@ export class Writes {
     }
   }
 
-  async #lookUpReadIds(commands: readonly Command[]): Promise<void> {
+  /** Feeds are made, and bytes added if there is a limit of them, by one transaction at a time. */
+  async #lockCount(commands: readonly Command[], makers: readonly FeedName[]): Promise<void> {
+    const isLimited = this.#rules.maxBytes > 0 && commands.some((command) => contentsOf(command).length > 0);
+    if (makers.length === 0 && !isLimited) return;
+    const [count] = await this.#transaction.run(LOCK_COUNT, []);
+    if (!count) throw storeUnavailable(new Error('the database is empty'));
+    this.#feeds = count.feeds;
+    this.#bytes = count.bytes;
+    if (makers.length === 0) return;
+    const blocked = await this.#transaction.run(BLOCKED_NAMES, [makers]);
+    this.#blockedNames = new Set(blocked.map(({ key }) => key));
+  }
+
+  async #lookUpReadIds(commands: readonly Command[], makers: readonly FeedName[]): Promise<void> {
     const wanted = commands.filter(
       ({ name, target }) => target.kind === 'existing' || !this.#open.get(name)?.after,
     );
     const readIds = wanted.map((command) => lookupsOf(command).readId).filter((id) => id !== undefined);
     if (readIds.length === 0) return;
-    const makers = wanted.filter(({ target }) => target.kind === 'new').map(({ name }) => name);
-    if (makers.length > 0) {
-      const [count] = await this.#transaction.run(LOCK_COUNT, []);
-      if (!count) throw storeUnavailable(new Error('the database is empty'));
-      this.#feeds = count.feeds;
-    }
     for (const { name, read_id } of await this.#transaction.run(HOLDERS, [makers, readIds])) {
       if (name !== null && makers.includes(name)) throw new Outrun();
       this.#holders.set(read_id, name);
@@ -223,6 +247,8 @@ export class Writes {
       note: found ? noteOf(found) : undefined,
       readIdHolder: readId && this.#holders.get(readId),
       feeds: this.#feeds,
+      bytes: this.#bytes + this.#moreBytes,
+      isNameBlocked: this.#blockedNames.has(name),
       licensed: open?.key && licenseId ? await this.#countLicensed(open.key, licenseId) : 0,
       hasImage: open?.key !== undefined && image !== undefined && (await this.#hasFile(open.key, image)),
       ...(open?.key && imported.length > 0 && (await this.#presentOf(open.key, imported))),
@@ -252,7 +278,9 @@ export class Writes {
     const { keepDays } = this.#rules;
     if (!isSwept && fate !== 'unchanged')
       open.dueAt = dueAfter(effects, open.after ?? feed, open.dueAt, { now: this.#now, keepDays });
+    const bytesBefore = isNew ? 0 : (open.after?.byteCount ?? 0);
     open.after = fate === 'deleted' ? undefined : feed;
+    this.#moreBytes += (open.after?.byteCount ?? 0) - bytesBefore;
     if (!isNew) return open;
     this.#open.set(feed.name, open);
     this.#holders.set(feed.readId, feed.name);
@@ -288,10 +316,8 @@ export class Writes {
   ): Promise<Map<OpenFeed, Feed>> {
     const finals = new Map<OpenFeed, Feed>();
     const notices: ChangedFeed[] = [];
-    const notes: InsertedNote[] = [];
     for (const { effects, open, note, swept } of decisions) {
       const key = keys.get(open)!;
-      notes.push(...effects.added.map((one) => insertedNote(Number(key), one, this.#now)));
       if (effects.edit && note) this.#storeEdit(effects.edit, note);
       if (swept) deleteNotes(this.#transaction, swept);
       if (swept?.length === 0) this.#transaction.send(SET_DUE, [key, open.dueAt]);
@@ -301,18 +327,30 @@ export class Writes {
         notices.push({ key, readIds: effects.readIds });
       } else if (effects.fate !== 'unchanged' && !finals.has(open) && open.after) {
         finals.set(open, { ...datedNow(open.after), key });
-        notices.push({ key, readIds: effects.readIds });
+        notices.push({ key, readIds: effects.readIds, ...changedNotes(effects) });
         if (open.before && changesSettings(open.before, open.after))
           this.#transaction.send(CONFIGURE, [key, ...Object.values(settingColumns(open.after))]);
+      } else if (touchesNotes(effects)) {
+        notices.push({ key, readIds: effects.readIds, ...changedNotes(effects) });
       }
     }
     const feeds = [...finals].map(([{ dueAt }, feed]) => ({ ...feed, dueAt }));
     if (feeds.length > 0)
       this.#transaction.send(
         COUNT_NOTES,
-        columnsOf(feeds, 'key', 'noteCount', 'imageCount', 'changedAt', 'dueAt'),
+        columnsOf(feeds, 'key', 'noteCount', 'imageCount', 'byteCount', 'changedAt', 'dueAt'),
       );
-    this.#notify(notices);
+    if (this.#rules.maxBytes > 0 && this.#moreBytes !== 0)
+      this.#transaction.send(COUNT_BYTES, [this.#moreBytes]);
+    notifyAll(this.#transaction, notices);
+    const notes = decisions.flatMap(({ effects, open }) => {
+      const feed = finals.get(open);
+      if (!feed) return [];
+      return effects.added.map((one) => ({
+        ...insertedNote(Number(feed.key), one, this.#now),
+        arrived_at: feed.changedAt,
+      }));
+    });
     await insertNotes(this.#transaction, notes);
     return finals;
   }
@@ -331,13 +369,6 @@ export class Writes {
       this.#transaction.send(SET_METADATA, [...key, metadata, found.key, found.expires_at]);
     }
     if (content) freeKeys(this.#transaction, [note]);
-  }
-
-  /** Tells every process of changes when the transaction is committed. */
-  #notify(changes: readonly ChangedFeed[]): void {
-    const { origin } = this.#transaction;
-    this.#transaction.changes.push(...changes);
-    if (changes.length > 0) this.#transaction.send(NOTIFY, [encodeChanges({ origin, changes })]);
   }
 
   async #find(feed: string, note: NamedNote): Promise<StoredNote | undefined> {

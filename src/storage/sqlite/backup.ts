@@ -22,7 +22,7 @@ const STEP_PAGES = 1_024;
 const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 
 /** A backup that cannot be made. The message is a sentence for the operator. */
-class BackupError extends Error {}
+export class BackupError extends Error {}
 
 /**
  * Copies a database into a new file, which only the caller can read, while the service goes on: everything that was
@@ -41,8 +41,12 @@ export async function backUp(database: string, target: string, mayGoOn: () => bo
     const part = mkdtempSync(`${target}.part-`);
     try {
       const copy = join(part, 'copy');
-      await copyDatabase(database, copy, mayGoOn);
-      detachFromLogs(copy);
+      await copyDatabase(database, copy, () => {
+        const { bavail, bsize } = statfsSync(dirname(realpathSync(database)));
+        if (bavail * bsize < LEAST_FREE_BYTES)
+          throw new BackupError('The disk of the database is nearly full, so the backup was given up.');
+        return mayGoOn();
+      });
       chmodSync(copy, 0o600);
       sync(copy);
       publish(copy, target);
@@ -55,7 +59,12 @@ export async function backUp(database: string, target: string, mayGoOn: () => bo
   }
 }
 
-async function copyDatabase(database: string, copy: string, mayGoOn: () => boolean): Promise<void> {
+/**
+ * Copies a database with what is in its write-ahead log into a new file, all in one transaction.
+ * @param mayGoOn asked after each step; false gives it up
+ * @throws BackupError; an error of SQLite
+ */
+export async function copyDatabase(database: string, copy: string, mayGoOn: () => boolean): Promise<void> {
   const { db } = opened(database);
   try {
     db.exec('BEGIN');
@@ -63,16 +72,14 @@ async function copyDatabase(database: string, copy: string, mayGoOn: () => boole
       throw new BackupError('The database is not one of this service, or nothing was ever stored in it.');
     await db.backup(copy, {
       progress: () => {
-        if (!mayGoOn()) throw new BackupError('The backup was given up.');
-        const { bavail, bsize } = statfsSync(dirname(realpathSync(database)));
-        if (bavail * bsize < LEAST_FREE_BYTES)
-          throw new BackupError('The disk of the database is nearly full, so the backup was given up.');
+        if (!mayGoOn()) throw new BackupError('The copying was given up.');
         return STEP_PAGES;
       },
     });
   } finally {
     db.close();
   }
+  detachFromLogs(copy);
 }
 
 /**
@@ -93,7 +100,8 @@ function opened(database: string): Connection {
   }
 }
 
-function sync(path: string): void {
+/** Makes a file, or the entries of a folder, durable. */
+export function sync(path: string): void {
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);
@@ -125,6 +133,6 @@ function thereAlready(): BackupError {
 }
 
 /** The code of SQLite or of the system. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return errorCode(error) ?? (error as Error).message;
 }

@@ -33,9 +33,12 @@ const SWEPT_COLUMNS = `${CONTENTLESS_COLUMNS}, NULL AS content, row, notes.feed,
 
 export class NoteRows {
   readonly #sql: ReturnType<typeof prepareStatements>;
+  /** Rows are the order in which notes came, so none has the number of one that was removed while the process runs. */
+  #lastRow: number;
 
   constructor(db: Database) {
     this.#sql = prepareStatements(db);
+    this.#lastRow = this.#sql.lastRow.get()!.row ?? 0;
   }
 
   /** The first of those types, of all if undefined, that has not expired. */
@@ -70,9 +73,10 @@ export class NoteRows {
 
   insert(note: InsertedNote): void {
     const { feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key } = note;
-    const place = [feed, id, type, created_at, modified_at] as const;
-    const { lastInsertRowid } = this.#sql.insert.run(...place, metadata, sha256, size, content, image_key);
-    this.#addBeside(note, lastInsertRowid);
+    this.#lastRow += 1;
+    const place = [this.#lastRow, feed, id, type, created_at, modified_at] as const;
+    this.#sql.insert.run(...place, metadata, sha256, size, content, image_key);
+    this.#addBeside(note, this.#lastRow);
   }
 
   replace(row: number, content: NoteContent, modifiedAt: number): void {
@@ -93,7 +97,7 @@ export class NoteRows {
   }
 
   /** Stores what the metadata are found by. */
-  #addBeside(note: TaggedNote & Pick<InsertedNote, 'key' | 'expires_at'>, row: number | bigint): void {
+  #addBeside(note: TaggedNote & Pick<InsertedNote, 'key' | 'expires_at'>, row: number): void {
     const { feed, id, type, created_at, metadata, key, expires_at } = note;
     for (const tag of metaOf(metadata).meta.tags) this.#sql.addTag.run(feed, tag, created_at, id, type, row);
     if (key !== null) this.#sql.addKey.run(feed, key, row);
@@ -128,27 +132,28 @@ function prepareStatements(db: Database) {
     // Named parameters would cost more than the rest of it.
     insert: prepare<
       [
-        ...[feed: number, id: NoteId, type: number, createdAt: number, modifiedAt: number],
+        ...[row: number, feed: number, id: NoteId, type: number, createdAt: number, modifiedAt: number],
         ...[metadata: string | null, sha256: string | null, size: number],
         ...[content: Uint8Array, key: ImageKey | null],
       ]
     >`
-      INSERT INTO notes (feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      INSERT INTO notes (row, feed, id, type, created_at, modified_at, metadata, sha256, size, content, image_key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     replace: prepare<object>`
       UPDATE notes SET content = $content, image_key = $image_key, size = $size, sha256 = $sha256,
         modified_at = $modified_at WHERE row = $row`,
     setMetadata: prepare<[string | null, number]>`UPDATE notes SET metadata = ? WHERE row = ?`,
+    lastRow: prepare<[], { row: number | null }>`SELECT max(row) AS row FROM notes`,
     remove: prepare<[number]>`DELETE FROM notes WHERE row = ?`,
-    addTag: prepare<[number, string, number, string, number, number | bigint]>`
+    addTag: prepare<[number, string, number, string, number, number]>`
       INSERT INTO tags (feed, tag, created_at, id, type, note) VALUES (?, ?, ?, ?, ?, ?)`,
     removeTag: prepare<[number, string, number, string, number]>`
       DELETE FROM tags WHERE feed = ? AND tag = ? AND created_at = ? AND id = ? AND type = ?`,
-    addKey: prepare<[number, string, number | bigint]>`
+    addKey: prepare<[number, string, number]>`
       INSERT INTO note_keys (feed, key, note) VALUES (?, ?, ?)`,
     removeKey: prepare<[number, string, number]>`
       DELETE FROM note_keys WHERE feed = ? AND key = ? AND note = ?`,
-    addExpiry: prepare<[number | bigint, number, number]>`
+    addExpiry: prepare<[number, number, number]>`
       INSERT INTO expiries (note, feed, expires_at) VALUES (?, ?, ?)`,
     removeExpiry: prepare<[number]>`DELETE FROM expiries WHERE note = ?`,
   };

@@ -87,8 +87,8 @@ export class Pictures {
     for (const key of keys) if (!this.#isReferenced(key)) this.#sql.free.run(key, Date.now() + inMs);
   }
 
-  claim(limit: number): readonly ImageKey[] {
-    const now = Date.now();
+  claim(limit: number, keptMs: number): readonly ImageKey[] {
+    const now = Date.now() - keptMs;
     const claimed: ImageKey[] = [];
     for (const { key, attempts } of this.#sql.due.all(now, limit)) {
       if (this.#isReferenced(key)) this.#sql.forget.run(key);

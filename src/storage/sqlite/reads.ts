@@ -3,6 +3,9 @@ import type { Feed } from '../../feeds/feed.ts';
 import { type FeedName, type NoteFile, type NoteId, parseNoteFile, type ReadId } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
 import type { Position } from '../../feeds/order.ts';
+import type { Arrival, Arrivals } from '../arrivals.ts';
+import type { LoadedNotes } from '../found-page.ts';
+import type { OperatorRecord, OperatorRecordKind } from '../operator-records.ts';
 import {
   FEED_COLUMNS,
   type FeedRow,
@@ -14,8 +17,17 @@ import {
   type RefValues,
   typeNumber,
 } from '../rows.ts';
-import { type FeedPage, type Neighbours, PAGE_TEXT_BYTES, type Page, type PageQuery } from '../storage.ts';
+import {
+  type FeedPage,
+  type Neighbours,
+  PAGE_TEXT_BYTES,
+  type Page,
+  type PageQuery,
+  type TagCount,
+} from '../storage.ts';
 import { FILE_COLUMNS, type FileRow, type Piece } from '../stored-file.ts';
+import { mostUsed } from '../tag-counts.ts';
+import { ArrivalReads } from './arrival-reads.ts';
 import { type Connection, preparer } from './connection.ts';
 import { IS_LIVE, NOTE_COLUMNS } from './note-rows.ts';
 
@@ -27,9 +39,11 @@ const DUE_FEEDS = '100';
 export class Reads {
   readonly #connection: Connection;
   readonly #sql: ReturnType<typeof prepareStatements>;
+  readonly #arrivals: ArrivalReads;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.#arrivals = new ArrivalReads(connection.db);
     this.#sql = prepareStatements(connection.db);
   }
 
@@ -48,6 +62,16 @@ export class Reads {
   feedByReadId(readId: ReadId): Feed | undefined {
     const row = this.#sql.feedByReadId.get(readId);
     return row && feedOf(row);
+  }
+
+  anyFeedByReadId(readId: ReadId): Feed | undefined {
+    const row = this.#sql.anyFeedByReadId.get(readId);
+    return row && feedOf(row);
+  }
+
+  /** See `OperatorRecords`. */
+  findRecords(kind: OperatorRecordKind, keys: readonly string[]): OperatorRecord[] {
+    return keys.map((key) => this.#sql.record.get(kind, key)).filter((record) => record !== undefined);
   }
 
   page(key: string, { limit, before, tag }: PageQuery): Page {
@@ -79,9 +103,36 @@ export class Reads {
     return row && noteOf(row);
   }
 
+  /** See `foundPage`. */
+  notes(key: string, files: readonly NoteFile[]): LoadedNotes {
+    const now = Date.now();
+    const notes: Note[] = [];
+    let textBytes = 0;
+    let count = 0;
+    for (const file of files) {
+      if (textBytes >= PAGE_TEXT_BYTES) break;
+      count += 1;
+      const named = parseNoteFile(file);
+      const row = named && this.#sql.noteOfFile.get(key, named.id, typeNumber(named.type), now);
+      if (!row) continue;
+      notes.push(noteOf(row));
+      if (row.type === TEXT) textBytes += row.size;
+    }
+    return { notes, count };
+  }
+
+  tags(key: string, prefix: string): TagCount[] {
+    return mostUsed(this.#sql.tags.iterate(key, prefix, prefix, Date.now()));
+  }
+
   neighbours(key: string, position: Position): Neighbours {
     const values = [key, ...placeOf(position), Date.now()] as const;
     return { older: this.#sql.older.get(...values)?.id, newer: this.#sql.newer.get(...values)?.id };
+  }
+
+  /** See `Storage.arrivals`. */
+  arrivals(key: string, since: Arrival | NoteId | undefined, limit: number): Arrivals | undefined {
+    return this.#arrivals.find(key, since, limit);
   }
 
   stat(ref: RefValues, file: NoteFile): FileRow | undefined {
@@ -110,11 +161,17 @@ function prepareStatements(db: Database) {
   return {
     feed: prepare<[string], FeedRow<number>>`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ?`,
     feedByReadId: prepare<[string], FeedRow<number>>`
+      SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL AND NOT blocked`,
+    anyFeedByReadId: prepare<[string], FeedRow<number>>`
       SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = ? AND name IS NOT NULL`,
+    record: prepare<[OperatorRecordKind, string], OperatorRecord>`
+      SELECT kind, key, value, at FROM operator_records WHERE kind = ? AND key = ?`,
     due: prepare<[number], { name: FeedName }>`
       SELECT name FROM feeds WHERE due_at <= ? ORDER BY due_at LIMIT ${DUE_FEEDS}`,
     note: prepare<[string, string, number], NoteRow>`
       SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? AND ${IS_LIVE} ORDER BY notes.type LIMIT 1`,
+    noteOfFile: prepare<[string, string, number, number], NoteRow>`
+      SELECT ${NOTE_COLUMNS} ${ofFeed} AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
     page: prepare<[string, ...Place, number, number], NoteRow>`
       SELECT ${NOTE_COLUMNS} ${ofFeed} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT ?`,
     tagged: prepare<[string, string, ...Place, number, number], NoteRow>`
@@ -122,6 +179,11 @@ function prepareStatements(db: Database) {
       WHERE feeds.id = ? AND feeds.name IS NOT NULL AND tags.tag = ? AND (tags.created_at, tags.id, tags.type) < (?, ?, ?)
       AND ${IS_LIVE}
       ORDER BY tags.created_at DESC, tags.id DESC, tags.type DESC LIMIT ?`,
+    tags: prepare<[string, string, string, number], TagCount>`
+      SELECT tags.tag, count(*) AS count FROM feeds JOIN tags ON tags.feed = feeds.id
+      WHERE feeds.id = ? AND feeds.name IS NOT NULL AND tags.tag >= ? AND tags.tag < ? || char(0x10ffff)
+      AND NOT EXISTS (SELECT 1 FROM expiries WHERE note = tags.note AND expires_at <= ?)
+      GROUP BY tags.tag`,
     older: prepare<[string, ...Place, number], { id: NoteId }>`
       SELECT notes.id ${ofFeed} AND ${place} < (?, ?, ?) AND ${IS_LIVE} ORDER BY ${newestFirst} LIMIT 1`,
     newer: prepare<[string, ...Place, number], { id: NoteId }>`
@@ -130,7 +192,7 @@ function prepareStatements(db: Database) {
     stat: prepare<[...RefValues, string, number, number], FileRow>`
       SELECT ${FILE_COLUMNS}, (SELECT expires_at FROM expiries WHERE note = notes.row) AS expires_at
       FROM feeds JOIN notes ON notes.feed = feeds.id
-      WHERE feeds.id = coalesce(?, (SELECT id FROM feeds WHERE read_id = ?)) AND feeds.name IS NOT NULL
+      WHERE feeds.id = coalesce(?, (SELECT id FROM feeds WHERE read_id = ? AND NOT blocked)) AND feeds.name IS NOT NULL
       AND notes.id = ? AND notes.type = ? AND ${IS_LIVE}`,
     bytes: prepare<[number, number, number, string, number, number], Piece>`
       SELECT substr(content, ?, ?) AS content FROM notes

@@ -13,7 +13,7 @@ import type { Database } from 'better-sqlite3';
  * the next valid token, or -1 after a token was replayed: the whole series is revoked. `feeds.license_id` is what the text in `feeds.license` counts by.
  * `note_keys` and `expiries` say again what is in the metadata of notes, for those that have a key or expire; `note` is `notes.row`.
  * No note of a feed is to be removed before `feeds.due_at` (`dueAfter`). `sweeper.keep_days` is the instance's limit by which
- * that was found out.
+ * that was found out. `operator_records` holds the records of `OperatorRecords`; `feeds.blocked` repeats whether it has the feed's name.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -95,6 +95,17 @@ const MIGRATIONS: readonly string[] = [
      expires_at INTEGER NOT NULL
    ) STRICT;
    CREATE INDEX expiries_by_feed ON expiries (feed, expires_at);`,
+  'ALTER TABLE feeds ADD COLUMN listed INTEGER NOT NULL DEFAULT 0;',
+  `ALTER TABLE feeds ADD COLUMN byte_count INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE feeds ADD COLUMN blocked INTEGER NOT NULL DEFAULT 0;
+   UPDATE feeds SET byte_count = (SELECT coalesce(sum(size), 0) FROM notes WHERE feed = feeds.id) WHERE name IS NOT NULL;
+   CREATE TABLE operator_records (
+     kind TEXT NOT NULL,
+     key TEXT NOT NULL,
+     value TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     PRIMARY KEY (kind, key)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** The version that this program reads and writes. */

@@ -4,11 +4,13 @@ import type { ArchivedFeed, ArchivedNote, ImageSource } from '../archive.ts';
 import {
   ARCHIVED_COLUMNS,
   archivedRow,
+  bytesOf,
   DatabaseArchive,
   dueWith,
   type SortColumns,
   type WholeNoteRow,
 } from '../database-archive.ts';
+import type { OperatorRecord } from '../operator-records.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { Connection, preparer } from './connection.ts';
 import { NoteRows } from './note-rows.ts';
@@ -25,6 +27,7 @@ export class SqliteArchive extends DatabaseArchive {
   protected readonly noteRows = (name: FeedName, { created_at, id, type }: SortColumns) =>
     this.#sql.notesAfter.all(name, created_at, id, type);
   protected readonly retiredRows = (after: string) => this.#sql.retiredAfter.all(after);
+  protected readonly recordRows = (kind: string, key: string) => this.#sql.recordsAfter.all(kind, key);
   protected readonly newestNote = (name: FeedName) => this.#sql.newestNote.all(name);
 
   private constructor(db: Database, images: ImageSource | undefined) {
@@ -59,7 +62,7 @@ export class SqliteArchive extends DatabaseArchive {
       const { id } = this.#sql.feedId.get(feed.name)!;
       for (const note of notes) this.#notes.insert(archivedRow(id, note));
       const images = notes.filter(({ type }) => type !== 'md').length;
-      this.#sql.count.run(notes.length, images, dueWith(feed, notes), id);
+      this.#sql.count.run(notes.length, images, bytesOf(notes), dueWith(feed, notes), id);
     })();
     this.#log.bound();
   }
@@ -67,6 +70,15 @@ export class SqliteArchive extends DatabaseArchive {
   async addRetiredReadIds(readIds: readonly ReadId[]): Promise<void> {
     this.#db.transaction(() => {
       for (const readId of readIds) this.#sql.retire.run(readId);
+    })();
+  }
+
+  async addRecords(records: readonly OperatorRecord[]): Promise<void> {
+    this.#db.transaction(() => {
+      for (const { kind, key, value, at } of records) {
+        this.#sql.addRecord.run(kind, key, value, at);
+        if (kind === 'name') this.#sql.close.run(key);
+      }
     })();
   }
 
@@ -105,11 +117,16 @@ function prepareStatements(db: Database) {
       SELECT notes.id, notes.type, notes.created_at ${ofFeed} ORDER BY ${order('DESC')} LIMIT 1`,
     feedId: prepare<[FeedName], { id: number }>`SELECT id FROM feeds WHERE name = ?`,
     insertFeed: prepare<unknown[]>`
-      INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO feeds (${ARCHIVED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (name) DO NOTHING`,
-    count: prepare<[number, number, number | null, number]>`
+    count: prepare<[number, number, number, number | null, number]>`
       UPDATE feeds SET note_count = note_count + ?, image_count = image_count + ?,
-        due_at = coalesce(?, due_at) WHERE id = ?`,
+        byte_count = byte_count + ?, due_at = coalesce(?, due_at) WHERE id = ?`,
+    recordsAfter: prepare<[string, string], OperatorRecord>`
+      SELECT kind, key, value, at FROM operator_records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT 100`,
+    addRecord: prepare<[string, string, string, number]>`
+      INSERT INTO operator_records (kind, key, value, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    close: prepare<[string]>`UPDATE feeds SET blocked = 1 WHERE name = ?`,
     retire: prepare<[ReadId]>`
       INSERT INTO feeds (name, read_id, changed_at) VALUES (NULL, ?, 0) ON CONFLICT (read_id) DO NOTHING`,
   };

@@ -3,21 +3,28 @@ import type { Feed } from '../../feeds/feed.ts';
 import type { FeedName } from '../../feeds/names.ts';
 import type { PublicKeyText } from '../../licenses/keys.ts';
 import type { Owner } from '../../privileges.ts';
+import { Refusal } from '../../refusals.ts';
 import { cannotBeUsed } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Command, withContents } from '../../writing/command.ts';
 import type { CommitObserver } from '../commit-observer.ts';
 import { DatabaseStorage } from '../database-storage.ts';
 import { storeUnavailable } from '../failures.ts';
+import { foundPage, NOTHING_FOUND } from '../found-page.ts';
+import { indexOfDatabase } from '../index-place.ts';
+import { openIndex } from '../open-index.ts';
+import type { OperatorRecord, OperatorRecords } from '../operator-records.ts';
 import type { PictureRows } from '../picture-rows.ts';
 import { refValues } from '../rows.ts';
+import type { NoteIndexer } from '../search/note-indexer.ts';
 import type { Storage, Written } from '../storage.ts';
 import { storedFile } from '../stored-file.ts';
 import { sendable, ThreadCalls, type WriterStats } from '../thread-calls.ts';
 import { DatabaseFile } from './database-file.ts';
+import type { Overview } from './overview.ts';
 import type { Pictures } from './pictures.ts';
 import type { Reads } from './reads.ts';
-import type { Writes } from './writes.ts';
+import type { RecordReply, Writes } from './writes.ts';
 
 export interface SqliteOptions {
   /** The database file; created if there is none. */
@@ -26,10 +33,14 @@ export interface SqliteOptions {
   readonly owner?: Owner | undefined;
   /** The most feeds there may be; 0 is no limit. */
   readonly maxFeeds: number;
+  /** The most bytes that the notes of all feeds may have; 0 is no limit. */
+  readonly maxBytes: number;
   readonly keepDays: number;
   /** By which the thread that writes checks licenses; undefined where none is needed. */
   readonly licenseKeys?: readonly PublicKeyText[] | undefined;
-  readonly log: Pick<Log, 'error'>;
+  /** Whether notes are searched; not by default. */
+  readonly search?: boolean;
+  readonly log: Pick<Log, 'warn' | 'error'>;
   /** Observes writes and every commit; optional. */
   readonly commits?: CommitObserver | undefined;
 }
@@ -49,14 +60,15 @@ export interface Checkpoints {
 export interface SqliteReaderData {
   readonly path: string;
   /** The reads that the thread serves. */
-  readonly serves: 'notes' | 'pictures';
+  readonly serves: 'notes' | 'pictures' | 'overview';
 }
 
 /** What the thread that writes is started with. */
 export interface SqliteWriterData {
   readonly path: string;
-  /** 0 is no limit. */
+  /** 0 is no limit, here and below. */
   readonly maxFeeds: number;
+  readonly maxBytes: number;
   readonly keepDays: number;
   /** Public keys of licenses; undefined if none is needed. */
   readonly licenseKeys: readonly PublicKeyText[] | undefined;
@@ -65,13 +77,17 @@ export interface SqliteWriterData {
 }
 
 interface Threads {
-  readonly writer: ThreadCalls<Pick<Writes, 'write' | 'useToken'> & Pictures>;
+  readonly writer: ThreadCalls<Pick<Writes, 'write' | 'useToken' | 'addRecord' | 'removeRecord'> & Pictures>;
   /** Every request asks who may write, which must not wait behind long texts. */
   readonly feeds: ThreadCalls<Reads>;
   readonly notes: ThreadCalls<Reads>;
+  /** Counting those of a large feed takes long; started when it is first asked. */
+  readonly tags: ThreadCalls<Reads>;
   readonly checkpoints: ThreadCalls<Checkpoints>;
   /** Looking at all pictures takes long; started when it is first asked. */
   readonly pictures: ThreadCalls<Pictures>;
+  /** Looking at all feeds takes long; started when it is first asked. */
+  readonly overview: ThreadCalls<Overview>;
 }
 
 /**
@@ -128,11 +144,18 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly #writerData: SqliteWriterData;
   readonly #threads: Threads;
   readonly #known = new KnownFeeds();
+  search?: NonNullable<Storage['search']>;
+  #indexer: NoteIndexer | undefined;
+  /** Settles when the thread that was lost last has ended. */
+  #whenEnded: Promise<unknown> = Promise.resolve();
 
-  private constructor(file: DatabaseFile, { log, commits, maxFeeds, keepDays, licenseKeys }: SqliteOptions) {
+  private constructor(
+    file: DatabaseFile,
+    { log, commits, maxFeeds, maxBytes, keepDays, licenseKeys }: SqliteOptions,
+  ) {
     super(commits);
     const { path } = file;
-    this.#writerData = { path, maxFeeds, keepDays, licenseKeys, makesTables: true };
+    this.#writerData = { path, maxFeeds, maxBytes, keepDays, licenseKeys, makesTables: true };
     const reader: SqliteReaderData = { path, serves: 'notes' };
     const checkpoints = new ThreadCalls<Checkpoints>('checkpoint-sqlite', reader);
     let isCopying = false;
@@ -149,14 +172,17 @@ class SqliteStorage extends DatabaseStorage implements Storage {
         });
     };
     const pictures: SqliteReaderData = { path, serves: 'pictures' };
+    const overview: SqliteReaderData = { path, serves: 'overview' };
     this.#file = file;
     const onDeath = (ended: Promise<unknown>) => this.#lostThread(ended);
     this.#threads = {
       writer: new ThreadCalls('write-sqlite', this.#writerData, { onStats, onDeath }),
       feeds: new ThreadCalls('read-sqlite', reader, { onDeath }),
       notes: new ThreadCalls('read-sqlite', reader, { onDeath }),
+      tags: new ThreadCalls('read-sqlite', reader, { onDeath }),
       checkpoints,
       pictures: new ThreadCalls('read-sqlite', pictures),
+      overview: new ThreadCalls('read-sqlite', overview),
     };
     this.pictureRows = pictureRows(this.#threads);
   }
@@ -168,6 +194,10 @@ class SqliteStorage extends DatabaseStorage implements Storage {
     await writer.start();
     storage.#writerData.makesTables = false;
     await Promise.all([feeds.start(), notes.start()]);
+    const { search = false, owner, log } = options;
+    const source = { kind: 'sqlite', path: file.path } as const;
+    const indexer = await openIndex(search, { file: indexOfDatabase(file.path), source, owner, log });
+    if (indexer) storage.#searchBy(indexer);
     return storage;
   }
 
@@ -175,12 +205,27 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   readonly feedToPost: Storage['feedToPost'] = (name) => this.#known.get(name, () => this.feed(name));
   readonly feedByReadId: Storage['feedByReadId'] = (readId) =>
     this.#threads.feeds.call('feedByReadId', readId);
+  readonly anyFeedByReadId: Storage['anyFeedByReadId'] = (readId) =>
+    this.#threads.feeds.call('anyFeedByReadId', readId);
+  readonly totals: Storage['totals'] = () => this.#threads.overview.call('totals');
+  readonly listFeeds: Storage['listFeeds'] = (query) => this.#threads.overview.call('listFeeds', query);
+  readonly records: OperatorRecords = {
+    add: (record) => this.#changeRecords(record, (writer) => writer.call('addRecord', record)),
+    remove: (kind, key) =>
+      this.#changeRecords({ kind, key }, (writer) => writer.call('removeRecord', kind, key)),
+    find: (kind, keys) => this.#threads.feeds.call('findRecords', kind, keys),
+    list: (kind, page) => this.#threads.overview.call('listRecords', kind, page),
+    count: (kind) => this.#threads.overview.call('countRecords', kind),
+  };
   readonly page: Storage['page'] = ({ key }, query) => this.#threads.notes.call('page', key, query);
   readonly pageByReadId: Storage['pageByReadId'] = (readId, query) =>
     this.#threads.notes.call('pageByReadId', readId, query);
   readonly note: Storage['note'] = ({ key }, id) => this.#threads.notes.call('note', key, id);
+  readonly tags: Storage['tags'] = ({ key }, prefix) => this.#threads.tags.call('tags', key, prefix);
   readonly neighbours: Storage['neighbours'] = ({ key }, position) =>
     this.#threads.notes.call('neighbours', key, position);
+  readonly arrivals: Storage['arrivals'] = ({ key }, since, limit) =>
+    this.#threads.notes.call('arrivals', key, since, limit);
 
   readonly stat: Storage['stat'] = async (feed, file) => {
     const { notes } = this.#threads;
@@ -202,22 +247,54 @@ class SqliteStorage extends DatabaseStorage implements Storage {
   }
 
   protected async store(command: Command): Promise<Written | undefined> {
+    const { kind, name } = command;
     let feed: Feed | undefined;
     try {
-      const { written, readIds } = await this.#threads.writer.call('write', withContents(command, sendable));
-      if (command.kind !== 'delete') feed = written?.feed;
-      if (readIds) this.tellChange({ readIds });
+      const reply = await this.#threads.writer.call('write', withContents(command, sendable));
+      const { written, readIds, files, notes } = reply;
+      if (kind !== 'delete') feed = written?.feed;
+      if (kind === 'delete' || files?.length) this.#indexer?.changed(name, files);
+      if (readIds) this.tellChange({ readIds, ...notes });
       return written;
+    } catch (error) {
+      if (mayBeStored(error)) void this.#whenEnded.then(() => this.#indexer?.changed(name));
+      throw error;
     } finally {
-      this.#known.written(command.name, feed);
+      this.#known.written(name, feed);
     }
+  }
+
+  #changeRecords(
+    { kind, key }: Pick<OperatorRecord, 'kind' | 'key'>,
+    change: (writer: Threads['writer']) => Promise<RecordReply>,
+  ): Promise<boolean> {
+    return this.change(async () => {
+      try {
+        const { isDone, readIds } = await change(this.#threads.writer);
+        if (readIds.length > 0) this.tellChange({ readIds });
+        return isDone;
+      } finally {
+        if (kind === 'name') this.#known.written(key as FeedName, undefined);
+      }
+    });
   }
 
   protected async release(): Promise<void> {
     const { writer, ...others } = this.#threads;
+    await this.#indexer?.close();
     await Promise.all(Object.values(others).map((thread) => thread.close()));
     await writer.close();
     this.#file.release();
+  }
+
+  #searchBy(indexer: NoteIndexer): void {
+    this.#indexer = indexer;
+    this.search = async ({ name, key }, search) => {
+      const feed = await this.feedToPost(name);
+      if (feed?.key !== key || feed.noteCount === 0) return NOTHING_FOUND;
+      const found = await indexer.find(name, search);
+      return foundPage(found, search, (files) => this.#threads.notes.call('notes', key, files));
+    };
   }
 
   /**
@@ -225,12 +302,18 @@ class SqliteStorage extends DatabaseStorage implements Storage {
    * one. So what is cached is dropped, now and when the thread has ended.
    */
   async #lostThread(ended: Promise<unknown>): Promise<void> {
+    this.#whenEnded = ended;
     this.#known.forget();
     this.tellFreshness(false);
     await ended;
     this.#known.forget();
     this.tellFreshness(true);
   }
+}
+
+/** Whether a write that failed may have been committed: a refusal says that it was not, but for that of a medium. */
+function mayBeStored(error: unknown): boolean {
+  return !(error instanceof Refusal) || error.code === 'store_unavailable';
 }
 
 /** The pictures of an SQLite database, on two of its threads. */
@@ -248,7 +331,7 @@ function pictureRows({ pictures, writer }: Threads): PictureRows {
     endCopy: (key) => writer.call('endCopy', key),
     free: (keys, inMs) => writer.call('free', keys, inMs),
     // No other process uses the file, so this one is always the one that claims.
-    claim: (limit) => writer.call('claim', limit),
+    claim: (limit, keptMs) => writer.call('claim', limit, keptMs),
     forget: (keys) => writer.call('forget', keys),
     moveElsewhere: (keys) => writer.call('moveElsewhere', keys),
   };

@@ -13,7 +13,9 @@ import {
   type WritingRules,
 } from '../../writing/decide.ts';
 import { dueOf } from '../../writing/due.ts';
+import { type ChangedNotes, changedNotes } from '../arrivals.ts';
 import { dueAfter, needsOldest, sweptRows } from '../due-rows.ts';
+import type { OperatorRecord, OperatorRecordKind } from '../operator-records.ts';
 import {
   datedNow,
   FEED_COLUMNS,
@@ -32,6 +34,15 @@ import type { Pictures } from './pictures.ts';
 interface WriteReply {
   readonly written: Written | undefined;
   readonly readIds?: readonly ReadId[];
+  /** The files of notes that came, changed or went, unless the feed was deleted. */
+  readonly files?: readonly NoteFile[];
+  readonly notes?: ChangedNotes;
+}
+
+/** Whether a record was added or removed, and the read ids of the feed that this closed or opened. */
+export interface RecordReply {
+  readonly isDone: boolean;
+  readonly readIds: readonly ReadId[];
 }
 
 /** A feed as the transaction has left it so far. */
@@ -67,6 +78,7 @@ export class Writes {
   readonly #notes: NoteRows;
   readonly #pictures: Pictures;
   #feeds = 0;
+  #bytes = 0;
   /** Each is read once in a transaction. */
   readonly #open = new Map<FeedName, OpenFeed>();
   /** Their counts and dates are written once, in `finish()`. */
@@ -89,14 +101,16 @@ export class Writes {
   /** Completes the results of all writes. Call it before the commit. */
   finish(): void {
     for (const { row, feed, result } of this.#changed) {
-      this.#sql.count.run(feed.noteCount, feed.imageCount, feed.changedAt, row);
+      this.#sql.count.run(feed.noteCount, feed.imageCount, feed.byteCount, feed.changedAt, row);
       Object.assign(result!, feed);
     }
   }
 
   /** Call it after a rollback. */
   recount(): void {
-    this.#feeds = this.#sql.countFeeds.get()!.count;
+    const { count, bytes } = this.#sql.countFeeds.get()!;
+    this.#feeds = count;
+    this.#bytes = bytes;
   }
 
   /** See `Storage.write`. A `Refusal` is thrown before anything is changed. */
@@ -112,6 +126,8 @@ export class Writes {
       note: noteRow && noteOf(noteRow),
       readIdHolder: readId && this.#sql.readIdHolder.get(readId)?.name,
       feeds: this.#feeds,
+      bytes: this.#bytes,
+      isNameBlocked: !open && this.#sql.isNameBlocked.get(command.name) !== undefined,
       licensed: open && licenseId ? this.#sql.countLicensed.get(licenseId, open.row)!.count : 0,
       hasImage: open !== undefined && image !== undefined && this.#hasFile(open.row, image),
       ...(open && imported.length > 0 && this.#presentOf(open.row, imported)),
@@ -124,6 +140,17 @@ export class Writes {
     if (open) return this.#store(effects, open, { now, noteRow, swept });
     const made = this.#make(effects.feed);
     return this.#store({ ...effects, feed: made.feed }, made, { now });
+  }
+
+  /** See `OperatorRecords`. */
+  addRecord({ kind, key, value, at }: OperatorRecord): RecordReply {
+    const isDone = this.#sql.addRecord.run(kind, key, value, at).changes > 0;
+    return { isDone, readIds: isDone && kind === 'name' ? this.#setBlocked(key as FeedName, true) : [] };
+  }
+
+  removeRecord(kind: OperatorRecordKind, key: string): RecordReply {
+    const isDone = this.#sql.removeRecord.run(kind, key).changes > 0;
+    return { isDone, readIds: isDone && kind === 'name' ? this.#setBlocked(key as FeedName, false) : [] };
   }
 
   /** Removes some notes of deleted feeds; false when none is left. */
@@ -154,6 +181,7 @@ export class Writes {
       this.#sql.deleteFeed.run(open.row);
       this.#open.delete(feed.name);
       this.#feeds -= 1;
+      this.#bytes -= before.byteCount;
       return { written: { feed, note }, readIds };
     }
     if (edit && noteRow) this.#storeEdit(edit, noteRow);
@@ -162,10 +190,28 @@ export class Writes {
     const { keepDays } = this.#rules;
     if (!swept) this.#setDue(open, dueAfter(effects, before, open.dueAt, { now, keepDays }));
     if (changesSettings(before, feed)) this.#sql.configure.run({ ...settingColumns(feed), id: open.row });
+    this.#bytes += feed.byteCount - before.byteCount;
+    return {
+      written: { feed: this.#change(open, feed), note, outcomes },
+      readIds,
+      files: changedFiles(effects),
+      notes: changedNotes(effects),
+    };
+  }
+
+  /** Returns what becomes the result of all changes of the feed in this transaction. */
+  #change(open: OpenFeed, feed: Feed): Feed {
     open.feed = this.#changed.has(open) ? feed : datedNow(feed);
     open.result ??= { ...open.feed };
     this.#changed.add(open);
-    return { written: { feed: open.result, note, outcomes }, readIds };
+    return open.result;
+  }
+
+  #setBlocked(name: FeedName, isBlocked: boolean): readonly ReadId[] {
+    const open = this.#openFeed(name);
+    if (!open) return [];
+    this.#sql.setBlocked.run(Number(isBlocked), open.row);
+    return [this.#change(open, { ...open.feed, isBlocked }).readId];
   }
 
   #storeEdit({ before, after, content }: NoteEdit, row: StoredNote): void {
@@ -201,6 +247,7 @@ export class Writes {
     const made = { row: id, feed: { ...feed, key: String(id) }, dueAt: null, result: undefined };
     this.#open.set(feed.name, made);
     this.#feeds += 1;
+    this.#bytes += feed.byteCount;
     return made;
   }
 
@@ -233,10 +280,26 @@ export class Writes {
   }
 }
 
+function changedFiles({ added, edit, removed = [] }: Effects): NoteFile[] {
+  const notes = [...added, ...removed, ...(edit ? [edit.before] : [])];
+  return notes.map(({ id, type }) => noteFile(id, type));
+}
+
 function prepareStatements(db: Database) {
   const prepare = preparer(db);
   return {
-    countFeeds: prepare<[], { count: number }>`SELECT count(*) AS count FROM feeds WHERE name IS NOT NULL`,
+    countFeeds: prepare<[], { count: number; bytes: number }>`
+      SELECT count(*) AS count, coalesce(sum(byte_count), 0) AS bytes FROM feeds WHERE name IS NOT NULL`,
+    addRecord: prepare<[OperatorRecordKind, string, string, number]>`
+      INSERT INTO operator_records (kind, key, value, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    removeRecord: prepare<
+      [OperatorRecordKind, string]
+    >`DELETE FROM operator_records WHERE kind = ? AND key = ?`,
+    setBlocked: prepare<[number, number]>`UPDATE feeds SET blocked = ? WHERE id = ?`,
+    isNameBlocked: prepare<
+      [FeedName],
+      object
+    >`SELECT 1 FROM operator_records WHERE kind = 'name' AND key = ?`,
     feedByName: prepare<[FeedName], FeedRow<number> & { due_at: number | null }>`
       SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ?`,
     setDue: prepare<[number | null, number]>`UPDATE feeds SET due_at = ? WHERE id = ?`,
@@ -244,16 +307,16 @@ function prepareStatements(db: Database) {
     freeReadId: prepare<[ReadId, ReadId]>`UPDATE feeds SET read_id = ? WHERE read_id = ? AND name IS NULL`,
     makeFeed: prepare<object, { id: number }>`
       INSERT INTO feeds (name, read_id, password_hash, title, description, show_sender, image, license, license_id, keep_days,
-        keep_notes, changed_at)
+        keep_notes, listed, changed_at)
       VALUES ($name, $read_id, $password_hash, $title, $description, $show_sender, $image, $license, $license_id, $keep_days,
-        $keep_notes, 0)
+        $keep_notes, $listed, 0)
       RETURNING id`,
-    count: prepare<[number, number, number, number]>`
-      UPDATE feeds SET note_count = ?, image_count = ?, changed_at = ? WHERE id = ?`,
+    count: prepare<[number, number, number, number, number]>`
+      UPDATE feeds SET note_count = ?, image_count = ?, byte_count = ?, changed_at = ? WHERE id = ?`,
     configure: prepare<object>`
       UPDATE feeds SET read_id = $read_id, password_hash = $password_hash, title = $title, description = $description,
         show_sender = $show_sender, image = $image, license = $license, license_id = $license_id, keep_days = $keep_days,
-        keep_notes = $keep_notes WHERE id = $id`,
+        keep_notes = $keep_notes, listed = $listed WHERE id = $id`,
     useToken: prepare<object, { turn: number }>`
       INSERT INTO token_series (id, turn, until) VALUES ($series, iif($place = 0, 1, -1), $until)
       ON CONFLICT (id) DO UPDATE SET turn = iif(turn = $place, $place + 1, -1) RETURNING turn`,
@@ -262,7 +325,7 @@ function prepareStatements(db: Database) {
       SELECT count(*) AS count FROM feeds WHERE license_id = ? AND id <> ?`,
     deleteFeed: prepare<[number]>`
       UPDATE feeds SET name = NULL, password_hash = NULL, title = '', description = '', image = NULL,
-        license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, due_at = NULL WHERE id = ?`,
+        license = NULL, license_id = NULL, keep_days = NULL, keep_notes = NULL, listed = 0, due_at = NULL, blocked = 0 WHERE id = ?`,
     // Of deleted feeds.
     feedToClear: prepare<[], { id: number }>`
       SELECT id FROM feeds WHERE name IS NULL AND note_count > 0 LIMIT 1`,
@@ -275,6 +338,6 @@ function prepareStatements(db: Database) {
       DELETE FROM expiries WHERE note IN (SELECT note FROM expiries WHERE feed = ? LIMIT ?)`,
     clearNotes: prepare<[number, number], { image_key: ImageKey | null }>`
       DELETE FROM notes WHERE row IN (SELECT row FROM notes WHERE feed = ? LIMIT ?) RETURNING image_key`,
-    cleared: prepare<[number]>`UPDATE feeds SET note_count = 0, image_count = 0 WHERE id = ?`,
+    cleared: prepare<[number]>`UPDATE feeds SET note_count = 0, image_count = 0, byte_count = 0 WHERE id = ?`,
   };
 }

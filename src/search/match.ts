@@ -1,0 +1,87 @@
+import type { SearchQuery, Term } from './query.ts';
+import { isLowSurrogate, type Word, wordsOf } from './words.ts';
+
+/** What of a note is searched, as people read it. */
+export interface SearchedNote {
+  readonly title: string;
+  /** Of a text: without marks, link targets only where they are shown. */
+  readonly text: string;
+  readonly alt: string;
+  readonly name: string;
+  readonly tags: readonly string[];
+}
+
+/** Where a note was found. */
+export interface Match {
+  /** A piece of plain text around the first place. */
+  readonly text: string;
+  /** The places in the piece, in UTF-16 units: in order, none touches another. */
+  readonly marks: readonly (readonly [start: number, end: number])[];
+}
+
+/** The longest piece, in UTF-16 units. */
+const PIECE_LENGTH = 200;
+/** Of a piece, before its first place. */
+const BEFORE = 60;
+
+/** The texts of a note, each of which is searched by itself: a phrase is within one of them. The first of those with a place is shown. */
+export function searchedTexts({ text, title, alt, name, tags }: SearchedNote): readonly string[] {
+  return [text, title, alt, name, ...tags].filter((one) => one !== '');
+}
+
+/** Where the note is found; undefined if the query does not find it. */
+export function findMatch(query: SearchQuery, note: SearchedNote): Match | undefined {
+  const texts = searchedTexts(note).map((one) => one.replace(/\s+/g, ' ').trim());
+  const words = texts.map((text) => [...wordsOf(text)]);
+  const isThere = (term: Term) => words.some((some) => placesOf(term, some).next().done !== true);
+  if (!query.all.every(isThere) || query.none.some(isThere)) return undefined;
+  for (const [n, text] of texts.entries()) {
+    const places = query.all.flatMap((term) => [...placesOf(term, words[n]!)]);
+    if (places.length > 0) return pieceOf(text, places);
+  }
+  return undefined;
+}
+
+type Place = readonly [start: number, end: number];
+
+function* placesOf({ words, isPrefix }: Term, text: readonly Word[]): Generator<Place> {
+  const last = words.length - 1;
+  for (let at = 0; at + last < text.length; at += 1) {
+    const isHere = words.every((word, n) =>
+      n === last && isPrefix ? text[at + n]!.word.startsWith(word) : text[at + n]!.word === word,
+    );
+    if (isHere) yield [text[at]!.start, text[at + last]!.end];
+  }
+}
+
+function pieceOf(text: string, places: Place[]): Match {
+  const merged: [number, number][] = [];
+  for (const [start, end] of places.sort(([a], [b]) => a - b)) {
+    const last = merged.at(-1);
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else merged.push([start, end]);
+  }
+  const begin = pieceStart(text, merged[0]![0]);
+  const end = pieceEnd(text, begin);
+  const marks = merged
+    .filter(([start]) => start < end)
+    .map(([start, stop]): Place => [start - begin, Math.min(stop, end) - begin]);
+  return { text: text.slice(begin, end), marks };
+}
+
+/** Some words before the first place, fewer if the text ends soon after it. */
+function pieceStart(text: string, first: number): number {
+  const earliest = Math.max(0, Math.min(first - BEFORE, text.length - PIECE_LENGTH));
+  if (earliest === 0) return 0;
+  const space = text.indexOf(' ', earliest);
+  const start = space < 0 || space >= first ? earliest : space + 1;
+  return isLowSurrogate(text, start) ? start + 1 : start;
+}
+
+function pieceEnd(text: string, begin: number): number {
+  const end = Math.min(text.length, begin + PIECE_LENGTH);
+  if (end === text.length) return end;
+  const space = text.lastIndexOf(' ', end);
+  if (space > begin + PIECE_LENGTH / 2) return space;
+  return isLowSurrogate(text, end) ? end - 1 : end;
+}

@@ -1,0 +1,103 @@
+import { dateOfId } from '../feeds/ids.ts';
+import type { NoteId } from '../feeds/names.ts';
+import type { Effects } from '../writing/decide.ts';
+
+/** A note's place in the order in which the notes of its feed came, which is not that of their dates: a note is dated before it is stored. */
+export interface Arrival {
+  /** Grows with each arrival; what it counts is the storage's own. */
+  readonly at: number;
+  /** Orders notes that came together. */
+  readonly id: NoteId;
+  /** The date of the note, or of its arrival if that is earlier, ms since the epoch. */
+  readonly date: number;
+  /** The note is gone, so only its date is known. Notes that are dated later came after it; others may have come after it, too. */
+  readonly isGuess?: boolean | undefined;
+}
+
+/** Notes that came after a place, in the order in which they came. */
+export interface Arrivals {
+  readonly notes: readonly Arrival[];
+  /** False if more came, before these, or may have come. */
+  readonly isComplete: boolean;
+}
+
+/** Before every note. */
+export const BEFORE_ALL: Arrival = {
+  at: Number.MIN_SAFE_INTEGER,
+  id: '' as NoteId,
+  date: Number.MIN_SAFE_INTEGER,
+};
+
+/** Where a note was that is gone, if its id tells a date. */
+export function guessedPlace(id: NoteId): Arrival | undefined {
+  const date = dateOfId(id);
+  return date === undefined ? undefined : { ...BEFORE_ALL, id, date, isGuess: true };
+}
+
+/** A note that is dated longer before its arrival than this, ms, came from elsewhere, and is found by nobody who asks for arrivals. */
+export const LATEST_MS = 10 * 60_000;
+/** The most notes looked at for an answer; of those who ask only for the last ones, fewer. */
+const MOST_LOOKED = 10_000;
+const LOOKED_FOR_LAST = 200;
+
+/** From which date on notes may have come after a place. */
+export function firstDateAfter(place: Arrival): number {
+  return Math.max(BEFORE_ALL.date, place.date - LATEST_MS);
+}
+
+/** How many notes, by their dates the newest, an answer is made of. */
+export function mostLooked(since: unknown): number {
+  return since === undefined ? LOOKED_FOR_LAST : MOST_LOOKED;
+}
+
+export function inOrderOfArrival(a: Pick<Arrival, 'at' | 'id'>, b: Pick<Arrival, 'at' | 'id'>): number {
+  if (a.at !== b.at) return a.at - b.at;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+/** The last of the notes that were found after a place, at most `limit`. */
+export function lastArrivals(found: readonly Arrival[], place: Arrival, limit: number): Arrivals {
+  const { isGuess } = place;
+  const later = isGuess ? found.filter((one) => isDatedAfter(one, place)) : found;
+  const sorted = later.toSorted(inOrderOfArrival);
+  // Several files can have one base name, and so one id.
+  const notes = sorted.filter(({ id }, n) => id !== sorted[n - 1]?.id);
+  return { notes: notes.slice(-limit), isComplete: !isGuess && notes.length <= limit };
+}
+
+function isDatedAfter(one: Arrival, { date, id }: Arrival): boolean {
+  return one.date === date ? one.id > id : one.date > date;
+}
+
+/** What a change did to notes that were there. */
+export interface ChangedNotes {
+  readonly edited?: readonly NoteId[] | undefined;
+  readonly removed?: readonly NoteId[] | undefined;
+  /**
+   * The change did more than `edited` and `removed` name, or added notes that `Storage.arrivals` leaves out. Listeners have to
+   * load all notes again.
+   */
+  readonly isUnnamed?: boolean | undefined;
+}
+
+/** The notes that a write edits and removes. */
+export function changedNotes({ fate, edit, removed = [], outcomes }: Effects): ChangedNotes {
+  const edited = edit?.after ? [edit.after.id] : [];
+  const gone = edit && !edit.after ? [edit.before, ...removed] : removed;
+  const ids = gone.map(({ id }) => id);
+  return changedOnly({ edited, removed: ids, isUnnamed: outcomes !== undefined && fate === 'changed' });
+}
+
+/** Whether a write changes more than that notes are added. */
+export function touchesNotes(effects: Effects): boolean {
+  return Object.keys(changedNotes(effects)).length > 0;
+}
+
+/** Without what says nothing. */
+export function changedOnly({ edited = [], removed = [], isUnnamed }: ChangedNotes): ChangedNotes {
+  return {
+    ...(edited.length > 0 && { edited }),
+    ...(removed.length > 0 && { removed }),
+    ...(isUnnamed && { isUnnamed }),
+  };
+}

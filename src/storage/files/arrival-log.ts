@@ -1,0 +1,61 @@
+import { type Arrival, inOrderOfArrival, LATEST_MS } from '../arrivals.ts';
+import type { Entry } from './note-list.ts';
+
+/** The most notes that it has; if there are more, it is made again. */
+const MOST_LOGGED = 20_000;
+/** Notes that are looked at together. */
+export const AT_ONCE = 200;
+
+/**
+ * The notes of a feed that came, dated from a moment on. A note came when its file got its name (`ctime`), which a kill leaves as it is: so
+ * the order is the same after a restart.
+ */
+export class ArrivalLog {
+  /** It has all notes dated later than this. */
+  readonly from: number;
+  readonly #placed: Arrival[] = [];
+  readonly #unplaced: Set<Entry>;
+
+  constructor(from: number, entries: readonly Entry[]) {
+    this.from = from;
+    this.#unplaced = new Set(entries);
+  }
+
+  get size(): number {
+    return this.#placed.length + this.#unplaced.size;
+  }
+
+  get isFull(): boolean {
+    return this.size > MOST_LOGGED;
+  }
+
+  add(entries: readonly Entry[]): void {
+    if (!this.isFull) for (const entry of entries) this.#unplaced.add(entry);
+  }
+
+  /** An entry comes in place of one that may have no place yet. */
+  replace(before: Entry, entry: Entry): void {
+    if (this.#unplaced.delete(before)) this.#unplaced.add(entry);
+  }
+
+  /** The arrivals after a place, up to a moment. */
+  async after(
+    place: Arrival,
+    until: number,
+    arrivalOf: (entry: Entry) => Promise<Arrival | undefined>,
+  ): Promise<Arrival[]> {
+    const entries = [...this.#unplaced];
+    for (let at = 0; at < entries.length; at += AT_ONCE) {
+      const some = entries.slice(at, at + AT_ONCE);
+      const arrivals = await Promise.all(some.map(arrivalOf));
+      for (const [n, arrival] of arrivals.entries())
+        if (this.#unplaced.delete(some[n]!) && arrival) this.#placed.push(arrival);
+    }
+    return this.#placed.filter((one) => one.at <= until && inOrderOfArrival(one, place) > 0);
+  }
+}
+
+/** When a note came that was seen to come at a moment: at its date, if the moment only says when the file was touched or copied. */
+export function arrivalOf({ createdAt }: Pick<Entry, 'createdAt'>, cameAt: number): number {
+  return cameAt - createdAt > LATEST_MS ? createdAt : cameAt;
+}

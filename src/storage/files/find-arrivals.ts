@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NoteId } from '../../feeds/names.ts';
+import {
+  type Arrival,
+  type Arrivals,
+  BEFORE_ALL,
+  firstDateAfter,
+  guessedPlace,
+  lastArrivals,
+  mostLooked,
+} from '../arrivals.ts';
+import { ArrivalLog, AT_ONCE, arrivalOf } from './arrival-log.ts';
+import type { IndexedFeed } from './feed-index.ts';
+import type { Entry } from './note-list.ts';
+import type { NoteReader } from './note-reader.ts';
+import { statFile } from './read-file.ts';
+import { CLOCK_TICK_MS } from './stamp.ts';
+import type { WriteParts } from './writes.ts';
+
+/** A note whose file is younger than its date by this, ms, may have been edited since it came. */
+const MAY_BE_EDITED_MS = 1_000;
+
+/** See `Storage.arrivals`. */
+export async function findArrivals(
+  { dir, locks }: Pick<WriteParts, 'dir' | 'locks'>,
+  reader: Pick<NoteReader, 'note'>,
+  feed: IndexedFeed,
+  since: Arrival | NoteId | undefined,
+  limit: number,
+): Promise<Arrivals | undefined> {
+  // Posts run beside each other, and kernels date files by ticks. What is older than a tick, and than every step that ran then, is
+  // complete: nothing comes before it any more.
+  await delay(CLOCK_TICK_MS + 2);
+  const until = Date.now() - CLOCK_TICK_MS;
+  await locks.settled(feed.name);
+  const arrivalOfEntry = (entry: Entry) => readArrival(join(dir, feed.name), reader, feed, entry);
+  const placeOf = async (id: NoteId): Promise<Arrival | undefined> => {
+    const entry = feed.entryOfId(id);
+    return (entry && (await arrivalOfEntry(entry))) ?? guessedPlace(id);
+  };
+  const place = typeof since === 'string' ? await placeOf(since) : (since ?? BEFORE_ALL);
+  if (!place) return undefined;
+  const log = logOf(feed, firstDateAfter(place), mostLooked(since));
+  const found = await log.after(place, until, arrivalOfEntry);
+  const now = Date.now();
+  const isLive = ({ id }: Arrival) => {
+    const entry = feed.entryOfId(id);
+    return entry !== undefined && feed.expiryOf(entry.file) > now;
+  };
+  return lastArrivals(found.filter(isLive), place, limit);
+}
+
+/** The log of a feed, made anew unless it goes back far enough, or has as many notes as are looked at. */
+function logOf(feed: IndexedFeed, from: number, mostEntries: number): ArrivalLog {
+  const known = feed.arrivals;
+  if (known && !known.isFull && (known.from <= from || known.size >= mostEntries)) return known;
+  const entries: Entry[] = [];
+  for (let isOver = false; !isOver; ) {
+    const older = feed.notes.older(entries.at(-1), AT_ONCE);
+    const dated = older.filter(({ createdAt }) => createdAt > from);
+    entries.push(...dated);
+    isOver = dated.length < AT_ONCE || entries.length >= mostEntries;
+  }
+  const isCut = entries.length >= mostEntries;
+  feed.arrivals = new ArrivalLog(isCut ? entries.at(-1)!.createdAt : from, entries);
+  return feed.arrivals;
+}
+
+async function readArrival(
+  folder: string,
+  reader: Pick<NoteReader, 'note'>,
+  feed: IndexedFeed,
+  entry: Entry,
+): Promise<Arrival | undefined> {
+  const { id, file, createdAt } = entry;
+  if (entry.arrivedAt === undefined) {
+    const stats = await statFile(join(folder, file));
+    const at = stats && arrivalOf(entry, stats.ctimeMs);
+    const mayBeEdited = at !== undefined && entry.meta && at - createdAt > MAY_BE_EDITED_MS;
+    const edited = mayBeEdited ? (await reader.note(feed, entry))?.meta.edited : undefined;
+    const isOfEdit = edited !== undefined && at! >= edited - MAY_BE_EDITED_MS;
+    // A write may have set the place of the entry while its files were read: that one counts.
+    if (at !== undefined) entry.arrivedAt ??= isOfEdit ? createdAt : at;
+  }
+  const at = entry.arrivedAt;
+  return at === undefined ? undefined : { at, id, date: Math.min(createdAt, at) };
+}

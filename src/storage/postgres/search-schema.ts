@@ -1,0 +1,139 @@
+import type { Client } from 'pg';
+import { connect } from './connection-options.ts';
+import { MIGRATION_LOCK, MIGRATION_MS } from './schema.ts';
+
+/** Of what is made of the notes to find them: another one makes all of it again. */
+export const SEARCH_VERSION = 1;
+/** The feed of a row that is always in `note_words` and `words_to_make`, so that it shows when one of them was emptied. */
+export const MARK_FEED = -1;
+/** The place of `note_words_state` behind all feeds: the words of all notes are made, and the index. */
+export const ALL_FEEDS = Number.MAX_SAFE_INTEGER;
+
+/** Held while the index is made, for which no start waits: any number that nothing else uses. */
+const INDEX_LOCK = 6_478_236_893;
+const MARK = `${MARK_FEED}, 0, '', 0`;
+const OF_NOTE = 'feed, created_at, id, type';
+
+/**
+ * `note_words` has the words of each note that has any (`tokensOf`), `words_to_make` the notes that changed since, told by triggers, so that no writer has
+ * to know of it. The one row of `note_words_state` says which process makes words, until when, and up to which note those that were there
+ * before are done: they come in the order of the columns.
+ */
+const TABLES = `
+  DROP TABLE IF EXISTS note_words, words_to_make, note_words_state;
+  CREATE TABLE note_words (
+    feed bigint NOT NULL,
+    created_at bigint NOT NULL,
+    type smallint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    words tsvector NOT NULL,
+    PRIMARY KEY (feed, created_at, id, type)
+  );
+  ALTER TABLE note_words ALTER words SET STATISTICS 0;
+
+  CREATE TABLE words_to_make (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    feed bigint NOT NULL,
+    created_at bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    type smallint NOT NULL
+  );
+  CREATE INDEX words_to_make_by_feed ON words_to_make (feed);
+
+  CREATE TABLE note_words_state (
+    version integer NOT NULL,
+    holder text NOT NULL,
+    until bigint NOT NULL,
+    feed bigint NOT NULL,
+    created_at bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    type smallint NOT NULL
+  );
+  INSERT INTO note_words_state VALUES (${SEARCH_VERSION}, '', 0, ${MARK});
+  INSERT INTO note_words (${OF_NOTE}, words) VALUES (${MARK}, '');
+  INSERT INTO words_to_make (${OF_NOTE}) VALUES (${MARK});`;
+
+/** Nothing but this index is used for `ARRAY[feed]`. It is made when all words are, because that takes a tenth of the time. */
+export const WORD_INDEX = 'note_words_by_word';
+
+/** Whoever may write notes need not know where the queue is, or may write there; without a queue nothing is told. */
+const TRIGGERS = `
+  CREATE OR REPLACE FUNCTION note_words_change() RETURNS trigger
+  LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  BEGIN
+    IF to_regclass('words_to_make') IS NULL THEN RETURN NULL; END IF;
+    IF TG_OP <> 'DELETE' THEN
+      INSERT INTO words_to_make (${OF_NOTE}) SELECT ${OF_NOTE} FROM new_notes;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+      INSERT INTO words_to_make (${OF_NOTE})
+      SELECT ${OF_NOTE} FROM old_notes EXCEPT SELECT ${OF_NOTE} FROM new_notes;
+    ELSIF TG_OP = 'DELETE' THEN
+      INSERT INTO words_to_make (${OF_NOTE}) SELECT ${OF_NOTE} FROM old_notes;
+    END IF;
+    RETURN NULL;
+  END $$;
+  CREATE OR REPLACE TRIGGER note_words_insert AFTER INSERT ON notes
+    REFERENCING NEW TABLE AS new_notes FOR EACH STATEMENT EXECUTE FUNCTION note_words_change();
+  CREATE OR REPLACE TRIGGER note_words_update AFTER UPDATE ON notes
+    REFERENCING OLD TABLE AS old_notes NEW TABLE AS new_notes FOR EACH STATEMENT EXECUTE FUNCTION note_words_change();
+  CREATE OR REPLACE TRIGGER note_words_delete AFTER DELETE ON notes
+    REFERENCING OLD TABLE AS old_notes FOR EACH STATEMENT EXECUTE FUNCTION note_words_change();`;
+
+const PARTS = `
+  SELECT to_regclass('note_words') IS NOT NULL AND to_regclass('words_to_make_by_feed') IS NOT NULL
+    AND to_regclass('note_words_state') IS NOT NULL AND (
+      SELECT count(*) = 3 FROM pg_trigger
+      WHERE tgrelid = 'notes'::regclass AND tgname LIKE 'note\\_words\\_%' AND tgenabled IN ('O', 'A')
+    ) AS are_there`;
+
+/**
+ * Makes the tables of the search, and has them filled, unless they are there; several may do so at once. Those of a newer version stay.
+ * Throws what the client does.
+ */
+export function ensureSearch(url: string): Promise<void> {
+  return alone(url, MIGRATION_LOCK, async (client) => {
+    const { rows: parts } = await client.query<{ are_there: boolean }>(PARTS);
+    const { rows } = parts[0]!.are_there
+      ? await client.query<{ version: number }>('SELECT version FROM note_words_state')
+      : { rows: [] };
+    if (rows[0] !== undefined && rows[0].version >= SEARCH_VERSION) return;
+    await client.query('BEGIN');
+    // Writers hold this lock when their trigger asks for that of the queue.
+    await client.query('LOCK TABLE notes IN SHARE ROW EXCLUSIVE MODE');
+    await client.query(TABLES);
+    await client.query(TRIGGERS);
+    await client.query('COMMIT');
+  });
+}
+
+/** Makes the index of words, unless it is there; that takes minutes where there are millions of notes. Throws what the client does. */
+export function ensureWordIndex(url: string): Promise<void> {
+  return alone(url, INDEX_LOCK, async (client) => {
+    await client.query(
+      `CREATE INDEX IF NOT EXISTS ${WORD_INDEX} ON note_words USING gin ((ARRAY[feed]), words) WITH (fastupdate = off)`,
+    );
+  });
+}
+
+/** Removes all that the search needs. Throws what the client does. */
+export function dropSearch(url: string): Promise<void> {
+  return alone(url, MIGRATION_LOCK, async (client) => {
+    // One after the other, so that none is locked while another one is waited for.
+    await client.query('DROP FUNCTION IF EXISTS note_words_change CASCADE');
+    for (const table of ['note_words', 'words_to_make', 'note_words_state'])
+      await client.query(`DROP TABLE IF EXISTS ${table}`);
+  });
+}
+
+/** Only one process at a time has a lock. */
+async function alone(url: string, lock: number, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = await connect(url, { statementMs: MIGRATION_MS });
+  try {
+    await client.query('SET client_min_messages = error');
+    await client.query('SELECT pg_advisory_lock($1)', [lock]);
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../../telemetry/log.ts';
+import { NoteInWork } from '../note-in-work.ts';
+import { CLOSE } from '../thread-calls.ts';
+
+const SCRIPT = new URL('../../../workers/index-postgres.ts', import.meta.url);
+/** Changes of this time go to the thread together, ms. */
+const WAKE_MS = 50;
+/** How long one note may take, ms; far longer than the limit within which its text has to be read. */
+const HANG_MS = 5_000;
+const RESTART_MS = 1_000;
+/** How long the thread may take to end, ms. */
+const CLOSE_MS = 2_000;
+/** So many notes at most are known to be taken as written. */
+const MOST_AS_WRITTEN = 1_000;
+
+/** The `workerData` of the thread. */
+export interface WordThreadData {
+  readonly url: string;
+  /** `NoteInWork.shared` */
+  readonly inWork: SharedArrayBuffer;
+  /** Keys of notes whose text is taken as it is written, because the thread died or hung when it read it. */
+  readonly asWritten: readonly string[];
+}
+
+/** What the thread tells: why it could not do its work, by a code. */
+export interface WordThreadMessage {
+  readonly failure: string;
+}
+
+/** The thread that makes what notes are found by, if no other process does. One that dies or hangs is replaced. */
+export class WordThread {
+  readonly #url: string;
+  readonly #script: URL;
+  readonly #log: Pick<Log, 'warn'>;
+  readonly #asWritten = new Set<string>();
+  readonly #inWork = new NoteInWork();
+  readonly #watch: NodeJS.Timeout;
+  #worker: Worker | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #wakeTimer: NodeJS.Timeout | undefined;
+  #begun = 0;
+  #isClosed = false;
+
+  constructor(url: string, log: Pick<Log, 'warn'>, script = SCRIPT) {
+    this.#url = url;
+    this.#script = script;
+    this.#log = log;
+    this.#start();
+    this.#watch = setInterval(() => this.#look(), HANG_MS).unref();
+  }
+
+  /** Call it when notes changed. */
+  wake(): void {
+    this.#wakeTimer ??= setTimeout(() => {
+      this.#wakeTimer = undefined;
+      this.#worker?.postMessage('wake');
+    }, WAKE_MS).unref();
+  }
+
+  /** Waits for the step that runs, but not for long. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of [this.#timer, this.#wakeTimer, this.#watch]) clearTimeout(timer);
+    const worker = this.#worker;
+    if (!worker) return;
+    worker.ref();
+    const ended = once(worker, 'exit');
+    worker.postMessage(CLOSE);
+    const late = setTimeout(() => worker.terminate(), CLOSE_MS);
+    await ended;
+    clearTimeout(late);
+  }
+
+  #start(): void {
+    const workerData: WordThreadData = {
+      url: this.#url,
+      inWork: this.#inWork.shared,
+      asWritten: [...this.#asWritten],
+    };
+    const worker = new Worker(this.#script, { workerData });
+    this.#worker = worker;
+    worker.unref();
+    worker.on('message', ({ failure }: WordThreadMessage) =>
+      this.#log.warn(`notes cannot be prepared for searches at the moment (${failure})`),
+    );
+    worker.on('error', () => {});
+    worker.on('exit', () => {
+      this.#worker = undefined;
+      if (this.#isClosed) return;
+      this.#skip(this.#inWork.take());
+      this.#log.warn('the thread that prepares notes for searches has ended, and is started again');
+      this.#timer = setTimeout(() => this.#start(), RESTART_MS).unref();
+    });
+  }
+
+  #skip(key: string | undefined): void {
+    if (key === undefined) return;
+    const [oldest] = this.#asWritten;
+    if (this.#asWritten.size >= MOST_AS_WRITTEN) this.#asWritten.delete(oldest!);
+    this.#asWritten.add(key);
+  }
+
+  /** Ends the thread if it still works on the note of the last look, because a text may be too slow to split into words. */
+  #look(): void {
+    const { begun, key } = this.#inWork;
+    if (key !== undefined && begun === this.#begun) this.#worker?.terminate();
+    this.#begun = begun;
+  }
+}

@@ -1,0 +1,50 @@
+import { oldestFirst, type Position, sortKeyOf } from '../../feeds/order.ts';
+
+/** Some of a feed's notes that are near each other in time. Only its own words are looked at by a step of a search. */
+export interface Chunk {
+  readonly id: number;
+  /** The oldest and the newest note that it has had. */
+  first: Position;
+  last: Position;
+  notes: number;
+  /** Row numbers given away. */
+  rows: number;
+  /** Words that were put in, also of notes that went. */
+  words: number;
+  /**
+   * Rows are in the order of the notes but for so many: of two notes in the wrong order, the rows are at most so far apart. 0 if all are in order, as
+   * those of a feed are that only gets new notes.
+   */
+  lag: number;
+}
+
+/** When a chunk takes no more notes. */
+export interface ChunkLimits {
+  readonly notes: number;
+  readonly words: number;
+  /** Row numbers that a chunk has; none is given away twice. */
+  readonly rows: number;
+}
+
+/**
+ * The chunk for a note among those of its feed: the one of its time, or the next one; undefined if both are full. So chunks overlap if old
+ * notes come later, and there are few of them all the same.
+ */
+export function placeFor(chunks: Iterable<Chunk>, note: Position, limits: ChunkLimits): Chunk | undefined {
+  let own: Chunk | undefined;
+  let next: Chunk | undefined;
+  for (const chunk of chunks)
+    if (byAge(chunk.first, note) <= 0) {
+      if (!own || byAge(chunk.first, own.first) > 0) own = chunk;
+    } else if (!next || byAge(chunk.first, next.first) < 0) next = chunk;
+  return [own, next].find((chunk) => chunk && !isFull(chunk, limits));
+}
+
+function isFull({ notes, words, rows }: Chunk, limits: ChunkLimits): boolean {
+  return notes >= limits.notes || words >= limits.words || rows >= limits.rows;
+}
+
+/** Orders places in a feed from old to new. */
+export function byAge(a: Position, b: Position): number {
+  return a.createdAt - b.createdAt || (a.file === b.file ? 0 : oldestFirst(sortKeyOf(a), sortKeyOf(b)));
+}

@@ -1,0 +1,215 @@
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
+import type { Owner } from '../../privileges.ts';
+import { indexBroken } from '../failures.ts';
+import { removeIndex } from '../index-place.ts';
+import { IndexFile, toEnd } from './index-file.ts';
+import { NoteIndex, type NoteIndexOptions } from './note-index.ts';
+import type { NoteSource, SourceData } from './note-source.ts';
+
+/** A comparison stops after this time, so that new changes do not wait longer, ms. */
+const STEP_MS = 25;
+
+/** What the thread that makes the index is started with. */
+export interface IndexThreadData {
+  readonly file: string;
+  readonly owner: Owner | undefined;
+  readonly source: SourceData;
+  /** The number of a comparison of all feeds; each new thread begins another one. */
+  run: number;
+  /** The index is of no use. */
+  isBroken: boolean;
+  /** Another thread of the same run has opened the index before. */
+  isOpened: boolean;
+  /** Where the thread says which note it reads: `NoteInWork.shared`. */
+  readonly inWork: SharedArrayBuffer;
+  /** The keys in `NoteInWork` of notes that must not be rendered. */
+  asWritten: readonly string[];
+}
+
+export interface NoteChange {
+  readonly feed: FeedName;
+  readonly files: readonly NoteFile[];
+}
+
+export interface Progress {
+  /** Nothing is to be compared. */
+  readonly isDone: boolean;
+  /** All feeds have been compared. */
+  readonly isComplete: boolean;
+  /** Those feeds that were asked for and have been compared. */
+  readonly compared: readonly FeedName[];
+  /** The code of the error for which the notes of a feed could not be listed: it is tried again at the next call after `isDone`. */
+  readonly unreadable: string | undefined;
+}
+
+interface Comparison {
+  readonly feed: FeedName;
+  readonly steps: Generator<void>;
+}
+
+export interface IndexWorkOptions extends Omit<NoteIndexOptions, 'source'> {
+  readonly openSource: () => NoteSource;
+  readonly file: string;
+  readonly owner: Owner | undefined;
+  readonly isBroken?: boolean;
+  readonly isOpened?: boolean;
+}
+
+/** Keeps an index up to its source, in steps that end soon. After an error it must not be used any more. */
+export class IndexWork {
+  readonly #options: IndexWorkOptions;
+  #opened: { readonly file: IndexFile; readonly source: NoteSource; readonly index: NoteIndex } | undefined;
+  readonly #comparisons: Comparison[] = [];
+  readonly #asked = new Set<FeedName>();
+  readonly #unreadable = new Map<FeedName, string>();
+  readonly #rest = this.#allFeeds();
+  #isComplete = false;
+  #tidying: Generator<void> | undefined;
+
+  constructor(options: IndexWorkOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Indexes notes that have changed; they are found when it returns.
+   * @throws with `INDEX_BROKEN` if the index must be made again
+   */
+  update(changes: readonly NoteChange[]): Progress {
+    this.#inTransaction((index) => {
+      for (const { feed, files } of changes) {
+        const isReadable = this.#ifReadable(feed, () => {
+          for (const file of files) index.refresh(feed, file);
+        });
+        // It may be new, and so not among those that are compared anyway.
+        if (isReadable && !index.isCompared(feed)) this.#begin(index, feed);
+      }
+    });
+    return this.#progress([]);
+  }
+
+  /**
+   * Goes on to compare all feeds for some time.
+   * @param asked those to compare first, anew if need be
+   * @throws with `INDEX_BROKEN` if the index must be made again
+   */
+  compare(asked: readonly FeedName[]): Progress {
+    const until = performance.now() + STEP_MS;
+    const compared: FeedName[] = [];
+    this.#inTransaction((index) => {
+      for (const feed of asked) {
+        this.#asked.add(feed);
+        this.#begin(index, feed);
+      }
+      do {
+        const comparison = this.#comparisons.at(-1) ?? this.#next(index);
+        if (!comparison) break;
+        const { feed, steps } = comparison;
+        let isOver = true;
+        this.#ifReadable(feed, () => {
+          isOver = steps.next().done === true;
+        });
+        if (!isOver) continue;
+        this.#drop(feed);
+        if (this.#asked.delete(feed)) compared.push(feed);
+        if (this.#isComplete) index.forgetIfEmpty(feed);
+      } while (performance.now() < until);
+    });
+    return this.#progress(compared);
+  }
+
+  /**
+   * Makes the file small while nothing is to be indexed, in a step that ends soon. Returns whether there is nothing more to do.
+   * @throws with `INDEX_BROKEN` if the index must be made again
+   */
+  tidy(): boolean {
+    const { file } = this.#index();
+    if (!file.isThere) throw indexBroken('is gone');
+    this.#tidying ??= file.tidy();
+    const until = performance.now() + STEP_MS;
+    do if (this.#tidying.next().done) return true;
+    while (performance.now() < until);
+    return false;
+  }
+
+  close(): void {
+    if (!this.#opened) return;
+    const { file, source } = this.#opened;
+    source.close();
+    try {
+      if (file.isThere) toEnd(file.seal());
+    } finally {
+      file.db.close();
+    }
+  }
+
+  #progress(compared: readonly FeedName[]): Progress {
+    const isDone = this.#isComplete && this.#comparisons.length === 0;
+    const [unreadable] = this.#unreadable.values();
+    if (isDone && unreadable !== undefined) {
+      const { index } = this.#index();
+      for (const feed of this.#unreadable.keys()) this.#begin(index, feed);
+      this.#unreadable.clear();
+    }
+    return { isDone, isComplete: this.#isComplete, compared, unreadable };
+  }
+
+  #index() {
+    if (this.#opened) return this.#opened;
+    const { file: path, owner, isBroken, isOpened } = this.#options;
+    if (isBroken) removeIndex(path);
+    const source = this.#options.openSource();
+    const file = isOpened ? IndexFile.forWritingAgain(path) : IndexFile.forWriting(path, owner);
+    this.#opened = { file, source, index: new NoteIndex(file.db, { ...this.#options, source }) };
+    return this.#opened;
+  }
+
+  #inTransaction(work: (index: NoteIndex) => void): void {
+    const { file, index } = this.#index();
+    // What is written into a file that was removed is lost without an error.
+    if (!file.isThere) throw indexBroken('is gone');
+    this.#tidying = undefined;
+    index.begin();
+    work(index);
+    index.commit();
+  }
+
+  #begin(index: NoteIndex, feed: FeedName): Comparison {
+    this.#drop(feed);
+    const comparison = { feed, steps: index.compare(feed) };
+    this.#comparisons.push(comparison);
+    return comparison;
+  }
+
+  #drop(feed: FeedName): void {
+    const at = this.#comparisons.findIndex((one) => one.feed === feed);
+    if (at >= 0) this.#comparisons.splice(at, 1);
+  }
+
+  /** The comparison of the next feed; those that the index alone has are the last. */
+  #next(index: NoteIndex): Comparison | undefined {
+    const { value: feed } = this.#rest.next();
+    return feed ? this.#begin(index, feed) : undefined;
+  }
+
+  *#allFeeds(): Generator<FeedName, undefined> {
+    const { index, source } = this.#index();
+    for (const feed of source.feeds()) if (!index.isCompared(feed)) yield feed;
+    for (let feeds = index.uncompared(''); feeds.length > 0; feeds = index.uncompared(feeds.at(-1)!))
+      for (const feed of feeds) if (!index.isCompared(feed)) yield feed;
+    index.forgetEmpty();
+    this.#isComplete = true;
+    return undefined;
+  }
+
+  /** Whether the work was done. Errors of the system are of one feed; it is left for later, because the others must not wait for it. */
+  #ifReadable(feed: FeedName, work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Error && 'syscall' in error)) throw error;
+      this.#unreadable.set(feed, String((error as NodeJS.ErrnoException).code));
+      return false;
+    }
+  }
+}

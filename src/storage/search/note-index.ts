@@ -1,0 +1,284 @@
+import type { Database } from 'better-sqlite3';
+import type { FeedName, NoteFile } from '../../feeds/names.ts';
+import type { Position } from '../../feeds/order.ts';
+import { indexBroken } from '../failures.ts';
+import { preparer } from '../sqlite/connection.ts';
+import { byAge, type Chunk, type ChunkLimits, placeFor } from './chunks.ts';
+import { CHUNK_ROWS, UNSEAL } from './index-file.ts';
+import type { ListedNote, NoteSource, SourceNote } from './note-source.ts';
+import { type PackedFile, packFile, unpackFile } from './packed-file.ts';
+import { tokenText } from './tokens.ts';
+
+/** So many notes make a step of a search cheap, and the words of a chunk are kept once for all of them. Words bound a step where notes are long. */
+const LIMITS: ChunkLimits = { notes: 4096, words: 1_000_000, rows: CHUNK_ROWS };
+
+export interface NoteIndexOptions {
+  readonly source: NoteSource;
+  /** The texts of a note that are searched, each by itself. */
+  readonly textsOf: (feed: FeedName, note: SourceNote) => readonly string[];
+  /** Tells this comparison of all feeds from earlier ones; not 0. */
+  readonly run: number;
+  readonly limits?: ChunkLimits;
+}
+
+interface ChunkRow {
+  readonly id: number;
+  readonly first_at: number;
+  readonly first_file: NoteFile;
+  readonly last_at: number;
+  readonly last_file: NoteFile;
+  readonly notes: number;
+  readonly rows: number;
+  readonly words: number;
+  readonly lag: number;
+}
+
+interface NoteRow {
+  readonly row: number;
+  readonly created_at: number;
+  readonly version: number;
+}
+
+/** The chunks of the feed that was changed last, as they are in this transaction. */
+interface OpenFeed {
+  readonly name: FeedName;
+  readonly id: number;
+  /** By their numbers. */
+  readonly chunks: Map<number, Chunk>;
+  readonly changed: Set<Chunk>;
+}
+
+/** Brings the index up to the notes of a source. Every change needs a `batch` around it. */
+export class NoteIndex {
+  readonly #db: Database;
+  readonly #options: NoteIndexOptions;
+  readonly #limits: ChunkLimits;
+  readonly #do: ReturnType<typeof statements>;
+  #open: OpenFeed | undefined;
+
+  constructor(db: Database, options: NoteIndexOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#limits = options.limits ?? LIMITS;
+    this.#do = statements(db);
+  }
+
+  /** Begins a transaction, unless one is open. */
+  begin(): void {
+    if (!this.#db.inTransaction) this.#db.exec('BEGIN IMMEDIATE');
+  }
+
+  /** Ends the transaction, if one is open: all changes in it are made, or, after an error, none. */
+  commit(): void {
+    if (!this.#db.inTransaction) return;
+    this.#closeFeed();
+    this.#db.exec('COMMIT');
+  }
+
+  /** Brings a note up to what it is now, even if its version is the same, or removes it if it is gone. */
+  refresh(name: FeedName, file: NoteFile): void {
+    const note = this.#options.source.read(name, file);
+    const feed = this.#openFeed(name);
+    const there = this.#do.note.get(feed.id, packFile(file));
+    if (!note) {
+      if (there) this.#remove(feed, there);
+    } else if (there?.created_at === note.createdAt) this.#replace(feed, there, note);
+    else {
+      if (there) this.#remove(feed, there);
+      this.#add(feed, note);
+    }
+  }
+
+  /** Whether a feed was compared in this run. */
+  isCompared(name: FeedName): boolean {
+    return this.#do.compared.get(name) === this.#options.run;
+  }
+
+  /** Feeds of the index that were not compared in this run, after that name; some of them, in order. */
+  uncompared(after: string): FeedName[] {
+    return this.#do.uncompared.all(this.#options.run, after);
+  }
+
+  /** Forgets a feed if it has no notes. */
+  forgetIfEmpty(name: FeedName): void {
+    if (this.#openFeed(name).chunks.size > 0) return;
+    this.#closeFeed();
+    this.#do.forget.run(name);
+  }
+
+  /** Removes the rows of feeds that were compared in this run and have no notes. */
+  forgetEmpty(): void {
+    this.#closeFeed();
+    this.#do.forgetEmpty.run(this.#options.run);
+  }
+
+  /** Finds what is missing or old of a feed, and mends it, note by note. Other changes may come between two steps. */
+  *compare(name: FeedName): Generator<void> {
+    const { source, run } = this.#options;
+    const behind: ListedNote[] = [];
+    let known = 0;
+    let seen = 0;
+    for (const note of source.list(name)) {
+      const there = this.#do.note.get(this.#openFeed(name).id, packFile(note.file));
+      if (there) known += 1;
+      if (there?.version !== note.version || there.created_at !== note.createdAt) behind.push(note);
+      seen += 1;
+      if (seen % 64 === 0) yield;
+    }
+    if (countNotes(this.#openFeed(name)) > known) yield* this.#removeGone(name);
+    for (const { file } of behind.sort(byAge)) {
+      this.refresh(name, file);
+      yield;
+    }
+    this.#do.mark.run(run, this.#openFeed(name).id);
+  }
+
+  *#removeGone(name: FeedName): Generator<void> {
+    const listed = new Set<NoteFile>();
+    for (const { file } of this.#options.source.list(name)) {
+      listed.add(file);
+      if (listed.size % 64 === 0) yield;
+    }
+    for (const id of [...this.#openFeed(name).chunks.keys()]) {
+      const files = this.#do.files.all(id * CHUNK_ROWS, (id + 1) * CHUNK_ROWS - 1).map(unpackFile);
+      for (const file of files) {
+        if (listed.has(file)) continue;
+        this.refresh(name, file);
+        yield;
+      }
+    }
+  }
+
+  #add(feed: OpenFeed, note: SourceNote): void {
+    const position: Position = { createdAt: note.createdAt, file: note.file };
+    const chunk = placeFor(feed.chunks.values(), position, this.#limits) ?? this.#makeChunk(feed, position);
+    const row = chunk.id * CHUNK_ROWS + chunk.rows;
+    chunk.rows += 1;
+    if (byAge(position, chunk.last) < 0)
+      chunk.lag = Math.max(chunk.lag, row - this.#firstSince(chunk, note.createdAt));
+    if (byAge(position, chunk.first) < 0) chunk.first = position;
+    if (byAge(position, chunk.last) > 0) chunk.last = position;
+    chunk.notes += 1;
+    this.#do.addNote.run(row, feed.id, packFile(note.file), note.createdAt, note.version);
+    this.#putWords(feed, chunk, row, note);
+  }
+
+  #replace(feed: OpenFeed, { row }: NoteRow, note: SourceNote): void {
+    this.#do.removeWords.run(row);
+    this.#putWords(feed, chunkOf(feed, row), row, note);
+    this.#do.setVersion.run(note.version, row);
+  }
+
+  #remove(feed: OpenFeed, { row }: NoteRow): void {
+    this.#do.unseal.run();
+    this.#do.removeWords.run(row);
+    this.#do.removeNote.run(row);
+    const chunk = chunkOf(feed, row);
+    chunk.notes -= 1;
+    feed.changed.add(chunk);
+    if (chunk.notes > 0) return;
+    feed.chunks.delete(chunk.id);
+    feed.changed.delete(chunk);
+    this.#do.removeChunk.run(chunk.id);
+  }
+
+  #putWords(feed: OpenFeed, chunk: Chunk, row: number, note: SourceNote): void {
+    const { text, tokens } = tokenText(chunk.id, this.#options.textsOf(feed.name, note), note.meta.tags);
+    this.#do.unseal.run();
+    this.#do.addWords.run(row, text);
+    chunk.words += tokens;
+    feed.changed.add(chunk);
+  }
+
+  /** The first row of a chunk with a note of that moment or later. */
+  #firstSince({ id, rows }: Chunk, moment: number): number {
+    const start = id * CHUNK_ROWS;
+    return this.#do.firstSince.get(start, start + rows, moment) ?? start + rows;
+  }
+
+  #makeChunk(feed: OpenFeed, note: Position): Chunk {
+    const { createdAt, file } = note;
+    const id = Number(this.#do.addChunk.run(feed.id, createdAt, file, createdAt, file).lastInsertRowid);
+    const chunk: Chunk = { id, first: note, last: note, notes: 0, rows: 0, words: 0, lag: 0 };
+    feed.chunks.set(id, chunk);
+    return chunk;
+  }
+
+  #openFeed(name: FeedName): OpenFeed {
+    if (this.#open?.name === name) return this.#open;
+    this.#closeFeed();
+    const id = this.#do.feed.get(name) ?? Number(this.#do.addFeed.run(name).lastInsertRowid);
+    const chunks = this.#do.chunks.all(id).map(toChunk);
+    this.#open = { name, id, chunks: new Map(chunks.map((chunk) => [chunk.id, chunk])), changed: new Set() };
+    return this.#open;
+  }
+
+  #closeFeed(): void {
+    for (const { first, last, notes, rows, words, lag, id } of this.#open?.changed ?? [])
+      this.#do.setChunk.run(
+        first.createdAt,
+        first.file,
+        last.createdAt,
+        last.file,
+        notes,
+        rows,
+        words,
+        lag,
+        id,
+      );
+    this.#open = undefined;
+  }
+}
+
+export function toChunk(row: ChunkRow): Chunk {
+  const { first_at, first_file, last_at, last_file, ...numbers } = row;
+  return {
+    ...numbers,
+    first: { createdAt: first_at, file: first_file },
+    last: { createdAt: last_at, file: last_file },
+  };
+}
+
+function chunkOf({ chunks }: OpenFeed, row: number): Chunk {
+  const chunk = chunks.get(Math.floor(row / CHUNK_ROWS));
+  if (!chunk) throw indexBroken('lacks a chunk');
+  return chunk;
+}
+
+function countNotes({ chunks }: OpenFeed): number {
+  let sum = 0;
+  for (const { notes } of chunks.values()) sum += notes;
+  return sum;
+}
+
+function statements(db: Database) {
+  const sql = preparer(db);
+  return {
+    feed: sql<[FeedName], number>`SELECT id FROM feeds WHERE name = ?`.pluck(),
+    addFeed: sql<[FeedName]>`INSERT INTO feeds (name) VALUES (?)`,
+    compared: sql<[FeedName], number>`SELECT compared FROM feeds WHERE name = ?`.pluck(),
+    uncompared: sql<[number, string], FeedName>`
+      SELECT name FROM feeds WHERE compared <> ? AND name > ? ORDER BY name LIMIT 1000`.pluck(),
+    mark: sql<[number, number]>`UPDATE feeds SET compared = ? WHERE id = ?`,
+    forget: sql<[FeedName]>`DELETE FROM feeds WHERE name = ?`,
+    forgetEmpty: sql<[number]>`DELETE FROM feeds WHERE compared = ? AND id NOT IN (SELECT feed FROM chunks)`,
+    chunks: sql<[number], ChunkRow>`
+      SELECT id, first_at, first_file, last_at, last_file, notes, rows, words, lag FROM chunks WHERE feed = ?`,
+    addChunk: sql<[number, number, NoteFile, number, NoteFile]>`
+      INSERT INTO chunks VALUES (NULL, ?, ?, ?, ?, ?, 0, 0, 0, 0)`,
+    setChunk: sql<[number, NoteFile, number, NoteFile, number, number, number, number, number]>`
+      UPDATE chunks SET first_at = ?, first_file = ?, last_at = ?, last_file = ?, notes = ?, rows = ?, words = ?, lag = ? WHERE id = ?`,
+    removeChunk: sql<[number]>`DELETE FROM chunks WHERE id = ?`,
+    note: sql<[number, PackedFile], NoteRow>`
+      SELECT row, created_at, version FROM notes WHERE feed = ? AND file = ?`,
+    files: sql<[number, number], PackedFile>`SELECT file FROM notes WHERE row BETWEEN ? AND ?`.pluck(),
+    firstSince: sql<[number, number, number], number>`
+      SELECT row FROM notes WHERE row >= ? AND row < ? AND created_at >= ? ORDER BY row LIMIT 1`.pluck(),
+    addNote: sql<[number, number, PackedFile, number, number]>`INSERT INTO notes VALUES (?, ?, ?, ?, ?)`,
+    setVersion: sql<[number, number]>`UPDATE notes SET version = ? WHERE row = ?`,
+    removeNote: sql<[number]>`DELETE FROM notes WHERE row = ?`,
+    unseal: db.prepare(UNSEAL),
+    addWords: sql<[number, string]>`INSERT INTO texts (rowid, words) VALUES (?, ?)`,
+    removeWords: sql<[number]>`DELETE FROM texts WHERE rowid = ?`,
+  };
+}

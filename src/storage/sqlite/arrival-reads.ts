@@ -1,0 +1,52 @@
+import type { Database } from 'better-sqlite3';
+import type { NoteId } from '../../feeds/names.ts';
+import {
+  type Arrival,
+  type Arrivals,
+  BEFORE_ALL,
+  firstDateAfter,
+  guessedPlace,
+  lastArrivals,
+  mostLooked,
+} from '../arrivals.ts';
+import { preparer } from './connection.ts';
+import { IS_LIVE } from './note-rows.ts';
+
+/** Reads the order in which notes came: with one writer it is that of their rows. */
+export class ArrivalReads {
+  readonly #sql: ReturnType<typeof prepareStatements>;
+
+  constructor(db: Database) {
+    this.#sql = prepareStatements(db);
+  }
+
+  /** See `Storage.arrivals`. */
+  find(key: string, since: Arrival | NoteId | undefined, limit: number): Arrivals | undefined {
+    const place = typeof since === 'string' ? this.#placeOf(key, since) : (since ?? BEFORE_ALL);
+    if (!place) return undefined;
+    const now = Date.now();
+    const looked = mostLooked(since);
+    const found = this.#sql.after.all(key, firstDateAfter(place), place.at, now, looked);
+    const arrivals = found.map((row) => ({ ...row, date: Math.min(row.date, now) }));
+    return lastArrivals(arrivals, place, limit);
+  }
+
+  #placeOf(key: string, id: NoteId): Arrival | undefined {
+    return this.#sql.place.get(key, id) ?? guessedPlace(id);
+  }
+}
+
+function prepareStatements(db: Database) {
+  const prepare = preparer(db);
+  const ofFeed =
+    'FROM feeds JOIN notes ON notes.feed = feeds.id WHERE feeds.id = ? AND feeds.name IS NOT NULL';
+  return {
+    // `+row`: by the index of dates, because the rows after a place are those of all feeds.
+    after: prepare<[string, number, number, number, number], Arrival>`
+      SELECT notes.row AS at, notes.id, notes.created_at AS date ${ofFeed}
+      AND notes.created_at > ? AND +notes.row > ? AND ${IS_LIVE}
+      ORDER BY notes.created_at DESC, notes.id DESC, notes.type DESC LIMIT ?`,
+    place: prepare<[string, string], Arrival>`
+      SELECT notes.row AS at, notes.id, min(notes.created_at, notes.modified_at) AS date ${ofFeed} AND notes.id = ? ORDER BY notes.type LIMIT 1`,
+  };
+}

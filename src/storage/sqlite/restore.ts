@@ -1,0 +1,92 @@
+import { chmodSync, chownSync, linkSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Owner } from '../../privileges.ts';
+import { indexOfDatabase, removeIndex } from '../index-place.ts';
+import { BackupError, codeOf, copyDatabase, sync } from './backup.ts';
+import { DatabaseFile } from './database-file.ts';
+import { mustBeKnown } from './schema.ts';
+
+/** What is kept beside a database file: its write-ahead log, which holds notes that are not yet in the file. */
+const LOG_END = '-wal';
+
+/**
+ * Puts a backup in the place of a database that no service uses. The database appears whole, and synced to the disk, or the
+ * one that was there stays. That one is kept, with its log, under a name of its own.
+ * @param owner of the restored file; the process's own user unless given
+ * @param mayGoOn asked after each step; false gives it up
+ * @returns the path of the database that was there; undefined if there was none
+ * @throws an error with a sentence for the operator
+ */
+export async function restore(
+  backup: string,
+  database: string,
+  { owner, mayGoOn }: { readonly owner: Owner | undefined; readonly mayGoOn: () => boolean },
+): Promise<string | undefined> {
+  const found = statSync(backup, { throwIfNoEntry: false });
+  if (!found?.isFile()) throw new BackupError(`There is no file ${JSON.stringify(backup)}.`);
+  const file = DatabaseFile.take(database, owner);
+  try {
+    const current = statSync(file.path);
+    if (current.ino === found.ino && current.dev === found.dev)
+      throw new BackupError('The backup is the database itself.');
+    const part = mkdtempSync(`${file.path}.part-`);
+    try {
+      const copy = join(part, 'copy');
+      await copyDatabase(backup, copy, mayGoOn);
+      check(copy);
+      chmodSync(copy, 0o600);
+      if (owner) chownSync(copy, owner.uid, owner.gid);
+      sync(copy);
+      if (!file.isLocked) throw new BackupError('The lock on the database was lost; nothing was changed.');
+      const aside = current.size > 0 ? setAside(file.path) : undefined;
+      renameSync(copy, file.path);
+      for (const end of [LOG_END, '-shm']) rmSync(file.path + end, { force: true });
+      removeIndex(indexOfDatabase(file.path));
+      sync(dirname(file.path));
+      return aside;
+    } finally {
+      rmSync(part, { recursive: true, force: true });
+    }
+  } catch (error) {
+    throw asRestoreError(error);
+  } finally {
+    file.release();
+  }
+}
+
+/** @throws BackupError if a copy is damaged; an error with a sentence for the operator if it is of a newer version */
+function check(copy: string): void {
+  const db = new Database(copy, { readonly: true });
+  try {
+    mustBeKnown(Number(db.pragma('user_version', { simple: true })));
+    if (db.pragma('integrity_check(1)', { simple: true }) !== 'ok') throw damaged();
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Gives a database and its log second names, so that it is at its place until the backup replaces it, however the process
+ * ends.
+ */
+function setAside(database: string): string {
+  const aside = `${database}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`;
+  linkSync(database, aside);
+  if (statSync(database + LOG_END, { throwIfNoEntry: false })) linkSync(database + LOG_END, aside + LOG_END);
+  return aside;
+}
+
+function damaged(): BackupError {
+  return new BackupError('The backup is damaged, so nothing was changed.');
+}
+
+function asRestoreError(error: unknown): unknown {
+  const code = codeOf(error);
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') return damaged();
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC')
+    return new BackupError('The disk of the database is full.');
+  if (/^(E[A-Z\d]+|SQLITE_\w+)$/.test(code))
+    return new BackupError(`The backup cannot be restored (${code}).`, { cause: error });
+  return error;
+}

@@ -1,0 +1,94 @@
+import { chownSync } from 'node:fs';
+import { readdir, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import t from 'tap';
+import type { Position } from '../../src/feeds/order.ts';
+import { DatabaseFile } from '../../src/storage/sqlite/database-file.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { databaseIn } from '../support/open-backend.ts';
+import { NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
+import { newNote } from './contract.ts';
+import { found, testSearch, textsFound } from './contract-search.ts';
+import { name } from './contract-support.ts';
+import { dataFolder } from './files-support.ts';
+import { opened, searchedSqlite } from './sqlite-support.ts';
+
+t.setTimeout(120_000);
+
+/** Makes a text so long that some hundred are no single commit. */
+const FILLING = ' '.repeat(50_000);
+
+testSearch(searchedSqlite);
+
+t.test('the index is beside the database, for its owner alone, and goes when nobody searches', async (t) => {
+  const dir = await dataFolder(t);
+  const owner = process.getuid?.() === 0 ? { uid: 1234, gid: 2345 } : undefined;
+  if (owner) chownSync(dir, owner.uid, owner.gid);
+  const storage = await opened(t, dir, { owner, search: true });
+  await post(storage, name, newNote('word'));
+  t.same(await textsFound(storage, name, 'word'), ['word']);
+  const files = await readdir(dir);
+  t.ok(files.includes('notes.search.db'));
+  for (const file of files) {
+    const { mode, uid, gid } = await stat(join(dir, file));
+    t.equal(mode & 0o777, 0o600, file);
+    if (owner) t.same({ uid, gid }, owner, file);
+  }
+  await storage.close();
+  const left = (await readdir(dir)).filter((file) => !file.startsWith('notes.search'));
+  t.same(left.sort(), ['notes.db', 'notes.db.lock'], 'nobody holds the database');
+  const again = await opened(t, dir);
+  t.equal(again.search, undefined);
+  t.notOk((await readdir(dir)).some((file) => file.startsWith('notes.search')));
+});
+
+t.test('no database may be named as an index', async (t) => {
+  const dir = await dataFolder(t);
+  t.throws(() => DatabaseFile.take(join(dir, 'notes.search.db'), undefined), {
+    message: 'It is named as the index of another database: name it otherwise.',
+  });
+  t.same(await readdir(dir), []);
+});
+
+/** The ids of all notes of the feed. */
+async function stored(storage: Storage): Promise<string[]> {
+  const ids: string[] = [];
+  for (let before: Position | undefined; ; ) {
+    const page = await reads(storage).page(name, { limit: 100, before });
+    ids.push(...page.notes.map(({ id }) => id));
+    if (!page.next) return ids;
+    before = page.next;
+  }
+}
+
+t.test('what was stored although the write failed is found', async (t) => {
+  const threads: Worker[] = [];
+  const noted = (thread: Worker) => threads.push(thread);
+  process.on('worker', noted);
+  const dir = await dataFolder(t);
+  const storage = await opened(t, dir, { search: true });
+  process.off('worker', noted);
+  await post(storage, name, newNote('word'));
+  await found(storage, name, 'word');
+  let refused: string[] = [];
+  /** Posts notes, of which some are stored when the service finds out that its medium is gone. */
+  const postMany = async (loseMedium: () => Promise<unknown>) => {
+    const notes = Array.from({ length: 60 }, () => newNote(`word ${FILLING}`));
+    const posts = notes.map((note) => writes(storage).post(name, [note], OPEN, NO_LIMITS));
+    await Promise.race(posts);
+    await loseMedium();
+    const settled = await Promise.allSettled(posts);
+    refused = [...refused, ...notes.filter((_, n) => settled[n]!.status === 'rejected').map(({ id }) => id)];
+  };
+  const isUnheard = async () => (await stored(storage)).some((id) => refused.includes(id));
+  for (let n = 0; n < 50 && !(await isUnheard()); n += 1) {
+    await postMany(() => rename(databaseIn(dir), join(dir, 'away')));
+    await rename(join(dir, 'away'), databaseIn(dir));
+  }
+  t.ok(await isUnheard());
+  // The first thread makes the tables and is the one that writes.
+  await postMany(() => threads[0]!.terminate());
+  const ids = (await found(storage, name, 'word')).map(({ id }) => id);
+  t.same(ids, await stored(storage));
+});

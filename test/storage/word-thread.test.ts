@@ -1,0 +1,15 @@
+import t from 'tap';
+import { WordThread } from '../../src/storage/postgres/word-thread.ts';
+import { eventually } from '../support/eventually.ts';
+import { keptLog } from './files-support.ts';
+
+t.setTimeout(120_000);
+
+t.test('a thread that hangs or dies is replaced by one that takes the note as it is written', async (t) => {
+  const log = keptLog();
+  const script = new URL('../fixtures/hanging-words.ts', import.meta.url);
+  const thread = new WordThread('postgres://nobody', log, script);
+  await eventually(() => log.lines.some((line) => line.includes('(hangs,dies)')));
+  t.equal(log.lines.filter((line) => line.includes('has ended')).length, 2);
+  await thread.close();
+});
