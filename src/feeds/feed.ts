@@ -11,6 +11,8 @@ export interface Feed {
   /** Empty when unset. */
   readonly description: string;
   readonly showSender: boolean;
+  /** Search engines may list the read-only pages. */
+  readonly listed: boolean;
   /** File of the image note chosen as title image; undefined when none is set or its file is gone. */
   readonly image: NoteFile | undefined;
   /** The stored form of the feed's password (argon2, or scrypt until it is used); undefined for a feed without one. */
@@ -32,6 +34,10 @@ export interface Feed {
   readonly noteCount: number;
   /** Picture notes. */
   readonly imageCount: number;
+  /** Bytes of all notes, without what is kept beside them. */
+  readonly byteCount: number;
+  /** The operator has closed it: it takes nothing more, and its read link shows no feed. */
+  readonly isBlocked: boolean;
 }
 
 /** The feed that a read was admitted to. Where another one has its name by the time of the read, there is no such feed. */
@@ -50,6 +56,7 @@ export interface FeedSettings {
   readonly title: string;
   readonly description: string;
   readonly showSender: boolean;
+  readonly listed: boolean;
   readonly image: NoteFile | undefined;
   readonly readId: ReadId;
   readonly keepDays: number | undefined;

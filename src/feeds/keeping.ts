@@ -1,5 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import type { FeedSettings } from './feed.ts';
+import { isoTime } from './iso-time.ts';
 
 /** The most days and notes that a feed may say it keeps. */
 export const MAX_KEEP_DAYS = 3_650;
@@ -9,8 +10,6 @@ const DAY_MS = 24 * 60 * 60_000;
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 60 * 60_000, d: DAY_MS };
 /** How far from now a note may expire, ms: 10 years. */
 const FURTHEST_MS = 3_653 * DAY_MS;
-/** A time as in RFC 3339, or a date, which is its first moment in UTC. */
-const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** Whether a value may name a note within its feed: 1 to 200 printable ASCII characters, no space at either end. */
 export function isNoteKey(value: unknown): value is string {
@@ -66,8 +65,4 @@ export function keepSettings(keep: Keep | null): Pick<FeedSettings, 'keepDays' |
   refuseBeyond('days', days, MAX_KEEP_DAYS);
   refuseBeyond('notes', notes, MAX_KEEP_NOTES);
   return { keepDays: days, keepNotes: notes };
-}
-
-function isoTime(text: string): number {
-  return ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
 }

@@ -18,6 +18,12 @@ export interface NoteMeta {
   readonly posted?: PostedUnderKey | undefined;
   /** From this moment on the note is in no answer, ms since the epoch. */
   readonly expires?: number | undefined;
+  /** Of a picture: the text that it came with. Whether that shows it is found out at each read (`Attachments`). */
+  readonly attachedTo?: NoteId | undefined;
+  /** Of a picture: only lists have it. */
+  readonly unlisted?: true | undefined;
+  /** Last change of its bytes, title, alternative text or tags by a client after the post, ms since the epoch. */
+  readonly edited?: number | undefined;
 }
 
 /** What the answer to the same post under the same key needs. */
@@ -30,6 +36,11 @@ export interface PostedUnderKey {
 
 export function isExpired({ meta }: Pick<Note, 'meta'>, now: number): boolean {
   return meta.expires !== undefined && meta.expires <= now;
+}
+
+/** Whether pages and feeds never show a note by itself. Only a picture can be so, whatever somebody wrote by hand. */
+export function isUnlisted({ type, meta }: Pick<Note, 'type' | 'meta'>): boolean {
+  return type !== 'md' && meta.unlisted === true;
 }
 
 /** A stored note. */

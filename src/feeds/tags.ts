@@ -33,13 +33,27 @@ export function validTags(list: readonly string[]): string[] {
  * @throws Refusal `invalid_request`
  */
 export function validTag(text: string): string {
-  // Lowered first, because it may leave a letter and a mark that have a common character.
-  const tag = text.toLowerCase().normalize('NFC');
-  if (TAG.test(tag) && [...tag].length <= TAG_LENGTH) return tag;
+  const tag = folded(text);
+  if (isTag(tag)) return tag;
   const shown = `The tag "${shownOneLine(text).slice(0, SHOWN_LENGTH).toWellFormed()}"`;
   const [wrong] = NOT_IN_TAGS.exec(tag) ?? [];
   if (wrong === undefined) throw invalid(`${shown} is longer than ${TAG_LENGTH} characters.`);
   throw invalid(`${shown} has ${nameOf(wrong)} in it. Tags are made of ${CHARACTERS} only.`);
+}
+
+/** What tags begin with, as they are stored; undefined if none can begin so. */
+export function tagStart(text: string): string | undefined {
+  const start = folded(text);
+  return start === '' || isTag(start) ? start : undefined;
+}
+
+function isTag(tag: string): boolean {
+  return TAG.test(tag) && [...tag].length <= TAG_LENGTH;
+}
+
+function folded(text: string): string {
+  // Lowered first, because it may leave a letter and a mark that have a common character.
+  return text.toLowerCase().normalize('NFC');
 }
 
 /** A character for people, who do not see every one. */

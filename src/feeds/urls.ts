@@ -35,18 +35,29 @@ export function fileUrl(base: string, readId: ReadId, file: NoteFile): string {
   return filesUrl(base, readId) + segment(file);
 }
 
-/** The RSS feed, of one tag when there is one; without a tag this is the `read_url` of contract §4. */
-export function rssUrl(base: string, readId: ReadId, tag?: string): string {
-  return `${filesUrl(base, readId)}feed.xml${tagQuery(tag)}`;
+/** Which notes of a feed an address asks for (contract §14), as it says it; without any member it asks for all. */
+export interface AskedFor {
+  readonly q?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
 
-/** The JSON Feed, of one tag when there is one. */
-export function jsonFeedUrl(base: string, readId: ReadId, tag?: string): string {
-  return `${filesUrl(base, readId)}feed.json${tagQuery(tag)}`;
+/** The RSS feed; without a query this is the `read_url` of contract §4. */
+export function rssUrl(base: string, readId: ReadId, asked?: AskedFor): string {
+  return `${filesUrl(base, readId)}feed.xml${queryOf(asked)}`;
 }
 
-function tagQuery(tag: string | undefined): string {
-  return tag === undefined ? '' : `?tag=${segment(tag)}`;
+/** The JSON Feed. */
+export function jsonFeedUrl(base: string, readId: ReadId, asked?: AskedFor): string {
+  return `${filesUrl(base, readId)}feed.json${queryOf(asked)}`;
+}
+
+/** The query that asks for these notes, with its question mark; empty for all notes. */
+export function queryOf({ q, tag, from, to }: AskedFor = {}): string {
+  const members = Object.entries({ q, tag, from, to }).filter(([, value]) => value !== undefined);
+  if (members.length === 0) return '';
+  return `?${members.map(([name, value]) => `${name}=${segment(value!)}`).join('&')}`;
 }
 
 // A hand-placed id may hold anything, and encodeURIComponent throws on a lone surrogate.

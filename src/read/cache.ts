@@ -95,6 +95,10 @@ export class ReadCache {
     return this.#entries.calculatedSize;
   }
 
+  get isEnabled(): boolean {
+    return this.#isEnabled;
+  }
+
   get counts(): CacheCounts {
     return {
       hits: this.#hits,

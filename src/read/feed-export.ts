@@ -3,7 +3,7 @@ import type { Feed } from '../feeds/feed.ts';
 import { dateOfId, datePrefixOfId } from '../feeds/ids.ts';
 import { noteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
-import { Refusal } from '../refusals.ts';
+import { notFound, Refusal } from '../refusals.ts';
 import { metaFile, SETTINGS_FILE } from '../storage/files/names.ts';
 import { serializeMeta, serializeSettings } from '../storage/metadata.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
@@ -45,7 +45,7 @@ async function* zipOf(storage: ExportedStorage, feed: Feed): AsyncGenerator<Uint
     page = await storage.page(feed, { limit: PAGE, before: page.next });
   }
   // The pages of a feed that is gone are empty.
-  if ((await storage.feed(feed.name))?.key !== feed.key) throw new Error('a feed went while it was exported');
+  if ((await storage.feed(feed.name))?.key !== feed.key) throw notFound('feed');
   yield* zip.end();
 }
 

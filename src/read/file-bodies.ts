@@ -6,7 +6,7 @@ import { Representation, readTogether } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
 import type { CacheableView } from './cache.ts';
-import { lifetimeOf } from './lifetime.ts';
+import { expiryField, lifetimeOf } from './lifetime.ts';
 
 /** Versions of files whose hashes the storage does not know, and which are remembered. */
 const REMEMBERED_HASHES = 1_000;
@@ -51,6 +51,7 @@ export class FileBodies {
       fields: {
         'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type,
         'Cache-Control': `public, max-age=${maxAge}, must-revalidate`,
+        ...expiryField(expires),
         ...FIELDS,
       },
       ranges: true,

@@ -1,13 +1,14 @@
 import { Marked, type Token, Tokenizer, type Tokens } from 'marked';
 import { decodeString } from 'micromark-util-decode-string';
 import { CpuLimit } from './cpu-limit.ts';
+import { beginsFootnote, FOOTNOTES, resetFootnotes } from './footnotes.ts';
 import { withoutForbidden } from './markup.ts';
 import { REFERENCE_LENGTH, shownText } from './note-text.ts';
 
 /**
- * Limit of the characters that rendering adds. Three constructs amplify a note: short table rows are padded with cells, each
- * use of a link definition repeats its address, and relative references become addresses. Without a limit 30 KB of markdown
- * could become gigabytes of HTML.
+ * Limit of the characters that rendering adds. Four constructs amplify a note: short table rows are padded with cells, each
+ * use of a link definition repeats its address, relative references become addresses, and a reference to a footnote becomes
+ * two links. Without a limit 30 KB of markdown could become gigabytes of HTML.
  */
 const MAX_ADDED = 640 * REFERENCE_LENGTH;
 /** Characters of an empty table cell in HTML. */
@@ -18,10 +19,10 @@ const CHARACTER_REFERENCES = /&(?:#(?:\d{1,7}|x[\da-f]{1,6})|[a-z][a-z\d]{0,30})
 /**
  * A line that is plainly flat: words with short gaps, in a paragraph, a heading or one level of lists. A block in another and a
  * long gap are not, because for these marked's time grows exponentially or by a high power: 300 bytes take minutes. Nor is
- * what could be something else: with `|` a table, with `-` or `=` the underline of a heading, with `<` a block of HTML.
+ * what could be something else: with `|` a table, with `-` or `=` the underline of a heading, with `<` a block of HTML, with `[^` a footnote.
  */
 const FLAT_LINE =
-  /^(?:(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}) )?(?![-=<>]|:-|(?:\++|\*+|_+|\d+[.)])(?:\s|$))[^\s|](?: {0,2}[^\s|])* {0,2})?$/;
+  /^(?:(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}) )?(?![-=<>]|:-|\[\^|(?:\++|\*+|_+|\d+[.)])(?:\s|$))[^\s|](?: {0,2}[^\s|])* {0,2})?$/;
 
 /** A text that can be judged and parsed, see `preparedText`. */
 export type PreparedText = string & { readonly isPrepared: true };
@@ -49,6 +50,11 @@ class LimitedTokenizer extends Tokenizer {
     return /^ {0,3}</.test(source) ? super.html(source) : undefined;
   }
 
+  /** A footnote in a footnote is its text. */
+  override def(source: string): Tokens.Def | undefined {
+    return parser === footnoteParser && beginsFootnote(source) ? undefined : super.def(source);
+  }
+
   override table(source: string): Tokens.Table | undefined {
     if (!/^.*\n {0,3}[|:-]/.test(source)) return undefined;
     const [, , delimiters = '', rows = ''] = this.rules.block.table.exec(source) ?? [];
@@ -57,8 +63,11 @@ class LimitedTokenizer extends Tokenizer {
   }
 }
 
-const parser = new Marked();
-parser.setOptions({ tokenizer: new LimitedTokenizer() });
+const tokenizer = new LimitedTokenizer();
+const plainParser = new Marked().setOptions({ tokenizer });
+const footnoteParser = new Marked({ extensions: FOOTNOTES }).setOptions({ tokenizer });
+/** Of the note that was parsed last. */
+let parser = plainParser;
 
 /** A note's text without a byte order mark and characters that XML forbids, and with LF at the ends of its lines. */
 export function preparedText(markdown: Uint8Array): PreparedText {
@@ -78,6 +87,9 @@ export function isFlat(text: string): boolean {
 export function parseMarkdown(text: PreparedText, limit: CpuLimit): Token[] {
   added = 0;
   timeLimit = limit;
+  // Extensions slow down all texts.
+  parser = text.includes('[^') ? footnoteParser : plainParser;
+  resetFootnotes();
   return parser.lexer(text);
 }
 
@@ -93,11 +105,11 @@ export function parseLine(line: string): Token[] {
 }
 
 /** What the parts of a line show, without marks. */
-export function plainText(tokens: readonly Token[]): string {
+export function inlineText(tokens: readonly Token[]): string {
   let text = '';
   for (const token of tokens) {
     if (token.type === 'br') text += '\n';
-    else if ('tokens' in token && token.tokens) text += plainText(token.tokens);
+    else if ('tokens' in token && token.tokens) text += inlineText(token.tokens);
     else if ('text' in token) text += token.type === 'text' ? decodeReferences(token.text) : token.text;
   }
   return text;

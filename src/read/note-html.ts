@@ -1,18 +1,21 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { cutAtWord } from '../feeds/text.ts';
 import { type CpuLimit, CpuLimitReached } from './cpu-limit.ts';
+import type { FootnoteDefinition, FootnoteReference } from './footnotes.ts';
 import {
   addCharacters,
   decodeReferences,
+  inlineText,
   parseMarkdown,
-  plainText,
   preparedText,
 } from './markdown-parser.ts';
 import { escapeHtml, escapeMarkup, withoutForbidden } from './markup.ts';
 import {
+  type BackLinks,
   exactText,
   isAbsolute,
   type Part,
+  pictureEnd,
   REFERENCE_LENGTH,
   type Rendered,
   shownText,
@@ -28,6 +31,10 @@ const EXCERPT_LENGTH = 500;
 
 const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 const PICTURE_SCHEMES = ['http:', 'https:'];
+/** The first word of a fenced block's info string if it can be the name of a language. */
+const LANGUAGE = /^\s*([a-z0-9+#-]{1,20})(?=\s|$)/;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
 /** A reference such as `http:x` is relative only to a base of its own scheme. */
 const BASES = ['http://base.invalid/', 'https://base.invalid/'];
 
@@ -40,9 +47,10 @@ const BASES = ['http://base.invalid/', 'https://base.invalid/'];
 export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | undefined {
   let title: string | undefined;
   try {
-    const blocks = parseMarkdown(preparedText(markdown), limit);
+    const prepared = preparedText(markdown);
+    const blocks = parseMarkdown(prepared, limit);
     title = titleOf(blocks);
-    const { parts, text, pictures } = new NoteHtml(blocks);
+    const { parts, text, pictures } = new NoteHtml(blocks, RIGHT_TO_LEFT.test(prepared));
     return {
       title,
       html: parts.map((part) => (typeof part === 'string' ? withoutForbidden(part) : part)),
@@ -51,6 +59,22 @@ export function renderNote(markdown: Uint8Array, limit: CpuLimit): Rendered | un
     };
   } catch (cause) {
     return cause instanceof CpuLimitReached ? undefined : unrendered(markdown, title);
+  }
+}
+
+/**
+ * The note as people read it, without marks: what `renderNote` shows, with alternative texts and footnotes, and white space
+ * between blocks and between cells.
+ *
+ * @returns undefined if it takes longer than the limit; a few inputs, up to minutes longer
+ */
+export function plainText(markdown: Uint8Array, limit: CpuLimit): string | undefined {
+  try {
+    return withoutForbidden(
+      new NoteHtml(parseMarkdown(preparedText(markdown), limit), false).textWithFootnotes,
+    );
+  } catch (cause) {
+    return cause instanceof CpuLimitReached ? undefined : withoutForbidden(shownText(markdown));
   }
 }
 
@@ -71,24 +95,44 @@ function excerpt(text: string): string {
   return cutAtWord(beginning.replace(/\s{2,}|[^\S ]/g, ' ').trim(), EXCERPT_LENGTH);
 }
 
+type Direction = 'ltr' | 'rtl';
+
+interface OpenBlock {
+  /** Where its direction is written if it is not that of the block around it. */
+  readonly place: number;
+  /** That of its first letter; undefined as long as it has none. */
+  direction: Direction | undefined;
+}
+
 /** Writes tokens as HTML. All tags are written here, and all texts and values are escaped here. */
 class NoteHtml {
   readonly parts: Part[] = [''];
-  /** The text of what is written. */
-  text = '';
+  /** The text of what is written, without footnotes. */
+  readonly text: string;
+  readonly textWithFootnotes: string;
   /** The links and images that show a picture of the feed. */
   readonly pictures = new Set<Token>();
+  #text = '';
   #depth = 0;
+  #isInLink = false;
+  readonly #footnotes = new Map<FootnoteDefinition, BackLinks>();
+  /** The blocks around what is written, and the note around all; none if all of it is written from left to right. */
+  readonly #open: OpenBlock[];
 
-  constructor(blocks: readonly Token[]) {
+  /** @param hasDirections whether a part of the note is written from right to left */
+  constructor(blocks: readonly Token[], hasDirections: boolean) {
+    this.#open = hasDirections ? [{ place: -1, direction: undefined }] : [];
     this.#write(blocks);
+    this.text = this.#text;
+    if (this.#footnotes.size > 0) this.#writeFootnotes();
+    this.textWithFootnotes = this.#text;
   }
 
   #write(tokens: readonly Token[]): void {
-    for (const token of tokens) this.#token(token as MarkedToken);
+    for (const token of tokens) this.#token(token as MarkedToken | FootnoteReference);
   }
 
-  #token(token: MarkedToken): void {
+  #token(token: MarkedToken | FootnoteReference): void {
     switch (token.type) {
       case 'text':
         if (token.tokens) this.#write(token.tokens);
@@ -98,7 +142,7 @@ class NoteHtml {
         this.#emitText(token.text);
         break;
       case 'html':
-        if (token.block) this.#block('p', token.text);
+        if (token.block) this.#block('<p', 'p', token.text);
         else this.#emitText(token.text);
         break;
       case 'strong':
@@ -121,33 +165,38 @@ class NoteHtml {
       case 'checkbox':
         this.#emitText(token.checked ? '☑ ' : '☐ ');
         break;
+      case 'footnote-reference':
+        this.#footnoteReference(token);
+        break;
       case 'paragraph':
-        this.#block('p', token.tokens);
+        this.#block('<p', 'p', token.tokens);
         break;
       case 'heading':
-        this.parts.push(token.depth);
-        this.#children(token.tokens);
-        this.parts.push(-token.depth);
-        this.#emit('\n', '\n');
+        this.#block(token.depth, -token.depth, token.tokens);
         break;
-      case 'code':
+      case 'code': {
+        const [, language] = LANGUAGE.exec(token.lang?.toLowerCase() ?? '') ?? [];
         this.parts.push(TAGS.pre);
-        this.#element('code', token.text.replace(/[^\n]$/, '$&\n'));
+        this.#text += '\n';
+        this.#element(
+          'code',
+          token.text.replace(/[^\n]$/, '$&\n'),
+          attribute('class', language && `language-${language}`),
+        );
         this.#emit('</pre>\n', '\n');
         break;
+      }
       case 'blockquote':
-        this.#block('blockquote', token.tokens, '', '\n');
+        this.#block('<blockquote', 'blockquote', token.tokens, '\n');
         break;
       case 'list': {
         const start = token.ordered && token.start !== 1 ? String(token.start) : undefined;
-        this.#block(token.ordered ? 'ol' : 'ul', token.items, attribute('start', start), '\n');
+        const name = token.ordered ? 'ol' : 'ul';
+        this.#block(`<${name}${attribute('start', start)}`, name, token.items, '\n');
         break;
       }
       case 'list_item':
-        if (token.task) this.parts.push(TAGS.task);
-        else this.#emit('<li>');
-        this.#children(token.tokens);
-        this.#emit('</li>\n', '\n');
+        this.#block(token.task ? TAGS.task : '<li', 'li', token.tokens);
         break;
       case 'table':
         this.#table(token);
@@ -163,22 +212,63 @@ class NoteHtml {
     const part = this.parts[last];
     if (typeof part === 'string') this.parts[last] = part + html;
     else this.parts.push(html);
-    this.text += text;
+    this.#text += text;
+  }
+
+  #emitPart(part: Part): void {
+    if (typeof part === 'string') this.#emit(part);
+    else this.parts.push(part);
   }
 
   #emitText(text: string): void {
+    const open = this.#open.at(-1);
+    if (open && open.direction === undefined) this.#direct(text);
     this.#emit(escapeMarkup(text), text);
   }
 
-  #element(name: string, content: string | readonly Token[], attributes = '', start = ''): void {
-    this.#emit(`<${name}${attributes}>${start}`);
+  #element(name: string, content: string | readonly Token[], attributes = ''): void {
+    this.#emit(`<${name}${attributes}>`);
     this.#children(content);
     this.#emit(`</${name}>`);
   }
 
-  #block(name: string, content: string | readonly Token[], attributes = '', start = ''): void {
-    this.#element(name, content, attributes, start);
+  /**
+   * @param tag its start without `>`
+   * @param name its name, or minus the level of a heading
+   */
+  #block(tag: Part, name: string | number, content: string | readonly Token[], start = ''): void {
+    this.#emitPart(tag);
+    this.#openBlock();
+    this.#emit(`>${start}`);
+    this.#children(content);
+    this.#closeBlock();
+    if (typeof name === 'number') this.parts.push(name);
+    else this.#emit(`</${name}>`);
     this.#emit('\n', '\n');
+  }
+
+  /** In the start tag of a block. */
+  #openBlock(): void {
+    this.#text += '\n';
+    if (this.#open.length === 0) return;
+    this.#open.push({ place: this.parts.length, direction: undefined });
+    this.parts.push(TAGS.sameDirection);
+  }
+
+  #closeBlock(): void {
+    this.#open.pop();
+  }
+
+  /** Gives the open blocks without a letter the direction of the first letter in a text. */
+  #direct(text: string): void {
+    const [letter] = /\p{L}/u.exec(text) ?? [];
+    if (letter === undefined) return;
+    const direction = RIGHT_TO_LEFT.test(letter) ? 'rtl' : 'ltr';
+    const first = this.#open.findIndex((block) => block.direction === undefined);
+    const { place } = this.#open[first]!;
+    // The page gives the note the direction of its first letter.
+    if (first > 0 && this.#open[first - 1]!.direction !== direction) this.parts[place] = TAGS[direction];
+    for (const block of this.#open.slice(first)) block.direction = direction;
   }
 
   /** @param content tokens, or text as it is */
@@ -192,20 +282,26 @@ class NoteHtml {
 
   #table({ header, rows }: Tokens.Table): void {
     this.parts.push(TAGS.table);
+    this.#openBlock();
+    this.parts.push(TAGS.tableStart);
     this.#emit('\n<thead>\n');
     this.#row(header);
     this.#emit('</thead>\n');
     if (rows.length > 0) this.#emit('<tbody>');
     for (const row of rows) this.#row(row);
     if (rows.length > 0) this.#emit('</tbody>');
+    this.#closeBlock();
     this.parts.push(TAGS.tableEnd);
     this.#emit('\n');
   }
 
   #row(cells: readonly Tokens.TableCell[]): void {
     this.#emit('<tr>\n');
-    for (const { header, align, tokens } of cells)
-      this.#block(header ? 'th' : 'td', tokens, attribute('align', align));
+    for (const { header, align, tokens } of cells) {
+      const name = header ? 'th' : 'td';
+      this.#emit(`<${name}`);
+      this.#block(align ? TAGS[align] : '', name, tokens);
+    }
     this.#emit('</tr>\n');
   }
 
@@ -217,15 +313,56 @@ class NoteHtml {
       this.#emit(attribute('href', reference));
     } else this.parts.push(TAGS.link, { link: reference });
     this.#emit(`${titleAttribute(link)}>`);
+    this.#isInLink = true;
     this.#children(link.autolink ? link.text : link.tokens);
+    this.#isInLink = false;
     this.#emit('</a>');
   }
 
   #picture(image: Tokens.Image): void {
-    const alt = plainText(image.tokens);
-    this.#emit('<img', alt);
-    this.parts.push({ picture: this.#reference(image, PICTURE_SCHEMES) });
-    this.#emit(`${attribute('alt', alt)}${titleAttribute(image)} />`);
+    const alt = inlineText(image.tokens);
+    const part = { picture: this.#reference(image, PICTURE_SCHEMES), isInLink: this.#isInLink };
+    this.parts.push(part);
+    if (alt.trim() === '') this.parts.push(TAGS.noAlt);
+    else this.#emit(attribute('alt', alt), ` ${alt} `);
+    this.#emit(titleAttribute(image));
+    this.#emitPart(pictureEnd(part));
+  }
+
+  #footnoteReference({ definition }: FootnoteReference): void {
+    addCharacters(REFERENCE_LENGTH);
+    const known = this.#footnotes.get(definition);
+    const backLinks = known ?? { footnote: this.#footnotes.size + 1, backLinks: 0 };
+    this.#footnotes.set(definition, backLinks);
+    const { footnote } = backLinks;
+    // A link has no link in it.
+    if (this.#isInLink) this.#emit(`<sup>${footnote}</sup>`);
+    else {
+      backLinks.backLinks += 1;
+      this.parts.push({ footnote, reference: backLinks.backLinks });
+    }
+  }
+
+  /** In the order of their first references; a footnote may refer to others. */
+  #writeFootnotes(): void {
+    this.parts.push(TAGS.footnotes);
+    for (const [{ blocks }, backLinks] of this.#footnotes) {
+      const { footnote } = backLinks;
+      const last = blocks.findLastIndex(({ type }) => type !== 'space');
+      const end = blocks[last]?.type === 'paragraph' ? (blocks[last] as Tokens.Paragraph) : undefined;
+      this.parts.push({ footnote });
+      this.#openBlock();
+      this.#emit('>');
+      this.#children(end ? blocks.slice(0, last) : blocks);
+      if (end) {
+        this.#emit('<p>', '\n');
+        this.#children(end.tokens);
+      }
+      this.parts.push(backLinks);
+      this.#emit(end ? '</p></li>\n' : '</li>\n');
+      this.#closeBlock();
+    }
+    this.parts.push(TAGS.footnotesEnd);
   }
 
   /** The percent-encoded address, as written if it is absolute; undefined unless its scheme is one of these. */

@@ -1,53 +1,30 @@
 import type { Feed } from '../feeds/feed.ts';
-import { isNoteId, noteFile, type ReadId } from '../feeds/names.ts';
+import { isNoteId, noteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import type { Position } from '../feeds/order.ts';
 import { encodeCursor } from '../feeds/order.ts';
 import { notFound } from '../refusals.ts';
 import { PAGE_TEXT_BYTES, type Page, type Storage } from '../storage/storage.ts';
-import { badBefore, type RequestedPage } from './page-query.ts';
+import type { Attachments } from './attachments.ts';
+import type { FoundNote } from './views/document.ts';
 import type { NotePage } from './views/note-json.ts';
 
 /** A page of a feed that need not exist. */
-export interface LoadedPage extends NotePage<Note> {
+export interface LoadedPage extends Page {
   readonly feed: Feed | undefined;
+  readonly notes: readonly FoundNote[];
 }
 
 /**
- * The notes that a client asks for, fewer if their texts are long; none of a feed that does not exist.
- * @throws Refusal `invalid_request` if `before` names no note of the feed
+ * A page for a list, shorter if its texts are long or those of its pictures are.
+ * @throws Refusal `busy` if too many tasks wait
  */
-export async function loadPage(
-  storage: Storage,
-  feed: Feed | undefined,
-  query: RequestedPage,
-): Promise<LoadedPage> {
-  // Before `before` is looked up, because a feed without notes must look like a read id that nobody has.
-  if (feed === undefined || feed.noteCount === 0) return { feed, notes: [], next: undefined };
-  let { before } = query;
-  if (typeof before === 'string') {
-    const note = await storage.note(feed, before);
-    if (note === undefined) throw badBefore();
-    before = positionOf(note);
-  }
-  return { feed, ...asSent(await storage.page(feed, { ...query, before })) };
-}
-
-/** As `loadPage`, of the feed that has the read id. */
-export async function loadPageByReadId(
-  storage: Storage,
-  readId: ReadId,
-  query: RequestedPage,
-): Promise<LoadedPage> {
-  const { before } = query;
-  if (typeof before === 'string') return loadPage(storage, await storage.feedByReadId(readId), query);
-  const page = await storage.pageByReadId(readId, { ...query, before });
-  return page ? { feed: page.feed, ...asSent(page) } : { feed: undefined, notes: [], next: undefined };
-}
-
-function asSent(page: Page): NotePage<Note> {
+export async function listOf(page: LoadedPage, attachments: Attachments): Promise<NotePage<Note>> {
   const { notes, next } = withinBudget(page, PAGE_TEXT_BYTES);
-  return { notes, next: next && encodeCursor(next) };
+  const count = page.feed ? await attachments.add(page.feed, notes) : 0;
+  const isCut = count < notes.length;
+  const end = isCut ? positionOf(notes[count - 1]!) : next;
+  return { notes: attachments.shown(notes.slice(0, count)), next: end && encodeCursor(end) };
 }
 
 /** The note with this id, which may be any text. Throws a Refusal `not_found`. */

@@ -2,11 +2,11 @@ import type { MarkedToken, Token, Tokens } from 'marked';
 import { cutTitle } from '../feeds/text.ts';
 import { CpuLimit, CpuLimitReached } from './cpu-limit.ts';
 import {
+  inlineText,
   isFlat,
   type PreparedText,
   parseLine,
   parseMarkdown,
-  plainText,
   preparedText,
 } from './markdown-parser.ts';
 import { withoutForbidden } from './markup.ts';
@@ -81,7 +81,7 @@ export function firstTitle(lines: Iterable<string>): string {
 function* headingsIn(blocks: readonly Token[]): Generator<string> {
   for (const { type, tokens = [] } of blocks as readonly Tokens.Generic[])
     if (type === 'heading') {
-      const lines = plainText(tokens).split('\n');
+      const lines = inlineText(tokens).split('\n');
       yield lines.map((line) => line.trim()).join(' ');
     }
 }
@@ -90,8 +90,8 @@ function* linesIn(tokens: readonly Token[]): Generator<string> {
   for (const token of tokens as readonly MarkedToken[])
     if (token.type === 'list') yield* linesIn(token.items);
     else if (token.type === 'list_item' || token.type === 'blockquote') yield* linesIn(token.tokens);
-    else if (token.type === 'table') yield plainText(parseLine(token.raw.slice(0, token.raw.indexOf('\n'))));
+    else if (token.type === 'table') yield inlineText(parseLine(token.raw.slice(0, token.raw.indexOf('\n'))));
     else if (token.type === 'html' || (token.type === 'code' && token.codeBlockStyle === 'indented'))
       yield* token.text.split('\n');
-    else if ('tokens' in token && token.tokens) yield* plainText(token.tokens).split('\n');
+    else if ('tokens' in token && token.tokens) yield* inlineText(token.tokens).split('\n');
 }

@@ -1,10 +1,13 @@
 import { dateOfId } from '../feeds/ids.ts';
+import { isoEnd, isoTime } from '../feeds/iso-time.ts';
 import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Position } from '../feeds/order.ts';
 import { decodeCursor, encodeCursor } from '../feeds/order.ts';
 import { validTag } from '../feeds/tags.ts';
+import type { AskedFor } from '../feeds/urls.ts';
 import { Refusal } from '../refusals.ts';
+import { parseQuery, type SearchQuery } from '../search/query.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;
@@ -13,29 +16,54 @@ export interface QuerySource {
   query(name: string): string | undefined;
 }
 
-/** A page as a client asks for it. */
-export interface RequestedPage {
-  readonly limit: number;
+/** The notes that a client asks for: those that have all of it. */
+export interface RequestedNotes {
+  readonly query: SearchQuery | undefined;
   readonly tag: string | undefined;
+  /** Of this moment or later, ms since the epoch. */
+  readonly from: number | undefined;
+  /** Of this moment or earlier. */
+  readonly to: number | undefined;
+  /** The values as the client wrote them; undefined if it asks for all notes. */
+  readonly asked: AskedFor | undefined;
+}
+
+/** A page as a client asks for it. */
+export interface RequestedPage extends RequestedNotes {
+  readonly limit: number;
   /** It starts after this position, or after this note, whose position has to be looked up. */
   readonly before: Position | NoteId | undefined;
 }
 
 /**
- * The page that `?limit=`, `?before=` and `?tag=` ask for (contract §4). An empty value is none.
+ * The page that `?limit=`, `?before=` (contract §4) and those of `notesQuery` ask for. An empty value is none.
  * @throws Refusal `invalid_request` for a value out of range
  */
 export function pageQuery(source: QuerySource): RequestedPage {
-  return { limit: parseLimit(source), before: parseBefore(source), tag: tagQuery(source) };
+  return { limit: parseLimit(source), before: parseBefore(source), ...notesQuery(source) };
 }
 
 /**
- * The tag that `?tag=` asks for; undefined if it is absent or empty.
- * @throws Refusal `invalid_request` if it cannot be a tag
+ * The notes that `?q=`, `?tag=`, `?from=` and `?to=` ask for (contract §14). An empty value is none.
+ * @throws Refusal `invalid_request` that names the value
  */
-export function tagQuery(source: QuerySource): string | undefined {
-  const text = source.query('tag');
-  return text ? validTag(text) : undefined;
+export function notesQuery(source: QuerySource): RequestedNotes {
+  const [q, tag] = [source.query('q') || undefined, source.query('tag') || undefined];
+  const [from, to] = [source.query('from') || undefined, source.query('to') || undefined];
+  const found = {
+    query: q === undefined ? undefined : parseQuery(q),
+    tag: tag === undefined ? undefined : validTag(tag),
+    from: from === undefined ? undefined : timeOf('from', isoTime(from)),
+    to: to === undefined ? undefined : timeOf('to', isoEnd(to)),
+  };
+  const isAll = (q ?? tag ?? from ?? to) === undefined;
+  return { ...found, asked: isAll ? undefined : { q, tag: found.tag, from, to } };
+}
+
+function timeOf(name: string, time: number): number {
+  if (!Number.isNaN(time)) return time;
+  const examples = 'such as 2026-01-31 or 2026-01-31T12:00:00Z';
+  throw new Refusal('invalid_request', `${name} must be an ISO date or time, ${examples}.`);
 }
 
 function parseLimit(source: QuerySource): number {
@@ -59,9 +87,14 @@ function parseBefore(source: QuerySource): Position | NoteId | undefined {
 }
 
 /** Tells a page from all other pages of its feed. */
-export function pageKey({ limit, tag, before }: RequestedPage): string {
+export function pageKey({ limit, asked, before }: RequestedPage): string {
   const cursor = typeof before === 'string' ? before : before && encodeCursor(before);
-  return `${limit} ${tag ?? ''} ${cursor ?? ''}`;
+  return `${limit} ${notesKey(asked)} ${cursor ?? ''}`;
+}
+
+/** Tells what is asked for from all else that can be. */
+export function notesKey(asked: AskedFor | undefined): string {
+  return asked === undefined ? '' : JSON.stringify(asked);
 }
 
 /** The refusal of a `before` that is no position in this feed. */

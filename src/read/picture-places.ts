@@ -1,6 +1,7 @@
 import { Lexer, type MarkedToken, type Token } from 'marked';
 import { parseNoteFile } from '../feeds/names.ts';
 import { percentDecoded } from '../feeds/urls.ts';
+import { isFootnoteDefinition } from './footnotes.ts';
 
 /** Any folder, because a reference to a picture means the same in all. */
 const FOLDER = 'https://folder.invalid/r/-/';
@@ -96,7 +97,9 @@ function matchInline(raw: string): RegExpExecArray | null {
   return inline.gfm.link.exec(raw) ?? inline.gfm.link.exec(`${raw})`);
 }
 
-function partsOf(token: MarkedToken): readonly Token[] {
+function partsOf(part: Token): readonly Token[] {
+  if (isFootnoteDefinition(part)) return part.blocks;
+  const token = part as MarkedToken;
   switch (token.type) {
     case 'image':
       return [];

@@ -74,7 +74,7 @@ export class PictureSizes {
 }
 
 /** The picture notes, and the pictures whose names are in texts. */
-function picturesOf(notes: readonly Note[]): Set<NoteFile> {
+export function picturesOf(notes: readonly Note[]): Set<NoteFile> {
   const files = new Set<NoteFile>();
   for (const { id, type, content } of notes) {
     if (content === undefined) files.add(noteFile(id, type));

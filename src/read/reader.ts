@@ -1,46 +1,61 @@
 import type { NamedFeed } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
-import { isReadId, parseNoteFile, type ReadId } from '../feeds/names.ts';
+import { isReadId, type NoteId, parseNoteFile, type ReadId } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { mediaType } from '../feeds/note-types.ts';
+import { tagStart } from '../feeds/tags.ts';
 import { filesUrl } from '../feeds/urls.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Preconditions, preferredCoding } from '../http/representation.ts';
+import type { Preconditions } from '../http/representation.ts';
 import type { Tier } from '../licenses/licenses.ts';
-import { existing, notFound } from '../refusals.ts';
+import { existing, notFound, onRefusal, Refusal } from '../refusals.ts';
+import type { Json } from '../schemas.ts';
 import type { Storage } from '../storage/storage.ts';
 import { FileReplaced } from '../storage/stored-file.ts';
-import { type Site, withTier } from '../web/site.ts';
+import { type Site, type Visitor, withTier, withVisitor } from '../web/site.ts';
 import { feedIdentity, noteEtag } from '../writing/etags.ts';
+import { AskedNotes, type AskedNotesParts } from './asked-notes.ts';
+import { Attachments } from './attachments.ts';
 import type { CacheableView, ReadCache } from './cache.ts';
 import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
-import { lifetimeOf } from './lifetime.ts';
-import { loadNote, loadPage, loadPageByReadId } from './note-pages.ts';
+import { type LoadedPage, listOf, loadNote } from './note-pages.ts';
 import { placedHtml } from './note-text.ts';
-import { pageKey, pageQuery, type QuerySource, type RequestedPage, tagQuery } from './page-query.ts';
+import { changedAt, NoteViews } from './note-views.ts';
+import {
+  notesKey,
+  notesQuery,
+  pageKey,
+  pageQuery,
+  type QuerySource,
+  type RequestedNotes,
+  type RequestedPage,
+} from './page-query.ts';
 import { Previews } from './previews.ts';
 import type { Renderer } from './renderer.ts';
-import { VIEW_MAX_AGE, type ViewMaker, type ViewToMake } from './view-maker.ts';
-import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
+import { type ShownPage, shownFrom } from './shown-pages.ts';
+import { robotsField, type ViewMaker } from './view-maker.ts';
 import { feedVersion, publicFeedVersion, type ReadPlace, UNKNOWN_FEED } from './views/document.ts';
-import { type NamedPlace, namedNote, readFeed } from './views/note-json.ts';
+import { namedNote, publicNote, readFeed } from './views/note-json.ts';
 
 /** The most notes in RSS, JSON Feed and pages. */
 const MAX_FEED_NOTES = 50;
 /** How often a file may be replaced before it is read. */
 const MAX_ATTEMPTS = 5;
+/** For how long a list of tags is kept, ms: a note that expires meanwhile changes it, and nobody is told. */
+const TAGS_MS = 1_000;
 /** Stands in the addresses of pictures in a preview for a feed that has no read id yet. */
 const PREVIEW_READ_ID = 'new' as ReadId;
 /** Level of the heading above a preview. */
-const PREVIEW_LEVEL = 2;
+const PREVIEW_LEVEL = 1;
 /** The read id in the page of a feed that does not exist, which shows no note. */
 const NO_READ_ID = '' as ReadId;
 
 interface ReaderParts {
   readonly storage: Storage;
+  readonly matches: AskedNotesParts['matches'];
   readonly cache: ReadCache;
   readonly renderer: Renderer;
   readonly views: ViewMaker;
@@ -48,6 +63,8 @@ interface ReaderParts {
   /** Title of a feed that has none. */
   readonly serviceTitle: string;
   readonly site: Site;
+  /** WebSub hubs that are told of changes. */
+  readonly hubs: readonly string[];
   /** The tier of a feed, if feeds need a license. */
   readonly tierOf?: ((feed: Feed | undefined) => Tier) | undefined;
 }
@@ -66,12 +83,14 @@ export class Reader {
   readonly #parts: ReaderParts;
   readonly #storage: Storage;
   readonly #bases = new KnownBases();
+  readonly #notes: NoteViews;
   readonly #documents: Documents;
   readonly #previews: Previews;
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
     this.#storage = parts.storage;
+    this.#notes = new NoteViews({ ...parts, bases: this.#bases });
     this.#documents = new Documents(parts);
     this.#previews = new Previews(parts.renderer);
   }
@@ -79,24 +98,35 @@ export class Reader {
   /** `GET /r/{read_id}/feed.xml` and `feed.json` */
   syndication(exchange: Exchange, view: 'rss' | 'json-feed'): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
-    const tag = tagQuery(exchange);
-    return this.#byReadId(exchange, readId, `${view} ${tag ?? ''}`, async (place) => {
-      const query = { limit: MAX_FEED_NOTES, tag, before: undefined };
-      const { feed, notes } = await loadPageByReadId(this.#storage, readId, query);
-      const document = { ...this.#documents.feed(place, feed), tag, notes };
-      return this.#renderedView(exchange, { view, document }, feed);
+    const query = this.#searchable(notesQuery(exchange));
+    return this.#byReadId(exchange, readId, `${view} ${notesKey(query.asked)}`, async (place) => {
+      const asked = this.#asked(readId, { ...query, limit: MAX_FEED_NOTES, before: undefined });
+      const attachments = this.#attachments(place);
+      const { feed, notes: shown } = await this.#shown(
+        asked,
+        await this.#firstByReadId(asked, readId),
+        attachments,
+      );
+      const texts = shown.filter(({ type }) => type === 'md');
+      if (feed !== undefined) await attachments.addNamedIn(feed, texts);
+      const notes = shown.map((note) => ({ ...note, attachments: attachments.picturesOf(note) }));
+      const document = { ...this.#documents.feedOf(place, feed, query), notes };
+      return this.#notes.rendered(exchange, { view, document }, { feed, attachments, asked });
     });
   }
 
   /** `GET /r/{read_id}`, the page */
   readPage(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
-    const query = feedPageQuery(exchange);
+    const query = this.#feedPageQuery(exchange);
     return this.#byReadId(exchange, readId, `read-page ${pageKey(query)}`, async (place) => {
-      const page = await loadPageByReadId(this.#storage, readId, query);
+      const asked = this.#asked(readId, query);
+      const attachments = this.#attachments(place);
+      const page = await this.#shown(asked, await this.#firstByReadId(asked, readId), attachments);
       const { feed } = page;
       const document = await this.#documents.feedPage(place, page, query, publicFeedVersion(feed));
-      return this.#renderedView(exchange, { view: 'read-page', document }, feed, isFirst(query));
+      const basis = { feed, attachments, asked };
+      return this.#notes.rendered(exchange, { view: 'read-page', document }, basis);
     });
   }
 
@@ -104,46 +134,57 @@ export class Reader {
   readNotePage(exchange: Exchange): Answer | Promise<Answer> {
     const [readId, id] = [readIdOf(exchange), exchange.parameters[1]!];
     return this.#byReadId(exchange, readId, `read-note-page ${id}`, async (place) => {
-      const feed = await this.#storage.feedByReadId(readId);
-      const document = await this.#documents.notePage(place, feed, id);
-      return this.#renderedView(exchange, { view: 'read-note-page', document }, feed);
+      const feed = await this.#feedByReadId(readId);
+      const attachments = this.#attachments(place);
+      const document = await this.#documents.notePage(place, feed, id, attachments);
+      return this.#notes.rendered(exchange, { view: 'read-note-page', document }, { feed, attachments });
     });
   }
 
   /** `GET /{feed}`, the page, for a client that may write to the feed, which need not exist. */
-  async feedPage(exchange: Exchange, { name, feed }: NamedFeed): Promise<Answer> {
+  async feedPage(
+    exchange: Exchange,
+    { name, feed }: NamedFeed,
+    visitor: Visitor | undefined,
+  ): Promise<Answer> {
     const base = this.#baseOf(exchange);
-    const query = feedPageQuery(exchange);
+    const query = this.#feedPageQuery(exchange);
     const tier = this.#parts.tierOf?.(feed);
+    const site = this.#siteFor(tier, visitor);
     const build = async () => {
       const place = { base, readId: feed?.readId ?? NO_READ_ID };
-      const page = await loadPage(this.#storage, feed, query);
+      const asked = this.#asked(place.readId, query);
+      const attachments = this.#attachments(place);
+      const page = await this.#shown(asked, await asked.first(feed), attachments);
       const document = {
         ...(await this.#documents.feedPage(place, page, query, feedVersion(feed))),
-        site: withTier(this.#parts.site, tier),
+        site,
         name,
         hasNotes: feed !== undefined && feed.noteCount > 0,
         isProtected: feed?.passwordHash !== undefined,
         identity: feed && feedIdentity(feed),
       };
-      return this.#renderedView(exchange, { view: 'feed-page', document }, feed, isFirst(query));
+      const basis = { feed, attachments, asked };
+      return this.#notes.rendered(exchange, { view: 'feed-page', document }, basis);
     };
     if (feed === undefined) return (await build()).representation.answer(exchange);
     // The page shows the feed as admission loaded it, so the key has its version.
-    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)} ${JSON.stringify(tier)}`;
+    const key = `feed-page ${base} ${feed.readId} ${feed.key} ${feed.version} ${pageKey(query)} ${shownOf(site)}`;
     return this.#answer(exchange, feed.readId, key, build);
   }
 
   /** `GET /{feed}/{id}`, the page, for a client that may write to the feed. */
-  async notePage(exchange: Exchange, feed: Feed, id: string): Promise<Answer> {
+  async notePage(exchange: Exchange, feed: Feed, id: string, visitor: Visitor | undefined): Promise<Answer> {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
-    const tier = this.#parts.tierOf?.(feed);
-    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id} ${JSON.stringify(tier)}`;
+    const site = this.#siteFor(this.#parts.tierOf?.(feed), visitor);
+    const key = `note-page ${base} ${readId} ${feed.key} ${feed.version} ${id} ${shownOf(site)}`;
     return this.#answer(exchange, readId, key, async () => {
-      const site = withTier(this.#parts.site, tier);
-      const document = { ...(await this.#documents.notePage({ base, readId }, feed, id)), site, name };
-      return this.#renderedView(exchange, { view: 'note-page', document }, feed);
+      const place = { base, readId };
+      const attachments = this.#attachments(place);
+      const page = await this.#documents.notePage(place, feed, id, attachments);
+      const document = { ...page, site, name };
+      return this.#notes.rendered(exchange, { view: 'note-page', document }, { feed, attachments });
     });
   }
 
@@ -152,7 +193,13 @@ export class Reader {
     const readId = readIdOf(exchange);
     const named = existing(parseNoteFile(exchange.parameters[1]!), 'note');
     const answer = this.#answer(exchange, readId, `file ${readId} ${named.file}`, () =>
-      this.#parts.files.build(readId, named.file, mediaType(named.type)),
+      onRefusal(
+        () => this.#parts.files.build(readId, named.file, mediaType(named.type)),
+        async (refusal) => {
+          if (refusal.code === 'not_found') await this.refuseRemoved(readId);
+          throw refusal;
+        },
+      ),
     );
     if (!(answer instanceof Promise)) return answer;
     return answer.catch((cause) => {
@@ -166,9 +213,11 @@ export class Reader {
   publicFeed(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
     return this.#byReadId(exchange, readId, 'feed', async (place) => {
-      const feed = await this.#storage.feedByReadId(readId);
+      const feed = await this.#feedByReadId(readId);
       return {
-        representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), changedAt(feed)),
+        representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), 'public-note', {
+          changedAt: changedAt(feed),
+        }),
         isCacheable: feed !== undefined,
         isGuest: feed !== undefined && !this.#bases.admit(place.base),
       };
@@ -178,11 +227,16 @@ export class Reader {
   /** `GET /api/v1/read/{read_id}/notes` */
   publicList(exchange: Exchange): Answer | Promise<Answer> {
     const readId = readIdOf(exchange);
-    const query = pageQuery(exchange);
+    const query = this.#searchable(pageQuery(exchange));
     return this.#byReadId(exchange, readId, `list ${pageKey(query)}`, async (place) => {
-      const { feed, ...page } = await loadPageByReadId(this.#storage, readId, query);
-      const document = { ...place, ...page, showSender: (feed ?? UNKNOWN_FEED).showSender };
-      return this.#jsonView(exchange, { view: 'public-note-list', document }, feed, isFirst(query));
+      const asked = this.#asked(readId, query);
+      const attachments = this.#attachments(place);
+      const page = await this.#firstByReadId(asked, readId);
+      const { feed } = page;
+      const { showSender } = feed ?? UNKNOWN_FEED;
+      const document = { ...place, ...(await listOf(page, attachments)), showSender };
+      const basis = { feed, attachments, asked };
+      return this.#notes.json(exchange, { view: 'public-note-list', document }, basis);
     });
   }
 
@@ -190,28 +244,57 @@ export class Reader {
   publicNote(exchange: Exchange): Answer | Promise<Answer> {
     const [readId, id] = [readIdOf(exchange), exchange.parameters[1]!];
     return this.#byReadId(exchange, readId, `note ${id}`, async (place) => {
-      const feed = await this.#storage.feedByReadId(readId);
-      const notes = [await loadNote(this.#storage, feed, id)] as const;
+      const feed = await this.#feedByReadId(readId);
+      const attachments = this.#attachments(place);
+      const note = await loadNote(this.#storage, feed, id);
+      const notes = [await attachments.shownNote(feed!, note)] as const;
       const document = { ...place, showSender: feed!.showSender, notes };
-      return this.#jsonView(exchange, { view: 'public-note', document }, feed);
+      return this.#notes.json(exchange, { view: 'public-note', document }, { feed, attachments });
     });
   }
 
   /** `GET /api/v1/feeds/{feed}/notes` for a client that may write to the feed, which need not exist. */
   async namedList(exchange: NamedRequest, { name, feed }: NamedFeed): Promise<Answer> {
     const base = this.#baseOf(exchange);
-    const query = pageQuery(exchange);
-    if (feed === undefined) return json(200, { notes: [], next: null });
+    const query = this.#searchable(pageQuery(exchange));
+    if (feed === undefined)
+      return json(200, { notes: [], next: null }, robotsField(query.asked === undefined));
     const { readId } = feed;
     return this.#answer(
       exchange,
       readId,
       `named-list ${base} ${readId} ${feed.key} ${pageKey(query)}`,
       async () => {
-        const { notes, next } = await loadPage(this.#storage, feed, query);
-        const document = { base, readId, name, notes, next };
-        return this.#jsonView(exchange, { view: 'named-note-list', document }, feed, isFirst(query));
+        const place = { base, readId, name };
+        const asked = this.#asked(readId, query);
+        const attachments = this.#attachments(place);
+        const page = await asked.first(feed);
+        const document = { ...place, ...(await listOf(page, attachments)) };
+        const basis = { feed, attachments, asked };
+        return this.#notes.json(exchange, { view: 'named-note-list', document }, basis);
       },
+    );
+  }
+
+  /** `GET /api/v1/read/{read_id}/tags` */
+  publicTags(exchange: Exchange): Answer | Promise<Answer> {
+    const readId = readIdOf(exchange);
+    const start = tagStart(exchange.query('q') ?? '');
+    return this.#answer(exchange, readId, `tags ${readId} ${start ?? '-'}`, async () =>
+      this.#tagsView('public-note', await this.#feedByReadId(readId), start),
+    );
+  }
+
+  /** `GET /api/v1/feeds/{feed}/tags` for a client that may write to the feed, which need not exist. */
+  async namedTags(exchange: NamedRequest, { feed }: NamedFeed): Promise<Answer> {
+    const start = tagStart(exchange.query('q') ?? '');
+    const build = () => this.#tagsView('named-note', feed, start);
+    if (feed === undefined) return (await build()).representation.answer(exchange);
+    return this.#answer(
+      exchange,
+      feed.readId,
+      `named-tags ${feed.readId} ${feed.key} ${start ?? '-'}`,
+      build,
     );
   }
 
@@ -220,15 +303,45 @@ export class Reader {
     const { name, readId } = feed;
     const base = this.#baseOf(exchange);
     return this.#answer(exchange, readId, `named-note ${base} ${readId} ${feed.key} ${id}`, async () => {
+      const place = { base, readId, name };
+      const attachments = this.#attachments(place);
       const note = await loadNote(this.#storage, feed, id);
-      const document = { base, readId, name, notes: [note] as const };
-      return this.#jsonView(exchange, { view: 'named-note', document }, feed, true, noteEtag(note, feed));
+      const document = { ...place, notes: [await attachments.shownNote(feed, note)] as const };
+      const basis = { feed, attachments, etag: noteEtag(note, feed) };
+      return this.#notes.json(exchange, { view: 'named-note', document }, basis);
     });
   }
 
+  /**
+   * Refuses the reads of a link that the operator has removed. Called only if nothing was found at a read id. Such an answer is not
+   * cached, so the record is looked up at each read.
+   * @throws Refusal `removed`
+   */
+  async refuseRemoved(readId: ReadId): Promise<void> {
+    const found = await this.#storage.records.find('link', [readId]);
+    if (found.length > 0) throw new Refusal('removed', 'The operator has removed what was here.');
+  }
+
   /** The JSON of a note that was just changed. Never refused, because the change is done. */
-  async changedNote(note: Note, place: NamedPlace): Promise<ReturnType<typeof namedNote>> {
-    return namedNote(await this.#parts.renderer.titledNote(note, place.readId), place);
+  async changedNote(note: Note, feed: Feed, base: string): Promise<ReturnType<typeof namedNote>> {
+    const { name, readId } = feed;
+    const place = { base, readId, name };
+    const shown = await this.#attachments(place).changedNote(feed, note);
+    return namedNote(await this.#parts.renderer.titledNote(shown, readId), place);
+  }
+
+  /** The JSON of a note for events: by the feed's name, or by the read id. Undefined if there is no such note. */
+  async toldNote(
+    feed: Feed,
+    id: NoteId,
+    { base, isPublic }: { readonly base: string; readonly isPublic: boolean },
+  ): Promise<Json<'Note'> | undefined> {
+    const note = await this.#storage.note(feed, id);
+    if (!note) return undefined;
+    if (!isPublic) return this.changedNote(note, feed, base);
+    const place = { base, readId: feed.readId, showSender: feed.showSender };
+    const shown = await this.#attachments(place).changedNote(feed, note);
+    return publicNote(await this.#parts.renderer.titledNote(shown, feed.readId), place);
   }
 
   /**
@@ -241,47 +354,59 @@ export class Reader {
     return placedHtml(rendered, address, { level: PREVIEW_LEVEL, sizes: new Map() });
   }
 
-  async #renderedView(
-    request: Preconditions,
-    asked: FeedTask,
+  /** @param start of the tags; undefined if none begins so */
+  async #tagsView(
+    view: 'public-note' | 'named-note',
     feed: Feed | undefined,
-    isCacheable = true,
+    start: string | undefined,
   ): Promise<CacheableView> {
-    const coding = preferredCoding(request.header('accept-encoding'));
-    const { task, composed, isComplete } = await this.#parts.renderer.render(asked, coding);
-    return this.#view({ task, coding, composed }, feed, isCacheable && isComplete);
+    const hasTags = feed !== undefined && feed.noteCount > 0 && start !== undefined;
+    const body: Json<'TagList'> = { tags: hasTags ? await this.#storage.tags(feed, start) : [] };
+    const about = { changedAt: undefined, mustRevalidate: true, isIndexed: start === '' };
+    return {
+      representation: this.#parts.views.json(body, view, about),
+      isCacheable: body.tags.length > 0,
+      isGuest: true,
+      until: Date.now() + TAGS_MS,
+    };
   }
 
-  async #jsonView(
-    request: Preconditions,
-    asked: JsonTask,
-    feed: Feed | undefined,
-    isCacheable = true,
-    etag?: string,
-  ): Promise<CacheableView> {
-    const { notes, readId } = asked.document;
-    const { notes: titled, isComplete } = await this.#parts.renderer.titled(notes, readId);
-    const coding = preferredCoding(request.header('accept-encoding'));
-    return this.#view({ task: withNotes(asked, titled), coding }, feed, isCacheable && isComplete, etag);
+  /** The page of a feed that a query asks for. */
+  #feedPageQuery(source: QuerySource): RequestedPage {
+    return { ...this.#searchable(pageQuery(source)), limit: MAX_FEED_NOTES };
   }
 
-  /**
-   * @param isCacheable false if the view must not take room in the cache
-   * @param etag by default the hash of its bytes
-   */
-  async #view(
-    view: ViewToMake,
-    feed: Feed | undefined,
-    isCacheable: boolean,
-    etag?: string,
-  ): Promise<CacheableView> {
-    const { notes, base } = view.task.document;
-    const expiries = notes.map(({ meta }) => meta.expires);
-    const { until, mustRevalidate } = lifetimeOf(expiries, VIEW_MAX_AGE);
-    const about = { changedAt: changedAt(feed), mustRevalidate, etag };
-    const representation = await this.#parts.views.composed(view, about);
-    const isGuest = notes.length > 0 && !this.#bases.admit(base);
-    return { representation, isCacheable: isCacheable && notes.length > 0, isGuest, until };
+  /** @throws Refusal `invalid_request` for a search on an instance without one */
+  #searchable<R extends RequestedNotes>(request: R): R {
+    if (request.query !== undefined && this.#storage.search === undefined)
+      throw new Refusal('invalid_request', 'q: this instance has no search.');
+    return request;
+  }
+
+  /** @throws Refusal `removed` */
+  async #feedByReadId(readId: ReadId): Promise<Feed | undefined> {
+    const feed = await this.#storage.feedByReadId(readId);
+    if (feed === undefined) await this.refuseRemoved(readId);
+    return feed;
+  }
+
+  /** @throws Refusal as `AskedNotes.first`; `removed` */
+  async #firstByReadId(asked: AskedNotes, readId: ReadId): Promise<LoadedPage> {
+    const page = await asked.firstByReadId();
+    if (page.feed === undefined) await this.refuseRemoved(readId);
+    return page;
+  }
+
+  #asked(readId: ReadId, request: RequestedPage): AskedNotes {
+    return new AskedNotes(this.#parts, readId, request);
+  }
+
+  #shown(asked: AskedNotes, page: LoadedPage, attachments: Attachments): Promise<ShownPage> {
+    return shownFrom(asked, page, asked.request.limit, attachments);
+  }
+
+  #attachments(place: ReadPlace): Attachments {
+    return new Attachments(this.#parts, place);
   }
 
   #byReadId(exchange: Exchange, readId: ReadId, view: string, build: Build): Answer | Promise<Answer> {
@@ -302,6 +427,10 @@ export class Reader {
     return cache.load(readId, key, build).then((view) => view.answer(exchange));
   }
 
+  #siteFor(tier: Tier | undefined, visitor: Visitor | undefined): Site {
+    return withTier(withVisitor(this.#parts.site, visitor), tier);
+  }
+
   #baseOf({ base }: Pick<Exchange, 'base'>): string {
     this.#bases.use(base);
     return base;
@@ -318,17 +447,7 @@ export function readIdOf(exchange: Exchange): ReadId {
   return text;
 }
 
-/** The page of a feed that a query asks for. */
-function feedPageQuery(exchange: Exchange): RequestedPage {
-  return { ...pageQuery(exchange), limit: MAX_FEED_NOTES };
-}
-
-/** An empty feed has no date: it must look like a read id that nobody has. */
-function changedAt(feed: Feed | undefined): number | undefined {
-  return feed === undefined || feed.noteCount === 0 ? undefined : feed.changedAt;
-}
-
-/** Later pages are not cached: strangers can make up any number of cursors, and few clients ask for them. */
-function isFirst({ before }: RequestedPage): boolean {
-  return before === undefined;
+/** What tells a site for one visitor of one feed from the others: a page that is cached must not show somebody else's name. */
+function shownOf({ tier, visitor }: Site): string {
+  return JSON.stringify([tier, visitor]);
 }

@@ -8,18 +8,16 @@ import type { Rendered } from './note-text.ts';
  * takes 30 ns per byte² for its worst flat text, so 3 ms for these, and usually 0.3 ms.
  */
 const MAX_SQUARES = 100_000;
-/** Never reached, unless a text is not as flat as it looks, in ms of CPU: the first text of a process takes 20. */
-const MAX_MS = 200;
+/** For work with texts that are quick, in ms of CPU. Never reached, unless a text is not as flat as it looks: the first text of a process takes 20. */
+export const AT_ONCE_MS = 200;
 
 /**
  * Renders short flat texts, because that takes less than the trip to a thread.
  * @returns nothing if they are not all so; fewer of them if they take longer than they should
  */
 export function renderAtOnce(contents: readonly Uint8Array[]): readonly Rendered[] {
-  if (!areShort(contents)) return [];
-  const texts = contents.map(preparedText);
-  if (!areShort(texts) || !texts.every(isFlat)) return [];
-  const limit = new CpuLimit(MAX_MS);
+  if (!areQuick(contents)) return [];
+  const limit = new CpuLimit(AT_ONCE_MS);
   const rendered: Rendered[] = [];
   for (const content of contents) {
     const one = renderNote(content, limit);
@@ -27,6 +25,13 @@ export function renderAtOnce(contents: readonly Uint8Array[]): readonly Rendered
     rendered.push(one);
   }
   return rendered;
+}
+
+/** Whether reading the texts takes less than the trip to a thread: they are short and flat. */
+export function areQuick(contents: readonly Uint8Array[]): boolean {
+  if (!areShort(contents)) return false;
+  const texts = contents.map(preparedText);
+  return areShort(texts) && texts.every(isFlat);
 }
 
 function areShort(texts: readonly { readonly length: number }[]): boolean {

@@ -177,6 +177,11 @@ export class Renderer {
     return { notes: titled, isComplete };
   }
 
+  /** The notes rendered as for a view. Throws a Refusal `busy` if too many tasks wait. */
+  texts(notes: readonly Note[], readId: ReadId): Promise<ShownNotes<ViewNote>> {
+    return this.#shown(notes, readId, LANES.length);
+  }
+
   /** As `titled`, but the beginning of the text is its title if nothing can be rendered now. */
   async titledNote(note: Note, readId: ReadId): Promise<TitledNote> {
     try {

@@ -4,6 +4,7 @@ import type { Coding } from '../http/representation.ts';
 import { Representation } from '../http/representation.ts';
 import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
+import { expiryField } from './lifetime.ts';
 import {
   type Composed,
   type ComposeTask,
@@ -12,6 +13,7 @@ import {
   textLength,
   type ViewTask,
 } from './views/compose.ts';
+import { hubLinks } from './views/hub-links.ts';
 
 /** Views with at most this much text are composed on the event loop, because the trip to a worker takes longer. */
 const INLINE_MAX_TEXT = 64 * 1024;
@@ -26,7 +28,7 @@ const PRIVATE = { ...NOSNIFF, 'Cache-Control': 'private, no-store' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 const PUBLIC_PAGE = { ...PAGE_FIELDS, ...PUBLIC };
-const NAMED_PAGE = { ...PAGE_FIELDS, ...PRIVATE, 'X-Robots-Tag': 'noindex' };
+const NAMED_PAGE = { ...PAGE_FIELDS, ...PRIVATE, ...robotsField(false) };
 
 const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, string>>>> = {
   rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', ...PUBLIC },
@@ -51,6 +53,12 @@ interface AboutView {
   readonly changedAt: number | undefined;
   /** Whether others must ask each time before they use it, if it is public. */
   readonly mustRevalidate?: boolean;
+  /** False if search engines must not list it, whatever the feed says. */
+  readonly isIndexed?: boolean;
+  /** When the first note of it expires, ms since the epoch. */
+  readonly expires?: number | undefined;
+  /** `Link` */
+  readonly links?: string | undefined;
   /** Without quotes; by default the hash of the bytes. */
   readonly etag?: string | undefined;
 }
@@ -64,41 +72,65 @@ export class ViewMaker {
   }
 
   async composed({ task, coding, composed }: ViewToMake, about: AboutView): Promise<Representation> {
-    const fields = FIELDS[task.view];
-    const isBrief = about.mustRevalidate === true && fields['Cache-Control'] === PUBLIC['Cache-Control'];
     const made = composed ?? (await this.#compose(task, coding));
-    return this.#represent(made, isBrief ? { ...fields, ...MUST_REVALIDATE } : fields, about);
+    const links = hubLinks(task);
+    // A hub that is told of a change must not get an older view from a cache in front.
+    const mustRevalidate = about.mustRevalidate || links !== undefined;
+    return this.#represent(made, task.view, { ...about, mustRevalidate, links });
   }
 
-  /** A public JSON value. */
-  json(value: unknown, changedAt: number | undefined): Representation {
+  /** A JSON value without notes, with the header fields of a view. */
+  json(value: unknown, view: 'public-note' | 'named-note', about: AboutView): Representation {
     const bytes = new TextEncoder().encode(JSON.stringify(value));
-    const sha256 = hash('sha256', bytes, 'base64url');
-    return this.#represent({ bytes, sha256 }, FIELDS['public-note'], { changedAt });
+    return this.#represent({ bytes, sha256: hash('sha256', bytes, 'base64url') }, view, about);
   }
 
   #represent(
     { bytes, sha256, encoded }: Composed,
-    fields: Readonly<Record<string, string>>,
-    { changedAt, etag = sha256 }: AboutView,
+    view: ComposeTask['view'],
+    about: AboutView,
   ): Representation {
+    const { changedAt, etag = sha256 } = about;
     return new Representation({
       body: bytes,
       etag,
       changedAt,
-      fields,
+      fields: fieldsOf(view, about),
       encoded,
       compress: (bytes, coding) => this.#compress(bytes, coding),
     });
   }
 
   async #compose(task: ComposeTask, coding: Coding | undefined): Promise<Composed> {
-    const isPage = FIELDS[task.view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
-    if (textLength(task) <= (isPage ? INLINE_MAX_PAGE : INLINE_MAX_TEXT)) return compose(task);
+    if (textLength(task) <= (isPage(task.view) ? INLINE_MAX_PAGE : INLINE_MAX_TEXT)) return compose(task);
     return (await this.#pool.run('compose', { task: sendable(task), coding })) as Composed;
   }
 
   async #compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
     return (await this.#pool.run('compress', { bytes, coding })) as Uint8Array;
   }
+}
+
+/** Asks search engines not to list an answer. */
+export function robotsField(isIndexed: boolean): Readonly<Record<string, string>> {
+  return isIndexed ? {} : { 'X-Robots-Tag': 'noindex' };
+}
+
+function fieldsOf(
+  view: ComposeTask['view'],
+  { mustRevalidate, expires, links, isIndexed = true }: AboutView,
+) {
+  const fields = FIELDS[view];
+  const isBrief = mustRevalidate === true && fields['Cache-Control'] === PUBLIC['Cache-Control'];
+  return {
+    ...fields,
+    ...(isBrief && MUST_REVALIDATE),
+    ...(isPage(view) && expiryField(expires)),
+    ...robotsField(isIndexed),
+    Link: links,
+  };
+}
+
+function isPage(view: ComposeTask['view']): boolean {
+  return FIELDS[view]['Content-Type'] === PAGE_FIELDS['Content-Type'];
 }

@@ -248,7 +248,7 @@ table('what is open at the end is closed first', [
 
 t.test('pages show what is placed, whatever the text ends with', async (t) => {
   const base = 'https://notes.example/r/abc/';
-  const picture = `<p><img src="${base}1.png" alt="" /></p>`;
+  const picture = `<p><img src="${base}1.png" /></p>`;
   const endings = [
     ...[
       '',

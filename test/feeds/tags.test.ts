@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseTags, validTag, validTags } from '../../src/feeds/tags.ts';
+import { parseTags, tagStart, validTag, validTags } from '../../src/feeds/tags.ts';
 
 const taken: [header: string, tags: string[]][] = [
   ['', []],
@@ -62,6 +62,14 @@ t.test('a list has the same rules, but for commas', async (t) => {
   t.same(validTags([...eleven.slice(1), 'T1', '']), eleven.slice(1));
   t.throws(() => validTags(['good', 'a,b']), { code: 'invalid_request', message: /"a,b" has "," in it/ });
   t.throws(() => validTags(eleven), { code: 'invalid_request' });
+});
+
+t.test('what tags begin with has the form of tags', async (t) => {
+  for (const tag of ['ärger', 'b:1', '日本語'])
+    for (let end = 0; end <= tag.length; end += 1)
+      for (const form of ['NFC', 'NFD'] as const)
+        t.equal(tagStart(tag.slice(0, end).normalize(form).toUpperCase()), tag.slice(0, end));
+  for (const none of ['a b', 'a,', '%', 'a'.repeat(33)]) t.equal(tagStart(none), undefined, none);
 });
 
 t.test('a tag is found again by what was taken, in whichever form it is written', async () => {

@@ -27,8 +27,13 @@ t.test('addresses', async (t) => {
     'https://notes.example/r/abc/20260102T030405Z-0.png',
   );
   t.equal(rssUrl(base, readId), 'https://notes.example/r/abc/feed.xml');
-  t.equal(rssUrl(base, readId, 'a:b'), 'https://notes.example/r/abc/feed.xml?tag=a%3Ab');
+  t.equal(rssUrl(base, readId, { tag: 'a:b' }), 'https://notes.example/r/abc/feed.xml?tag=a%3Ab');
   t.equal(jsonFeedUrl(base, readId), 'https://notes.example/r/abc/feed.json');
+  const asked = { to: '2026-01-31', q: '"a b" ✓&', tag: undefined };
+  t.equal(
+    jsonFeedUrl(base, readId, asked),
+    'https://notes.example/r/abc/feed.json?q=%22a%20b%22%20%E2%9C%93%26&to=2026-01-31',
+  );
 });
 
 t.test('hand-placed ids are percent-encoded and come back', async (t) => {

@@ -6,13 +6,16 @@ import { HOSTILE_NOTES, hostileText } from '../support/hostile-notes.ts';
 import { markdownTexts } from '../support/markdown-texts.ts';
 import { shownNote } from '../support/rendered.ts';
 import { sanitized } from '../support/sanitizer.ts';
-import { plainText, violations } from '../support/strict-html.ts';
+import { pageViolations, plainText, violations } from '../support/strict-html.ts';
 
 const base = 'https://notes.example/r/abc/';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const rendered = (text: string) => shownNote(bytes(text), base);
 /** A note that is not rendered. */
 const asText = (note: Uint8Array) => placedHtml(unrendered(note), base);
+/** The note in a page, as `pageViolations` expects it. */
+const inPage = (note: Uint8Array) =>
+  shownNote(note, base, { level: 2, sizes: new Map(), id: 'the-note' }).html.trim();
 const render = (text: string) => rendered(text).html.trim();
 
 t.test('the usual markdown', async (t) => {
@@ -23,7 +26,11 @@ t.test('the usual markdown', async (t) => {
     '- a\n- b': '<ul>\n<li>a</li>\n<li>b</li>\n</ul>',
     '3. a': '<ol start="3">\n<li>a</li>\n</ol>',
     '- [ ] a\n- [x] b': '<ul>\n<li>☐ a</li>\n<li>☑ b</li>\n</ul>',
-    '```js\na < b\n```': '<pre><code>a &lt; b\n</code></pre>',
+    '```js\na < b\n```': '<pre><code class="language-js">a &lt; b\n</code></pre>',
+    '``` C++ x="y"\na\n```': '<pre><code class="language-c++">a\n</code></pre>',
+    '```a"b\na\n```': '<pre><code>a\n</code></pre>',
+    [`\`\`\`${'x'.repeat(21)}\na\n\`\`\``]: '<pre><code>a\n</code></pre>',
+    '![](/a)': '<p><img src="https://notes.example/a" /></p>',
     'https://a.example/?b=1&c=2':
       '<p><a href="https://a.example/?b=1&amp;c=2">https://a.example/?b=1&amp;c=2</a></p>',
     '': '',
@@ -75,7 +82,7 @@ t.test('a link that may not be one keeps its text', async (t) => {
 });
 
 t.test('what would grow or nest without end is shown as its text', async (t) => {
-  for (const name of ['wideTable', 'longAddress', 'deepQuotes', 'deepLists']) {
+  for (const name of ['wideTable', 'longAddress', 'deepQuotes', 'deepLists', 'manyFootnotes']) {
     const note = bytes(HOSTILE_NOTES[name]!);
     t.ok(shownNote(note, base).html === asText(note), name);
   }
@@ -99,6 +106,7 @@ t.test('small notes stay small', async (t) => {
 t.test('hostile notes leave nothing but what is allowed', async (t) => {
   for (const [name, note] of Object.entries(HOSTILE_NOTES)) {
     t.same(violations(render(note)), [], name);
+    t.same(pageViolations(inPage(bytes(note))), [], `${name}, in a page`);
     t.same(violations(asText(bytes(note))), [], `${name}, not rendered`);
   }
 });
@@ -107,7 +115,7 @@ t.test('so does any text, and a sanitizer finds nothing to change', async () => 
   fc.assert(
     fc.property(fc.oneof(hostileText(), markdownTexts), (text) => {
       const html = shownNote(bytes(text), base).html;
-      const wrong = violations(html.trim());
+      const wrong = [...violations(html.trim()), ...pageViolations(inPage(bytes(text)))];
       if (wrong.length > 0) throw new Error(wrong.join('\n'));
       const clean = sanitized(html);
       if (clean !== html) throw new Error(`${html}\nsanitized is\n${clean}`);
@@ -119,7 +127,10 @@ t.test('so does any text, and a sanitizer finds nothing to change', async () => 
 t.test('and any bytes', async () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (markdown) => {
-      return violations(shownNote(markdown, base).html.trim()).length === 0;
+      return (
+        violations(shownNote(markdown, base).html.trim()).length + pageViolations(inPage(markdown)).length ===
+        0
+      );
     }),
     { numRuns: 500 },
   );

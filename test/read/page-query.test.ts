@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { NoteFile } from '../../src/feeds/names.ts';
 import { encodeCursor } from '../../src/feeds/order.ts';
-import { pageQuery, tagQuery } from '../../src/read/page-query.ts';
+import { notesKey, notesQuery, pageQuery } from '../../src/read/page-query.ts';
 
 const query = (text: string) => {
   const values = new URLSearchParams(text);
@@ -10,7 +10,8 @@ const query = (text: string) => {
 };
 const ID = '20260102T030405Z-019b7d3c-4f08-7000-8000-000000000000';
 const PREFIX_TIME = Date.UTC(2026, 0, 2, 3, 4, 5);
-const defaults = { limit: 50, tag: undefined, before: undefined };
+const ALL = { query: undefined, tag: undefined, from: undefined, to: undefined, asked: undefined };
+const defaults = { limit: 50, before: undefined, ...ALL };
 
 const taken: [text: string, page: Partial<ReturnType<typeof pageQuery>>][] = [
   ['', {}],
@@ -34,7 +35,11 @@ const taken: [text: string, page: Partial<ReturnType<typeof pageQuery>>][] = [
 ];
 for (const [text, page] of taken) {
   t.test(`taken: ${text.slice(0, 40)}`, async (t) =>
-    t.same(pageQuery(query(text)), { ...defaults, ...page }),
+    t.match(pageQuery(query(text)), {
+      ...defaults,
+      asked: page.tag ? { tag: page.tag } : undefined,
+      ...page,
+    }),
   );
 }
 
@@ -64,11 +69,54 @@ for (const text of refused) {
   });
 }
 
-t.test('a tag alone is read by the same rule', async (t) => {
-  t.equal(tagQuery(query('')), undefined);
-  t.equal(tagQuery(query('tag=A')), 'a');
-  t.equal(tagQuery(query('tag=')), undefined);
-  t.throws(() => tagQuery(query('tag=a%20b')), { code: 'invalid_request' });
+const JANUARY = Date.UTC(2026, 0, 31);
+const NOON = JANUARY + 12 * 60 * 60_000;
+const moments: [text: string, from: number, to: number][] = [
+  ['2026-01-31', JANUARY, JANUARY + 24 * 60 * 60_000 - 1],
+  ['2026-01-31T12:00Z', NOON, NOON],
+  ['2026-01-31T12:00:00Z', NOON, NOON],
+  ['2026-01-31T14:00:00.5%2B02:00', NOON + 500, NOON + 500],
+];
+t.test('times are between from and to, and a day is so with all its moments', async (t) => {
+  for (const [text, from, to] of moments) {
+    const asked = decodeURIComponent(text);
+    t.match(notesQuery(query(`from=${text}`)), { ...ALL, from, asked: { from: asked } });
+    t.match(notesQuery(query(`to=${text}`)), { ...ALL, to, asked: { to: asked } });
+  }
+});
+
+t.test('what is no time is refused by its name', async (t) => {
+  const wrong = [
+    'x',
+    '2026',
+    '2026-1-31',
+    '2026-02-30',
+    '2026-13-01',
+    '2026-01-31T12:00',
+    '2026-01-31T25:00Z',
+    ' ',
+  ];
+  for (const text of wrong)
+    for (const name of ['from', 'to'])
+      t.throws(
+        () => notesQuery({ query: (asked) => (asked === name ? text : undefined) }),
+        { code: 'invalid_request', message: new RegExp(`^${name} must be an ISO date`) },
+        text,
+      );
+});
+
+t.test('a search is kept as it was asked for, and an empty one is none', async (t) => {
+  t.same(notesQuery(query('q=&tag=&from=&to=')), ALL);
+  t.match(notesQuery(query('q=Red+-fox&tag=A')), {
+    query: { all: [{ words: ['red'] }], none: [{ words: ['fox'] }] },
+    tag: 'a',
+    asked: { q: 'Red -fox', tag: 'a' },
+  });
+  for (const text of ['q=%20', 'q=-fox', `q=${'a'.repeat(201)}`])
+    t.throws(() => notesQuery(query(text)), { code: 'invalid_request', message: /^q / }, text);
+  const texts = ['', 'q=a', 'tag=a', 'q=a&tag=a', 'from=2026-01-31', 'to=2026-01-31', 'q=2026-01-31'];
+  const keys = texts.map((text) => notesKey(notesQuery(query(text)).asked));
+  t.equal(new Set(keys).size, texts.length);
 });
 
 t.test('the next of a page is taken as the start of the one after it', async () => {

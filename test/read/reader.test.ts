@@ -13,6 +13,7 @@ import type { Renderer } from '../../src/read/renderer.ts';
 import { ViewMaker } from '../../src/read/view-maker.ts';
 import type { ViewTask } from '../../src/read/views/compose.ts';
 import { compose, withNotes } from '../../src/read/views/compose.ts';
+import type { OperatorRecord } from '../../src/storage/operator-records.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { WorkerPool } from '../../src/worker-pool.ts';
 import { siteWith } from '../support/site.ts';
@@ -25,6 +26,7 @@ const FEED: Feed = {
   title: '',
   description: '',
   showSender: true,
+  listed: false,
   image: undefined,
   passwordHash: undefined,
   license: undefined,
@@ -34,6 +36,8 @@ const FEED: Feed = {
   version: '1',
   noteCount: 1,
   imageCount: 0,
+  byteCount: 9,
+  isBlocked: false,
 };
 const NOTE: Note = {
   id: 'note' as NoteId,
@@ -66,23 +70,36 @@ function counted({
   notes = [NOTE],
   cacheBytes = MIB,
   render = rendering(true),
+  isCurrent = true,
 }: {
   notes?: readonly Note[];
   cacheBytes?: number;
   render?: Renderer['render'];
+  isCurrent?: boolean;
 } = {}) {
-  const counts = { pages: 0 };
+  const counts = { pages: 0, searches: 0 };
   const storage = {
+    records: { find: async () => [] as readonly OperatorRecord[] },
     feedByReadId: async (readId: ReadId) => (readId === READ_ID ? FEED : undefined),
     page: async () => ({ notes, next: undefined }),
+    search: async () => {
+      counts.searches += 1;
+      return { notes, next: undefined, isCurrent };
+    },
+    tags: async () => {
+      counts.searches += 1;
+      return [{ tag: 'a', count: 1 }];
+    },
     pageByReadId: async (readId: ReadId) => {
       counts.pages += 1;
       return readId === READ_ID ? { feed: FEED, notes, next: undefined } : undefined;
     },
-  } as Partial<Storage> as Storage;
+  } as unknown as Storage;
   const cache = new ReadCache(cacheBytes);
   const reader = new Reader({
+    hubs: [],
     storage,
+    matches: { find: async (_, notes) => notes.map(() => ({ text: 'x', marks: [] })) },
     cache,
     renderer: { render, titled } as Partial<Renderer> as Renderer,
     views: new ViewMaker({
@@ -201,6 +218,60 @@ t.test('places that nobody was given fill nothing', async (t) => {
     t.equal(JSON.parse(text(page)).notes.length, 1);
   }
   t.equal(cache.size, 0);
+});
+
+const VIEWS = ['publicList', 'readPage'] as const;
+
+t.test('searches are kept, and any number of them pushes out no other view', async (t) => {
+  const { reader, cache, counts } = counted();
+  const mine = request('http://notes.example');
+  const list = await reader.publicList(mine);
+  const alone = cache.size;
+  const asked = (q: string) => request('http://notes.example', READ_ID, { q });
+  for (const view of VIEWS) {
+    await reader[view](asked('fox'));
+    const { searches } = counts;
+    await reader[view](asked('fox'));
+    t.equal(counts.searches, searches, view);
+  }
+  for (let i = 0; i < 200; i += 1) {
+    for (const view of VIEWS) await reader[view](asked(`fox${i}`));
+    await reader.publicList(
+      request('http://notes.example', READ_ID, { from: '2020-01-01', to: `${2030 + i}-01-01` }),
+    );
+    await reader.publicTags(asked(`a${i}`));
+  }
+  t.equal(reader.publicList(mine), list, 'the very answer of before, at once');
+  t.ok(cache.size < alone + MIB / 8, `${cache.size} bytes are held`);
+});
+
+t.test('a search of an index that is behind is kept for 200 ms', async (t) => {
+  let now = 1_800_000_000_000;
+  t.intercept(Date, 'now', { value: () => now });
+  for (const [isCurrent, expected] of [
+    [false, [1, 1, 2]],
+    [true, [1, 1, 1]],
+  ] as const) {
+    const { reader, counts } = counted({ isCurrent });
+    const asked = request('http://notes.example', READ_ID, { q: 'fox' });
+    const searches: number[] = [];
+    for (const wait of [0, 199, 1]) {
+      now += wait;
+      const { headers } = await reader.publicList(asked);
+      searches.push(counts.searches);
+      const lines = headers.lines.join();
+      t.match(lines, isCurrent ? 'public, max-age=60' : 'public, max-age=0, must-revalidate');
+      t.equal(lines.includes('Last-Modified'), isCurrent);
+    }
+    t.same(searches, expected);
+  }
+});
+
+t.test('requests for the same search share one', async (t) => {
+  const { reader, counts } = counted();
+  const asked = request('http://notes.example', READ_ID, { q: 'fox' });
+  await Promise.all(Array.from({ length: 20 }, () => reader.publicList(asked)));
+  t.equal(counts.searches, 1);
 });
 
 t.test(

@@ -34,6 +34,8 @@ t.test('texts that could take long are left to threads', async (t) => {
     ),
     ...['- ', '1. ', '- \x01'].map((mark) => [`${mark}${quotes('>').replaceAll('\n', '\n  ')}`]),
     ['- - - - a'],
+    ['[^a]: - - - - a'],
+    ['- [^a]: a'],
     ['-\x01 - a'],
     ['- a\n  - b'],
     ['1. a\n   2) b'],

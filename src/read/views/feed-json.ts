@@ -9,7 +9,7 @@ import type { Json } from '../../schemas.ts';
  * @param tier of its license; undefined if feeds need none
  */
 export function feedJson(feed: Feed, base: string, tier?: Tier): Json<'Feed'> {
-  const { name, readId, title, description, showSender, image, passwordHash, noteCount } = feed;
+  const { name, readId, title, description, showSender, listed, image, passwordHash, noteCount } = feed;
   const { keepDays: days, keepNotes: notes } = feed;
   const isRead = noteCount > 0 && isReadId(readId);
   return {
@@ -17,10 +17,16 @@ export function feedJson(feed: Feed, base: string, tier?: Tier): Json<'Feed'> {
     title,
     description,
     show_sender: showSender,
+    listed,
     image_url: isRead && image !== undefined ? fileUrl(base, readId, image) : null,
     protected: passwordHash !== undefined,
     read_url: isRead ? rssUrl(base, readId) : null,
     keep: (days ?? notes) === undefined ? null : { days, notes },
-    ...(tier && { license: tier.until === undefined ? null : { until: tier.until } }),
+    ...licenseJson(tier),
   };
+}
+
+/** The license of a feed in JSON; nothing if feeds need none. */
+export function licenseJson(tier: Tier | undefined): Pick<Json<'Feed'>, 'license'> {
+  return tier === undefined ? {} : { license: tier.until === undefined ? null : { until: tier.until } };
 }

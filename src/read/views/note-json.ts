@@ -1,5 +1,5 @@
 import { type FeedName, isReadId, type NoteFile, noteFile } from '../../feeds/names.ts';
-import type { Note } from '../../feeds/note.ts';
+import { isUnlisted, type Note } from '../../feeds/note.ts';
 import { mediaType } from '../../feeds/note-types.ts';
 import { feedUrl, fileUrl, noteUrl, noteUrlByName, rssUrl } from '../../feeds/urls.ts';
 import type { Json } from '../../schemas.ts';
@@ -97,6 +97,9 @@ function noteJson(
     url,
     sender,
     tags: meta.tags,
+    attached_to: meta.attachedTo,
+    unlisted: isUnlisted(note) || undefined,
     expires_at: meta.expires === undefined ? undefined : new Date(meta.expires).toISOString(),
+    match: note.match,
   };
 }

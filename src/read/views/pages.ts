@@ -3,7 +3,9 @@ import type { PixelSize } from '../../feeds/picture-bytes.ts';
 import { fileUrl, noteUrl, noteUrlByName } from '../../feeds/urls.ts';
 import type { Neighbours } from '../../storage/storage.ts';
 import type { ArticleNote } from '../../web/article.ts';
+import { UNTITLED } from '../../web/feed-name.ts';
 import { namedFeedPage, publicFeedPage, type ShownNotes } from '../../web/feed-page.ts';
+import type { Hit } from '../../web/hits.ts';
 import { namedNotePage, publicNotePage } from '../../web/note-page.ts';
 import type { Site } from '../../web/site.ts';
 import { feedIdentity, noteEtag } from '../../writing/etags.ts';
@@ -53,14 +55,20 @@ const PAGE_LEVEL = 1;
 /** The page at `/r/<read_id>`. */
 export function readPage(document: FeedPageDocument): string {
   const { site, base, readId, feed } = document;
-  const { description } = feed;
-  const shown = pageNotes(document, (note) => readArticle(note, document, DAY_LEVEL));
+  const { description, listed } = feed;
+  const shown = pageNotes(
+    document,
+    (note) => readArticle(note, document, DAY_LEVEL),
+    (id) => noteUrl(base, readId, id),
+  );
   return publicFeedPage(site, {
     base,
     readId,
     title: titleOf(document),
     description,
+    listed,
     imageUrl: imageUrl(document),
+    firstPictureUrl: firstOf(document.notes, (note) => notePicture(note, document)),
     ...shown,
   });
 }
@@ -68,13 +76,18 @@ export function readPage(document: FeedPageDocument): string {
 /** The page at `/<feed>`. */
 export function feedPage(document: FeedPageDocument & NamedFeed): string {
   const { site, base, readId, name, feed, hasNotes, isProtected, identity } = document;
-  const shown = pageNotes(document, (note) => namedArticle(note, document, DAY_LEVEL));
+  const shown = pageNotes(
+    document,
+    (note) => namedArticle(note, document, DAY_LEVEL),
+    (id) => noteUrlByName(base, name, id),
+  );
   return namedFeedPage(site, {
     base,
     name,
     readId: isReadId(readId) ? readId : undefined,
     hasNotes,
-    title: feed.title || name,
+    title: feed.title || UNTITLED,
+    isUntitled: feed.title === '',
     description: feed.description,
     imageUrl: imageUrl(document),
     isProtected,
@@ -93,6 +106,7 @@ export function readNotePageOf(document: NotePageDocument): string {
     base,
     readId,
     feedTitle,
+    listed: document.feed.listed,
     note: article,
     title: noteTitle(note) || feedTitle,
     excerpt: noteExcerpt(note),
@@ -106,29 +120,44 @@ export function notePage(document: NotePageDocument & OfName): string {
   const { site, base, readId, name, feed, neighbours } = document;
   const note = document.notes[0]!;
   const { content, meta } = note;
-  const feedTitle = feed.title || name;
+  const feedTitle = feed.title || UNTITLED;
+  const etag = `"${noteEtag(note, { readId })}"`;
   return namedNotePage(site, {
     base,
     name,
     feedTitle,
-    note: namedArticle(note, document, PAGE_LEVEL),
-    title: noteTitle(note) || feedTitle,
+    note: { ...namedArticle(note, document, PAGE_LEVEL), etag },
+    title: noteTitle(note) || 'Note',
     edited: {
       text: content && exactText(content),
       title: meta.title,
       alt: meta.alt,
-      etag: `"${noteEtag(note, { readId })}"`,
+      etag,
       identity: feedIdentity({ readId }),
     },
     neighbours,
   });
 }
 
+/** What the page shows of its notes. A page of what a search has found shows no more than a piece of each. */
 function pageNotes(
-  { notes, version, tag, isOlder, next }: FeedPageDocument,
+  document: FeedPageDocument,
   articleOf: (note: ViewNote) => ArticleNote,
+  urlOf: (id: NoteId) => string,
 ): ShownNotes {
-  return { notes: notes.map(articleOf), version, tag, isOlder, next };
+  const { notes, version, tag, search, isOlder, next } = document;
+  const query = search ?? (tag === undefined ? undefined : { tag });
+  const shown = { version, query, isOlder, next };
+  return query?.q === undefined
+    ? { ...shown, notes: notes.map(articleOf), hits: undefined }
+    : { ...shown, notes: [], hits: notes.map((note) => hitOf(note, document, urlOf(note.id))) };
+}
+
+function hitOf(note: ViewNote, document: PageDocument, url: string): Hit {
+  const { id, type, createdAt, meta, match = { text: '', marks: [] } } = note;
+  const hasPicture = type !== 'md' && isReadId(document.readId);
+  const pictureUrl = hasPicture ? notePicture(note, document) : undefined;
+  return { id, url, label: noteTitle(note) || 'Note', createdAt, tags: meta.tags, match, pictureUrl };
 }
 
 function readArticle(note: ViewNote, document: PageDocument, level: number): ArticleNote {
@@ -150,8 +179,21 @@ function article(note: ViewNote, document: PageDocument, level: number): Omit<Ar
   const { readId, sizes } = document;
   const { id, type, createdAt, meta } = note;
   const title = meta.title ? noteTitle(note) : undefined;
-  const html = noteHtml(note, document, { level: level + (title === undefined ? 0 : 1), sizes });
-  return { id, type, readId, title, body: html, createdAt, tags: meta.tags, expires: meta.expires };
+  // On the note's own page its title is the heading of the page.
+  const isHeading = title !== undefined && level > PAGE_LEVEL;
+  const html = noteHtml(note, document, { level: level + (isHeading ? 1 : 0), sizes, id });
+  const label = noteTitle(note) || 'Note';
+  const { tags, expires, edited } = meta;
+  return { id, type, readId, title, label, body: html, createdAt, tags, expires, edited };
+}
+
+/** The first value that is there. */
+function firstOf<T, R>(items: readonly T[], read: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const value = read(item);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 function titleOf({ feed, serviceTitle }: FeedDocument): string {

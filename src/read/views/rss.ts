@@ -1,8 +1,9 @@
 import { noteGuid } from '../../feeds/ids.ts';
+import type { Note } from '../../feeds/note.ts';
 import { fileUrl, noteUrl, readPageUrl, rssUrl } from '../../feeds/urls.ts';
 import { element, emptyElement, escapeHtml, group } from '../markup.ts';
 import type { FeedDocument, ViewNote } from './document.ts';
-import { noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
+import { attachmentsOf, feedTitle, noteExcerpt, noteHtml, noteTitle, picture } from './shown-note.ts';
 
 /** Minutes after which a reader asks again (`ttl`). */
 const TIME_TO_LIVE = 5;
@@ -24,18 +25,19 @@ export function rss(document: FeedDocument): string {
 }
 
 function head(document: FeedDocument): (string | undefined)[] {
-  const { base, readId, feed, tag, notes } = document;
-  const title = feed.title || document.serviceTitle;
+  const { base, readId, feed, tag, search, hubs = [], notes } = document;
+  const title = feedTitle(document);
   const page = readPageUrl(base, readId);
   return [
     element('title', title),
     element('link', page),
     element('description', feed.description || title),
     emptyElement('atom:link', {
-      href: rssUrl(base, readId, tag),
+      href: rssUrl(base, readId, search ?? { tag }),
       rel: 'self',
       type: 'application/rss+xml',
     }),
+    ...hubs.map((href) => emptyElement('atom:link', { href, rel: 'hub' })),
     feed.image &&
       group('image', [
         element('url', fileUrl(base, readId, feed.image)),
@@ -62,11 +64,13 @@ function item(note: ViewNote, document: FeedDocument): string {
     // Readers take it for HTML, so it is escaped twice.
     element('description', escapeHtml(noteExcerpt(note))),
     element('content:encoded', noteHtml(note, document)),
-    note.content === undefined ? enclosure(note, document) : undefined,
+    ...attachmentsOf(note)
+      .slice(0, 1)
+      .map((first) => enclosure(first, document)),
   ]);
 }
 
-function enclosure(note: ViewNote, document: FeedDocument): string {
+function enclosure(note: Note, document: FeedDocument): string {
   const { url, type, size } = picture(note, document);
   return emptyElement('enclosure', { url, length: String(size), type });
 }

@@ -1,12 +1,25 @@
-import { noteFile } from '../../feeds/names.ts';
+import { isReadId, noteFile } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
 import { mediaType } from '../../feeds/note-types.ts';
-import { cutTitle } from '../../feeds/text.ts';
+import { cutTitle, shownOneLine } from '../../feeds/text.ts';
 import { filesUrl, fileUrl } from '../../feeds/urls.ts';
-import { escapeHtml } from '../markup.ts';
-import { exactText, firstPicture, type Page, placedHtml, type Rendered } from '../note-text.ts';
+import {
+  exactText,
+  firstPicture,
+  type Page,
+  pictureAlt,
+  pictureEnd,
+  placedHtml,
+  type Rendered,
+} from '../note-text.ts';
 import { withBaseAt } from '../picture-places.ts';
-import type { ReadPlace, TitledNote, ViewNote } from './document.ts';
+import type { FeedDocument, ReadPlace, TitledNote, ViewNote } from './document.ts';
+
+/** The title of a feed for its readers, with what its notes were searched for. */
+export function feedTitle({ feed, serviceTitle, search }: Omit<FeedDocument, 'notes'>): string {
+  const title = feed.title || serviceTitle;
+  return search?.q === undefined ? title : `“${shownOneLine(search.q)}” · ${title}`;
+}
 
 /** The title of a note (contract §3 "Title of a note"); empty if it has none. */
 export function noteTitle({ content, meta, rendered }: TitledNote): string {
@@ -27,16 +40,22 @@ export function noteExcerpt({ rendered, meta }: ViewNote): string {
 }
 
 /**
- * The note as HTML with absolute addresses.
+ * The note as HTML with absolute addresses; without those of files in a feed without a read link, which has none.
  * @param page that it is to fit into
  */
 export function noteHtml(note: ViewNote, place: ReadPlace, page?: Page): string {
-  return placedHtml(shown(note, place), filesUrl(place.base, place.readId), page);
+  const files = isReadId(place.readId) ? filesUrl(place.base, place.readId) : undefined;
+  return placedHtml(shown(note, place), files, page);
 }
 
 /** The address of the first picture that the note shows. */
 export function notePicture(note: ViewNote, place: ReadPlace): string | undefined {
   return firstPicture(shown(note, place), filesUrl(place.base, place.readId));
+}
+
+/** The files that belong to a note: a picture's own, and the pictures that came with a text. */
+export function attachmentsOf(note: ViewNote): readonly Note[] {
+  return note.content === undefined ? [note] : (note.attachments ?? []);
 }
 
 export function picture(
@@ -52,6 +71,6 @@ export function picture(
 
 function shown(note: ViewNote, place: ReadPlace): Pick<Rendered, 'html'> {
   if (note.rendered !== undefined) return note.rendered;
-  const { url } = picture(note, place);
-  return { html: ['<p><img', { picture: url }, ` alt="${escapeHtml(note.meta.alt ?? '')}" /></p>`] };
+  const image = { picture: isReadId(place.readId) ? picture(note, place).url : undefined };
+  return { html: ['<p>', image, pictureAlt(note.meta), pictureEnd(image), '</p>'] };
 }

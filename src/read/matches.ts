@@ -1,0 +1,200 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { ReadId } from '../feeds/names.ts';
+import type { Note } from '../feeds/note.ts';
+import { findMatch, type Match } from '../search/match.ts';
+import { queryKey, type SearchQuery } from '../search/query.ts';
+import { KeyedLimit, ranOutOfMemory, TaskTimeout } from '../worker-pool.ts';
+import { noteEtag } from '../writing/etags.ts';
+import { CpuLimit } from './cpu-limit.ts';
+import { AT_ONCE_MS, areQuick } from './render-at-once.ts';
+import type { RenderingPools } from './renderer.ts';
+import { type NoteToSearch, READING_MS, searchedNote, searchedWithText } from './searched-note.ts';
+import { ownBytes } from './views/compose.ts';
+
+/** Notes to judge on a thread. */
+export interface NotesToJudge {
+  readonly query: SearchQuery;
+  readonly notes: readonly NoteToSearch[];
+  /** Limit of rendering each text, in ms of CPU, and after which no other note is judged. */
+  readonly ms: number;
+  /** Whether texts are judged by their markdown. */
+  readonly isAsWritten: boolean;
+}
+
+/** Where a query finds a note, if it does. */
+export interface Judgement {
+  readonly match: Match | undefined;
+}
+
+/** The same by a thread. */
+export interface ThreadJudgement extends Judgement {
+  /** Of a text that was rendered: as people read it. */
+  readonly text?: string;
+}
+
+/** A kind of task. A text that is too slow in one is for the next. */
+interface Lane {
+  readonly pool: 'parsing' | 'slowParsing';
+  /** CPU time of each text, ms. A task takes texts until they have taken as much together. */
+  readonly ms: number;
+  /** The longest text, with what else of its note is searched, in bytes or characters. */
+  readonly maxLength: number;
+  /** The most texts of a task. */
+  readonly maxTexts: number;
+  /** The most texts that one search finds too slow here; the others are judged as written. */
+  readonly maxSlow: number;
+  readonly isAsWritten: boolean;
+}
+
+const EVERY = Number.POSITIVE_INFINITY;
+/** As the renderer has them, whose threads these are; but what is slow in its second lane is judged as written here. */
+const LANES: readonly Lane[] = [
+  { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: EVERY, isAsWritten: false },
+  { pool: 'slowParsing', ms: READING_MS, maxLength: EVERY, maxTexts: 1, maxSlow: 4, isAsWritten: false },
+  { pool: 'slowParsing', ms: 2_000, maxLength: EVERY, maxTexts: 1, maxSlow: EVERY, isAsWritten: true },
+];
+const AS_WRITTEN = LANES.length - 1;
+/** CPU time of a task beyond twice its limit, after which its thread is ended, ms. */
+const HARD_LIMIT_MS = 300;
+/** Texts that were too slow, which are remembered. */
+const REMEMBERED_SLOW = 10_000;
+/** The most that is judged on the event loop of texts that are known, and of titles and alternative texts, characters: 1 ms. */
+const MAX_AT_ONCE = 16 * 1024;
+/** Size of the judgements that are kept, and of the texts, in bytes. */
+const KEPT_BYTES = 4 * 1024 * 1024;
+/** About what an entry takes besides its texts, bytes. */
+const ENTRY_BYTES = 200;
+
+const NOT_FOUND: Judgement = { match: undefined };
+
+/** A note to judge. */
+interface Asked {
+  readonly note: Note;
+  /** Of the note in its feed, another one after each change. */
+  readonly etag: string;
+  judgement: Judgement | undefined;
+}
+
+/** Judges each note once by a query: short ones on the event loop, others on threads. */
+export class Matches {
+  readonly #pools: Pick<RenderingPools, Lane['pool']>;
+  /** By query and note. */
+  readonly #judgements = new LRUCache<string, Judgement>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: ({ match }, key) =>
+      ENTRY_BYTES + key.length + (match ? 2 * match.text.length + 100 * match.marks.length : 0),
+  });
+  /** What people read, by note: other queries need not render it again. */
+  readonly #texts = new LRUCache<string, string>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: (text, key) => ENTRY_BYTES + key.length + 2 * text.length,
+  });
+  /** The lane of texts that were too slow in another, by note. */
+  readonly #lanes = new LRUCache<string, number>({ max: REMEMBERED_SLOW });
+  readonly #turns = LANES.map(() => new KeyedLimit(1));
+
+  constructor(pools: Pick<RenderingPools, Lane['pool']>) {
+    this.#pools = pools;
+  }
+
+  /**
+   * Where the query finds each of the notes as people read them; undefined for those that it does not find. A text that takes too long to
+   * render is judged as written. What is known takes microseconds; tasks of a feed take turns with those of others.
+   * @throws Refusal `busy` if too many tasks wait
+   */
+  async find(
+    query: SearchQuery,
+    notes: readonly Note[],
+    readId: ReadId,
+  ): Promise<readonly (Match | undefined)[]> {
+    const key = hash('sha256', queryKey(query), 'base64url');
+    const all = notes.map((note): Asked => {
+      const etag = noteEtag(note, { readId });
+      return { note, etag, judgement: this.#judgements.get(key + etag) };
+    });
+    const unknown = all.filter(isUnknown);
+    this.#judgeByKnownTexts(query, unknown);
+    const unread = unknown.filter(isUnknown);
+    if (canJudgeAtOnce(unread)) judgeAtOnce(query, unread);
+    else for (const lane of LANES.keys()) await this.#runLane(lane, query, unread, readId);
+    for (const { etag, judgement } of unknown) this.#judgements.set(key + etag, judgement!);
+    return all.map(({ judgement }) => judgement!.match);
+  }
+
+  /** As many of the notes as can be judged on the event loop. */
+  #judgeByKnownTexts(query: SearchQuery, notes: readonly Asked[]): void {
+    let length = 0;
+    for (const asked of notes) {
+      const text = this.#texts.get(asked.etag);
+      if (text === undefined) continue;
+      length += text.length + lengthOf({ ...asked.note, content: undefined });
+      if (length > MAX_AT_ONCE) return;
+      asked.judgement = { match: findMatch(query, searchedWithText(asked.note, text)) };
+    }
+  }
+
+  /** Judges those of the notes whose lane it is, in as many tasks as it takes. */
+  async #runLane(lane: number, query: SearchQuery, notes: readonly Asked[], readId: ReadId): Promise<void> {
+    const { maxSlow, maxTexts } = LANES[lane]!;
+    const mine = () =>
+      notes.filter((one) => isUnknown(one) && (lane === AS_WRITTEN || this.#laneOf(one) === lane));
+    let slow = 0;
+    while (slow < maxSlow && mine().length > 0)
+      await this.#turns[lane]!.run(readId, async () => {
+        slow += await this.#runTask(lane, query, mine().slice(0, maxTexts));
+      });
+  }
+
+  #laneOf({ note, etag }: Asked): number {
+    return this.#lanes.get(etag) ?? LANES.findIndex(({ maxLength }) => lengthOf(note) <= maxLength);
+  }
+
+  /** Judges as many of the notes as a task takes. Returns how many were too slow. */
+  async #runTask(lane: number, query: SearchQuery, notes: readonly Asked[]): Promise<number> {
+    const { pool, ms, isAsWritten } = LANES[lane]!;
+    const task: NotesToJudge = { query, notes: notes.map(({ note }) => searchedPart(note)), ms, isAsWritten };
+    const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
+    const judged = await this.#pools[pool]
+      .run('find-matches', task, { limit })
+      .then((result) => result as (ThreadJudgement | undefined)[])
+      .catch((cause) => {
+        if (!(cause instanceof TaskTimeout) && !ranOutOfMemory(cause)) throw cause;
+        return notes.map(() => undefined);
+      });
+    let slow = 0;
+    for (const [n, judgement] of judged.entries()) {
+      const asked = notes[n]!;
+      asked.judgement = lane === AS_WRITTEN ? (judgement ?? NOT_FOUND) : judgement;
+      if (judgement?.text !== undefined) this.#texts.set(asked.etag, judgement.text);
+      if (asked.judgement !== undefined) continue;
+      slow += 1;
+      this.#lanes.set(asked.etag, lane + 1);
+    }
+    return slow;
+  }
+}
+
+function isUnknown({ judgement }: Asked): boolean {
+  return judgement === undefined;
+}
+
+/** What of a note a thread needs, in buffers of its own. */
+function searchedPart({ content, meta: { title, alt, name, tags } }: Note): NoteToSearch {
+  return { content: content && ownBytes(content), meta: { title, alt, name, tags } };
+}
+
+function lengthOf({ content, meta: { title = '', alt = '', name = '', tags } }: Note): number {
+  return (content?.length ?? 0) + title.length + alt.length + name.length + tags.join().length;
+}
+
+function canJudgeAtOnce(notes: readonly Asked[]): boolean {
+  let length = 0;
+  for (const { note } of notes) length += lengthOf(note);
+  return length <= MAX_AT_ONCE && areQuick(notes.flatMap(({ note: { content } }) => content ?? []));
+}
+
+function judgeAtOnce(query: SearchQuery, notes: readonly Asked[]): void {
+  const limit = new CpuLimit(AT_ONCE_MS);
+  for (const asked of notes) asked.judgement = { match: findMatch(query, searchedNote(asked.note, limit)) };
+}

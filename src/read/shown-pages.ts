@@ -1,0 +1,99 @@
+import type { Feed } from '../feeds/feed.ts';
+import type { NoteId } from '../feeds/names.ts';
+import { isUnlisted, type Note } from '../feeds/note.ts';
+import { encodeCursor } from '../feeds/order.ts';
+import { type Neighbours, PAGE_TEXT_BYTES, type Storage } from '../storage/storage.ts';
+import type { AskedNotes } from './asked-notes.ts';
+import type { Attachments } from './attachments.ts';
+import { type LoadedPage, positionOf } from './note-pages.ts';
+import type { NotePage } from './views/note-json.ts';
+
+/** Notes of a further page of the storage. */
+const MORE_NOTES = 100;
+/** The same behind a full view, to see whether anything follows but the pictures of its last text: a form has at most 10. */
+const LOOK_AHEAD = 11;
+/** Further pages of the storage for one view: 50 texts have at most 500 pictures of their posts. */
+const MAX_MORE = 8;
+/** The most notes that are left out on the way to a neighbour. */
+const MAX_LEFT_OUT = 100;
+
+/** A page as views with rendered notes show it. */
+export interface ShownPage extends NotePage<Note> {
+  readonly feed: Feed | undefined;
+}
+
+/**
+ * The notes that a view shows from a page of them on. It goes on with further pages as long as pictures are left out and
+ * the view has room. Like every page it has fewer notes if their texts are long.
+ * @throws Refusal `busy` if too many tasks wait
+ */
+export async function shownFrom(
+  asked: Pick<AskedNotes, 'page' | 'has'>,
+  { feed, ...first }: LoadedPage,
+  limit: number,
+  attachments: Attachments,
+): Promise<ShownPage> {
+  const notes: Note[] = [];
+  if (feed === undefined) return { feed, notes, next: undefined };
+  let [page, bytes, leftOut] = [first, 0, 0];
+  let next: typeof page.next;
+  for (let more = 0; ; more += 1) {
+    const count = await attachments.add(feed, page.notes);
+    for (const note of page.notes.slice(0, count)) {
+      if (await isLeftOut(note, attachments, asked)) leftOut += 1;
+      else {
+        bytes += note.content?.byteLength ?? 0;
+        const isFull = notes.length === limit || bytes > PAGE_TEXT_BYTES;
+        if (isFull && notes.length > 0) return { feed, notes, next: next && encodeCursor(next) };
+        notes.push(note);
+      }
+      next = positionOf(note);
+    }
+    if (count === page.notes.length) next = page.next;
+    if (leftOut === 0 || count < page.notes.length || next === undefined || more === MAX_MORE) break;
+    const missing = notes.length < limit ? MORE_NOTES : LOOK_AHEAD;
+    page = await asked.page(feed, missing, next);
+  }
+  return { feed, notes, next: next && encodeCursor(next) };
+}
+
+/**
+ * The notes before and after one that its page links to: none that the feed's page leaves out.
+ * @throws Refusal `busy` if too many tasks wait
+ */
+export async function shownNeighbours(
+  storage: Pick<Storage, 'note' | 'neighbours'>,
+  feed: Feed,
+  note: Note,
+  attachments: Attachments,
+): Promise<Neighbours> {
+  const found = await storage.neighbours(feed, positionOf(note));
+  // Only pictures are left out.
+  if (feed.imageCount === 0) return found;
+  await attachments.add(feed, [note]);
+  const shown = async (side: keyof Neighbours): Promise<NoteId | undefined> => {
+    let id = found[side];
+    for (let passed = 0; id !== undefined; passed += 1) {
+      const next = await storage.note(feed, id);
+      if (next === undefined || next.type === 'md') return id;
+      if ((await attachments.add(feed, [next])) === 0 || passed === MAX_LEFT_OUT) return undefined;
+      if (!(await isLeftOut(next, attachments, ALL_NOTES))) return id;
+      id = (await storage.neighbours(feed, positionOf(next)))[side];
+    }
+    return undefined;
+  };
+  return { older: await shown('older'), newer: await shown('newer') };
+}
+
+const ALL_NOTES = { has: async () => true };
+
+/** Whether views leave out a note: one that only lists have, or that is shown in a text which is asked for as well. */
+async function isLeftOut(
+  note: Note,
+  attachments: Attachments,
+  asked: Pick<AskedNotes, 'has'>,
+): Promise<boolean> {
+  if (isUnlisted(note)) return true;
+  const text = attachments.textOf(note);
+  return text !== undefined && asked.has(text);
+}
