@@ -1,0 +1,114 @@
+/** What notes of Alertmanager and Grafana have in common: Grafana sends the payload of Alertmanager with more members. */
+import { type HookNote, keyOf, tagsOf, titled } from './hook.ts';
+import { asParagraphs, asText, blocks, inRow, link, list } from './markdown.ts';
+import { Members } from './members.ts';
+
+/** Alerts of one call that have notes of their own. */
+const MOST_ALERTS = 20;
+/** Labels and values of an alert that are shown. */
+const MOST_LABELS = 20;
+
+/** What links of an alert are called, by the member that has the address. */
+type Links = Readonly<Record<string, string>>;
+
+/**
+ * A note for each of the 20 alerts of a group that started first, and one that names the others. The key of an alert holds when it
+ * started: an alert that comes back another day is another note, or it would stand far below with the old one.
+ */
+export function alertNotes(kind: string, payload: unknown, links: Links): HookNote[] {
+  const group = new Members(payload);
+  if (!group.has('alerts')) throw group.refusal('alerts', 'an array');
+  const alerts = byStart(group.list('alerts'));
+  const notes = alerts.slice(0, MOST_ALERTS).map((alert) => alertNote(kind, alert, links));
+  const others = alerts.slice(MOST_ALERTS);
+  const total = others.length + Math.max(0, Math.trunc(group.number('truncatedAlerts') ?? 0));
+  if (total === 0) return notes;
+  const status = group.text('status');
+  const [first] = alerts;
+  const more: HookNote = {
+    title: titled(`${stateOf(status)}: ${total} more ${total === 1 ? 'alert' : 'alerts'}`),
+    markdown: list(
+      others.map((alert) => asText(nameOf(alert))),
+      total,
+    ),
+    tags: tagsOf(kind, status),
+    key: first && alertKey(first, kind, 'more', group.text('groupKey')),
+  };
+  return [...notes, more];
+}
+
+function alertNote(kind: string, alert: Members, links: Links): HookNote {
+  const status = alert.needed('status');
+  const labels = alert.object('labels');
+  const annotations = alert.object('annotations');
+  const identity = alert.text('fingerprint') || identityOf(labels);
+  const markdown = blocks(
+    asParagraphs(annotations.text('summary')),
+    asParagraphs(annotations.text('description') || annotations.text('message')),
+    [...pairs(labels), ...pairs(alert.object('values'))].join('\n'),
+    lastedFrom(alert),
+    inRow(
+      link('Runbook', annotations.text('runbook_url')),
+      ...Object.entries(links).map(([member, text]) => link(text, alert.text(member))),
+    ),
+  );
+  return {
+    title: titled(`${stateOf(status)}: ${nameOf(alert)}`),
+    markdown: markdown || asText(nameOf(alert)),
+    tags: tagsOf(kind, status, labels.text('severity')),
+    key: alertKey(alert, kind, identity),
+  };
+}
+
+/** So that no new alert takes the place of one that has a note, which would never learn of its end. */
+function byStart(alerts: readonly Members[]): Members[] {
+  return alerts
+    .map((alert) => ({ alert, start: Date.parse(alert.text('startsAt')) || 0 }))
+    .sort((a, b) => a.start - b.start)
+    .map(({ alert }) => alert);
+}
+
+function alertKey(alert: Members, kind: string, ...names: readonly string[]): string | undefined {
+  const start = isoTime(alert.text('startsAt'));
+  return start && keyOf(kind, ...names, start);
+}
+
+function nameOf(alert: Members): string {
+  const labels = alert.object('labels');
+  return labels.text('alertname') || alert.object('annotations').text('summary') || 'alert';
+}
+
+/** For example `Firing`. */
+function stateOf(status: string): string {
+  return status.charAt(0).toUpperCase() + status.slice(1);
+}
+
+/** Old versions send no fingerprint: the labels are the same thing. */
+function identityOf(labels: Members): string {
+  return JSON.stringify(labels.names.sort().map((name) => [name, labels.text(name)]));
+}
+
+/** The title has the name, and names with `__` are internal. */
+function pairs(values: Members): string[] {
+  const names = values.names.filter((name) => name !== 'alertname' && !name.startsWith('__'));
+  return names.slice(0, MOST_LABELS).map((name) => `- ${asText(name)}: ${asText(values.text(name))}`);
+}
+
+/** An alert that still fires ends in the year 1 or in the future. */
+function lastedFrom(alert: Members): string {
+  const start = isoTime(alert.text('startsAt'));
+  const end = alert.text('status') === 'resolved' ? isoTime(alert.text('endsAt')) : undefined;
+  if (start === undefined) return '';
+  return end === undefined ? `Since ${shown(start)}` : `From ${shown(start)} to ${shown(end)}`;
+}
+
+/** For example `2026-11-23 20:15 UTC`. */
+function shown(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** In UTC; undefined for what is no time. */
+function isoTime(time: string): string | undefined {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1970 ? undefined : date.toISOString();
+}

@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { cutTitle } from '../feeds/text.ts';
+
+/** A note that a payload becomes. */
+export interface HookNote {
+  readonly markdown: string;
+  /** One line of at most 100 characters. Undefined or empty if the text begins with a title of its own. */
+  readonly title?: string | undefined;
+  readonly tags: readonly string[];
+  /** Names what the note is about: a later note with it replaces this one. */
+  readonly key?: string | undefined;
+}
+
+/** The value of a request header by its lower-case name; undefined if it was not sent. */
+export type HeaderOf = (name: string) => string | undefined;
+
+/** Whether a request shows that its sender knows the secret; undefined if it does not try. */
+export type SecretCheck = (secret: string, body: Uint8Array, header: HeaderOf) => boolean | undefined;
+
+/** A sender of payloads. */
+export interface HookKind {
+  /** Whether the payload may come as the field `payload` of a form. */
+  readonly takesForm?: boolean;
+  /** Request headers that `notes` looks at, in lower case. */
+  readonly headers?: readonly string[];
+  /** Tells whether a request knows the secret of its address; undefined if the sender has no such thing. */
+  readonly knowsSecret?: SecretCheck;
+  /** What the sender expects: the text `ok`, nothing unless it waits for an answer (`?wait=true`), or JSON with the note's id. */
+  readonly answer: 'ok' | 'nothing' | 'id';
+  /**
+   * The notes of a payload; none for an event that nobody watches. Deep payloads are refused before (`refuseDeep`).
+   * @throws Refusal `invalid_body` naming the member that cannot be read
+   */
+  notes(payload: unknown, header: HeaderOf): readonly HookNote[];
+}
+
+/** A text as a title, which is no markdown. */
+export function titled(text: string): string {
+  return cutTitle(text).toWellFormed();
+}
+
+/** Longest tag, in characters (code points). */
+const TAG_LENGTH = 32;
+
+/** Tags of a note: what is no character of a tag becomes `-`; empty ones are left out. */
+export function tagsOf(...texts: readonly string[]): string[] {
+  const tags = texts.map((text) => {
+    const characters = text
+      .slice(0, 2 * TAG_LENGTH)
+      .toLowerCase()
+      .normalize('NFC');
+    return [...characters.trim().replace(/[^\p{L}\p{M}\p{Nd}\-_.:]+/gu, '-')].slice(0, TAG_LENGTH).join('');
+  });
+  return [...new Set(tags)].filter((tag) => /[\p{L}\p{Nd}]/u.test(tag));
+}
+
+/** A key of texts that name a thing together; their hash if they are long or have other characters than keys have. */
+export function keyOf(kind: string, ...names: readonly string[]): string {
+  const name = names.join(':');
+  return `${kind}:${/^[\w.:/+-]{1,160}$/.test(name) ? name : hash('sha256', JSON.stringify(names), 'base64url')}`;
+}
