@@ -4,6 +4,7 @@ import type { Feed } from '../../src/feeds/feed.ts';
 import type { FeedName, ReadId } from '../../src/feeds/names.ts';
 import type { LiveBody, LiveSource, LiveStream } from '../../src/http/answer.ts';
 import { FeedEvents } from '../../src/live/feed-events.ts';
+import type { Arrivals } from '../../src/storage/arrivals.ts';
 import type { FeedChange } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -24,6 +25,10 @@ class HeldStorage {
 
   feedByReadId(): Promise<Feed> {
     return this.feed();
+  }
+
+  async arrivals(): Promise<Arrivals> {
+    return { notes: [], isComplete: true };
   }
 
   /** What was stored when it is answered, not when it was asked. */
@@ -86,7 +91,7 @@ let clients = 0;
 
 function setUp() {
   const storage = new HeldStorage();
-  const events = new FeedEvents(storage);
+  const events = new FeedEvents(storage, { toldNote: async () => undefined });
   const client = () => {
     clients += 1;
     return `client-${clients}`;

@@ -1,0 +1,261 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Feed } from '../feeds/feed.ts';
+import type { FeedName, NoteId } from '../feeds/names.ts';
+import type { LiveStream } from '../http/answer.ts';
+import type { Reader } from '../read/reader.ts';
+import { type Arrival, BEFORE_ALL } from '../storage/arrivals.ts';
+import type { FeedChange, Storage } from '../storage/storage.ts';
+import { encodeEvent, type NoteEvent, type StreamFormat } from './note-events.ts';
+import { Listener, type Subscription, Topic, type TopicOwner } from './topic.ts';
+
+/** Notes that a client gets that was away; of more only the last ones, and a `reset`. */
+const MOST_CAUGHT_UP = 100;
+/** Notes that may come between two look-ups while a client listens. */
+const MOST_AT_ONCE = 1_000;
+/** Changes of notes that are kept for the next look-up. */
+const MOST_CHANGES = 1_000;
+/** Listeners served in one turn of the event loop. */
+const BATCH_SIZE = 250;
+/** Events that several listeners are sent one after the other. */
+const SHARED_BYTES = 4 * 1024 * 1024;
+
+export interface NoteSource {
+  readonly storage: Pick<Storage, 'arrivals'>;
+  readonly reader: Pick<Reader, 'toldNote'>;
+}
+
+/** How a client wants to be told of notes. */
+export interface NoteAsk {
+  readonly format: StreamFormat;
+  /** Absolute base of links, without a trailing slash. */
+  readonly base: string;
+  /** What the client has: all up to a place, or to the note of an id; undefined if nobody knows. */
+  readonly since: Arrival | NoteId | undefined;
+}
+
+/** The newest note of a feed: a client that starts there is told only of later notes. */
+export async function lastArrival(storage: NoteSource['storage'], feed: Feed | undefined): Promise<Arrival> {
+  const last = feed && (await storage.arrivals(feed, undefined, 1));
+  return last?.notes[0] ?? BEFORE_ALL;
+}
+
+/**
+ * Tells listeners of the notes of a feed: each that comes, once and in the order in which they came, and what becomes of those
+ * that were there. Each listener has its own place in that order, so one that is slow is told later, and costs no memory.
+ */
+export class NoteTopic extends Topic<NoteListener> {
+  readonly #source: NoteSource;
+  #edited = new Set<NoteId>();
+  #removed = new Set<NoteId>();
+  /** More has changed than is known. */
+  #isUnnamed = false;
+  /** Changes may have been lost. */
+  #isUnsure = false;
+  #version: string | undefined;
+
+  constructor(owner: TopicOwner, source: NoteSource, key: string, name: FeedName | undefined) {
+    super(owner, key, name);
+    this.#source = source;
+  }
+
+  override changed(change: FeedChange | undefined): void {
+    const { edited = [], removed = [], isUnnamed = false } = change ?? {};
+    this.#isUnsure ||= change === undefined;
+    for (const id of edited) this.#edited.add(id);
+    for (const id of removed) this.#removed.add(id);
+    if (isUnnamed || this.#edited.size + this.#removed.size > MOST_CHANGES) this.#forgetChanges(true);
+    this.lookUp();
+  }
+
+  protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
+    const admitted = listeners.filter((listener) => listener.isTold(feed));
+    if (feed === undefined) return;
+    // Taken before what came is looked up, so nobody hears of an edit before the note.
+    const [edited, removed] = [this.#edited, this.#removed];
+    const isUnnamed = this.#isUnnamed || (this.#isUnsure && this.#version !== feed.version);
+    const hasChanges = isUnnamed || edited.size + removed.size > 0;
+    this.#forgetChanges(false);
+    this.#isUnsure = false;
+    this.#version = feed.version;
+    // Who came since the feed was looked up may have to end, which the next look-up finds out.
+    const late = [...this.listeners].filter((listener) => !listeners.includes(listener));
+    if (hasChanges) for (const listener of isUnnamed ? this.listeners : late) listener.owesReset = true;
+    const telling = new Telling(this.#source, feed, this.name === undefined);
+    try {
+      // Those who hear of everything as it comes are many, and in one group: they do not wait for others.
+      const ready = admitted.filter((listener) => listener.mayBegin());
+      const groups = [...Map.groupBy(ready, ({ group }) => group).values()];
+      for (const group of groups.sort((a, b) => b.length - a.length)) await telling.arrivals(group);
+      if (!isUnnamed) {
+        for (const id of edited) await telling.event('edited', id, admitted);
+        for (const id of removed) await telling.event('gone', id, admitted);
+      }
+    } catch (error) {
+      if (hasChanges) this.#forgetChanges(true);
+      throw error;
+    }
+    for (const listener of admitted) listener.reset();
+  }
+
+  #forgetChanges(isUnnamed: boolean): void {
+    this.#edited = new Set();
+    this.#removed = new Set();
+    this.#isUnnamed = isUnnamed;
+  }
+}
+
+/** One round of telling: each event is made once for all who get it in this format and with these links. */
+class Telling {
+  readonly #source: NoteSource;
+  readonly #feed: Feed;
+  readonly #isPublic: boolean;
+  readonly #encoded = new LRUCache<string, Uint8Array>({
+    maxSize: SHARED_BYTES,
+    sizeCalculation: ({ byteLength }) => byteLength,
+  });
+
+  constructor(source: NoteSource, feed: Feed, isPublic: boolean) {
+    this.#source = source;
+    this.#feed = feed;
+    this.#isPublic = isPublic;
+  }
+
+  /** Tells listeners at one place what came after it. */
+  async arrivals(group: readonly NoteListener[]): Promise<void> {
+    const [{ place, isNew }] = group as [NoteListener];
+    const { storage } = this.#source;
+    const most = isNew ? MOST_CAUGHT_UP : MOST_AT_ONCE;
+    const found = place === undefined ? undefined : await storage.arrivals(this.#feed, place, most);
+    // Where nobody knows what came, the place is the end, and what is before it is for the reset.
+    const isLost = !found || (!found.isComplete && found.notes.length === 0);
+    const last = isLost ? await lastArrival(storage, this.#feed) : undefined;
+    for (const listener of group) {
+      listener.isNew = false;
+      listener.owesReset ||= !found?.isComplete;
+      if (last) listener.place = last;
+    }
+    for (const arrival of found?.notes ?? []) {
+      const listening = group.filter((listener) => listener.mayTake());
+      if (listening.length === 0) return;
+      await this.#send('note', arrival.id, listening, (listener, event) => {
+        // It may have had to wait since the last one.
+        if (event && !listener.mayTake()) return;
+        if (event) listener.stream.send(event);
+        listener.place = arrival;
+      });
+    }
+  }
+
+  /** Tells what became of a note to those who can take it; the others have to look again later. */
+  async event(event: 'edited' | 'gone', id: NoteId, listeners: readonly NoteListener[]): Promise<void> {
+    await this.#send(event, id, listeners, (listener, bytes) => {
+      if (!bytes) return;
+      if (listener.mayTake()) listener.stream.send(bytes);
+      else listener.owesReset = true;
+    });
+  }
+
+  async #send(
+    event: NoteEvent['event'],
+    id: NoteId,
+    listeners: readonly NoteListener[],
+    send: (listener: NoteListener, event: Uint8Array | undefined) => void,
+  ): Promise<void> {
+    const alike = Map.groupBy(listeners, ({ format, base }) => `${format} ${base}`);
+    for (const [, some] of alike) {
+      const bytes = await this.#encode(event, id, some[0]!);
+      for (const [n, listener] of some.entries()) {
+        send(listener, bytes);
+        if (n % BATCH_SIZE === BATCH_SIZE - 1) await nextTurn();
+      }
+    }
+  }
+
+  /** Undefined if there is no such note any more. */
+  async #encode(
+    event: NoteEvent['event'],
+    id: NoteId,
+    { format, base }: NoteListener,
+  ): Promise<Uint8Array | undefined> {
+    if (event === 'gone') return encodeEvent(format, { event, id });
+    const key = `${event} ${format} ${base} ${id}`;
+    const known = this.#encoded.get(key);
+    if (known) return known;
+    const note = await this.#source.reader.toldNote(this.#feed, id, { base, isPublic: this.#isPublic });
+    if (!note) return undefined;
+    const bytes = encodeEvent(format, { event, id, note });
+    this.#encoded.set(key, bytes);
+    return bytes;
+  }
+}
+
+/** A stream of notes. */
+export class NoteListener extends Listener {
+  readonly format: StreamFormat;
+  readonly base: string;
+  /** What the client has; undefined if nobody knows. */
+  place: Arrival | NoteId | undefined;
+  /** It was told nothing yet. */
+  isNew = true;
+  /** It has not taken all that there is to tell. */
+  isBehind = false;
+  /** It has missed something. */
+  owesReset = false;
+
+  constructor(
+    topic: NoteTopic,
+    stream: LiveStream,
+    subscription: Subscription,
+    { format, base, since }: NoteAsk,
+  ) {
+    super(topic, stream, subscription);
+    this.format = format;
+    this.base = base;
+    this.place = since;
+  }
+
+  /** The same for listeners who get the same next. */
+  get group(): string {
+    const { place, isNew } = this;
+    if (place === undefined) return '';
+    return typeof place === 'string' ? `id ${isNew} ${place}` : `place ${isNew} ${place.at} ${place.id}`;
+  }
+
+  /** Whether the stream goes on. One by the read id ends if the feed that it told of is gone, or blocked. */
+  isTold(feed: Feed | undefined): boolean {
+    if (this.topic.name !== undefined) return this.admits(feed);
+    const isOther = this.key !== undefined && feed?.key !== this.key;
+    this.key = feed?.key;
+    if (!isOther) return true;
+    this.place = undefined;
+    if (feed) return true;
+    this.stream.send(encodeEvent(this.format, { event: 'reset' }));
+    this.stream.end();
+    return false;
+  }
+
+  /** Whether it can be told what comes after its place. */
+  mayBegin(): boolean {
+    this.isBehind = false;
+    return this.mayTake();
+  }
+
+  /** Whether it can take an event now; if not, it is told later. */
+  mayTake(): boolean {
+    if (this.stream.isClosed) return false;
+    this.isBehind ||= !this.stream.isReady;
+    return !this.isBehind;
+  }
+
+  /** Tells it to look again at all, once it has taken everything else. */
+  reset(): void {
+    if (!this.owesReset || !this.mayTake()) return;
+    this.owesReset = false;
+    this.stream.send(encodeEvent(this.format, { event: 'reset' }));
+  }
+
+  drained(): void {
+    if (this.isBehind || this.owesReset) this.topic.lookUp();
+  }
+}
