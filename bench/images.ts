@@ -28,7 +28,7 @@ const scope = { teardown: (end: () => unknown) => ends.unshift(end) };
 /** A database in which pictures have these keys. */
 async function rowsOf(dir: string, keys: readonly string[]) {
   const file = join(dir, 'notes.db');
-  const storage = await openSqlite({ file, maxFeeds: 0, keepDays: 0, log: { error: console.error } });
+  const storage = await openSqlite({ file, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: console });
   ends.unshift(() => storage.close());
   const db = new Database(file);
   const insert = db.prepare(

@@ -16,11 +16,20 @@ const NO_BYTES = new Uint8Array();
  * A database with its pictures in an image store. An object is written before the row that refers to it, and removed
  * after that row (`Sweeper`). Pictures from before there was a store are read from their rows.
  */
-export function withImageStore(database: Storage, rows: PictureRows, store: ImageStore): Storage {
-  const sweeper = new Sweeper(rows, store);
+export function withImageStore(
+  database: Storage,
+  {
+    rows,
+    store,
+    keptMs,
+  }: { readonly rows: PictureRows; readonly store: ImageStore; readonly keptMs: number },
+): Storage {
+  const sweeper = new Sweeper(rows, store, keptMs);
   return {
-    ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'page', 'pageByReadId', 'note', 'neighbours'),
-    ...bound(database, 'useToken', 'due', 'onChange', 'onFreshness', 'check'),
+    ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'anyFeedByReadId', 'page', 'pageByReadId'),
+    ...bound(database, 'note', 'neighbours', 'arrivals', 'totals', 'listFeeds'),
+    records: database.records,
+    ...bound(database, 'search', 'tags', 'useToken', 'due', 'onChange', 'onFreshness', 'check'),
     async stat(feed, file) {
       const found = await database.stat(feed, file);
       return found?.key === undefined ? found : inStore(store, found, () => database.stat(feed, file));
@@ -46,7 +55,10 @@ function mayFree(command: Command): boolean {
 }
 
 /** Methods of the storage that the database serves without the image store. */
-function bound<K extends keyof Storage>(database: Storage, ...names: K[]): Pick<Storage, K> {
+function bound<K extends Exclude<keyof Storage, 'records'>>(
+  database: Storage,
+  ...names: K[]
+): Pick<Storage, K> {
   return Object.fromEntries(names.map((name) => [name, database[name]?.bind(database)])) as Pick<Storage, K>;
 }
 

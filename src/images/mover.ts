@@ -170,7 +170,8 @@ function checked(source: ImageStore, { key, size, sha256 }: KeyedPicture): Image
 /** Removes the objects of notes that were removed or replaced before or while their pictures were moved. */
 async function removeFreed({ rows, target }: MoveParts, source: ImageStore): Promise<void> {
   const stores = target ? [source, target] : [source];
-  for (let keys = await rows.claim(KEYS_AT_ONCE); keys.length > 0; keys = await rows.claim(KEYS_AT_ONCE))
+  const claim = () => rows.claim(KEYS_AT_ONCE, 0);
+  for (let keys = await claim(); keys.length > 0; keys = await claim())
     await removeObjects(rows, stores, keys);
   let keys = await rows.elsewhere('', KEYS_AT_ONCE);
   for (; keys.length > 0; keys = await rows.elsewhere(keys.at(-1)!, KEYS_AT_ONCE))

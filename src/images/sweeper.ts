@@ -16,6 +16,7 @@ const UNSURE_MS = 60_000;
 export class Sweeper {
   readonly #rows: PictureRows;
   readonly #store: ImageStore;
+  readonly #keptMs: number;
   /** Keys that could not be freed because the database was away. */
   readonly #unfreed = new Set<ImageKey>();
   /** Keys that no note ever had, so that no other store has their objects. */
@@ -25,9 +26,11 @@ export class Sweeper {
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(rows: PictureRows, store: ImageStore) {
+  /** @param keptMs how long objects stay in the store after their notes, ms: a backup of the database may refer to them */
+  constructor(rows: PictureRows, store: ImageStore, keptMs: number) {
     this.#rows = rows;
     this.#store = store;
+    this.#keptMs = keptMs;
     this.wake();
   }
 
@@ -90,7 +93,7 @@ export class Sweeper {
   }
 
   #claim(): Promise<readonly ImageKey[]> {
-    return this.#isStopped ? Promise.resolve([]) : this.#rows.claim(BATCH);
+    return this.#isStopped ? Promise.resolve([]) : this.#rows.claim(BATCH, this.#keptMs);
   }
 }
 

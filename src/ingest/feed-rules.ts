@@ -6,16 +6,23 @@ import type { FeedLimits } from '../writing/limits.ts';
 /** The texts of a feed without a license, if feeds need one. */
 const FREE_TEXTS = 1_000;
 
+type LimitSettings = Pick<
+  Config,
+  'maxNotesPerFeed' | 'maxImagesPerFeed' | 'maxBytesPerFeed' | 'imageUploads' | 'licenseKeys'
+>;
+
 /** What a feed may hold by the settings. */
 export function feedLimits({
   maxNotesPerFeed,
   maxImagesPerFeed,
+  maxBytesPerFeed,
   imageUploads,
   licenseKeys,
-}: Pick<Config, 'maxNotesPerFeed' | 'maxImagesPerFeed' | 'imageUploads' | 'licenseKeys'>): FeedLimits {
+}: LimitSettings): FeedLimits {
   const limits: FeedLimits = {
     texts: maxNotesPerFeed,
     images: maxImagesPerFeed,
+    bytes: maxBytesPerFeed,
     picturesRefused: imageUploads ? undefined : 'images_off',
   };
   if (licenseKeys === undefined) return limits;

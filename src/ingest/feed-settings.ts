@@ -48,6 +48,7 @@ export class FeedSettingsWriter {
       ...(title !== undefined && { title }),
       ...(description !== undefined && { description }),
       ...(changes.show_sender !== undefined && { showSender: changes.show_sender }),
+      ...(changes.listed !== undefined && { listed: changes.listed }),
       ...(changes.image !== undefined && { image: (changes.image || undefined) as NoteFile | undefined }),
       ...(readId !== undefined && { readId }),
       ...(changes.keep !== undefined && keepSettings(changes.keep)),
@@ -55,6 +56,25 @@ export class FeedSettingsWriter {
     const command = { kind: 'configure', ...toFeed(allowed), ifMatch, settings } as const;
     const written = await this.#parts.storage.write(command);
     return existing(written, 'feed').feed;
+  }
+
+  /** Changes at least one setting. @throws Refusal as `change` */
+  async patch(
+    allowed: Feed,
+    changes: SettingsChanges,
+    ifMatch?: readonly string[] | undefined,
+  ): Promise<Feed> {
+    if (Object.values(changes).every((value) => value === undefined))
+      throw new Refusal('invalid_request', 'There is nothing to change: give a setting.');
+    return this.change(allowed, changes, ifMatch);
+  }
+
+  /**
+   * Whether these changes give the feed another read id, which ends all links to it.
+   * @throws Refusal `invalid_request`, `reserved_feed`
+   */
+  changesReadId(feed: Feed, { read_id: readId }: SettingsChanges): boolean {
+    return this.#readId(readId, feed) !== undefined;
   }
 
   /** @throws Refusal `not_found`, `changed` */

@@ -20,11 +20,13 @@ import {
   type StoredMeta,
   settingsIn,
 } from '../storage/metadata.ts';
+import type { OperatorRecords } from '../storage/operator-records.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RecordEvent } from '../telemetry/events.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { toFeed } from '../writing/command.ts';
 import { type FeedLimits, refusePicture } from '../writing/limits.ts';
+import { refuseBlocked } from './blocks.ts';
 import { DESCRIPTION_LENGTH } from './feed-settings.ts';
 import type { FeedZip, ZippedFile } from './feed-zip.ts';
 import type { AdmittedPost, Posting } from './post.ts';
@@ -40,7 +42,7 @@ const MAX_NAMED = 1_000;
 const SENDER_LENGTH = 320;
 
 interface ImportingParts {
-  readonly storage: Pick<Storage, 'stat' | 'write'>;
+  readonly storage: Pick<Storage, 'stat' | 'write'> & { readonly records: Pick<OperatorRecords, 'find'> };
   readonly posting: Pick<Posting, 'feedFor'>;
   readonly checks: WorkerPool;
   readonly limits: FeedLimits;
@@ -165,6 +167,7 @@ class ImportRun {
     }
     const inspection = await inspectPicture(checks, bytes);
     if (inspection.type !== type) throw new Refusal('unsupported_type', wrongFormat(bytes, typeName(type)));
+    await refuseBlocked(storage.records, [inspection.sha256]);
     return { ...note, meta: { ...meta, pixels: pixelsOf(inspection, bytes) }, sha256: inspection.sha256 };
   }
 
@@ -191,7 +194,10 @@ class ImportRun {
     this.#feed = written!.feed;
   }
 
-  /** What is set in the feed stays. A time to keep notes is only taken if it is for no other notes than those of the zip. */
+  /**
+   * What is set in the feed stays. A time to keep notes, and that search engines may list them, is only taken if it is for no
+   * other notes than those of the zip.
+   */
   async #configure(file: ZippedFile): Promise<void> {
     const found = settingsIn(objectIn(await file.read(MAX_META_BYTES)));
     const feed = await this.#target();
@@ -200,12 +206,14 @@ class ImportRun {
     const description = oneLine('description', found.description, DESCRIPTION_LENGTH, 'invalid_body');
     const { image, keepDays, keepNotes } = found;
     const { imported, skipped } = this.#result;
-    const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && feed.noteCount <= imported + skipped;
+    const isAllImported = feed.noteCount <= imported + skipped;
+    const takesKeep = (feed.keepDays ?? feed.keepNotes) === undefined && isAllImported;
     const takesImage = feed.image === undefined && image !== undefined && parseNoteFile(image)?.type !== 'md';
     const settings = {
       ...(feed.title === '' && { title }),
       ...(feed.description === '' && { description }),
       ...(!found.showSender && { showSender: false }),
+      ...(found.listed && isAllImported && { listed: true }),
       ...(takesImage && (await storage.stat(feed, image)) && { image }),
       ...(takesKeep && { keepDays, keepNotes }),
     };
@@ -248,6 +256,8 @@ function checkedMeta(meta: NoteMeta, { key }: JsonObject, type: NoteType): NoteM
     name: type === 'md' ? undefined : meta.name && (pictureName(meta.name) || undefined),
     tags: validTags(meta.tags),
     key: key === undefined ? undefined : noteKey(String(key)),
+    attachedTo: type === 'md' ? undefined : meta.attachedTo,
+    unlisted: type === 'md' ? undefined : meta.unlisted,
     pixels: undefined,
   };
 }

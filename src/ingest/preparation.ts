@@ -8,7 +8,9 @@ import type { NewNote, NoteMeta } from '../feeds/note.ts';
 import { type PictureType, typeName } from '../feeds/note-types.ts';
 import { type Inspection, inspect, wrongFormat } from '../feeds/picture-bytes.ts';
 import { Refusal } from '../refusals.ts';
+import type { OperatorRecords } from '../storage/operator-records.ts';
 import type { WorkerPool } from '../worker-pool.ts';
+import { refuseBlocked } from './blocks.ts';
 import type { PictureTexts, TextSender } from './picture-texts.ts';
 import { type Draft, type Submission, withBlame } from './submission.ts';
 
@@ -31,6 +33,7 @@ interface PreparationParts {
   readonly checks: WorkerPool;
   readonly texts: PictureTexts;
   readonly ids: NoteIds;
+  readonly records: Pick<OperatorRecords, 'find'>;
 }
 
 /** A checked submission, ready to be stored. */
@@ -54,7 +57,7 @@ export class Preparation {
 
   /**
    * @throws Refusal `empty_note`, `unsupported_type` for a picture of another type than declared, `invalid_body` for a text
-   * that is too expensive to parse, `too_large`, `busy`
+   * that is too expensive to parse, `too_large`, `busy`, `blocked`
    */
   async prepare(submission: Submission, caller: TextSender & Pick<Caller, 'sender'>): Promise<Prepared> {
     const { text: draft, pictures: drafts, isForm } = submission;
@@ -63,6 +66,7 @@ export class Preparation {
       drafts.length === 0
         ? []
         : await this.#checking(() => Promise.all(drafts.map((draft) => this.#checkPicture(draft, isForm))));
+    await this.#refuseBlocked(drafts, inspected, isForm);
     const { sender } = caller;
     const made: NewNote[] = drafts.map(({ type, meta, bytes }, i) => ({
       type,
@@ -100,6 +104,20 @@ export class Preparation {
     throw isForm ? withBlame(meta.name ?? '', refusal) : refusal;
   }
 
+  /** Refuses pictures that the operator has blocked. It has to run before a picture is put into an image store. */
+  async #refuseBlocked(
+    drafts: readonly Draft<PictureType>[],
+    inspected: readonly Inspection[],
+    isForm: boolean,
+  ): Promise<void> {
+    if (drafts.length === 0) return;
+    const hashes = inspected.map(({ sha256 }) => sha256);
+    await refuseBlocked(this.#parts.records, hashes).catch((cause) => {
+      const draft = isForm && cause instanceof Refusal && drafts[cause.position ?? -1];
+      throw draft ? withBlame(draft.meta.name ?? '', cause) : cause;
+    });
+  }
+
   async #place(text: Draft, pictures: readonly NewNote[], sender: TextSender): Promise<Uint8Array> {
     const placed = pictures.map(({ id, type, meta }) => ({
       name: meta.name ?? '',
@@ -126,9 +144,11 @@ function keyOf(
 ): Pick<NoteMeta, 'key' | 'posted'> | undefined {
   if (key === undefined) return undefined;
   const sent = (draft: Draft, sha256: string | undefined) => {
-    const { title, tags, alt, name } = draft.meta;
-    // Not when it expires: a duration means another moment each time it is sent.
-    return [draft.type, sha256 ?? hash('sha256', draft.bytes, 'base64url'), title, tags, alt, name];
+    const { title, tags, alt, name, unlisted } = draft.meta;
+    const bytes = sha256 ?? hash('sha256', draft.bytes, 'base64url');
+    // Not when it expires: a duration means another moment each time it is sent. The last one only if it is there, because notes
+    // have hashes without it.
+    return [draft.type, bytes, title, tags, alt, name, ...(unlisted ? [unlisted] : [])];
   };
   const notes = drafts.map((draft, i) => sent(draft, pictures[i]!.sha256));
   // A text of 100 KB takes 0.1 ms.

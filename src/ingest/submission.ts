@@ -32,7 +32,7 @@ export function attachment(name: string): string {
 }
 
 /** Puts the part of the form to blame in front of a refusal: a picture by its name, or the text. */
-export function withBlame(name: string | undefined, { code, message }: Refusal): Refusal {
+export function withBlame(name: string | undefined, { code, message, status }: Refusal): Refusal {
   const part = name === undefined ? 'text:' : attachment(name);
-  return new Refusal(code, `${part} ${message.charAt(0).toLowerCase()}${message.slice(1)}`);
+  return new Refusal(code, `${part} ${message.charAt(0).toLowerCase()}${message.slice(1)}`, { status });
 }

@@ -7,6 +7,7 @@ import { serializeMeta } from '../storage/metadata.ts';
 const BATCH_NOTES = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
 const BATCH_READ_IDS = 10_000;
+const BATCH_RECORDS = 1_000;
 
 /**
  * Copies all of one archive into another, and resumes after what an earlier run copied.
@@ -28,6 +29,8 @@ export async function copy(
   // After the feeds, because a feed that was restored by hand keeps its read id.
   for await (const readIds of batches<ReadId>(source.retiredReadIds(), BATCH_READ_IDS))
     await target.addRetiredReadIds(readIds);
+  for await (const records of batches(source.records(), BATCH_RECORDS, ({ value }) => value.length))
+    await target.addRecords(records);
 }
 
 function sizeOf({ bytes }: ArchivedNote): number {
@@ -77,7 +80,7 @@ export async function summarize(archive: Archive, read: (bytes: number) => void)
   for await (const feed of archive.feeds()) {
     const { name, readId, title, description, showSender, image, passwordHash, changedAt } = feed;
     add(name, readId, title, description, showSender, image, passwordHash, changedAt);
-    add(feed.noteCount, feed.imageCount, feed.license?.text);
+    add(feed.noteCount, feed.imageCount, feed.license?.text, feed.keepDays, feed.keepNotes, feed.listed);
     feeds += 1;
     for await (const note of archive.notes(name)) {
       const { id, type, createdAt, modifiedAt, meta, others } = note;
@@ -93,5 +96,6 @@ export async function summarize(archive: Archive, read: (bytes: number) => void)
     add(readId);
     retiredReadIds += 1;
   }
+  for await (const { kind, key, value, at } of archive.records()) add(kind, key, value, at);
   return { feeds, notes, bytes, retiredReadIds, sha256: hash.digest('hex') };
 }

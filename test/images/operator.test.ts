@@ -146,6 +146,24 @@ t.test('requests to move that make no sense', async (t) => {
   t.notMatch(refused.text, /NOT A BUCKET|hush/);
 });
 
+t.test('the bytes of feeds are the same wherever their pictures are', async (t) => {
+  const [data, dir] = [await tempDir(t), join(await tempDir(t), 'pictures')];
+  const folder = imageSettings({ kind: 'fs', dir });
+  const bytes = picture('png', 5_000);
+  for (const [settings, from] of [
+    [imageSettings(undefined), undefined],
+    [folder, { from: 'db' }],
+    [imageSettings(undefined), { from: 'fs', dir }],
+  ] as const) {
+    const moved = await start(t, { ...ON_SQLITE, ...settings }, data);
+    if (from) t.match((await operator(moved.url, 'POST', MOVE, from)).json, { moved: { count: 1 } });
+    else await new FeedClient(moved.url, 'feed').post(bytes, PNG);
+    const stats = { notes: 1, pictures: 1, bytes: bytes.byteLength };
+    t.match((await operator(moved.url, 'GET', '/api/operator/stats')).json, stats);
+    await moved.stop();
+  }
+});
+
 t.test('without an image store', async (t) => {
   const db = await start(t, ON_SQLITE);
   const { SERVICE_STORAGE: _, ...onFiles } = ON_SQLITE;

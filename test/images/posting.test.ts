@@ -143,6 +143,29 @@ for (const [kind, placeFor] of Object.entries(PLACES)) {
       });
     }
 
+    await t.test('objects stay for the hours that backups need them', async (t) => {
+      const place = await placeFor(t);
+      const settings = { ...ON_SQLITE, ...imageSettings(place), SERVICE_IMAGES_KEEP_HOURS: '2' };
+      const service = await start(t, settings);
+      const feed = new FeedClient(service.url, 'feed');
+      const store = await storeAt(t, place);
+      const db = new Database(join(service.dir, 'notefeed.db'));
+      t.teardown(() => db.close());
+      const freed = () => db.prepare<[], { key: string }>('SELECT key FROM freed_keys').pluck().all();
+      const remove = async (size: number) => {
+        const { json } = await feed.post(picture('png', size), PNG);
+        const before = freed();
+        await feed.send('DELETE', `/notes/${json.id}`);
+        return { url: json.file_url, key: freed().find((key) => !before.includes(key)) };
+      };
+      const [kept, old] = [await remove(10), await remove(20)];
+      db.prepare('UPDATE freed_keys SET due_at = due_at - 7200000 WHERE key = ?').run(old.key);
+      t.ok(await eventually(() => !freed().includes(old.key as never)));
+      t.same(freed(), [kept.key]);
+      t.equal(await countOf(store), 1);
+      t.equal((await ask(service.url + pathOf(kept.url))).status, 404, 'nobody gets it any more');
+    });
+
     await t.test('pictures from before there was a store are served on', async (t) => {
       const before = await start(t, ON_SQLITE);
       const old = new FeedClient(before.url, 'old');

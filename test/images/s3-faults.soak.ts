@@ -59,7 +59,7 @@ t.test('requests that wait when the store is found to be down fail with it', { s
   await eventually(() => server.asked > 60);
   await server.refuse();
   for (const one of await waiting) t.match(one, { status: 'rejected', reason: UNAVAILABLE });
-  t.ok(store.isDown);
+  t.ok(await eventually(() => store.isDown));
   await server.listen();
 });
 

@@ -75,7 +75,7 @@ const posting = new Posting({
   storage,
   access,
   passwords,
-  preparation: new Preparation({ checks: pool, texts, ids: new NoteIds() }),
+  preparation: new Preparation({ checks: pool, texts, ids: new NoteIds(), records: storage.records }),
   record: () => {},
   limits: NO_LIMITS,
   allowCustomIds: true,
