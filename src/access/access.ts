@@ -2,7 +2,10 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
 import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
+import type { OperatorRecords } from '../storage/operator-records.ts';
 import type { SharedCounts, Storage } from '../storage/storage.ts';
+import type { Identified } from '../telemetry/events.ts';
+import { nameBlocked } from '../writing/decide.ts';
 import type { Lockable, Session, Sessions, Unlocks } from './cookies.ts';
 import { feedPassword, type PasswordRenewal, type Passwords } from './passwords.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -11,18 +14,22 @@ import { RateLimit } from './rate-limit.ts';
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Previews per client per minute: one for each pause in typing. */
 const PREVIEWS_PER_MINUTE = 240;
+/** Reports per client per hour. */
+const REPORTS_PER_HOUR = 5;
+const HOUR_MS = 3_600_000;
 
 /** Who sends a request, and its credentials; the same for the API, forms and tools. */
-export interface Caller {
+export interface Caller extends Identified {
   /** The client for rate limits: an IPv4 address or an IPv6 /64 network. */
   readonly client: string;
-  readonly requestId: string;
   /** The Bearer token: the instance password, or another token. */
   readonly bearer: string | undefined;
   /** The session of a browser; undefined if a Bearer token is sent, which takes precedence. */
   readonly session: Session | undefined;
   /** The feed's password, as sent. */
   readonly feedPassword: string | undefined;
+  /** The user name of HTTP Basic: the password of a feed that has one and gets none otherwise. */
+  readonly userName?: string | undefined;
   /** The unlock cookie, as sent. A password takes precedence. */
   readonly unlock: string | undefined;
   /** Name of the person who has signed in. */
@@ -57,7 +64,9 @@ interface AccessParts {
   readonly rateLimit: number;
   readonly passwords: Pick<Passwords, 'verify'>;
   readonly renewal: Pick<PasswordRenewal, 'renew'>;
-  readonly storage: Pick<Storage, 'feed' | 'feedToPost'>;
+  readonly storage: Pick<Storage, 'feed' | 'feedToPost'> & {
+    readonly records: Pick<OperatorRecords, 'find'>;
+  };
   readonly reservedFeeds: ReadonlySet<string>;
   /** With it, reserved feeds exist and take posts that carry it. */
   readonly reservedPassword: string | undefined;
@@ -79,6 +88,7 @@ export class Access {
   /** Changes of feeds and notes. */
   readonly writes: RateLimit;
   readonly previews: RateLimit;
+  readonly reports: RateLimit;
   /** Wrong passwords, and failed sign-ins. */
   readonly guesses: RateLimit;
   readonly #operatorGuesses: RateLimit;
@@ -96,13 +106,16 @@ export class Access {
     this.#isMetricsToken = matcher(parts.metricsToken);
     this.#isOperatorToken = matcher(parts.operatorToken);
     const limit = (code: RefusalCode, what: string) =>
-      new RateLimit({ perMinute: rateLimit, code, what, shared: counts, now });
+      new RateLimit({ perWindow: rateLimit, code, what, shared: counts, now });
     this.writes = limit('rate_limited', 'changes');
     this.guesses = limit('too_many_attempts', 'wrong passwords');
     this.#operatorGuesses = limit('too_many_attempts', 'wrong tokens');
     // Not shared, because each process renders for itself.
-    const perMinute = rateLimit && PREVIEWS_PER_MINUTE;
-    this.previews = new RateLimit({ perMinute, code: 'rate_limited', what: 'previews', now });
+    const previews = rateLimit && PREVIEWS_PER_MINUTE;
+    this.previews = new RateLimit({ perWindow: previews, code: 'rate_limited', what: 'previews', now });
+    // Not shared, because containers share counts of a minute only.
+    const reports = { perWindow: rateLimit && REPORTS_PER_HOUR, windowMs: HOUR_MS };
+    this.reports = new RateLimit({ ...reports, code: 'rate_limited', what: 'reports', now });
   }
 
   get isLocked(): boolean {
@@ -166,7 +179,7 @@ export class Access {
 
   /**
    * Requires that the caller may post to that name; counts a write.
-   * @throws Refusal as `requireWriter`, but not `not_found`
+   * @throws Refusal as `requireWriter`, but not `not_found`; `blocked`
    */
   async requirePoster(caller: Caller, text: string): Promise<NamedFeed> {
     const { storage, reservedFeeds, reservedPassword } = this.#parts;
@@ -181,6 +194,8 @@ export class Access {
     if (isReserved && feed?.passwordHash === undefined) throw reservedFeed();
     refuseLaterRoute(name, feed);
     await this.writes.count(caller.client);
+    // The storage decides; this spares the body.
+    if (feed?.isBlocked ?? (await storage.records.find('name', [name])).length > 0) throw nameBlocked();
     return { name, feed };
   }
 
@@ -198,7 +213,8 @@ export class Access {
    * if too many passwords wait to be checked
    */
   async requireFeedPassword(caller: Caller, feed: Lockable | undefined): Promise<void> {
-    const password = caller.feedPassword === undefined ? undefined : feedPassword(caller.feedPassword);
+    const sent = caller.feedPassword ?? (feed?.passwordHash && caller.userName);
+    const password = sent === undefined ? undefined : feedPassword(sent);
     if (feed?.passwordHash === undefined) return;
     if (password === undefined) {
       if (this.unlocks.opens(caller.unlock, feed)) return;
@@ -264,6 +280,7 @@ export function admittedCaller(
   return {
     client: caller.client,
     requestId: caller.requestId,
+    trace: caller.trace,
     bearer: undefined,
     session: undefined,
     feedPassword,

@@ -37,9 +37,11 @@ export interface Person {
   readonly sender: string | undefined;
   /** Verified address; empty without one. */
   readonly email: string;
+  /** Id of the provider that they have signed in with. */
+  readonly provider: string;
 }
 
-/** Admits a browser to a locked instance. `sender` and `email` are those of a person, undefined if the password was given. */
+/** Admits a browser to a locked instance. What a person has is undefined if the password was given. */
 export interface Session extends Partial<Person> {
   readonly id: string;
   /** When it ends, ms since the epoch. */
@@ -48,10 +50,10 @@ export interface Session extends Partial<Person> {
 
 interface SessionParts {
   readonly secret: Uint8Array;
-  /** Secrets that lock the instance, at least one; a change ends all sessions. */
+  /** A change of any of these secrets ends all sessions. */
   readonly voidedBy: readonly string[];
-  /** Whether a person with this address may still use the instance. */
-  readonly admits?: (email: string) => boolean;
+  /** Whether a person may still use the instance. */
+  readonly admits?: (person: Person) => boolean;
   /** Ms since the epoch. */
   readonly now?: () => number;
 }
@@ -59,7 +61,7 @@ interface SessionParts {
 /** The sessions of a locked instance. A session is stored only in its cookie, so it is valid in every container. */
 export class Sessions {
   readonly #key: Uint8Array;
-  readonly #admits: (email: string) => boolean;
+  readonly #admits: (person: Person) => boolean;
   readonly #now: () => number;
 
   constructor({ secret, voidedBy, admits = () => false, now = Date.now }: SessionParts) {
@@ -80,8 +82,8 @@ export class Sessions {
     const text = verify(this.#key, readCookie(header, nameOf(isSecure)));
     if (text === undefined) return undefined;
     const session = JSON.parse(text) as Session;
-    const { until, email } = session;
-    return until > this.#now() && (email === undefined || this.#admits(email)) ? session : undefined;
+    const isAdmitted = session.email === undefined || this.#admits(session as Session & Person);
+    return session.until > this.#now() && isAdmitted ? session : undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import { Refusal, type RefusalCode } from '../refusals.ts';
 import type { SharedCounts } from '../storage/storage.ts';
 
-const WINDOW_MS = 60_000;
+const MINUTE_MS = 60_000;
 /** Counts within one bucket share an entry. */
 const BUCKET_MS = 1_000;
 /** Clients below half their limit, 300 bytes each; up to twice as many are kept. */
@@ -13,7 +13,9 @@ const TOLERANCE = 0.1;
 
 interface RateLimitOptions {
   /** 0 turns the limit off. */
-  readonly perMinute: number;
+  readonly perWindow: number;
+  /** A minute unless given; containers share counts of a minute only. */
+  readonly windowMs?: number;
   readonly code: RefusalCode;
   /** Too many of it, for people; also separates shared counts from those of other limits. */
   readonly what: string;
@@ -39,11 +41,11 @@ interface Usage {
   refusedUntil: number;
 }
 
-/** Seconds to wait, 1 to 60; undefined if within the limit. */
+/** Seconds to wait, at least 1; undefined if within the limit. */
 type Wait = number | undefined;
 
 /**
- * A sliding-window limit per client: never more than the limit in any 60 s. A bucket expires as a whole, so a client may
+ * A sliding-window limit per client: never more than the limit in any window. A bucket expires as a whole, so a client may
  * wait up to a second too long. Methods return a promise only if other containers must be asked.
  *
  * Several containers together exceed the limit by at most a tenth: each reports a client only after it used its share of
@@ -56,11 +58,15 @@ type Wait = number | undefined;
 export class RateLimit {
   readonly #options: RateLimitOptions;
   readonly #now: () => number;
-  readonly #light = new Generations<Usage>(LIGHT_CLIENTS);
-  readonly #heavy = new Generations<Usage>(HEAVY_CLIENTS);
+  readonly #windowMs: number;
+  readonly #light: Generations<Usage>;
+  readonly #heavy: Generations<Usage>;
 
   constructor(options: RateLimitOptions) {
     this.#options = options;
+    this.#windowMs = options.windowMs ?? MINUTE_MS;
+    this.#light = new Generations(LIGHT_CLIENTS, this.#windowMs);
+    this.#heavy = new Generations(HEAVY_CLIENTS, this.#windowMs);
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -100,8 +106,8 @@ export class RateLimit {
 
   /** @param wanted 1 to count a request, 0 to ask only */
   #use(client: string, wanted: 0 | 1): Wait | Promise<Wait> {
-    const { perMinute, shared } = this.#options;
-    if (perMinute === 0) return undefined;
+    const { perWindow, shared } = this.#options;
+    if (perWindow === 0) return undefined;
     const usage = this.#light.get(client) ?? this.#heavy.get(client) ?? newUsage();
     const now = this.#now();
     const seconds = this.#wait(usage, now);
@@ -113,13 +119,13 @@ export class RateLimit {
   }
 
   #wait(usage: Usage, now: number): Wait {
-    while (usage.times.length > 0 && now - usage.times[0]! >= WINDOW_MS) {
+    while (usage.times.length > 0 && now - usage.times[0]! >= this.#windowMs) {
       usage.times.shift();
       usage.total -= usage.counts.shift()!;
     }
-    const ownMs = usage.total < this.#options.perMinute ? 0 : WINDOW_MS - (now - usage.times[0]!);
+    const ownMs = usage.total < this.#options.perWindow ? 0 : this.#windowMs - (now - usage.times[0]!);
     const ms = Math.max(ownMs, usage.refusedUntil - now);
-    return ms > 0 ? Math.min(Math.ceil(ms / 1_000), WINDOW_MS / 1_000) : undefined;
+    return ms > 0 ? Math.min(Math.ceil(ms / 1_000), this.#windowMs / 1_000) : undefined;
   }
 
   #add(client: string, usage: Usage, now: number, isUnreported: boolean): void {
@@ -138,20 +144,20 @@ export class RateLimit {
   }
 
   #keep(client: string, usage: Usage, now: number): void {
-    const isHeavy = 2 * usage.total >= this.#options.perMinute;
+    const isHeavy = 2 * usage.total >= this.#options.perWindow;
     (isHeavy ? this.#heavy : this.#light).set(client, usage, now);
   }
 
   #mustReport(usage: Usage, wanted: number, others: number): boolean {
-    const { perMinute } = this.#options;
-    const share = Math.floor((perMinute * TOLERANCE) / others);
+    const { perWindow } = this.#options;
+    const share = Math.floor((perWindow * TOLERANCE) / others);
     const unreported = unreportedOf(usage);
     const count = usage.reported + unreported;
-    return usage.reporting > 0 || unreported >= share || count >= perMinute || (wanted === 0 && count > 0);
+    return usage.reporting > 0 || unreported >= share || count >= perWindow || (wanted === 0 && count > 0);
   }
 
   async #report(client: string, usage: Usage, wanted: number): Promise<Wait> {
-    const { perMinute, shared, what } = this.#options;
+    const { perWindow, shared, what } = this.#options;
     const done = unreportedOf(usage);
     usage.unreported = 0;
     usage.reporting += 1;
@@ -161,7 +167,7 @@ export class RateLimit {
       const { total, isGranted, waitMs } = await shared!.count(`${what} ${client}`, { done, wanted });
       isReported = true;
       usage.reported = total;
-      const isWithin = wanted > 0 ? isGranted : total < perMinute;
+      const isWithin = wanted > 0 ? isGranted : total < perWindow;
       if (!isWithin) usage.refusedUntil = this.#now() + Math.max(1, waitMs);
     } catch {
       usage.unreported += done;
@@ -179,7 +185,7 @@ function newUsage(): Usage {
   return { total: 0, times: [], counts: [], unreported: 0, reported: 0, reporting: 0, refusedUntil: 0 };
 }
 
-/** Requests of the last minute that were not reported yet. Reports are made in order, so these are the newest. */
+/** Requests of the window that were not reported yet. Reports are made in order, so these are the newest. */
 function unreportedOf({ unreported, total }: Usage): number {
   return Math.min(unreported, total);
 }
@@ -195,12 +201,14 @@ function whenKnown<T>(value: T | Promise<T>, next: (value: T) => void): void | P
  */
 class Generations<Value> {
   readonly #maxSize: number;
+  readonly #windowMs: number;
   #young = new Map<string, Value>();
   #old = new Map<string, Value>();
   #bornAt = Number.NEGATIVE_INFINITY;
 
-  constructor(maxSize: number) {
+  constructor(maxSize: number, windowMs: number) {
     this.#maxSize = maxSize;
+    this.#windowMs = windowMs;
   }
 
   get(key: string): Value | undefined {
@@ -209,8 +217,8 @@ class Generations<Value> {
 
   set(key: string, value: Value, now: number): void {
     const age = now - this.#bornAt;
-    if (this.#young.size >= this.#maxSize || age >= WINDOW_MS) {
-      this.#old = age >= 2 * WINDOW_MS ? new Map() : this.#young;
+    if (this.#young.size >= this.#maxSize || age >= this.#windowMs) {
+      this.#old = age >= 2 * this.#windowMs ? new Map() : this.#young;
       this.#young = new Map();
       this.#bornAt = now;
     }

@@ -20,6 +20,8 @@ export interface LiveBody {
 /** What a live body is sent through. */
 export interface LiveStream {
   readonly isClosed: boolean;
+  /** The client has taken what was sent. */
+  readonly isReady: boolean;
   /** Sends an event. It replaces events that still wait for the client. Keeps the given bytes, not a copy: do not change them. */
   send(event: Uint8Array): void;
   end(): void;
@@ -29,6 +31,8 @@ export interface LiveStream {
 export interface LiveSource {
   /** The stream ended: by itself, the client or the server. */
   closed(): void;
+  /** The client has taken what was sent, and had not before. */
+  drained?(): void;
 }
 
 /** Bytes of a body; undefined if unknown in advance. */
@@ -57,6 +61,11 @@ const EVENT_STREAM = {
   public: headers({ ...EVENT_FIELDS, 'Cache-Control': 'no-store' }),
   private: headers({ ...EVENT_FIELDS, 'Cache-Control': 'private, no-store' }),
 };
+const LINE_FIELDS = { ...EVENT_FIELDS, 'Content-Type': 'application/x-ndjson' };
+const LINE_STREAM = {
+  public: headers({ ...LINE_FIELDS, 'Cache-Control': 'no-store' }),
+  private: headers({ ...LINE_FIELDS, 'Cache-Control': 'private, no-store' }),
+};
 
 /** A JSON answer that no cache keeps. */
 export function json(status: number, value: unknown, extra: Readonly<Record<string, string>> = {}): Answer {
@@ -75,6 +84,11 @@ export function json(status: number, value: unknown, extra: Readonly<Record<stri
 /** An answer that stays open and sends events (HTML, "Server-sent events"). */
 export function eventStream(body: LiveBody, visibility: 'public' | 'private'): Answer {
   return { status: 200, headers: EVENT_STREAM[visibility], body };
+}
+
+/** The same with a JSON object a line. */
+export function lineStream(body: LiveBody, visibility: 'public' | 'private'): Answer {
+  return { status: 200, headers: LINE_STREAM[visibility], body };
 }
 
 export const NO_CONTENT: Answer = {

@@ -51,6 +51,8 @@ class Usage {
  * other. First in, first out, but smaller requests may overtake one that does not fit yet.
  */
 export class BodyMemory {
+  /** Bodies refused as `busy` since the start. */
+  refused = 0;
   readonly #total: number;
   readonly #earlyTotal: number;
   readonly #maxWaitMs: number;
@@ -79,7 +81,7 @@ export class BodyMemory {
   holdEarly(client: string, size: number): void {
     const ofClient = this.#early.of(client) + size;
     if (this.#early.all + size > this.#earlyTotal || ofClient > this.#earlyTotal / EARLY_CLIENT_SHARE_DIVISOR)
-      throw busy();
+      throw this.#busy();
     this.#early.add(client, size);
   }
 
@@ -107,10 +109,15 @@ export class BodyMemory {
     };
     const timer = setTimeout(() => {
       this.#queue.splice(this.#queue.indexOf(waiting), 1);
-      reject(busy());
+      reject(this.#busy());
     }, this.#maxWaitMs);
     this.#queue.push(waiting);
     return promise;
+  }
+
+  #busy(): Refusal {
+    this.refused += 1;
+    return new Refusal('busy', 'Too many uploads at once. Try again in a moment.', { retryAfter: 5 });
   }
 
   #fits(client: string, size: number): boolean {
@@ -143,12 +150,6 @@ export class BodyMemory {
       } else i++;
     }
   }
-}
-
-function busy(): Refusal {
-  return new Refusal('busy', 'Too many uploads at once. Try again in a moment.', {
-    retryAfter: 5,
-  });
 }
 
 const NONE = new Uint8Array(0);

@@ -1,8 +1,8 @@
-import { randomFillSync } from 'node:crypto';
 import { Refusal } from '../refusals.ts';
 import type { Answer, LiveStream } from './answer.ts';
 import { clientOfForwardedFor, clientOfSocket, lastElement } from './client-address.ts';
 import { RequestFields } from './request-fields.ts';
+import { type Identified, isRequestId, newRequestId, type Trace, traceOf } from './request-id.ts';
 import type { Route } from './router.ts';
 import { ClientGone, type Sink, Upload, type UploadContext } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -18,7 +18,7 @@ export interface Operation extends Route {
 
 /** The result of a request, for logs and metrics. */
 export interface Outcome {
-  readonly request: Pick<Exchange, 'requestId' | 'parameters'>;
+  readonly request: Identified & Pick<Exchange, 'parameters'>;
   readonly operation: Operation | undefined;
   readonly method: string;
   /** 499 if the client left before the answer. */
@@ -146,10 +146,16 @@ export class Exchange {
     return this.#client;
   }
 
-  /** 16 random characters for the log, made lazily. */
+  /** The `X-Request-Id` of a trusted proxy, else 16 random characters. Stands in the answer and in the log. */
   get requestId(): string {
-    this.#requestId ??= newRequestId();
+    this.#requestId ??= this.#proxyRequestId() ?? newRequestId();
     return this.#requestId;
+  }
+
+  /** Where the caller says that this request belongs; undefined without a valid `traceparent`. */
+  get trace(): Trace | undefined {
+    const traceparent = this.#fields.joined('traceparent');
+    return traceparent === undefined ? undefined : traceOf(traceparent);
   }
 
   /**
@@ -249,6 +255,12 @@ export class Exchange {
     return (forwarded && clientOfForwardedFor(forwarded)) ?? clientOfSocket(this.#res.getRemoteAddress());
   }
 
+  #proxyRequestId(): string | undefined {
+    if (!this.#serving.trustProxy) return undefined;
+    const sent = this.#fields.joined('x-request-id');
+    return sent !== undefined && isRequestId(sent) ? sent : undefined;
+  }
+
   /** The proxy's own entry in `X-Forwarded-…`, which may be in a header line behind the client's. */
   #forwarded(name: 'for' | 'host' | 'proto'): string | undefined {
     const list = this.#fields.joined(`x-forwarded-${name}`);
@@ -277,18 +289,4 @@ export function baseUrlFromHost(host: string, scheme: 'http' | 'https'): string 
     last = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };
   }
   return last.base;
-}
-
-const ID_BYTES = 8;
-/** Random bytes for many ids at once, because each call is expensive. */
-const POOL = Buffer.alloc(512 * ID_BYTES);
-let used = POOL.length;
-
-export function newRequestId(): string {
-  if (used === POOL.length) {
-    randomFillSync(POOL);
-    used = 0;
-  }
-  used += ID_BYTES;
-  return POOL.toString('hex', used - ID_BYTES, used);
 }

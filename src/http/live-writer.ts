@@ -38,6 +38,10 @@ export class LiveWriter implements LiveStream {
     else if (this.#serving.isStopping) this.end();
   }
 
+  get isReady(): boolean {
+    return this.#stuckAt === undefined;
+  }
+
   send(event: Uint8Array): void {
     if (this.isClosed) return;
     if (this.#stuckAt === undefined) this.#write(event);
@@ -89,6 +93,7 @@ export class LiveWriter implements LiveStream {
     const next = this.#next ?? this.#heartbeat;
     this.#next = undefined;
     this.#write(next);
+    if (this.isReady) this.#source?.drained?.();
     return true;
   }
 

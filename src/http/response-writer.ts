@@ -145,7 +145,7 @@ export class ResponseWriter {
     const res = this.#res;
     if (status !== 200) res.writeStatus(STATUS_LINES[status]!);
     (this.#operation?.cors ? headers.withCors : headers).writeTo(res);
-    if (status >= 500) res.writeHeader('X-Request-Id', this.#exchange.requestId);
+    res.writeHeader('X-Request-Id', this.#exchange.requestId);
     const content = this.#exchange.isHead ? undefined : body;
     const isShort =
       content === undefined || (content instanceof Uint8Array && content.length <= CLOSABLE_BODY_MAX);
@@ -212,21 +212,22 @@ export class ResponseWriter {
     try {
       await body.run(chunks);
     } catch (cause) {
-      this.#error = cause;
+      // What is gone by now breaks the answer off, and is no fault of the service.
+      if (!(cause instanceof Refusal && cause.status < 500)) this.#error = cause;
     }
     this.#finish();
   }
 
   /** The stream stays open for hours, so it must not keep the exchange. */
   #open(body: LiveBody): void {
-    const { requestId, parameters, upload } = this.#exchange;
+    const { requestId, trace, parameters, upload } = this.#exchange;
     const { observe } = this.#serving;
     const [operation, startedAt] = [this.#operation, this.#startedAt];
     upload?.release();
     this.#serving.running.delete(this);
     const stream = new LiveWriter(this.#serving, this.#res, body.heartbeat, () =>
       observe?.({
-        request: { requestId, parameters },
+        request: { requestId, trace, parameters },
         operation,
         method: 'GET',
         status: 200,

@@ -88,9 +88,9 @@ export class HttpServer {
     return this.#serving.isStopping;
   }
 
-  /** Bytes of request bodies in memory now. */
-  get bodyBytes(): number {
-    return this.#serving.memory.used;
+  /** The memory of request bodies. */
+  get bodies(): BodyMemory {
+    return this.#serving.memory;
   }
 
   /** Requests that wait for their handler, or for a slow client. */

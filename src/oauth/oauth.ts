@@ -38,10 +38,10 @@ interface Family {
 export class OAuth {
   readonly #tokens: SignedTokens;
   readonly #series: TokenSeries;
-  readonly #admits: (email: string) => boolean;
+  readonly #admits: (person: Person) => boolean;
 
-  /** @param admits whether a person with this address may still use the instance */
-  constructor(parts: SignedTokensParts, series: TokenSeries, admits: (email: string) => boolean) {
+  /** @param admits whether a person may still use the instance */
+  constructor(parts: SignedTokensParts, series: TokenSeries, admits: (person: Person) => boolean) {
     this.#tokens = new SignedTokens(parts);
     this.#series = series;
     this.#admits = admits;
@@ -144,7 +144,7 @@ export class OAuth {
   }
 
   #isAdmitted(person: Person | undefined): boolean {
-    return person === undefined || this.#admits(person.email);
+    return person === undefined || this.#admits(person);
   }
 
   /** Uses up a token that passed all checks (RFC 6749 §5.1). A token used before ends its family. */

@@ -2,6 +2,7 @@ import { type CookiePlace, type Person, readCookie, setCookie } from '../access/
 import type { Config } from '../config.ts';
 import { cutAt, shownOneLine } from '../feeds/text.ts';
 import { keyFor, sign, verify } from '../signed.ts';
+import { type Identified, requestFields } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type Claims, type PendingSignIn, Provider, ProviderUnavailable } from './provider.ts';
 
@@ -13,99 +14,135 @@ const EMAIL_LENGTH = 320;
 const LIFETIME_SECONDS = 600;
 const PENDING_COOKIE = 'flight';
 
-type SettingName =
-  | 'oidcIssuer'
-  | 'oidcClientId'
-  | 'oidcClientSecret'
-  | 'oidcAllow'
-  | 'oidcSenderClaims'
-  | 'publicUrl';
-type SignInSettings = { readonly [Name in SettingName]: NonNullable<Config[Name]> };
-
-/** The settings of sign-in; undefined if it is off. They are set all together or not at all. */
-export function signInSettings(config: Config): SignInSettings | undefined {
-  const { oidcIssuer, oidcClientId, oidcClientSecret, oidcAllow, oidcSenderClaims, publicUrl } = config;
-  if (oidcIssuer === undefined) return undefined;
-  const settings = { oidcIssuer, oidcClientId, oidcClientSecret, oidcAllow, oidcSenderClaims, publicUrl };
-  return settings as SignInSettings;
-}
-
-interface SignInParts extends SignInSettings {
+interface SignInParts {
+  /** At least one. */
+  readonly providers: Config['providers'];
+  /** Base of the address that providers lead back to, without a trailing slash. */
+  readonly publicUrl: string;
   readonly secret: Uint8Array;
   readonly log: Pick<Log, 'warn' | 'info'>;
+}
+
+type ProviderSettings = Config['providers'][number];
+
+interface ListedProvider extends ProviderSettings {
+  /** Tells it from others, and from itself with other credentials; reveals none of them. */
+  readonly id: string;
+  readonly client: Provider;
 }
 
 /** Why a sign-in failed, as the login page is told (contract §10). */
 export type SignInError = 'sign_in_failed' | 'not_allowed' | 'sign_in_unavailable';
 
-/** People sign in with an OpenID Connect provider (contract §10). */
+/** People sign in with OpenID Connect providers (contract §10). */
 export class SignIn {
   readonly pending: PendingSignIns;
-  readonly #parts: SignInParts;
-  readonly #provider: Provider;
+  readonly #log: SignInParts['log'];
+  readonly #providers: readonly ListedProvider[];
 
-  constructor(parts: SignInParts) {
-    this.#parts = parts;
-    this.pending = new PendingSignIns(parts.secret, signInCredentials(parts));
-    this.#provider = new Provider({
-      issuer: parts.oidcIssuer,
-      clientId: parts.oidcClientId,
-      clientSecret: parts.oidcClientSecret,
-      redirectUri: `${parts.publicUrl}/api/oidc/callback`,
-    });
+  constructor({ providers, publicUrl, secret, log }: SignInParts) {
+    this.#log = log;
+    this.#providers = providers.map((settings) => ({
+      ...settings,
+      id: providerId(settings, secret),
+      client: new Provider({ ...settings, redirectUri: `${publicUrl}/api/oidc/callback` }),
+    }));
+    this.pending = new PendingSignIns(
+      secret,
+      this.#providers.map(({ id }) => id),
+    );
   }
 
-  /** Logs why the provider cannot be used, if it cannot. */
+  /** Logs which providers cannot be used, and why. */
   async check(): Promise<void> {
-    try {
-      await this.#provider.load();
-    } catch (error) {
-      const reason = reasonOf((error as ProviderUnavailable).cause);
-      this.#parts.log.warn('the sign-in provider cannot be used', { reason });
-    }
+    await Promise.all(this.#providers.map((provider) => this.#check(provider)));
   }
 
-  /** The provider's URL for the browser, and the cookie of the pending sign-in. */
+  /** Whether a person may still use the instance, by the list of the provider that they came from, if it is as it was. */
+  admits({ provider: id, email }: Pick<Person, 'provider' | 'email'>): boolean {
+    const provider = this.#providers.find((one) => one.id === id);
+    return provider !== undefined && isAllowed(provider.allow, email);
+  }
+
+  /** Whether there is a provider with this name. An empty one stands for the first. */
+  has(name: string): boolean {
+    return this.#named(name) !== undefined;
+  }
+
+  /**
+   * The provider's URL for the browser, and the cookie of the pending sign-in.
+   * @param name of a provider that there is
+   */
   async start(
+    name: string,
     next: string,
     place: CookiePlace,
-    requestId: string,
+    request: Identified,
   ): Promise<{ readonly url: string; readonly cookie: string } | SignInError> {
+    const provider = this.#named(name)!;
     try {
-      const { url, pending } = await this.#provider.start(next);
-      return { url, cookie: this.pending.cookie(pending, place) };
+      const { url, pending } = await provider.client.start(next);
+      return { url, cookie: this.pending.cookie({ ...pending, provider: provider.name }, place) };
     } catch (error) {
-      return this.#failure(error, requestId);
+      return this.#failure(error, provider, request);
     }
   }
 
   /** The person who comes back from the provider with this query. */
-  async finish(query: string, pending: PendingSignIn, requestId: string): Promise<Person | SignInError> {
-    const { oidcAllow: allow, oidcSenderClaims: senderClaims, log } = this.#parts;
+  async finish(query: string, pending: Departure, request: Identified): Promise<Person | SignInError> {
+    // It is listed, because another list ends all pending sign-ins.
+    const provider = this.#named(pending.provider)!;
+    const { id, allow, senderClaims, client } = provider;
     const hasNeededClaims = (claims: Claims) =>
       (allow.includes('*') || 'email_verified' in claims) &&
       senderOf([claims], senderClaims.slice(0, 1)) !== undefined;
     try {
-      const sources = await this.#provider.finish(query, pending, hasNeededClaims);
-      const person = { email: verifiedEmail(sources), sender: senderOf(sources, senderClaims) };
-      if (isAllowed(allow, person.email)) return person;
-      log.info('sign-in not allowed', { request: requestId, verified: person.email !== '' });
+      const sources = await client.finish(query, pending, hasNeededClaims);
+      const person = { provider: id, email: verifiedEmail(sources), sender: senderOf(sources, senderClaims) };
+      if (this.admits(person)) return person;
+      const fields = { ...requestFields(request), ...logged(provider), verified: person.email !== '' };
+      this.#log.info('sign-in not allowed', fields);
       return 'not_allowed';
     } catch (error) {
-      return this.#failure(error, requestId);
+      return this.#failure(error, provider, request);
     }
   }
 
-  #failure(error: unknown, request: string): SignInError {
+  #named(name: string): ListedProvider | undefined {
+    return name === '' ? this.#providers[0] : this.#providers.find((provider) => provider.name === name);
+  }
+
+  async #check(provider: ListedProvider): Promise<void> {
+    try {
+      await provider.client.load();
+    } catch (error) {
+      const reason = reasonOf((error as ProviderUnavailable).cause);
+      this.#log.warn('the sign-in provider cannot be used', { ...logged(provider), reason });
+    }
+  }
+
+  #failure(error: unknown, provider: ListedProvider, request: Identified): SignInError {
     const isOutage = error instanceof ProviderUnavailable;
-    this.#parts.log.warn('sign-in failed', { request, reason: reasonOf(isOutage ? error.cause : error) });
+    const reason = reasonOf(isOutage ? error.cause : error);
+    this.#log.warn('sign-in failed', { ...requestFields(request), ...logged(provider), reason });
     return isOutage ? 'sign_in_unavailable' : 'sign_in_failed';
   }
 }
 
-/** A change of any of these ends the sessions of all people. */
-export function signInCredentials(settings: SignInSettings): string[] {
-  return [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret];
+/** A change of any of these ends what people have by this provider. */
+function providerId({ name, issuer, clientId, clientSecret }: ProviderSettings, secret: Uint8Array): string {
+  const key = keyFor('provider', secret, [name, issuer, clientId, clientSecret]);
+  return Buffer.from(key).toString('base64url');
+}
+
+/** What log lines say of a provider: its name, if it has one. */
+function logged({ name }: ProviderSettings): { readonly provider?: string } {
+  return name === '' ? {} : { provider: name };
+}
+
+/** A sign-in that has begun, and the name of its provider. */
+interface Departure extends PendingSignIn {
+  readonly provider: string;
 }
 
 /** Sign-ins that have begun. Each is stored only in a cookie of its browser, so every container can finish it. */
@@ -123,10 +160,10 @@ export class PendingSignIns {
   }
 
   /** `Set-Cookie` for the browser that goes to the provider. */
-  cookie({ state, nonce, verifier, next }: PendingSignIn, place: CookiePlace): string {
+  cookie({ provider, state, nonce, verifier, next }: Departure, place: CookiePlace): string {
     const until = this.#now() + LIFETIME_SECONDS * 1000;
     // Not JSON, because escaping could make a long path too long for a cookie.
-    const text = [until, state, nonce, verifier, next].join(' ');
+    const text = [until, provider, state, nonce, verifier, next].join(' ');
     return pendingCookie(place, sign(this.#key, text), LIFETIME_SECONDS);
   }
 
@@ -136,10 +173,10 @@ export class PendingSignIns {
   }
 
   /** The sign-in in a `Cookie` header; undefined if there is none, or it took too long. */
-  read(header: string | undefined): PendingSignIn | undefined {
+  read(header: string | undefined): Departure | undefined {
     const text = verify(this.#key, readCookie(header, PENDING_COOKIE)) ?? '';
-    const [until, state = '', nonce = '', verifier = '', next = ''] = text.split(' ');
-    return Number(until) > this.#now() ? { state, nonce, verifier, next } : undefined;
+    const [until, provider = '', state = '', nonce = '', verifier = '', next = ''] = text.split(' ');
+    return Number(until) > this.#now() ? { provider, state, nonce, verifier, next } : undefined;
   }
 }
 

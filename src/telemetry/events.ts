@@ -1,11 +1,14 @@
 import { type FeedName, isFeedName } from '../feeds/names.ts';
 import type { NoteType } from '../feeds/note-types.ts';
 import type { Outcome } from '../http/exchange.ts';
+import type { Identified } from '../http/request-id.ts';
 import type { Log } from './log.ts';
 
-export interface Identified {
-  /** Id of the request in the log; leads to no feed or client. */
-  readonly requestId: string;
+export type { Identified };
+
+/** What every log line of a request has: its id, and the ids of its trace if it is part of one. */
+export function requestFields({ requestId, trace }: Identified) {
+  return { request: requestId, ...trace };
 }
 
 /** A durable change by a request, with what the log may say of a note: its type and the bytes stored or deleted. */
@@ -22,11 +25,25 @@ type Event = { readonly feed: FeedName } & (
 export type RecordEvent = (event: Event, request: Identified) => void;
 
 export function eventLog(log: Pick<Log, 'info'>): RecordEvent {
-  return (event, { requestId }) => {
+  return (event, request) => {
     const note = 'kind' in event ? { kind: event.kind, size: event.size } : {};
     const count = 'count' in event ? { count: event.count } : {};
-    log.info(event.name, { request: requestId, feed: event.feed, ...note, ...count });
+    log.info(event.name, { ...requestFields(request), feed: event.feed, ...note, ...count });
   };
+}
+
+/** Who asked for a change that the operator is accountable for. */
+type Accountable = Identified & { readonly client: string };
+
+/**
+ * Logs what the operator changed: the only lines that have the address of a client, because they say who did it.
+ * @param feed that it is about, if it is about one
+ */
+export type RecordAudit = (what: string, by: Accountable, feed?: FeedName) => void;
+
+export function auditLog(log: Pick<Log, 'info'>): RecordAudit {
+  return (what, by, feed) =>
+    log.info('operator', { audit: true, what, ...requestFields(by), feed, client: by.client });
 }
 
 type OutcomeLog = Pick<Log, 'info' | 'error'>;
@@ -40,7 +57,7 @@ const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 
 export function requestLog(log: OutcomeLog): (outcome: Outcome) => void {
   return ({ request, operation, method, status, ms, bytes, code, error }) =>
     logOutcome(log, 'request', error, {
-      request: request.requestId,
+      ...requestFields(request),
       method: KNOWN_METHODS.has(method) ? method : 'other',
       route: operation?.path ?? 'none',
       feed: operation?.path.includes('{feed}') ? validName(request.parameters[0]) : undefined,
@@ -68,9 +85,9 @@ export interface ToolOutcome extends Identified {
  * @param isEach false to log internal errors only
  */
 export function toolLog(log: OutcomeLog, isEach: boolean): (outcome: ToolOutcome) => void {
-  return ({ tool, feed, requestId, ms, code, error }) => {
+  return ({ tool, feed, ms, code, error, ...request }) => {
     if (error === undefined && !isEach) return;
-    const fields = { request: requestId, tool, feed: validName(feed), ms: rounded(ms), code };
+    const fields = { ...requestFields(request), tool, feed: validName(feed), ms: rounded(ms), code };
     logOutcome(log, 'tool', error, fields);
   };
 }

@@ -29,7 +29,7 @@ type Write = (message: string, fields?: Fields) => void;
 /**
  * The service's log: one JSON object per line with `level`, `time` (ISO 8601, UTC), `msg` and the given fields. The field
  * `err` takes a thrown value, written with its causes; `feed` takes a feed's name, written as a keyed hash. No line may hold
- * a feed name, a password, a token or a client's address.
+ * a feed name, a password or a token, nor a client's address but for the audit lines of the operator (contract §16).
  */
 export interface Log extends Readonly<Record<Exclude<LogLevel, 'silent'>, Write>> {
   /** Call it once the server secret is known; before, lines are written without the field `feed`. */

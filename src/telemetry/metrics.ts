@@ -1,3 +1,6 @@
+import type { StatsFs } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/exchange.ts';
 import { VERSION } from '../version.ts';
@@ -20,14 +23,25 @@ const HELP = {
   service_cache_misses_total: 'Answers the read cache did not have',
   service_cache_evictions_total: 'Answers the read cache forgot to make room',
   service_cache_entries: 'Answers in the read cache',
+  service_cache_fresh:
+    '1; 0 while the read cache is off, because notices of changes by other containers do not arrive',
   service_cache_bytes: 'Bytes in the read cache',
   service_request_body_bytes: 'Bytes of request bodies in memory',
   service_event_streams: 'Event streams that are open',
   service_connections: 'Connections that are open',
   service_connections_refused_total: 'Connections closed at once, because there were too many',
+  service_websub_announcements_total:
+    'Attempts to tell WebSub hubs of a changed feed (accepted, failed), and changes that were not told (given_up, dropped)',
   service_log_lines_lost_total: 'Log lines dropped because nobody read them',
   service_pool_waiting: 'Tasks that wait for a thread',
   service_pool_running: 'Tasks that have a thread',
+  service_queue_full_total:
+    'Refusals of what had to wait for a thread or for memory, because too much waited',
+  service_storage_up: '1 if notes can be read and stored, else 0',
+  service_disk_free_bytes: 'Bytes that the service may still write, by what is on the disk',
+  service_disk_size_bytes: 'Bytes of the disk',
+  service_backup_timestamp_seconds:
+    'When the last backup succeeded, which is the date of .backup-done in DATA_DIR; 0 without that file',
   service_image_store_duration_seconds:
     'How long the image store took, or failed, with further attempts; of a read until its first bytes',
   service_image_store_failures_total: 'Failed image store operations, by refusal code',
@@ -42,6 +56,9 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
+const ANNOUNCEMENT_OUTCOMES = ['accepted', 'failed', 'given_up', 'dropped'] as const;
+type AnnouncementOutcome = (typeof ANNOUNCEMENT_OUTCOMES)[number];
+
 /** Buckets, in seconds. From a cached answer to one that waited for every limit. */
 const REQUEST_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** From a short task to the longest limit. */
@@ -52,19 +69,33 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const IMAGE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const COMMIT_WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
+/** The longest wait for the storage or a disk at a scrape, ms. Prometheus waits 10 s for all of the answer. */
+const MAX_CHECK_MS = 3_000;
+
 /** Parts of the service that are read at every scrape, and cost nothing between scrapes. */
 interface WatchedParts {
   readonly cache: {
     readonly counts: Readonly<Record<'hits' | 'misses' | 'evictions' | 'entries' | 'bytes', number>>;
+    readonly isEnabled: boolean;
   };
   /** By a name that becomes a label. */
-  readonly pools: Readonly<Record<string, { readonly waiting: number; readonly running: number }>>;
-  /** Bytes of request bodies in memory now. */
-  readonly bodyBytes: () => number;
+  readonly pools: Readonly<Record<string, Readonly<Record<'waiting' | 'running' | 'refused', number>>>>;
+  /** The memory of request bodies: bytes in use now, and bodies refused since the start. */
+  readonly bodies: Readonly<Record<'used' | 'refused', number>>;
   /** Event streams that are open. */
   readonly streams: () => number;
   readonly connections: { readonly open: number; readonly refused: number };
   readonly linesLost: () => number;
+}
+
+/** What the service stands on. */
+interface Ground {
+  /** Rejects if notes cannot be read and stored. */
+  readonly checkStorage: () => Promise<void>;
+  /** Folders on the disks to watch, by a name that becomes a label. */
+  readonly folders: Readonly<Record<string, string>>;
+  /** The file whose date is that of the last backup. */
+  readonly backupMark: string;
 }
 
 /** What a scan of all objects of the image store found. */
@@ -101,8 +132,12 @@ export function createMetrics() {
     },
     tool: ({ tool, code = 'ok', ms }: ToolOutcome) => tools.observe({ tool, outcome: code }, ms / 1000),
     images: imageMetrics(make),
+    /** Counts what became of announcements to WebSub hubs. Call it once, if there are hubs. */
+    announcements: () => announcementCounter(make),
     /** Reads these parts at every scrape. Call it once. */
     watch: (parts: WatchedParts) => watchParts(make, parts),
+    /** Looks at these at every scrape. Call it once. */
+    watchGround: (ground: Ground) => watchGround(make, ground),
     /** Media type of `metricsAnswer`. */
     contentType: registry.contentType as string,
     /** All metrics in Prometheus' text format. */
@@ -137,6 +172,16 @@ function makerIn(registry: Registry) {
           this.inc(read());
         },
       }),
+    /** As `total`, with a count for each value of a label. */
+    totals: (name: Name, label: string, read: () => Iterable<readonly [value: string, count: number]>) =>
+      new Counter({
+        ...common(name),
+        labelNames: [label],
+        collect() {
+          this.reset();
+          for (const [value, count] of read()) this.inc({ [label]: value }, count);
+        },
+      }),
   };
 }
 
@@ -163,9 +208,16 @@ function requestMetrics(make: Maker): (outcome: Outcome) => void {
   };
 }
 
+function announcementCounter(make: Maker): (outcome: AnnouncementOutcome) => void {
+  const counter = make.counter('service_websub_announcements_total', 'outcome');
+  // Alerts need a zero to start from.
+  for (const outcome of ANNOUNCEMENT_OUTCOMES) counter.inc({ outcome }, 0);
+  return (outcome) => counter.inc({ outcome });
+}
+
 function watchParts(
   make: Maker,
-  { cache, pools, bodyBytes, streams, connections, linesLost }: WatchedParts,
+  { cache, pools, bodies, streams, connections, linesLost }: WatchedParts,
 ): void {
   make.total('service_cache_hits_total', () => cache.counts.hits);
   make.total('service_cache_misses_total', () => cache.counts.misses);
@@ -173,7 +225,11 @@ function watchParts(
   make.total('service_log_lines_lost_total', linesLost);
   make.gauge('service_cache_entries', (gauge) => gauge.set(cache.counts.entries));
   make.gauge('service_cache_bytes', (gauge) => gauge.set(cache.counts.bytes));
-  make.gauge('service_request_body_bytes', (gauge) => gauge.set(bodyBytes()));
+  make.gauge('service_cache_fresh', (gauge) => gauge.set(cache.isEnabled ? 1 : 0));
+  make.gauge('service_request_body_bytes', (gauge) => gauge.set(bodies.used));
+  make.totals('service_queue_full_total', 'queue', () =>
+    Object.entries({ ...pools, bodies }).map(([queue, { refused }]) => [queue, refused]),
+  );
   make.gauge('service_event_streams', (gauge) => gauge.set(streams()));
   make.gauge('service_connections', (gauge) => gauge.set(connections.open));
   make.total('service_connections_refused_total', () => connections.refused);
@@ -185,6 +241,42 @@ function watchParts(
       },
       'pool',
     );
+}
+
+function watchGround(make: Maker, { checkStorage, folders, backupMark }: Ground): void {
+  make.gauge('service_storage_up', async (gauge) =>
+    gauge.set(
+      await orElse(
+        checkStorage().then(() => 1),
+        0,
+      ),
+    ),
+  );
+  make.gauge('service_backup_timestamp_seconds', async (gauge) => {
+    const mark = await orElse(stat(backupMark), undefined);
+    gauge.set(mark === undefined ? 0 : mark.mtimeMs / 1000);
+  });
+  const disks = (name: Name, bytesOf: (disk: StatsFs) => number) =>
+    make.gauge(
+      name,
+      async (gauge) => {
+        const watched = Object.entries(folders).map(async ([disk, folder]) => {
+          const stats = await orElse(statfs(folder), undefined);
+          if (stats === undefined) gauge.remove({ disk });
+          else gauge.set({ disk }, bytesOf(stats));
+        });
+        await Promise.all(watched);
+      },
+      'disk',
+    );
+  disks('service_disk_free_bytes', ({ bavail, bsize }) => bavail * bsize);
+  disks('service_disk_size_bytes', ({ blocks, bsize }) => blocks * bsize);
+}
+
+/** What it resolves to, or `otherwise` if it fails or takes too long. */
+function orElse<T, O>(work: Promise<T>, otherwise: O): Promise<T | O> {
+  const tooLate = wait(MAX_CHECK_MS, otherwise, { ref: false });
+  return Promise.race([work.catch(() => otherwise), tooLate]);
 }
 
 /** The metrics of the image store, each there from its first value. */
@@ -217,13 +309,11 @@ function imageMetrics(make: Maker) {
     /** Reads these at every scrape. Call it once, if there is a store. */
     watch(store: { readonly isDown: boolean }, rows: { countFreed(): Promise<number> }): void {
       make.gauge('service_image_store_down', (gauge) => gauge.set(store.isDown ? 1 : 0));
-      // If the database fails, the last number stays.
-      make.gauge('service_images_freed', (gauge) =>
-        rows.countFreed().then(
-          (count) => gauge.set(count),
-          () => {},
-        ),
-      );
+      make.gauge('service_images_freed', async (gauge) => {
+        const count = await orElse(rows.countFreed(), undefined);
+        // If the database fails, the last number stays.
+        if (count !== undefined) gauge.set(count);
+      });
     },
   };
 }

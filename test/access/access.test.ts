@@ -24,7 +24,11 @@ interface Options {
 
 /** What is asked of feeds in hand looks up no names. */
 const NO_NAMES = {
-  storage: { feed: async () => undefined, feedToPost: async () => undefined },
+  storage: {
+    feed: async () => undefined,
+    feedToPost: async () => undefined,
+    records: { find: async () => [] },
+  },
   renewal: { renew: async () => false },
   reservedFeeds: new Set<string>(),
   reservedPassword: undefined,

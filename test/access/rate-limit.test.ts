@@ -25,7 +25,7 @@ type Waits = ReturnType<typeof waitsOf>;
 
 /** A limit that says how long to wait. */
 function waitsOf(perMinute: number, now?: () => number) {
-  const limit = limitOf({ perMinute, now });
+  const limit = limitOf({ perWindow: perMinute, now });
   return {
     take: (client: string) => waitNow(() => limit.count(client)),
     peek: (client: string) => waitNow(() => limit.check(client)),

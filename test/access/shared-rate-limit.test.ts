@@ -25,7 +25,7 @@ class Containers {
       'containers',
       { get: () => this.containers },
     );
-    this.#limits = Array.from({ length: 3 }, () => limitOf({ perMinute: LIMIT, now, shared }));
+    this.#limits = Array.from({ length: 3 }, () => limitOf({ perWindow: LIMIT, now, shared }));
   }
 
   /** Writes come `everyMs` for `ms`, each to the next container; says how many were refused. */

@@ -95,6 +95,7 @@ t.test('who waits too long is refused, and waits no more', async (t) => {
     status: 503,
     headers: { 'Retry-After': /^\d+$/ },
   });
+  t.equal(memory.refused, 1);
   holder.release();
   t.equal(memory.used, 0);
 });
@@ -106,6 +107,7 @@ t.test('bytes that arrive before their body is admitted have a bound of their ow
   memory.holdEarly('b', 4 * MIB);
   t.throws(() => memory.holdEarly('c', 1), { code: 'busy' });
   t.equal(memory.used, 8 * MIB, 'what was refused is not held');
+  t.equal(memory.refused, 2);
   t.ok(memory.tryReserve('a', LARGEST), 'and take nothing from admitted ones');
   memory.releaseEarly('a', 4 * MIB);
   memory.holdEarly('c', 1);

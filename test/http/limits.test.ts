@@ -75,8 +75,8 @@ t.test('five slow 50 MiB uploads stop nobody from posting a note', async (t) => 
     connection.send(Buffer.alloc(1000));
     slow.push(connection);
   }
-  while (server.bodyBytes < 150 * MIB) await delay(5);
-  t.ok(server.bodyBytes <= 256 * MIB);
+  while (server.bodies.used < 150 * MIB) await delay(5);
+  t.ok(server.bodies.used <= 256 * MIB);
   for (let i = 0; i < 20; i++) {
     const note = await open(t, server);
     note.send(`${post('/upload', 5, `X-Forwarded-For: 10.0.1.${i}\r\n`)}hello`);
@@ -87,7 +87,7 @@ t.test('five slow 50 MiB uploads stop nobody from posting a note', async (t) => 
   t.ok(refused.headers['retry-after']);
   t.equal(JSON.parse(refused.body.toString()).code, 'busy');
   for (const connection of slow) connection.close();
-  while (server.bodyBytes > 0) await delay(5);
+  while (server.bodies.used > 0) await delay(5);
 });
 
 t.test('one client cannot take the memory of all, and who waits is served when there is room', async (t) => {
@@ -99,7 +99,7 @@ t.test('one client cannot take the memory of all, and who waits is served when t
   const from = (client: string) => `X-Forwarded-For: ${client}\r\n`;
   const first = await open(t, server);
   first.send(post('/upload', 50 * MIB, from('10.0.0.1')));
-  while (server.bodyBytes < 50 * MIB) await delay(5);
+  while (server.bodies.used < 50 * MIB) await delay(5);
   const second = await open(t, server);
   second.send(post('/upload', 20 * MIB, from('10.0.0.1')));
   second.send(Buffer.alloc(20 * MIB));
@@ -107,11 +107,11 @@ t.test('one client cannot take the memory of all, and who waits is served when t
   other.send(post('/upload', 20 * MIB, from('10.0.0.2')));
   other.send(Buffer.alloc(20 * MIB));
   t.equal((await other.response()).body.toString(), String(20 * MIB), 'another client is not held back');
-  t.ok(server.bodyBytes < 60 * MIB, 'the second upload waits, all but what was on its way');
+  t.ok(server.bodies.used < 60 * MIB, 'the second upload waits, all but what was on its way');
   first.send(Buffer.alloc(50 * MIB));
   t.equal((await first.response()).body.toString(), String(50 * MIB));
   t.equal((await second.response()).body.toString(), String(20 * MIB));
-  t.equal(server.bodyBytes, 0);
+  t.equal(server.bodies.used, 0);
 });
 
 t.test('a body that stalls is refused, one that moves is not', async (t) => {
@@ -130,7 +130,7 @@ t.test('a body that stalls is refused, one that moves is not', async (t) => {
   t.equal(status, 408);
   t.equal(JSON.parse(body.toString()).code, 'timeout');
   await stalled.closed;
-  t.equal(server.bodyBytes, 0);
+  t.equal(server.bodies.used, 0);
 });
 
 t.test('a phone on 8 KB/s may post for longer than the binding waits', async (t) => {

@@ -41,10 +41,10 @@ t.test('a client waits while its body is not read, in bounded memory, and all of
   t.ok(await eventually(() => received > 0));
   await settled(async () => received);
   t.ok(received < 8 * MIB, `${received} bytes were taken`);
-  t.ok(server.bodyBytes > 0 && server.bodyBytes < 8 * MIB, 'they count as memory of bodies');
+  t.ok(server.bodies.used > 0 && server.bodies.used < 8 * MIB, 'they count as memory of bodies');
   open();
   t.equal((await answer).text, createHash('sha256').update(BODY).digest('hex'));
-  t.equal(server.bodyBytes, 0);
+  t.equal(server.bodies.used, 0);
 });
 
 t.test('a body is refused when it is too large, slow, or ends', async (t) => {
@@ -70,7 +70,7 @@ t.test('a body is refused when it is too large, slow, or ends', async (t) => {
   slow.destroy();
   const gone = connect(server.port, '127.0.0.1');
   gone.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx');
-  t.ok(await eventually(() => server.bodyBytes > 0));
+  t.ok(await eventually(() => server.bodies.used > 0));
   gone.destroy();
-  t.ok(await eventually(() => server.bodyBytes === 0 && server.openRequests === 0), 'nothing is held');
+  t.ok(await eventually(() => server.bodies.used === 0 && server.openRequests === 0), 'nothing is held');
 });

@@ -309,7 +309,7 @@ t.test('raw bytes', async (t) => {
       await delay(5);
       connection.send('2\r\nde\r\n0\r\n\r\n');
       t.equal((await connection.response()).body.toString(), '5');
-      t.equal(server.bodyBytes, 0);
+      t.equal(server.bodies.used, 0);
     });
 
     t.test(`${path}: too large is refused early by its length, later without one`, async (t) => {
@@ -324,7 +324,7 @@ t.test('raw bytes', async (t) => {
       for (let i = 0; i < 7 && !chunked.isClosed; i++) chunked.send(chunk);
       t.equal((await chunked.response()).status, 413);
       await chunked.closed;
-      t.equal(server.bodyBytes, 0);
+      t.equal(server.bodies.used, 0);
       t.equal(await isAlive(), true);
     });
   }
@@ -334,7 +334,7 @@ t.test('raw bytes', async (t) => {
     connection.send(`POST /size HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n`);
     t.equal((await connection.response()).status, 400);
     await connection.closed;
-    t.equal(server.bodyBytes, 0);
+    t.equal(server.bodies.used, 0);
   });
 
   t.test('Expect: 100-continue', async (t) => {
@@ -382,7 +382,7 @@ t.test('raw bytes', async (t) => {
     waiting.send(`GET /wait HTTP/1.1\r\n${HOST}\r\n`);
     await delay(20);
     waiting.close();
-    while (aborted === before || server.bodyBytes > 0) await delay(5);
+    while (aborted === before || server.bodies.used > 0) await delay(5);
     t.equal(outcomes.at(-1)?.status, 499);
     t.equal(await isAlive(), true);
   });

@@ -216,7 +216,7 @@ t.test('wrong passwords are counted', async (t) => {
   const reply = await client.consent({ password: PASSWORD });
   const back = new URL(reply.headers.get('location')!, limited.url);
   t.equal(back.searchParams.get('error'), 'too_many_attempts');
-  t.match((await ask(back.href)).text, /please wait \d+ second/);
+  t.match((await ask(back.href)).text, /Try again in \d+ second/);
 });
 
 t.test('a code and its tokens work, each once, and for the tools alone', async (t) => {
@@ -320,7 +320,7 @@ t.test('what has expired is refused, and not counted as a wrong password', async
   const tokens = new SignedTokens(parts);
   const allowed = new Set(['ann@acme.example']);
   // A storage that lets every token be used, so that only the time is looked at.
-  const grants = new OAuth(parts, { useToken: async () => true }, (email) => allowed.has(email));
+  const grants = new OAuth(parts, { useToken: async () => true }, ({ email }) => allowed.has(email));
   const asking = await OAuthClient.register(limited.url);
   const { redirectUri } = asking;
   const client = { id: asking.id, name: '', redirectUris: [redirectUri] };
@@ -344,7 +344,7 @@ t.test('what has expired is refused, and not counted as a wrong password', async
   }
   t.equal(await opensTools(base, PASSWORD), 200);
 
-  const person = { sender: 'Ann', email: 'ann@acme.example' };
+  const person = { sender: 'Ann', email: 'ann@acme.example', provider: 'acme' };
   for (const [who, days] of [
     [undefined, 30],
     [person, 7],

@@ -50,6 +50,7 @@ t.test('requests, changes, tools and streams', async (t) => {
     '/{feed}',
     'tool',
     'feed deleted',
+    'operator',
   ]);
   (await EventStream.open(t, `${service.url}/api/v1/feeds/${NAME}/events`)).close();
   t.ok(await eventually(() => linesOf(service).at(-1) === '/api/v1/feeds/{feed}/events'));

@@ -1,3 +1,6 @@
+import { mkdirSync, rmSync, statfsSync, utimesSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
 import t from 'tap';
 import type { Operation, Outcome } from '../../src/http/exchange.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
@@ -89,13 +92,14 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
     get counts() {
       return { hits, misses: 2, evictions: 1, entries: 4, bytes: 1000 };
     },
+    isEnabled: true,
   };
-  const checks = { waiting: 3, running: 2 };
+  const checks = { waiting: 3, running: 2, refused: 4 };
   const connections = { open: 12, refused: 3 };
   metrics.watch({
     cache,
     pools: { checks },
-    bodyBytes: () => 77,
+    bodies: { used: 77, refused: 5 },
     streams: () => 6,
     connections,
     linesLost: () => 9,
@@ -107,7 +111,10 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
     service_cache_evictions_total: 1,
     service_cache_entries: 4,
     service_cache_bytes: 1000,
+    service_cache_fresh: 1,
     service_request_body_bytes: 77,
+    'service_queue_full_total{queue="checks"}': 4,
+    'service_queue_full_total{queue="bodies"}': 5,
     service_event_streams: 6,
     service_connections: 12,
     service_connections_refused_total: 3,
@@ -118,9 +125,52 @@ t.test('parts that count for themselves are asked at every scrape', async (t) =>
   for (const [name, value] of Object.entries(expected)) t.equal(first.get(name), value, name);
   hits = 8;
   checks.waiting = 0;
+  checks.refused = 6;
+  cache.isEnabled = false;
   const second = await scrape(metrics);
   t.equal(second.get('service_cache_hits_total'), 8);
+  t.equal(second.get('service_cache_fresh'), 0);
+  t.equal(second.get('service_queue_full_total{queue="checks"}'), 6);
   t.equal(second.get('service_pool_waiting{pool="checks"}'), 0);
+});
+
+t.test('the storage is asked at every scrape, and is down if it fails or does not answer', async (t) => {
+  // What a service would be held by: the timer of the check holds nothing.
+  const server = createServer().listen();
+  t.teardown(() => server.close());
+  const metrics = createMetrics();
+  let check = async () => {};
+  const backupMark = join(t.testdir(), 'mark');
+  metrics.watchGround({ checkStorage: () => check(), folders: {}, backupMark });
+  const isUp = async () => (await scrape(metrics)).get('service_storage_up');
+  t.equal(await isUp(), 1);
+  check = () => Promise.reject(new Error('down'));
+  t.equal(await isUp(), 0);
+  check = () => new Promise(() => {});
+  t.equal(await isUp(), 0);
+  check = async () => {};
+  t.equal(await isUp(), 1);
+});
+
+t.test('disks by what is on them, and the date of the last backup', async (t) => {
+  const metrics = createMetrics();
+  const dir = t.testdir({ mark: '' });
+  const backupMark = join(dir, 'mark');
+  utimesSync(backupMark, 0, 1_700_000_000.5);
+  const folders = { data: dir, images: join(dir, 'images') };
+  metrics.watchGround({ checkStorage: async () => {}, folders, backupMark });
+  const first = await scrape(metrics);
+  t.equal(first.get('service_backup_timestamp_seconds'), 1_700_000_000.5);
+  const { blocks, bsize } = statfsSync(dir);
+  t.equal(first.get('service_disk_size_bytes{disk="data"}'), blocks * bsize);
+  const free = first.get('service_disk_free_bytes{disk="data"}')!;
+  t.ok(free > 0 && free < blocks * bsize);
+  t.notOk(first.has('service_disk_free_bytes{disk="images"}'), 'a folder that is not there');
+  rmSync(backupMark);
+  mkdirSync(folders.images);
+  const second = await scrape(metrics);
+  t.equal(second.get('service_backup_timestamp_seconds'), 0, 'no backup');
+  t.ok(second.has('service_disk_free_bytes{disk="images"}'));
 });
 
 t.test('the process and its event loop are watched', async (t) => {
