@@ -1,0 +1,136 @@
+/** When something fails, the client for the terminal says so by its exit status, posts nothing twice and loses no text. */
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { CutProxy } from '../support/cut-proxy.ts';
+import { eventually } from '../support/eventually.ts';
+import { missing } from '../support/installed.ts';
+import { Client, hostOf, outcomeOf, SHELLS } from '../support/nf.ts';
+import { ask, post, start } from '../support/service.ts';
+
+const { url, port } = await start(t);
+let feeds = 0;
+const newFeed = () => `failing-${process.pid}-${++feeds}`;
+const notesOf = async (feed: string) => (await ask(`${url}/api/v1/feeds/${feed}/notes`)).json.notes;
+
+for (const shell of SHELLS) {
+  /** A client of the instance at another address. */
+  const clientAt = async (t: Test, host: string, feed: string) => {
+    const client = await Client.install(t, url, shell, host);
+    await client.remember(`http://${host}\twork\t${feed}\t=\t=\n`);
+    return client;
+  };
+  const clientOf = async (t: Test, listener: RequestListener) =>
+    clientAt(t, await hostOf(t, listener), 'feed');
+  /** The text that the client has kept, and says where. */
+  const keptText = async (t: Test, client: Client, errors: string) => {
+    const [file] = (await client.left()).filter((name) => name.startsWith('unsent-'));
+    const path = join(client.dir, 'config/note-feed', file ?? '');
+    t.match(errors, `nf: Your text is kept in ${path}\n`);
+    t.equal((await stat(path)).mode & 0o777, 0o600);
+    return readFile(path, 'utf8');
+  };
+
+  t.test(shell.name, { skip: shell.skip }, async (t) => {
+    t.test('a post whose answer is lost is sent again and makes one note', async (t) => {
+      const feed = newFeed();
+      const proxy = await CutProxy.start(t, port);
+      const client = await clientAt(t, new URL(proxy.url).host, feed);
+      const cut = proxy.cutIn('answer', `POST /api/v1/feeds/${feed}/notes `);
+      const posting = client.run(['post'], { input: 'once' });
+      await cut();
+      t.equal((await notesOf(feed)).length, 1);
+      await proxy.mend();
+      t.match(await posting, { code: 0, errors: '' });
+      t.equal((await notesOf(feed)).length, 1);
+    });
+
+    t.test('a service that is busy is asked again, with the same key', async (t) => {
+      const keys: unknown[] = [];
+      const client = await clientOf(t, (request, response) => {
+        keys.push(request.headers['idempotency-key']);
+        request.resume();
+        response.statusCode = keys.length < 3 ? 503 : 201;
+        response.end('{"id":"x","read_url":null}');
+      });
+      t.match(await client.run(['post'], { input: 'x' }), { code: 0, out: 'x\n' });
+      t.equal(keys.length, 3);
+      t.match(keys[0], /^[0-9a-f]{32}$/);
+      t.equal(new Set(keys).size, 1);
+    });
+
+    t.test('a service that is not there is 69', async (t) => {
+      const proxy = await CutProxy.start(t, port);
+      const client = await clientAt(t, new URL(proxy.url).host, newFeed());
+      await proxy.cut();
+      t.match(await client.run(['list']), {
+        code: 69,
+        out: '',
+        errors: /^nf: http:\S+ cannot be reached: curl: /,
+      });
+      t.same(await client.left(), []);
+    });
+
+    t.test('an export that breaks off leaves no file', async (t) => {
+      const client = await clientOf(t, (_, response) => {
+        response.writeHead(200, { 'Content-Length': 1000 }).write('PK');
+        setImmediate(() => response.destroy());
+      });
+      await client.write('old.zip', 'old');
+      t.match(await client.run(['export', 'old.zip']), { code: 69 });
+      t.equal(await readFile(join(client.dir, 'old.zip'), 'utf8'), 'old');
+      t.notOk((await readdir(client.dir)).some((name) => name.includes('part')));
+    });
+
+    t.test('an edit of a note that somebody changed meanwhile is kept', async (t) => {
+      const feed = newFeed();
+      const client = await Client.of(t, url, shell, feed);
+      const { id } = (await post(`${url}/${feed}`, 'mine')).json;
+      await client.write(
+        'editor',
+        `curl -fsS -X PUT --data-binary theirs ${url}/${feed}/${id} >/dev/null\necho 'my edit' >"$1"\n`,
+      );
+      const { code, errors } = await client.run(['edit', id], { env: { EDITOR: 'sh ./editor' } });
+      t.equal(code, 1);
+      t.match(errors, /\(changed\)\n/);
+      t.equal(await keptText(t, client, errors), 'my edit\n');
+      t.equal((await notesOf(feed))[0].content, 'theirs');
+    });
+
+    t.test('an edit is kept when the service is gone, and when a signal comes', async (t) => {
+      const feed = newFeed();
+      const proxy = await CutProxy.start(t, port);
+      const { id } = (await post(`${url}/${feed}`, 'mine')).json;
+      const editor = { EDITOR: 'sh ./editor' };
+      const script = 'echo edited >"$1"\ntouch begun\nwhile [ ! -e go ]; do sleep 0.05; done\n';
+      for (const end of ['gone', 'signal']) {
+        const client = await clientAt(t, new URL(proxy.url).host, feed);
+        await client.write('editor', script);
+        const child = client.start(['edit', id], editor);
+        const outcome = outcomeOf(child);
+        t.ok(await eventually(async () => (await readdir(client.dir)).includes('begun')));
+        if (end === 'gone') await proxy.cut();
+        else child.kill('SIGTERM');
+        await writeFile(join(client.dir, 'go'), '');
+        const { code, errors } = await outcome;
+        t.equal(code, end === 'gone' ? 69 : 143);
+        t.equal(await keptText(t, client, errors), 'edited\n');
+        await proxy.mend();
+      }
+    });
+
+    t.test('a deletion asks on a terminal', { skip: missing('script') }, async (t) => {
+      const feed = newFeed();
+      const client = await Client.of(t, url, shell, feed);
+      const { id } = (await post(`${url}/${feed}`, 'A "title"')).json;
+      await client.inTerminal(['delete', id], ['Delete "A "title""? [y/N]', 'n\n']);
+      t.equal((await notesOf(feed)).length, 1);
+      await client.inTerminal(['delete', id], ['[y/N]', 'y\n']);
+      t.same(await notesOf(feed), []);
+      const next = (await post(`${url}/${feed}`, 'next')).json;
+      t.notMatch((await client.inTerminal(['delete', '--yes', next.id])).shown, /y\/N/);
+      t.same(await notesOf(feed), []);
+    });
+  });
+}

@@ -1,0 +1,124 @@
+/** Names of feeds and passwords stay out of other people's sight, and nothing is left behind. */
+import { once } from 'node:events';
+import { readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { missing } from '../support/installed.ts';
+import { Client, outcomeOf, SHELLS } from '../support/nf.ts';
+import { ask, start } from '../support/service.ts';
+
+const { url } = await start(t, { SERVICE_PASSWORD: 'instance-secret' });
+let feeds = 0;
+const newFeed = () => `secret-feed-${process.pid}-${++feeds}`;
+const PASSWORD = 'feed "pass\\word';
+
+/** A server that reads requests and never answers. */
+async function silentServer(t: Test) {
+  const sockets = new Set<Socket>();
+  let received = '';
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, received: () => received };
+}
+
+/** What the programs that work in a folder show to everybody, and what they inherit. */
+async function shownBy(dir: string): Promise<string[]> {
+  const shown: string[] = [];
+  for (const id of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const place = await readlink(`/proc/${id}/cwd`).catch(() => '');
+    if (!place.startsWith(dir)) continue;
+    for (const file of ['cmdline', 'environ'])
+      shown.push(await readFile(`/proc/${id}/${file}`, 'utf8').catch(() => ''));
+  }
+  return shown;
+}
+
+for (const shell of SHELLS)
+  t.test(shell.name, { skip: shell.skip }, async (t) => {
+    const feed = newFeed();
+    const lines = `${feed}\n${PASSWORD}\ninstance-secret\n`;
+
+    t.test('what is remembered is read by its owner alone', async (t) => {
+      const client = await Client.install(t, url, shell);
+      t.match(await client.run(['login', 'work'], { input: lines }), { code: 0, out: '' });
+      const folder = join(client.dir, 'config/note-feed');
+      const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+      t.equal(await mode(folder), '700');
+      t.equal(await mode(join(folder, 'feeds')), '600');
+      await writeFile(join(client.dir, 'note.md'), 'x');
+      t.match(await client.run(['post', 'note.md']), { code: 0 });
+      t.equal((await ask(`${url}/api/v1/feeds/${feed}/notes`)).status, 401);
+    });
+
+    t.test('a slow upload shows no secret, and a signal ends it without a trace', async (t) => {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+        const { host, received } = await silentServer(t);
+        const client = await Client.install(t, url, shell, host);
+        const login = `http://${host}\twork\t${feed}\t=${PASSWORD}\t=instance-secret\n`;
+        await client.remember(login);
+        // What the caller exports under the names of the client's variables does not make these shown.
+        const env = { name: 'x', password: 'x', bearer: 'x', api: 'x', config: 'x', line: 'x', note: 'x' };
+        const child = client.start(['post', '--title', 'a title'], env);
+        child.stdin!.end('a text');
+        const outcome = outcomeOf(child);
+        t.ok(await eventually(() => received().includes(`X-Feed-Password: ${PASSWORD}\r\n`)));
+        t.match(received(), `POST /api/v1/feeds/${feed}/notes HTTP`);
+        t.match(received(), 'Authorization: Bearer instance-secret\r\n');
+        const shown = await shownBy(client.dir);
+        t.ok(shown.some((text) => text.includes('curl')));
+        for (const secret of [feed, 'pass\\word', 'instance-secret'])
+          t.notOk(
+            shown.some((text) => text.includes(secret)),
+            secret,
+          );
+        child.kill(signal);
+        t.not((await outcome).code, 0);
+        t.same(await shownBy(client.dir), []);
+        t.same(await client.left(), []);
+      }
+    });
+
+    t.test('a terminal does not show what is typed', { skip: missing('script') }, async (t) => {
+      const client = await Client.install(t, url, shell);
+      const other = newFeed();
+      const typed = [
+        ['Name of the feed', `${other}\n`],
+        ['Password of the feed', 'typed-secret\n'],
+        ['Password of the instance', 'instance-secret\n'],
+      ] as const;
+      const { code, shown } = await client.inTerminal(['login', 'work'], ...typed);
+      t.equal(code, 0, shown);
+      t.match(shown, 'remembered as work');
+      for (const [, secret] of typed) t.notMatch(shown, secret.trim());
+      t.match(await client.run(['post'], { input: 'x' }), { code: 0 });
+      await client.remember((await client.remembered()).replace('typed-secret', 'forgotten'));
+      t.match(await client.run(['list']), { code: 1 });
+      const asked = await client.inTerminal(
+        ['list', '--password'],
+        ['Password of the feed', 'typed-secret\n'],
+      );
+      t.equal(asked.code, 0, asked.shown);
+      t.notMatch(asked.shown, 'typed-secret');
+      t.same(await client.left(), []);
+    });
+
+    t.test('another instance gets nothing', async (t) => {
+      const client = await Client.install(t, url, shell);
+      await client.remember(`http://other.example\twork\t${feed}\t=\t=\n`);
+      t.match(await client.run(['list']), { code: 2, errors: /No feed is remembered/ });
+      t.match(await client.run(['login', 'work'], { input: lines }), { code: 0 });
+      t.match(await client.run(['forget', 'work']), { code: 0 });
+      t.equal(await client.remembered(), `http://other.example\twork\t${feed}\t=\t=\n`);
+    });
+  });
