@@ -2,8 +2,9 @@ import type { FeedName } from '../feeds/names.ts';
 import type { SignInError } from '../sign-in/sign-in.ts';
 import { copyableCurl, field } from './forms.ts';
 import { type Child, html } from './html.ts';
-import { PAGE_FIELDS, page, script } from './page.ts';
+import { PAGE_FIELDS, page, script, soleCard } from './page.ts';
 import type { Site } from './site.ts';
+import { wordsFor } from './words.ts';
 
 interface LoginPage {
   readonly base: string;
@@ -13,41 +14,55 @@ interface LoginPage {
   readonly error?: string | undefined;
   /** Seconds to wait, from the query; may be anything. */
   readonly retry?: string | undefined;
+  /** Name of the provider that the last attempt was with, from the query; may be anything. */
+  readonly provider?: string | undefined;
 }
 
 /** The page at `/login` of a locked instance. */
-export function loginPage(site: Site, { base, next, error, retry }: LoginPage): string {
-  const problem = error === undefined ? undefined : sentenceOf(site, error, retry);
+export function loginPage(site: Site, { base, next, error, retry, provider }: LoginPage): string {
+  const problem = error === undefined ? undefined : sentenceOf(site, error, { retry, provider });
   const isOfField = site.hasPassword && !(error !== undefined && Object.hasOwn(SIGN_IN_ERRORS, error));
-  const curl = html`<h2>From a terminal</h2>
-<p>Programs send the password with each request. Read links need none.</p>
-${script(site, 'copy')}`;
+  const command = copyableCurl(
+    site,
+    { base, name: 'my-secret-feed' },
+    html`<p>Programs send the password with each request. Read links need none.</p>`,
+  );
   return page(site, {
     title: 'Log in',
-    main: html`<h1>Log in</h1>
+    main: html`${soleCard(
+      'Log in',
+      html`<p class="hint">Writing here needs it. Read links work without.</p>
 ${problem !== undefined && !isOfField && html`<p class="error" role="alert">${problem}</p>`}
-${signInButton(site, next)}
-${site.hasPassword && passwordForm(site, next, isOfField ? problem : undefined)}
-${copyableCurl(site, { base, name: 'my-secret-feed' }, curl)}`,
+${signInButtons(site, next)}
+${site.hasPassword && passwordForm(site, next, isOfField ? problem : undefined)}`,
+    )}
+${
+  command &&
+  html`<details class="terminal"><summary>From a terminal</summary>
+${command}</details>
+${script(site, 'copy')}`
+}
+${script(site, 'reachable')}`,
   });
 }
 
 /**
- * Starts a sign-in that leads to `next`, a path of this instance; nothing if sign-in is off. It is a link, because the
+ * Each starts a sign-in that leads to `next`, a path of this instance; none if sign-in is off. They are links, because the
  * policy of pages lets no form lead to another site.
  */
-function signInButton({ root, signInLabel }: Site, next: string): Child {
-  if (signInLabel === undefined) return undefined;
-  const href = `${root}/api/oidc/start?${new URLSearchParams({ next })}`;
-  return html`<p class="actions"><a class="button primary" href="${href}">Sign in with ${signInLabel}</a></p>`;
+function signInButtons({ root, providers }: Site, next: string): Child {
+  return providers.map(({ name, label }) => {
+    const query = new URLSearchParams(name === '' ? { next } : { provider: name, next });
+    return html`<p class="actions"><a class="button primary" href="${root}/api/oidc/start?${query.toString()}">Sign in with ${label}</a></p>\n`;
+  });
 }
 
 function passwordForm(site: Site, next: string, problem: string | undefined): Child {
-  const isOnly = site.signInLabel === undefined;
-  return html`<p>${isOnly ? 'This instance has a password.' : 'Or with the password of this instance:'}</p>
-<form method="post" action="${site.root}/api/login" class="narrow">
+  const isOnly = site.providers.length === 0;
+  return html`${!isOnly && html`<p class="or">or</p>`}
+<form method="post" action="${site.root}/api/login">
 <input type="hidden" name="next" value="${next}">
-${field({ name: 'password', label: 'Password', password: 'current', problem, attributes: isOnly && html`autofocus` })}
+${field({ name: 'password', label: 'Password of this instance', password: 'current', problem, isFirst: isOnly })}
 <p class="actions"><button${isOnly && html` class="primary"`}>Log in</button></p>
 </form>`;
 }
@@ -60,26 +75,41 @@ const SIGN_IN_ERRORS: Readonly<Record<SignInError, (label: string) => string>> =
 };
 
 /** The query is untrusted, so only a number from it is shown. */
-function sentenceOf({ signInLabel }: Site, error: string, retry: string | undefined): string {
-  if (signInLabel !== undefined && Object.hasOwn(SIGN_IN_ERRORS, error))
-    return SIGN_IN_ERRORS[error as SignInError](signInLabel);
+function sentenceOf(
+  { providers }: Site,
+  error: string,
+  { retry, provider }: Pick<LoginPage, 'retry' | 'provider'>,
+): string {
+  if (providers.length > 0 && Object.hasOwn(SIGN_IN_ERRORS, error)) {
+    const { label } = providers.find(({ name }) => name === provider) ?? providers[0]!;
+    return SIGN_IN_ERRORS[error as SignInError](label);
+  }
+  return passwordProblem(error, retry);
+}
+
+/**
+ * Why the password of the instance was not taken, one sentence or two.
+ * @param error code from a query; it may be anything
+ * @param retry seconds to wait, from a query; only a number is shown
+ */
+export function passwordProblem(error: string, retry: string | undefined): string {
   if (error === 'auth') return 'That is not the password of this instance.';
-  if (error !== 'too_many_attempts') return 'Logging in did not work. Please try again.';
-  if (!/^\d{1,5}$/.test(retry ?? '')) return 'Too many wrong passwords: please wait a minute.';
-  const seconds = Number(retry);
-  return `Too many wrong passwords: please wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+  return wordsFor(error, /^\d{1,5}$/.test(retry ?? '') ? Number(retry) : undefined);
 }
 
 /** The page at `/logout`. */
 export function logOutPage(site: Site): string {
   return page(site, {
     title: 'Log out',
-    main: html`<h1>Log out</h1>
+    main: html`${soleCard(
+      'Log out',
+      html`<p>This browser forgets your feeds, the notes that you have not posted, and what it keeps to read offline.
+ Feeds that you have unlocked here stay unlocked until you lock them in their settings.</p>
 <form method="post" action="${site.root}/logout">
-<p>What this browser keeps of notes that you have not posted is removed.</p>
 <p class="actions"><button class="primary">Log out</button> <a class="button" href="${site.root}/">Stay</a></p>
-</form>
-${script(site, 'draft')}`,
+</form>`,
+    )}
+${script(site, 'leave')}`,
   });
 }
 
@@ -91,14 +121,17 @@ ${script(site, 'draft')}`,
 export function unlockPage(site: Site, name: FeedName, back: string, problem?: string): string {
   return page(site, {
     title: 'This feed is locked',
-    main: html`<h1>This feed is locked</h1>
-<p>It has a password of its own. This browser keeps it unlocked for a year, or until you lock it.</p>
-<form method="post" action="${site.root}/${name}/access" class="narrow">
+    main: html`${soleCard(
+      'This feed is locked',
+      html`<p>It has a password of its own. This browser keeps it unlocked for a year, or until you lock it.</p>
+<form method="post" action="${site.root}/${name}/access">
 <input type="hidden" name="action" value="unlock">
 <input type="hidden" name="back" value="${back}">
-${field({ name: 'password', label: 'Password of the feed', password: 'current', problem, attributes: html`autofocus` })}
+${field({ name: 'password', label: 'Password of the feed', password: 'current', problem, isFirst: true })}
 <p class="actions"><button class="primary">Unlock</button></p>
 </form>`,
+    )}
+${script(site, 'reachable')}`,
   });
 }
 
@@ -122,20 +155,32 @@ export function authorizePage(site: Site, asked: AuthorizePage): string {
   const { host } = new URL(redirectUri);
   return page(site, {
     title: 'Allow access?',
-    main: html`<h1>Allow access?</h1>
-<p><strong>${client === '' ? 'A program' : client}</strong> wants to use ${site.title}, and leads back to <strong>${host}</strong>.</p>
-<p>It could post to, read, change and delete every feed whose name it is told. What it calls itself may be wrong: go on only if you have just added this service to it.</p>
-${problem !== undefined && html`<p role="alert">${problem}</p>`}
-${mustLogIn && signInButton(site, next)}
+    main: soleCard(
+      'Allow access?',
+      html`<p class="lead"><strong><bdi>${client === '' ? 'A program' : client}</bdi></strong> wants to use ${site.title}.</p>
+<dl>
+<dt>What it could do</dt><dd>Post to, read, change and delete every feed whose name it is told.</dd>
+<dt>Where it leads</dt><dd>Back to <strong>${host}</strong></dd>
+</dl>
+<p class="hint">What it calls itself may be wrong: go on only if you have just added this service to it.</p>
+${mustLogIn && signInButtons(site, next)}
+${mustLogIn && site.providers.length > 0 && site.hasPassword && html`<p class="or">or</p>`}
 <form method="post" action="${action}">
 ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
 ${
-  mustLogIn &&
-  site.hasPassword &&
-  html`<p><label>Password of this instance <input type="password" name="password" autocomplete="current-password" autofocus></label></p>`
+  mustLogIn && site.hasPassword
+    ? field({
+        name: 'password',
+        label: 'Password of this instance',
+        password: 'current',
+        problem,
+        isFirst: true,
+      })
+    : problem !== undefined && html`<p class="error" role="alert">${problem}</p>`
 }
-<p class="actions">${(!mustLogIn || site.hasPassword) && html`<button class="primary">Allow</button>`} <button name="deny" value="1">Deny</button></p>
+<p class="actions choice">${(!mustLogIn || site.hasPassword) && html`<button${!(mustLogIn && site.providers.length > 0) && html` class="primary"`}>Allow</button>`} <button name="deny" value="1" formnovalidate>Deny</button></p>
 </form>`,
+    ),
   });
 }
 

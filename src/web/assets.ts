@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
+import { basename, extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
+import * as esbuild from 'esbuild';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation } from '../http/representation.ts';
 
@@ -16,83 +17,145 @@ const TYPES = {
 } as const;
 
 /** Files of `assets/`. */
-const FILES = ['style.css', 'icon.svg', 'icon-192.png', 'icon-512.png', 'favicon.ico'] as const;
+const FILES = ['icon.svg', 'icon-192.png', 'icon-512.png', 'favicon.ico'] as const;
 /** The scripts that pages start, each a module of `browser/`. */
-const SCRIPTS = ['compose', 'note', 'live', 'settings', 'start', 'copy', 'draft'] as const;
+const SCRIPTS = ['feed', 'note', 'read', 'settings', 'start', 'copy', 'leave', 'reachable'] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
-export type AssetName = (typeof FILES)[number] | `${ScriptName}.js`;
+export type AssetName = (typeof FILES)[number] | 'style.css' | `${ScriptName}.js`;
+/** Of sources: in the copy without types (`plain-sources.cjs`) it is `.js`. */
+const EXTENSION = extname(import.meta.filename);
 
 /** The files that pages load, under names with a hash of their content, so that browsers may keep them for good. */
 export class Assets {
+  static #built: Promise<Assets> | undefined;
   /** The URL path of each. */
   readonly paths: Readonly<Record<AssetName, string>>;
+  /** The service worker: it has one address for good, so browsers ask for it each time. */
+  readonly worker: Representation;
   readonly #byFile = new Map<string, Representation>();
 
-  constructor() {
-    const bodies = [
-      ...FILES.map((file) => [file, readFileSync(new URL(`assets/${file}`, import.meta.url))] as const),
-      ...SCRIPTS.map((name) => [`${name}.js`, Buffer.from(bundle(name))] as const),
-    ];
-    const paths = bodies.map(([file, body]) => [file, this.#add(file, body)]);
-    this.paths = Object.fromEntries(paths);
+  private constructor(
+    paths: readonly (readonly [AssetName, string])[],
+    files: ReadonlyMap<string, Uint8Array>,
+    worker: Uint8Array,
+  ) {
+    this.worker = representation('worker.js', worker, WORKER_FIELDS);
+    const withPath = paths.map(([name, file]) => [name, `/static/${file}`]);
+    this.paths = Object.fromEntries(withPath);
+    for (const [file, body] of files) this.#byFile.set(file, representation(file, body));
   }
 
-  /** The asset of that file name, such as `style-1a2b3c.css`. */
+  /** Bundles scripts and styles, once in a process, which takes about 0.1 s and writes no files. */
+  static build(): Promise<Assets> {
+    Assets.#built ??= Assets.#make();
+    return Assets.#built;
+  }
+
+  static async #make(): Promise<Assets> {
+    const files = new Map<string, Uint8Array>();
+    const entries = ['styles/style.css', ...SCRIPTS.map((name) => `browser/${name}${EXTENSION}`)];
+    try {
+      const languages = bundle(`browser/reading/languages${EXTENSION}`, files);
+      const bundled = await Promise.all(
+        entries.map(async (entry) => [assetName(entry), await bundle(entry, files, languages)] as const),
+      );
+      const kept = FILES.map((name) => {
+        const body = readFileSync(new URL(`assets/${name}`, import.meta.url));
+        const file = name.replace('.', `-${hashOf(body)}.`);
+        files.set(file, body);
+        return [name, file] as const;
+      });
+      return new Assets([...bundled, ...kept], files, await bundleWorker());
+    } finally {
+      await esbuild.stop();
+    }
+  }
+
+  /** The asset of that file name, such as `style-1A2B3C4D.css`. */
   get(file: string): Representation | undefined {
     return this.#byFile.get(file);
   }
-
-  #add(file: string, body: Buffer): string {
-    const [name, extension] = file.split('.') as [string, keyof typeof TYPES];
-    const etag = createHash('sha256').update(body).digest('base64url');
-    const hashed = `${name}-${etag.slice(0, 10)}.${extension}`;
-    const fields = {
-      'Content-Type': TYPES[extension],
-      'Cache-Control': 'public, max-age=31536000, immutable',
-      ...NOSNIFF,
-    };
-    const compress = (bytes: Uint8Array, coding: keyof typeof COMPRESS) => COMPRESS[coding](bytes);
-    this.#byFile.set(hashed, new Representation({ body, etag, fields, compress }));
-    return `/static/${hashed}`;
-  }
 }
 
-const IMPORT = /^import (?:(\{[^}]*\}) from )?'\.\/([\w-]+)\.ts';$/gm;
-const EXPORT = /^export ((?:async )?(?:function|class|const) (\w+))/gm;
-const COMMENTS_AND_BLANK_LINES = /^\s*(?:\/\/.*|\/\*\*[\s\S]*?\*\/)?\s*\n/gm;
-/** Stripped types leave runs of spaces; no literal may contain one. */
-const SPACES = /^ +| +$| +(?= )/gm;
-/** True in the copy of the sources without types (`plain-sources.cjs`). */
-const IS_PLAIN = import.meta.filename.endsWith('.js');
+/** Fields of the service worker, which asks only this origin. */
+const WORKER_FIELDS = {
+  'Cache-Control': 'no-cache',
+  'Content-Security-Policy': "default-src 'none'; connect-src 'self'",
+};
+
+const BUNDLING = {
+  absWorkingDir: import.meta.dirname,
+  outdir: 'bundled',
+  bundle: true,
+  minify: true,
+  target: 'es2022',
+  write: false,
+  logLevel: 'silent',
+} as const;
 
 /**
- * A script of `browser/` with its imports, so that a page fetches one file. Each module becomes a function that is called
- * once and returns its exports. Only the imports and exports of the patterns above are supported; others throw. A real
- * bundler would need a build, which the service does without.
+ * Bundles an entry with its imports, so that a page fetches one file. What is imported by `import()` becomes a file of its own,
+ * which the page fetches when it needs it.
+ * @param files get what is made
+ * @param languages the file of the module `languages`: bundled once for all pages, because it takes longer than the rest
+ * @returns the name of the file
  */
-function bundle(entry: string): string {
-  const modules = new Map<string, string>();
-  add(entry);
-  return `const m = {};\n${[...modules.values()].join('')}`;
+async function bundle(
+  entry: string,
+  files: Map<string, Uint8Array>,
+  languages?: Promise<string>,
+): Promise<string> {
+  const { outputFiles } = await esbuild.build({
+    entryPoints: [entry],
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    splitting: true,
+    format: 'esm',
+    plugins: languages ? [importing(languages)] : [],
+    ...BUNDLING,
+  });
+  for (const { path, contents } of outputFiles) files.set(basename(path), contents);
+  const [stem, extension] = assetName(entry).split('.');
+  const made = outputFiles.map(({ path }) => basename(path));
+  return made.find((one) => one.startsWith(`${stem}-`) && one.endsWith(`.${extension}`))!;
+}
 
-  function add(name: string): void {
-    if (modules.has(name)) return;
-    const source = readFileSync(new URL(`browser/${name}.ts`, import.meta.url), 'utf8');
-    const exported: string[] = [];
-    const code = (IS_PLAIN ? source : stripTypeScriptTypes(source))
-      .replace(COMMENTS_AND_BLANK_LINES, '')
-      .replace(SPACES, '')
-      .replace(IMPORT, (_, names: string | undefined, imported: string) => {
-        add(imported);
-        return names === undefined ? '' : `const ${names} = m['${imported}'];`;
-      })
-      .replace(EXPORT, (_, declaration: string, exportedName: string) => {
-        exported.push(exportedName);
-        return declaration;
-      });
-    const [unsupported] = /^(?:import|export)\b.*/m.exec(code) ?? [];
-    if (unsupported !== undefined) throw new Error(`${name}.ts cannot be bundled: ${unsupported}`);
-    modules.set(name, `m['${name}'] = (() => {${code}return { ${exported.join(', ')} };})();\n`);
-  }
+function assetName(entry: string): AssetName {
+  return basename(entry).replace(/\.ts$/, '.js') as AssetName;
+}
+
+/** Leaves the module `languages` to its own file. */
+function importing(languages: Promise<string>): esbuild.Plugin {
+  const resolve = async () => ({ path: `./${await languages}`, external: true });
+  return {
+    name: 'languages',
+    setup: ({ onResolve }) => onResolve({ filter: /\/languages\.[jt]s$/ }, resolve),
+  };
+}
+
+/** Builds the service worker as one classic script, because not all browsers can load a module as a service worker. */
+async function bundleWorker(): Promise<Uint8Array> {
+  const entryPoints = [`browser/worker${EXTENSION}`];
+  const { outputFiles } = await esbuild.build({ entryPoints, format: 'iife', ...BUNDLING });
+  return outputFiles[0]!.contents;
+}
+
+function representation(
+  file: string,
+  body: Uint8Array,
+  more: Readonly<Record<string, string>> = {},
+): Representation {
+  const fields = {
+    'Content-Type': TYPES[extname(file).slice(1) as keyof typeof TYPES],
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    ...NOSNIFF,
+    ...more,
+  };
+  const compress = (bytes: Uint8Array, coding: keyof typeof COMPRESS) => COMPRESS[coding](bytes);
+  return new Representation({ body: Buffer.from(body), etag: hashOf(body), fields, compress });
+}
+
+function hashOf(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('base64url').slice(0, 16);
 }

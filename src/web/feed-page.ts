@@ -1,9 +1,14 @@
-import type { ReadId } from '../feeds/names.ts';
-import { readPageUrl, rssUrl } from '../feeds/urls.ts';
-import { type ArticleNote, formatTime, noteArticle, timeElement } from './article.ts';
+import type { FeedName, ReadId } from '../feeds/names.ts';
+import { type AskedFor, filesUrl, jsonFeedUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
+import { type ArticleNote, formatTime, menuTemplate, noteArticle, timeZoneNote } from './article.ts';
+import { keepAddress, secretName } from './feed-name.ts';
+import { type Hit, hitList } from './hits.ts';
 import { type Child, type Html, html } from './html.ts';
+import { icon } from './icons.ts';
 import { type ComposedFeed, composeBox } from './note-forms.ts';
-import { page, publicHead, script } from './page.ts';
+import { page, pagesLinks, publicHead, script } from './page.ts';
+import { narrowed, nothingFound, searchForm, withQuery } from './search.ts';
+import { sharePanels, sharePills } from './share.ts';
 import type { Site } from './site.ts';
 import { tierNotice } from './tier.ts';
 
@@ -12,8 +17,10 @@ export interface ShownNotes {
   readonly notes: readonly ArticleNote[];
   /** Version of the feed, for scripts that ask whether it has changed. */
   readonly version: string;
-  /** The page shows only notes with this tag. */
-  readonly tag: string | undefined;
+  /** In place of `notes` on a page of what a search has found. */
+  readonly hits: readonly Hit[] | undefined;
+  /** What the page is narrowed to; undefined if it shows all notes. */
+  readonly query: AskedFor | undefined;
   /** The notes are not the newest. */
   readonly isOlder: boolean;
   /** The cursor of the next page; undefined on the last. */
@@ -28,84 +35,142 @@ interface FeedPage extends ShownNotes {
   readonly imageUrl: string | undefined;
 }
 
+interface PublicFeedPage extends FeedPage {
+  readonly readId: ReadId;
+  readonly listed: boolean;
+  /** The first picture that the page shows, if it shows one. */
+  readonly firstPictureUrl: string | undefined;
+}
+
 /** The page at `/r/<read_id>`. It reveals neither the feed's name nor its readers. */
-export function publicFeedPage(site: Site, feed: FeedPage & { readonly readId: ReadId }): string {
-  const { base, readId, title, description, tag } = feed;
+export function publicFeedPage(site: Site, feed: PublicFeedPage): string {
+  const { base, readId, title, description, query = {} } = feed;
   const url = readPageUrl(base, readId);
+  const shared = {
+    title,
+    url,
+    rssUrl: rssUrl(base, readId, feed.query),
+    jsonUrl: jsonFeedUrl(base, readId, feed.query),
+  };
   return page(site, {
-    title: tag === undefined ? title : `${tag} · ${title}`,
-    isListed: true,
+    title: titleOf(title, query),
+    isListed: feed.listed && feed.query === undefined,
     head: publicHead(site, {
       ...feed,
       type: 'website',
       url,
+      rssUrl: shared.rssUrl,
+      jsonUrl: shared.jsonUrl,
+      imageUrl: feed.imageUrl ?? feed.firstPictureUrl,
       description: description || `Notes of ${title}`,
     }),
-    main: html`${feedHeader(feed, html`<a class="rss" href="${rssUrl(base, readId, tag)}">RSS</a>`)}
-${notesHtml(site, feed, `${site.root}/r/${readId}/events`)}
-${script(site, 'live')}`,
+    main: html`${feedHeader(feed, sharePills(shared))}
+${notesHtml(site, feed, {
+  events: `${site.root}/r/${readId}/events`,
+  tagsUrl: `${site.root}/api/v1/read/${readId}/tags`,
+  rssUrl: shared.rssUrl,
+})}
+${sharePanels(shared)}
+${script(site, 'read')}`,
   });
 }
 
 interface NamedFeedPage extends FeedPage, ComposedFeed {
+  readonly name: FeedName;
+  readonly isUntitled: boolean;
   /** Undefined in a feed without a read link. */
   readonly readId: ReadId | undefined;
 }
 
 /** The page at `/<feed>`, for its writers. */
 export function namedFeedPage(site: Site, feed: NamedFeedPage): string {
-  const { base, name, readId, hasNotes, tag, isOlder } = feed;
+  const { base, name, readId, hasNotes, query, isOlder } = feed;
   const settings = `${base}/${name}/settings`;
-  const events = `${site.root}/api/v1/feeds/${name}/events`;
+  const api = `${site.root}/api/v1/feeds/${name}`;
   const links =
     hasNotes &&
     html`${
       readId !== undefined &&
-      html`<a href="${readPageUrl(base, readId)}">Read link</a>
-<a class="rss" href="${rssUrl(base, readId)}">RSS</a>`
+      html`<a class="button pill" href="${readPageUrl(base, readId)}">${icon('eye')}Public page</a>
+<button type="button" class="pill" data-copy="read-link">${icon('link')}Copy link</button><span hidden id="read-link">${readPageUrl(base, readId)}</span>
+<a class="button pill rss" href="${rssUrl(base, readId)}">${icon('rss')}RSS</a>`
     }
-<a href="${settings}">Settings</a>`;
-  const isNewest = tag === undefined && !isOlder;
+<a class="button pill" href="${settings}">${icon('settings')}Settings</a>`;
+  const isNewest = query === undefined && !isOlder;
+  const notesUrl = readId === undefined ? null : filesUrl(base, readId);
+  const above = html`${hasNotes && tierNotice(site, settings)}${menuTemplate(notesUrl)}`;
   return page(site, {
-    title: feed.title,
-    main: html`${feedHeader(feed, links)}
-${isNewest ? composeBox(site, feed) : script(site, 'live')}
-${hasNotes ? notesHtml(site, feed, events, tierNotice(site, settings)) : html`<div id="notes" data-version="${feed.version}" data-events="${events}"></div>`}`,
+    title: titleOf(feed.title, query),
+    main: html`${feedHeader(feed, links, feed.isUntitled && secretName(name))}
+${isNewest && keepAddress(base, name)}
+${isNewest && composeBox(site, feed)}
+${notesHtml(site, feed, { events: `${api}/events`, tagsUrl: `${api}/tags`, above, hasNotes })}
+${script(site, 'feed')}`,
   });
 }
 
-function feedHeader({ title, description, imageUrl }: FeedPage, links: Html | false): Html {
+function feedHeader({ title, description, imageUrl }: FeedPage, links: Html | false, more?: Child): Html {
   return html`<header class="feed">
-${imageUrl !== undefined && html`<img class="title-image" src="${imageUrl}" alt="" width="72" height="72">`}
+${imageUrl !== undefined && html`<img class="face" src="${imageUrl}" alt="" width="64" height="64">`}
 <div class="about">
 <h1><bdi>${title}</bdi></h1>
 ${description !== '' && html`<p class="description" dir="auto">${description}</p>`}
+${more}
 </div>
-${links && html`<nav aria-label="This feed">${links}</nav>`}
+${links && html`<nav class="pills" aria-label="This feed">${links}</nav>`}
 </header>`;
 }
 
-/** @param events path of the event stream */
-function notesHtml(site: Site, shown: ShownNotes, events: string, notice?: Child): Html {
-  const { notes, version, tag, next, isOlder } = shown;
-  const query = tag === undefined ? '' : `tag=${encodeURIComponent(tag)}&`;
-  return html`${tag !== undefined && html`<p class="filter">Notes tagged <span class="tag">${tag}</span> <a href="?">Show all</a></p>`}
-<div id="notes" data-version="${version}" data-events="${events}">
-${notice}${days(site, notes)}
-${notes.length === 0 && html`<p class="nothing">${tag === undefined ? 'No notes yet.' : 'No notes with this tag.'}</p>`}
-${
-  (next !== undefined || isOlder) &&
-  html`<nav class="pages" aria-label="Pages">${isOlder && html`<a href="?${query.slice(0, -1)}">Newest notes</a>`}
-${next !== undefined && html`<a rel="next" href="?${query}before=${encodeURIComponent(next)}">Older notes</a>`}</nav>`
-}</div>`;
+/** The tab tells a narrowed page from that of all notes. */
+function titleOf(title: string, { q, tag }: AskedFor = {}): string {
+  return [q, tag, title].filter(Boolean).join(' · ');
 }
 
+interface NotesPlace {
+  /** Path of the event stream. */
+  readonly events: string;
+  /** Path of the tags with their counts. */
+  readonly tagsUrl: string;
+  /** The RSS feed of these notes, where it is public. */
+  readonly rssUrl?: string;
+  readonly above?: Child;
+  /** The feed has notes; by default if the page shows any. */
+  readonly hasNotes?: boolean;
+}
+
+/** The notes with what narrows them. `browser/reading/live.ts` keeps them up to date, but for what a search has found. */
+function notesHtml(
+  site: Site,
+  shown: ShownNotes,
+  { events, tagsUrl, rssUrl, above, hasNotes }: NotesPlace,
+): Html {
+  const { notes, hits, version, query, next, isOlder } = shown;
+  const count = hits?.length ?? notes.length;
+  const isNarrowed = query !== undefined;
+  return html`${site.search && (isNarrowed || (hasNotes ?? count > 0)) && searchForm(query ?? {}, tagsUrl, hits)}
+${isNarrowed && narrowed({ query, count, isOlder, next, rssUrl })}
+<div id="notes"${hits === undefined && html` data-version="${version}" data-events="${events}"`}>
+<div class="above">${above}</div>
+<div class="news" role="status"></div>
+${hits === undefined ? days(site, notes) : count > 0 && hitList(site, hits, query ?? {})}
+<div class="below">${count === 0 && (isNarrowed ? next === undefined && nothingFound(query) : hasNotes !== false && html`<p class="nothing">No notes yet.</p>`)}
+${pagesLinks('Pages', {
+  newer: isOlder && { text: 'Newest', url: withQuery(query ?? {}) },
+  older: next !== undefined && { text: 'Older', url: withQuery(query ?? {}, next) },
+})}</div>
+</div>
+${count > 0 && timeZoneNote(site)}`;
+}
+
+/** Notes with a heading above the first of each day. All are siblings, so that a script can move the headings for a reader in another zone. */
 function days(site: Site, notes: readonly ArticleNote[]): Child {
-  const byDay = Map.groupBy(notes, ({ createdAt }) => formatTime(createdAt, 'date', site.timeZone));
-  return [...byDay.values()].map(
-    (ofDay) => html`<section class="day">
-<h2>${timeElement(ofDay[0]!.createdAt, 'day', site.timeZone)}</h2>
-${ofDay.map((note) => noteArticle(site, note))}</section>
-`,
-  );
+  const { timeZone } = site;
+  let day = '';
+  return notes.map((note) => {
+    const ofNote = formatTime(note.createdAt, 'date', timeZone);
+    if (ofNote === day) return noteArticle(site, note);
+    day = ofNote;
+    return html`<h2 class="day"><time datetime="${day}">${formatTime(note.createdAt, 'day', timeZone)}</time></h2>
+${noteArticle(site, note)}`;
+  });
 }

@@ -13,6 +13,8 @@ export interface Field {
   readonly hint?: string | undefined;
   /** Why the input was refused, one sentence. */
   readonly problem?: string | undefined;
+  /** The page opens with the focus in it, as it does in a field with a problem. */
+  readonly isFirst?: boolean;
   /** Further attributes. */
   readonly attributes?: Child;
 }
@@ -21,7 +23,7 @@ export interface Field {
 export const EXACT = html`autocapitalize="none" spellcheck="false"`;
 
 export function field({ name, id = name, label, hint, problem, password, ...of }: Field): Html {
-  const { value = '', attributes } = of;
+  const { value = '', isFirst = false, attributes } = of;
   const type = password
     ? html`type="password" autocomplete="${password}-password" required`
     : html`type="text" autocomplete="off"`;
@@ -29,7 +31,7 @@ export function field({ name, id = name, label, hint, problem, password, ...of }
   return html`<label for="${id}">${label}</label>
 <input id="${id}" name="${name}" value="${value}" ${type} ${attributes}${
     describedBy !== '' && html` aria-describedby="${describedBy}"`
-  }${problem !== undefined && html` aria-invalid="true"`}>${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
+  }${problem !== undefined && html` aria-invalid="true"`}${(isFirst || problem !== undefined) && html` autofocus`}>${problem && html`<p class="error" id="${id}-error" role="alert">${problem}</p>`}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}`;
 }
 
@@ -40,12 +42,17 @@ ${content}
 </form>`;
 }
 
-/** A text to copy, with a button for it. `id` is its element, `what` completes "Copy". */
-export function copyable(id: string, text: string, what: string): Html {
+/**
+ * A text to copy, with a button for it.
+ * @param id of its element
+ * @param what completes "Copy"
+ * @param more buttons beside that one
+ */
+export function copyable(id: string, text: string, what: string, more?: Html): Html {
   return html`<div class="copyable">
 <pre><code id="${id}">${text}</code></pre>
 <button type="button" data-copy="${id}" aria-label="Copy ${what}">Copy</button>
-</div>`;
+${more}</div>`;
 }
 
 /** The feed that a curl command posts to. */
@@ -61,7 +68,7 @@ export interface PostedFeed {
  * @param above what stands above it
  */
 export function copyableCurl(site: Site, feed: PostedFeed, above: Html): Html | undefined {
-  if (site.isLocked && !site.hasPassword) return undefined;
+  if (!takesPrograms(site)) return undefined;
   const command = [
     "curl -d 'Hello'",
     ...(site.isLocked ? ["-H 'Authorization: Bearer INSTANCE-PASSWORD'"] : []),
@@ -70,4 +77,17 @@ export function copyableCurl(site: Site, feed: PostedFeed, above: Html): Html | 
   ];
   return html`${above}
 ${copyable('curl-line', command.join(' '), 'the command')}`;
+}
+
+/** The command that installs `nf`; nothing if only people who sign in may post. */
+export function copyableInstall(site: Site, base: string): Html | undefined {
+  if (!takesPrograms(site)) return undefined;
+  const command = `curl -fsS --create-dirs -o ~/.local/bin/nf ${base}/static/nf && chmod +x ~/.local/bin/nf`;
+  return html`<p>Or install <code>nf</code>, which remembers your feeds and keeps their names out of the shell's history.
+<code>nf --help</code> tells the rest.</p>
+${copyable('install-line', command, 'the command that installs it')}`;
+}
+
+function takesPrograms(site: Site): boolean {
+  return !site.isLocked || site.hasPassword;
 }

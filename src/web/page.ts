@@ -1,12 +1,9 @@
-import type { ReadId } from '../feeds/names.ts';
-import { jsonFeedUrl, rssUrl } from '../feeds/urls.ts';
-import { type Answer, NOSNIFF, refusalAnswer } from '../http/answer.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { type Answer, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
-import type { Refusal } from '../refusals.ts';
 import type { ScriptName } from './assets.ts';
 import { type Child, type Html, html } from './html.ts';
-import { LEGAL_TITLES, type LegalPage, type Site } from './site.ts';
+import { MARK } from './icons.ts';
+import { LEGAL_TITLES, type LegalPage, type Site, type Visitor } from './site.ts';
 
 /**
  * Header fields of every page. The policy allows the own origin only, except for images. Other sites get no Referer,
@@ -16,14 +13,17 @@ export const PAGE_FIELDS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src * data: blob:; connect-src 'self'; " +
-    "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'same-origin',
   'X-Frame-Options': 'DENY',
   ...NOSNIFF,
 };
 
-const VARY = headers({ Vary: 'Accept' });
-const PRIVATE_FIELDS = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' };
+/** `--ground` of `styles/tokens.css`: what browsers paint around the page. */
+const GROUND = { light: '#f7f8f6', dark: '#101615' };
+
+/** Header fields of pages that no cache may keep. */
+export const PRIVATE_FIELDS = { ...PAGE_FIELDS, 'Cache-Control': 'private, no-store' };
 
 /** One page, inside the frame that all pages share. */
 interface Page {
@@ -47,6 +47,8 @@ export function page(site: Site, { title, head, navigation, main, isListed = fal
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="${GROUND.light}" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="${GROUND.dark}" media="(prefers-color-scheme: dark)">
 ${!isListed && html`<meta name="robots" content="noindex">`}
 <title>${title === site.title ? title : `${title} · ${site.title}`}</title>
 <link rel="stylesheet" href="${assets['style.css']}">
@@ -57,25 +59,58 @@ ${head}
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
-<header class="site">
-<a class="brand" href="${root}/">${site.title}</a>
+<header class="top">
+<a class="brand" href="${root}/">${MARK}${site.title}</a>
 ${navigation}
+${site.visitor && logOutForm(site, site.visitor)}
 </header>
 <main id="main" tabindex="-1">
 ${main}
 </main>
 ${
   site.legalPages.length > 0 &&
-  html`<footer class="site"><nav aria-label="About this instance">${site.legalPages.map(legalLink)}</nav></footer>`
+  html`<footer class="bottom"><nav aria-label="About this instance">${site.legalPages.map(legalLink)}</nav></footer>`
 }
+<div class="toasts" id="toasts" role="status"></div>
 </body>
 </html>
 `);
 }
 
+/** Who is logged in, and the way out. */
+function logOutForm(site: Site, { sender }: Visitor): Html {
+  return html`<form class="visitor" method="post" action="${site.root}/logout" aria-label="Log out">
+${sender !== undefined && html`<bdi>${sender}</bdi>`}
+<button>Log out</button>
+</form>
+${script(site, 'leave')}`;
+}
+
 /** Starts a script once the page is parsed. */
 export function script(site: Site, name: ScriptName): Html {
   return html`<script type="module" src="${site.assets[`${name}.js`]}"></script>`;
+}
+
+interface PageLink {
+  readonly text: string;
+  readonly url: string;
+}
+
+/**
+ * Links to what is newer and older than what the page shows; nothing if there is neither.
+ * @param label names them for screen readers
+ */
+export function pagesLinks(
+  label: string,
+  links: Readonly<Record<'newer' | 'older', PageLink | false>>,
+): Child {
+  const { newer, older } = links;
+  return (
+    (newer || older) &&
+    html`<nav class="pages" aria-label="${label}">
+${newer && html`<a rel="prev" href="${newer.url}">&larr; ${newer.text}</a>`}
+${older && html`<a rel="next" href="${older.url}">${older.text} &rarr;</a>`}</nav>`
+  );
 }
 
 /** The answer with a page, which no cache may keep unless `fields` say otherwise. */
@@ -84,30 +119,13 @@ export function pageAnswer(document: string, fields: Readonly<Record<string, str
   return { status: 200, headers: headers({ ...PRIVATE_FIELDS, ...fields }), body };
 }
 
-/**
- * The answer to a refused request for a page: a page for a client that asks for HTML, else JSON (contract §8).
- * @param document shown instead of the plain message
- */
-export function errorPage(site: Site, refusal: Refusal, exchange: Exchange, document?: string): Answer {
-  const { status, code } = refusal;
-  if (!/\btext\/html\b/i.test(exchange.header('accept', true) ?? '')) {
-    const answer = refusalAnswer(refusal);
-    return { ...answer, headers: answer.headers.concat(VARY) };
-  }
-  const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-  const fields = { ...PRIVATE_FIELDS, ...challenge, ...refusal.headers };
-  const body = Buffer.from(document ?? plainPage(site, refusal));
-  return { status, code, headers: headers(fields).concat(VARY), body };
-}
-
-function plainPage(site: Site, { status, message }: Refusal): string {
-  const title = status === 404 ? 'Not here' : 'This did not work';
-  return page(site, {
-    title,
-    main: html`<h1>${title}</h1>
-<p>${message}</p>
-<p><a href="${site.root}/">To the start page</a></p>`,
-  });
+/** What a page holds that has one thing to say or to do. */
+export function soleCard(heading: string, content: Child): Html {
+  return html`<div class="card sole">
+${MARK}
+<h1>${heading}</h1>
+${content}
+</div>`;
 }
 
 export function legalPage(site: Site, name: LegalPage, text: Html): string {
@@ -127,15 +145,16 @@ export interface PublicHead {
   readonly description: string;
   /** The canonical URL. */
   readonly url: string;
+  /** The icon of the instance unless given. */
   readonly imageUrl: string | undefined;
   readonly base: string;
-  readonly readId: ReadId;
-  readonly tag?: string | undefined;
+  readonly rssUrl: string;
+  readonly jsonUrl: string;
 }
 
 /** The part of `<head>` for search engines, feed readers and link previews. */
 export function publicHead(site: Site, of: PublicHead): Html {
-  const { type, title, description, url, imageUrl, base, readId, tag } = of;
+  const { type, title, description, url, imageUrl, base, rssUrl, jsonUrl } = of;
   return html`<link rel="canonical" href="${url}">
 <meta name="description" content="${description}">
 <meta property="og:type" content="${type}">
@@ -143,7 +162,7 @@ export function publicHead(site: Site, of: PublicHead): Html {
 <meta property="og:title" content="${title}">
 <meta property="og:description" content="${description}">
 <meta property="og:url" content="${url}">
-${imageUrl !== undefined && html`<meta property="og:image" content="${imageUrl}">`}
-<link rel="alternate" type="application/rss+xml" title="RSS" href="${rssUrl(base, readId, tag)}">
-<link rel="alternate" type="application/feed+json" title="JSON Feed" href="${jsonFeedUrl(base, readId, tag)}">`;
+<meta property="og:image" content="${imageUrl ?? new URL(site.assets['icon-512.png'], base).href}">
+<link rel="alternate" type="application/rss+xml" title="RSS" href="${rssUrl}">
+<link rel="alternate" type="application/feed+json" title="JSON Feed" href="${jsonUrl}">`;
 }

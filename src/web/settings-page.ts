@@ -3,19 +3,37 @@ import { MAX_KEEP_DAYS, MAX_KEEP_NOTES } from '../feeds/keeping.ts';
 import { isReadId } from '../feeds/names.ts';
 import { fileUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import type { Tier } from '../licenses/licenses.ts';
-import { copyable, copyableCurl, EXACT, type Field, field, form } from './forms.ts';
+import { secretAddress } from './feed-name.ts';
+import { copyable, copyableCurl, copyableInstall, EXACT, type Field, field, form } from './forms.ts';
 import { type Html, html } from './html.ts';
-import { ANY_PICTURE, draftKey, pictureLimits, SENDING } from './note-forms.ts';
-import { page, script } from './page.ts';
-import type { Site } from './site.ts';
+import { icon } from './icons.ts';
+import { draftKey, pictureLimits, SENDING } from './note-forms.ts';
+import { page, script, soleCard } from './page.ts';
+import { qrButton } from './share.ts';
+import { ANY_PICTURE, type Site } from './site.ts';
 import { buyLink, noPictures, tierSentence } from './tier.ts';
+
+/** The sections of the page, by their ids: what each is called, and what it says once it is saved. */
+const SECTIONS = {
+  profile: ['Profile', 'The profile is saved.'],
+  'title-image': ['Title image', 'The title image is saved.'],
+  sharing: ['Sharing', 'Sharing is saved.'],
+  keeping: ['Keeping', 'How long notes are kept is saved.'],
+  transfer: ['Export & import', 'The import is done.'],
+  privacy: ['Privacy & access', 'The password is changed.'],
+  license: ['License', 'The license is saved.'],
+  danger: ['Danger zone', 'Done.'],
+} as const;
+
+type SectionId = keyof typeof SECTIONS;
 
 interface SettingsPage {
   readonly feed: Feed;
   readonly base: string;
   /** Tells the feed from another one of its name. */
   readonly identity: string;
-  readonly isSaved?: boolean;
+  /** What was saved: the id of a section, or any other text for a change that names none; undefined for nothing. */
+  readonly saved?: string | undefined;
   /** The form that was refused, and why. */
   readonly refused?: Refused;
 }
@@ -29,80 +47,120 @@ interface Refused {
 
 /** The settings of a feed. Passwords and licenses that were typed are never shown again. */
 export function settingsPage(site: Site, settings: SettingsPage): string {
-  const { feed, isSaved = false, refused } = settings;
+  const { feed, saved, refused } = settings;
   const path = `${site.root}/${feed.name}`;
-  const sections = html`${section('profile', 'Profile', profile(site, settings, path))}
-${titleImage(site, settings)}
-${section('keeping', 'Keeping', keeping(site, settings, path))}
-${section('transfer', 'Export & import', transfer(site, settings))}
-${section('sharing', 'Sharing', sharing(site, settings, path))}
-${feed.passwordHash !== undefined && section('privacy', 'Privacy & access', privacy(refused, path))}
-${site.tier && section('license', 'License', license(site, site.tier, settings, path))}
-${section('danger', 'Danger zone', deletion(refused, path), html` class="danger-zone"`)}`;
+  const contents: Partial<Record<SectionId, Html>> = {
+    profile: profile(site, settings, path),
+    'title-image': titleImage(site, settings),
+    sharing: sharing(site, settings, path),
+    keeping: keeping(site, settings, path),
+    transfer: transfer(site, settings),
+    ...(feed.passwordHash !== undefined && { privacy: privacy(refused, path) }),
+    ...(site.tier && { license: license(site, site.tier, settings, path) }),
+    danger: deletion(refused, path),
+  };
+  const shown = Object.entries(contents) as [SectionId, Html][];
+  const sections = html`${shown.map(([id, content]) => section(id, content, id === saved))}`;
   // A section shows the problem as an alert at its field.
   const isUnblamed = refused !== undefined && !String(sections).includes('role="alert"');
+  const isUnnamed = saved !== undefined && !Object.hasOwn(contents, saved);
   return page(site, {
     title: 'Settings',
     navigation: html`<nav aria-label="This feed"><a href="${path}">Back to the feed</a></nav>`,
     main: html`<h1>Settings</h1>
-${isSaved && html`<p class="done" role="status">Saved.</p>`}
-${isUnblamed && html`<p class="error" role="alert">${refused.message}</p>`}
+${isUnnamed && doneLine('Saved.')}
+${isUnblamed && html`<p class="alert" tabindex="-1" autofocus role="alert">${refused.message}</p>`}
 <div class="settings" data-draft="${draftKey(feed.name)}">
+<nav class="contents" aria-label="Settings"><ul>
+${shown.map(([id]) => html`<li><a href="#${id}">${SECTIONS[id][0]}</a></li>\n`)}</ul></nav>
+<div>
 ${sections}
+</div>
 </div>
 ${script(site, 'settings')}`,
   });
 }
 
-function section(id: string, heading: string, content: Html, attributes?: Html): Html {
-  return html`<section aria-labelledby="${id}"${attributes}>
-<h2 id="${id}">${heading}</h2>
-${content}
-</section>`;
+function section(id: SectionId, content: Html, isSaved: boolean): Html {
+  const [heading, saved] = SECTIONS[id];
+  return html`<section id="${id}" aria-labelledby="${id}-heading">
+<h2 id="${id}-heading">${heading}</h2>
+${isSaved && doneLine(saved)}${content}
+</section>
+`;
 }
 
-function profile({ signInLabel }: Site, { feed, refused }: SettingsPage, path: string): Html {
-  const hint = 'Title and description are public: they head the read-only page and the RSS feed.';
+/** It takes the focus, so that the page opens there. */
+function doneLine(sentence: string): Html {
+  return html`<p class="done" tabindex="-1" autofocus role="status">${sentence}</p>\n`;
+}
+
+/** A form of a section, which says where the page should open once it is saved. */
+function sectionForm(id: SectionId, action: string, content: Html): Html {
+  return form(action, html`<input type="hidden" name="section" value="${id}">\n${content}`);
+}
+
+function profile({ providers }: Site, { feed, refused }: SettingsPage, path: string): Html {
   const title = { name: 'title', label: 'Title', attributes: html`maxlength="100"` };
-  const description = { name: 'description', label: 'Description', hint, attributes: html`maxlength="500"` };
-  const fields = html`${settingField(refused, feed.title, title)}
+  const description = { name: 'description', label: 'Description', attributes: html`maxlength="500"` };
+  const senders = {
+    name: 'show_sender',
+    label: 'Show who posted',
+    hint: 'Readers see the names of people who have signed in at what they post. Here they are always shown.',
+    isOn: feed.showSender,
+  };
+  const fields = html`<p class="hint">Public: they head the read-only page and the RSS feed.</p>
+${settingField(refused, feed.title, title)}
 ${was('title', feed.title)}${settingField(refused, feed.description, description)}
-${was('description', feed.description)}${signInLabel !== undefined && showSender(feed, refused)}
+${was('description', feed.description)}${providers.length > 0 && checkbox(refused, senders)}
 <p class="actions"><button class="primary">Save changes</button></p>`;
-  return form(`${path}/details`, fields);
+  return sectionForm('profile', `${path}/details`, fields);
+}
+
+interface Checkbox {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  /** As it is stored. */
+  readonly isOn: boolean;
 }
 
 /** An unchecked box is not sent; then the hidden field before it is the last value. */
-function showSender(feed: Feed, refused: Refused | undefined): Html {
-  const isChecked = (refused?.form.getAll('show_sender').at(-1) ?? (feed.showSender ? '1' : '0')) === '1';
-  return html`${was('show_sender', feed.showSender ? '1' : '0')}<input type="hidden" name="show_sender" value="0">
-<label><input type="checkbox" name="show_sender" value="1"${isChecked && html` checked`} aria-describedby="show-sender-hint">
- Show who posted</label>
-<p class="hint" id="show-sender-hint">Readers see the names of people who have signed in at what they post. Here they are always shown.</p>`;
+function checkbox(refused: Refused | undefined, { name, label, hint, isOn }: Checkbox): Html {
+  const isChecked = (refused?.form.getAll(name).at(-1) ?? (isOn ? '1' : '0')) === '1';
+  return html`${was(name, isOn ? '1' : '0')}<input type="hidden" name="${name}" value="0">
+<label class="check"><input type="checkbox" name="${name}" value="1"${isChecked && html` checked`} aria-describedby="${name}-hint">
+ ${label}</label>
+<p class="hint" id="${name}-hint">${hint}</p>`;
 }
 
+/** Driven by `browser/feed-settings/title-image.ts`. */
 function titleImage(site: Site, { feed, base, identity }: SettingsPage): Html {
-  const { image, name } = feed;
-  return html`<section id="title-image" aria-labelledby="title-image-heading" data-feed="${name}"
- data-identity="${identity}" ${pictureLimits(site)}>
-<h2 id="title-image-heading">Title image</h2>
-${
-  image === undefined
-    ? html`<p class="hint">There is none. It would be shown on the read-only page and by feed readers.</p>`
-    : html`<p><img class="title-image" src="${fileUrl(base, feed.readId, image)}" alt="The title image of this feed" height="96"></p>`
-}
+  const { image, name, readId } = feed;
+  return html`<p class="hint">Shown beside the title on the read-only page and by feed readers.</p>
+<div id="image" data-feed="${name}" data-identity="${identity}" ${pictureLimits(site)}>
+<div class="picture">
+<div class="preview">${image !== undefined && isReadId(readId) && titlePicture(fileUrl(base, readId, image))}</div>
+<div>
 <p class="actions">
-${site.takesPictures && html`<button type="button" data-action="choose" disabled>Choose a picture</button>`}
+${site.takesPictures && html`<button type="button" data-action="choose" disabled>${icon('picture')}Choose a picture</button>`}
 <button type="button" data-action="pick" aria-expanded="false" aria-controls="picks" disabled>Pick one of this feed</button>
-${image !== undefined && html`<button type="button" data-action="remove" disabled>Remove</button>`}
+<button type="button" class="danger" data-action="remove"${image === undefined && html` hidden`} disabled>Remove</button>
 </p>
-${!site.takesPictures && noPictures(site)}
+${site.takesPictures ? html`<p class="hint by-hand">Or drop one here.</p>` : noPictures(site)}
 <noscript><p class="hint">Choosing or removing a title image needs JavaScript.</p></noscript>
+</div>
+</div>
 <input type="file" hidden accept="${ANY_PICTURE}">
 <ul id="picks" class="picks" hidden></ul>
 <template><li><button type="button"><img alt="" width="96" height="96" loading="lazy"></button></li></template>
+<template class="shown">${titlePicture(undefined)}</template>
 ${SENDING}
-</section>`;
+</div>`;
+}
+
+function titlePicture(url: string | undefined): Html {
+  return html`<img class="title-image"${url !== undefined && html` src="${url}"`} alt="The title image of this feed" width="96" height="96">`;
 }
 
 /** How long notes are kept. */
@@ -112,7 +170,7 @@ function keeping(site: Site, { feed, refused }: SettingsPage, path: string): Htm
     return html`<div>${settingField(refused, value, { name, label, attributes: html`inputmode="numeric" maxlength="${String(most).length}"` })}
 ${was(name, value)}</div>`;
   };
-  const asks = refused !== undefined && problemOf(refused, 'removes');
+  const asks = problemOf(refused, 'removes');
   const fields = html`<p class="hint">Empty keeps all. Older notes, and those beyond the number, are removed for good within a minute; the
  title image stays.${site.keepDays > 0 && ` This instance keeps notes for ${site.keepDays} days at most.`}</p>
 <div class="pair">
@@ -122,19 +180,19 @@ ${limit('keep_notes', 'Notes to keep', feed.keepNotes, MAX_KEEP_NOTES)}
 ${
   asks &&
   html`<p class="error" id="removes-error" role="alert">${asks}</p>
-<label><input type="checkbox" name="removes" value="1" aria-describedby="removes-error"> Remove what is older or beyond</label>`
+<label class="check"><input type="checkbox" name="removes" value="1" aria-describedby="removes-error" autofocus> Remove what is older or beyond</label>`
 }
-<p class="actions"><button>Save</button></p>`;
-  return form(`${path}/details`, fields);
+<p class="actions"><button>Save what is kept</button></p>`;
+  return sectionForm('keeping', `${path}/details`, fields);
 }
 
-/** The feed as a file; driven by `browser/import.ts`. */
+/** The feed as a file; driven by `browser/feed-settings/import.ts`. */
 function transfer({ root }: Site, { feed, identity }: SettingsPage): Html {
   const api = `${root}/api/v1/feeds/${feed.name}`;
   return html`<p class="hint">A zip with all notes and pictures as files. Importing it, here or elsewhere, adds the notes that are missing.</p>
 <div id="import" data-path="${api}/import" data-identity="${identity}">
-<p class="actions"><a class="button" href="${api}/export" download>Export</a>
-<button type="button" data-action="import" disabled>Import</button></p>
+<p class="actions"><a class="button" href="${api}/export" download>${icon('download')}Export</a>
+<button type="button" data-action="import" disabled>${icon('upload')}Import</button></p>
 <noscript><p class="hint">Importing needs JavaScript.</p></noscript>
 <input type="file" hidden accept=".zip,application/zip">
 ${SENDING}
@@ -152,16 +210,55 @@ function sharing(site: Site, { feed, base, refused }: SettingsPage, path: string
 <p class="hint">For everybody who may read. It does not hold the name of the feed.</p>
 ${
   isReadId(readId)
-    ? html`${copyable('read-link', readPageUrl(base, readId), 'the read link')}
+    ? html`${copyable('read-link', readPageUrl(base, readId), 'the read link', qrButton('read-link', 'Read link'))}
 <h3>RSS link</h3>
-${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}`
+${copyable('rss-link', rssUrl(base, readId), 'the RSS link')}
+${listing(feed, refused, path)}
+${readIdForms(site, readId, refused, path)}`
     : html`<p>There is none: the file of the read id cannot be read. The operator of the service can put it right.</p>`
 }
+<h3>Address to write here</h3>
+<p class="hint">It is the key to this feed. Keep it, and give it only to those who may write.</p>
+<details class="secret"><summary>${icon('key')}Show the address</summary>
+${secretAddress(base, name)}</details>
 ${copyableCurl(site, { base, name, isProtected }, aboveCurl)}
-${isReadId(readId) && readIdForms(site, readId, refused, `${path}/details`)}`;
+${copyableInstall(site, base)}
+${bookmarklet(base, name)}`;
 }
 
-function readIdForms(site: Site, readId: string, refused: Refused | undefined, action: string): Html {
+/** A bookmark that opens the feed with the address of the page that is shown, and what is selected there. */
+function bookmarklet(base: string, name: string): Html {
+  const selection = `String(getSelection()).slice(0,1000).replace(/^(?=.)/gm,'> ')`;
+  const query = `'title='+encodeURIComponent(document.title)+'&text='+encodeURIComponent(location.href+'\\n\\n'+${selection})`;
+  const code = `javascript:location.href='${base}/${name}?'+${query}`;
+  return html`<h3>Post from another page</h3>
+<p class="hint">Drag this link to the bookmarks of your browser: it opens the feed with the page that you look at in the box. It holds the
+ name of the feed.</p>
+<details class="secret"><summary>${icon('key')}Show the bookmark</summary>
+<p class="actions"><a class="button" href="${code}">Note this page</a></p>
+${copyable('bookmarklet', code, 'the bookmarklet')}</details>`;
+}
+
+function listing({ listed }: Feed, refused: Refused | undefined, path: string): Html {
+  const box = {
+    name: 'listed',
+    label: 'Search engines may list the read page',
+    hint: 'Otherwise the page and those of its notes ask them not to.',
+    isOn: listed,
+  };
+  const fields = html`${checkbox(refused, box)}
+<p class="actions"><button>Save</button></p>`;
+  return sectionForm('sharing', `${path}/details`, fields);
+}
+
+/** Both forms end the links that were shared, so they ask before they do: in a dialog, or without JavaScript on the page. */
+function readIdForms(site: Site, readId: string, refused: Refused | undefined, path: string): Html {
+  const action = `${path}/details`;
+  const asks = problemOf(refused, 'sure');
+  if (asks !== undefined)
+    return html`<div class="ask" role="alert" tabindex="-1" autofocus>
+${changeLinks(action, refused?.form.get('read_id') ?? '', html`<a class="button" href="${path}/settings#sharing">Keep them</a>`)}
+</div>`;
   const hint = 'Changing it changes the links. The current links stop working.';
   // It belongs to another form, so that it does not send the field beside it.
   const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
@@ -171,8 +268,23 @@ ${was('read_id', readId)}<p class="actions"><button>Save read id</button> ${rand
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
 <p class="actions">${random}</p>`;
-  return html`${form(action, fields)}
-<form id="random" method="post" action="${action}"></form>`;
+  return html`<div class="read-id">
+${form(action, fields)}
+<form id="random" method="post" action="${action}"></form>
+</div>
+<dialog id="change-links" aria-labelledby="change-links-heading">
+${changeLinks(action, '', html`<button formmethod="dialog" autofocus>Keep them</button>`)}
+</dialog>`;
+}
+
+/** @param keep what leaves the links as they are */
+function changeLinks(action: string, readId: string, keep: Html): Html {
+  const fields = html`<h2 id="change-links-heading">Change all links?</h2>
+<p>All links of this feed that were shared stop working at once and for good: its page, the pages of its notes, and RSS. Whoever
+ follows it has to be told the new link. The notes stay.</p>
+<input type="hidden" name="sure" value="1"><input type="hidden" name="read_id" value="${readId}">
+<p class="actions"><button class="danger">Change all links</button> ${keep}</p>`;
+  return sectionForm('sharing', action, fields);
 }
 
 function privacy(refused: Refused | undefined, path: string): Html {
@@ -193,7 +305,7 @@ ${password('remove', 'current', 'Current password')}
 <p class="actions"><button class="danger" name="action" value="remove">Remove password</button></p>`,
   ];
   return html`<p>This feed has a password. Whoever posts, edits or sees it by its name needs it; the read link needs none.</p>
-${forms.map((content) => form(`${path}/access`, content))}`;
+${forms.map((content) => sectionForm('privacy', `${path}/access`, content))}`;
 }
 
 /** The attached license is never shown. */
@@ -212,8 +324,8 @@ ${buyLink(site)}
   const detach = html`<p class="hint">A license that is detached can be attached to another feed. What this feed has stays.</p>
 <p class="actions"><button class="danger" name="action" value="detach">Detach the license</button></p>`;
   return html`${tierSentence(tier)}
-${form(`${path}/license`, attach)}
-${feed.license !== undefined && form(`${path}/license`, detach)}`;
+${sectionForm('license', `${path}/license`, attach)}
+${feed.license !== undefined && sectionForm('license', `${path}/license`, detach)}`;
 }
 
 function deletion(refused: Refused | undefined, path: string): Html {
@@ -242,7 +354,10 @@ function problemOf(refused: Refused | undefined, name: string): string | undefin
 export function noSettingsPage(site: Site, name: string): string {
   return page(site, {
     title: 'No settings yet',
-    main: html`<h1>No settings yet</h1>
-<p>A feed has settings once it has a note. <a href="${site.root}/${name}">Back to the feed</a></p>`,
+    main: soleCard(
+      'No settings yet',
+      html`<p>A feed has settings once it has a note.</p>
+<p class="actions"><a class="button primary" href="${site.root}/${name}">Write the first one</a></p>`,
+    ),
   });
 }

@@ -1,12 +1,25 @@
-import type { Config } from '../config.ts';
+import { BUILT_IN_REPORTS, type Config } from '../config.ts';
 import type { Tier } from '../licenses/licenses.ts';
 import type { AssetName } from './assets.ts';
+
+/** Who looks at a page of a locked instance. */
+export interface Visitor {
+  /** Name of a person who has signed in; undefined if the password was given. */
+  readonly sender?: string | undefined;
+}
 
 /** What all pages of an instance have in common: plain data, so that a page can be made on a worker thread. */
 export interface Site
   extends Pick<
     Config,
-    'title' | 'timeZone' | 'keepDays' | 'licenseUrl' | 'reportUrl' | 'maxImageBytes' | 'shrinkImageBytes'
+    | 'title'
+    | 'timeZone'
+    | 'keepDays'
+    | 'licenseUrl'
+    | 'reportUrl'
+    | 'maxImageBytes'
+    | 'shrinkImageBytes'
+    | 'search'
   > {
   /** Path of the instance without a trailing slash; usually empty. Links begin with it. */
   readonly root: string;
@@ -14,12 +27,16 @@ export interface Site
   readonly isLocked: boolean;
   /** There is an instance password, so programs can post. */
   readonly hasPassword: boolean;
-  /** Name of the OpenID Connect provider, for people; undefined without sign-in. */
-  readonly signInLabel: string | undefined;
+  /** Providers that people sign in with; none without sign-in. */
+  readonly providers: readonly Pick<Config['providers'][number], 'name' | 'label'>[];
   readonly takesPictures: boolean;
+  /** Its own pages take reports; then `reportUrl` is no address. */
+  readonly takesReports: boolean;
   readonly allowsCustomIds: boolean;
   /** Tier of the feed that the page is about, if feeds need licenses. */
   readonly tier?: Tier;
+  /** Who is logged in; never on public pages. */
+  readonly visitor?: Visitor;
   /** URL path of each asset. */
   readonly assets: Readonly<Record<AssetName, string>>;
 }
@@ -29,18 +46,23 @@ export const LEGAL_TITLES = { imprint: 'Imprint', privacy: 'Privacy', terms: 'Te
 export type LegalPage = keyof typeof LEGAL_TITLES;
 export const LEGAL_PAGES = Object.keys(LEGAL_TITLES) as LegalPage[];
 
+/** The media types of pictures that a file input and the share target accept. */
+export const ANY_PICTURE = 'image/png,image/jpeg,image/gif,image/webp';
+
 export function siteOf(config: Config, assets: Site['assets']): Site {
-  const { title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes } = config;
+  const { title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes, search } =
+    config;
   const root = config.publicUrl === undefined ? '' : new URL(config.publicUrl).pathname.replace(/\/$/, '');
   const withRoot = Object.entries(assets).map(([name, path]) => [name, root + path]);
   return {
-    ...{ title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes },
+    ...{ title, timeZone, keepDays, licenseUrl, reportUrl, maxImageBytes, shrinkImageBytes, search },
     root,
     legalPages: LEGAL_PAGES.filter((page) => config[`${page}File`] !== undefined),
-    isLocked: config.password !== undefined || config.oidcIssuer !== undefined,
+    isLocked: config.password !== undefined || config.providers.length > 0,
     hasPassword: config.password !== undefined,
-    signInLabel: config.oidcLabel ?? (config.oidcIssuer && new URL(config.oidcIssuer).host),
+    providers: config.providers.map(({ name, label }) => ({ name, label })),
     takesPictures: config.imageUploads,
+    takesReports: config.reportUrl === BUILT_IN_REPORTS,
     allowsCustomIds: config.allowCustomIds,
     assets: Object.fromEntries(withRoot),
   };
@@ -50,6 +72,11 @@ export function siteOf(config: Config, assets: Site['assets']): Site {
 export function withTier(site: Site, tier: Tier | undefined): Site {
   if (tier === undefined) return site;
   return { ...site, tier, takesPictures: site.takesPictures && tier.until !== undefined };
+}
+
+/** The site as its pages show it to somebody; undefined for nobody who is logged in. */
+export function withVisitor(site: Site, visitor: Visitor | undefined): Site {
+  return visitor === undefined ? site : { ...site, visitor: { sender: visitor.sender } };
 }
 
 /** What a browser needs to install the instance as an app (https://www.w3.org/TR/appmanifest/). */
@@ -67,8 +94,20 @@ export function manifest({ title, assets }: Site): string {
     start_url: './',
     scope: './',
     display: 'standalone',
-    background_color: '#fbfbfc',
-    theme_color: '#2f5fd0',
+    background_color: '#f7f8f6',
+    theme_color: '#0a5254',
     icons,
+    // Taken by `browser/worker.ts`.
+    share_target: {
+      action: './api/share',
+      method: 'POST',
+      enctype: 'multipart/form-data',
+      params: {
+        title: 'title',
+        text: 'text',
+        url: 'url',
+        files: [{ name: 'files', accept: ANY_PICTURE.split(',') }],
+      },
+    },
   });
 }

@@ -41,14 +41,18 @@ export function licensePage(site: Site, freeNotes: number): string {
     title: 'Licenses',
     isListed: true,
     main: html`<h1>Licenses</h1>
-<h2>Without a license</h2>
-<p>Every feed may have ${amount(freeNotes)} notes of text. Everybody with the read link can read them, and nothing that is stored is
- ever removed for the lack of a license.</p>
-<h2>With a license</h2>
-<p>A feed takes pictures as well, and more notes. A license counts until the end of its last day, in UTC, for as many feeds at once as
- it says. When it has ended, all that the feed has stays readable and can be edited and deleted.</p>
+<p class="lead">Every feed works without a license. With one it takes pictures, and more notes.</p>
+<div class="pair tiers">
+<section class="card" aria-labelledby="free"><h2 id="free">Without a license</h2>
+<p class="amount"><strong>${amount(freeNotes)}</strong> notes of text</p>
+<p>Everybody with the read link can read them. Nothing that is stored is ever removed for the lack of a license.</p></section>
+<section class="card" aria-labelledby="licensed"><h2 id="licensed">With a license</h2>
+<p class="amount"><strong>Pictures</strong> and more notes</p>
+<p>It counts until the end of its last day, in UTC, for as many feeds at once as it says. When it has ended, all that the feed has
+ stays readable and can be edited and deleted.</p></section>
+</div>
 <h2>Where to get one</h2>
-<p>${buyLink(site) ?? 'Ask whoever runs this instance.'}</p>
+<p>${buyLink(site, html` class="button primary"`) ?? 'Ask whoever runs this instance.'}</p>
 <h2>How to attach it</h2>
 <p>Open the settings of your feed and paste the license under <em>License</em>. Keep it like a password: whoever has it can use it. To
  use it for another feed, detach it first.</p>`,
@@ -56,8 +60,8 @@ export function licensePage(site: Site, freeNotes: number): string {
 }
 
 /** A link to where licenses are sold; nothing if the instance does not name a place. */
-export function buyLink({ licenseUrl }: Site): Html | undefined {
+export function buyLink({ licenseUrl }: Site, attributes?: Html): Html | undefined {
   return licenseUrl === undefined
     ? undefined
-    : html`<a href="${licenseUrl}" rel="noopener">Buy a license</a>`;
+    : html`<a${attributes} href="${licenseUrl}" rel="noopener">Buy a license</a>`;
 }

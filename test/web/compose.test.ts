@@ -1,7 +1,7 @@
 /** Writing and posting on the page of a feed, as a user of Chromium. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, contrastFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -18,6 +18,7 @@ async function give(
   name: string,
   type: string,
   base64: string,
+  at = '#note-text',
 ): Promise<void> {
   await page.evaluate(`(() => {
     const bytes = Uint8Array.from(atob('${base64}'), (character) => character.charCodeAt(0));
@@ -27,7 +28,7 @@ async function give(
     const event = '${kind}' === 'paste'
       ? new ClipboardEvent('paste', {...options, clipboardData: transfer})
       : new DragEvent('drop', {...options, dataTransfer: transfer});
-    document.querySelector('#note-text').dispatchEvent(event);
+    document.querySelector('${at}').dispatchEvent(event);
   })()`);
 }
 
@@ -49,60 +50,246 @@ async function noise(page: Page, width: number, height: number, type: string): P
 }
 
 const notesOf = async (feed: string) => (await ask(`${url}/api/v1/feeds/${feed}/notes`)).json.notes;
+const textOf = (page: Page) => page.inputValue('#note-text');
+/** The box of a feed that has notes is empty again. */
+const posted = (page: Page) => page.waitForSelector('#toasts:has-text("Posted.")');
+/** The page of a feed that had none is loaded again. */
+const made = (page: Page) => page.waitForSelector('#compose:not(:has([name=password]))');
+
+t.test('the box is one line until it is used, and is left by Escape', async (t) => {
+  await post(`${url}/lined`, 'A note');
+  await page.goto(`${url}/lined`);
+  t.notOk(await page.isVisible('#compose .primary'));
+  const { height } = (await page.locator('#compose').boundingBox())!;
+  t.ok(height < 64, `${height} px`);
+  await page.focus('#note-text');
+  await page.waitForSelector('#compose .primary');
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('#compose .primary', { state: 'hidden' });
+  t.equal(await page.evaluate('document.activeElement.id'), 'note-text');
+  await page.keyboard.type('x');
+  await page.waitForSelector('#compose .primary');
+  await page.keyboard.press('Escape');
+  t.ok(await page.isVisible('#compose .primary'), 'what was written stays in sight');
+  await page.fill('#note-text', '');
+});
 
 t.test('a first note is posted with pasted and dropped pictures, title and tags', async (t) => {
   await page.goto(`${url}/new-feed`);
   t.match(await page.textContent('#curl-line'), `${url}/new-feed`);
   t.notMatch(await page.content(), '/r/', 'nothing to read yet');
+  await page.fill('#note-text', 'Before\n\nBehind');
+  await page.evaluate("document.querySelector('#note-text').setSelectionRange(7, 7)");
   await give(page, 'paste', 'image.png', 'image/png', PIXEL.toString('base64'));
   await page.waitForSelector('.attachments li:nth-child(1)');
-  await give(page, 'drop', 'image.png', 'image/png', PIXEL.toString('base64'));
+  t.equal(await textOf(page), 'Before\n\n![](image.png)\n\nBehind', 'at the caret');
+  await give(page, 'drop', 'image.png', 'image/png', PIXEL.toString('base64'), 'footer, #main');
   await page.waitForSelector('.attachments li:nth-child(2)');
   await page.fill('.attachments li:nth-child(1) input', 'First "é"');
-  await page.fill('#note-text', 'Before ');
-  await page.click('.attachments li:nth-child(1) [data-action=insert]');
-  await page.fill('#note-title', 'Café 🎉');
+  t.match(await textOf(page), '![First "é"](image.png)', 'the text has the words of the row');
+  await page.click('[data-action=title]');
+  await page.keyboard.type('Café 🎉');
   await page.fill('#note-tags', 'one, Größe');
   await page.keyboard.press('Control+Enter');
-  await page.waitForSelector('#compose:not(:has([name=password]))');
+  await made(page);
   const [text, ...pictures] = await notesOf('new-feed');
   t.equal(text.title, 'Café 🎉');
   t.same(text.tags, ['one', 'größe']);
   t.same(pictures.map((note: { alt?: string }) => note.alt).sort(), ['First "é"', undefined]);
   t.same(pictures.map((note: { name?: string }) => note.name).sort(), ['image-2.png', 'image.png']);
   for (const { file } of pictures) t.match(text.content, file, 'the text shows each picture');
-  t.equal(await page.inputValue('#note-text'), '', 'what was posted is no draft');
+  t.equal(await textOf(page), '', 'what was posted is no draft');
 });
 
-t.test('a draft survives a reload and a refused post, which is explained', async (t) => {
-  await page.goto(`${url}/drafted`);
-  await page.fill('#note-text', 'A draft');
-  await page.fill('#note-tags', 'not a tag');
-  await page.reload();
-  t.equal(await page.inputValue('#note-text'), 'A draft');
-  await page.click('#compose .primary');
-  await page.waitForSelector('#compose .error:not(:empty)');
-  t.match(await page.textContent('#compose .error'), 'The tag "not a tag" has a space in it.');
-  t.equal(await page.inputValue('#note-text'), 'A draft');
-  t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'drafted', 'nor does it tell the name');
-  await page.fill('#note-tags', '');
+t.test('a picture without words is posted as a picture', async (t) => {
+  await page.goto(`${url}/new-feed`);
+  await page.focus('#note-text');
+  await give(page, 'paste', 'dot.png', 'image/png', PIXEL.toString('base64'));
+  await page.fill('.attachments input', 'A dot');
+  await page.keyboard.press('Control+Enter');
+  await posted(page);
+  t.match((await notesOf('new-feed'))[0], { type: 'image/png', alt: 'A dot' });
+});
+
+t.test('rules are said when they are broken, and Post goes to what breaks one', async (t) => {
+  await post(`${url}/ruled`, 'A note', { 'x-note-tags': 'server,green' });
+  await page.goto(`${url}/ruled`);
+  await page.fill('#note-text', 'A text');
+  for (const [field, wrong, said] of [
+    ['#note-tags', 'not a tag', 'The tag "not a tag" has a space in it.'],
+    ['#note-tags', Array.from({ length: 11 }, (_, n) => `t${n}`).join(), 'at most 10 tags'],
+    ['#note-title', 'x'.repeat(101), 'at most 100 characters'],
+    ['#note-text', 'x'.repeat(102_401), 'a note may have at most 100 KB'],
+  ] as const) {
+    if (field === '#note-title') await page.click('[data-action=title]');
+    const right = await page.inputValue(field);
+    await page.fill(field, wrong);
+    t.match(await page.textContent(`${field}-problem`), said);
+    t.equal(await page.getAttribute(field, 'aria-invalid'), 'true');
+    t.match(await page.getAttribute(field, 'aria-describedby'), `${field.slice(1)}-problem`);
+    await page.click('#compose .primary');
+    t.equal(await page.evaluate("'#' + document.activeElement.id"), field);
+    await page.fill(field, right);
+    t.equal(await page.textContent(`${field}-problem`), '');
+    t.equal(await page.getAttribute(field, 'aria-invalid'), null);
+  }
+  t.equal((await notesOf('ruled')).length, 1);
+  const pictures = Array.from({ length: 11 }, (_, n) => ({
+    name: `${n}.png`,
+    mimeType: 'image/png',
+    buffer: PIXEL,
+  }));
+  await page.setInputFiles('.pictures input[type=file]', pictures);
+  await page.waitForSelector('#note-pictures-problem:has-text("at most 10 pictures")');
+  t.equal(await page.locator('.attachments li').count(), 10);
+  await give(page, 'drop', 'drawing.svg', 'image/svg+xml', '');
+  await page.click('.attachments li:nth-child(10) [data-action=remove]');
+  await give(page, 'drop', 'drawing.svg', 'image/svg+xml', '');
+  await page.waitForSelector('#note-pictures-problem:has-text("a picture must be a PNG, JPEG, GIF or WebP")');
+  await page.fill('.attachments li:nth-child(1) input', 'x'.repeat(501));
+  t.match(await page.textContent('.attachments li:nth-child(1) .problem'), 'at most 500 characters');
+  await page.fill('.attachments li:nth-child(1) input', 'Kept');
+  for (let left = 9; left > 0; left -= 1)
+    await page.click('.attachments li:nth-child(1) [data-action=remove]');
+  t.equal(await page.locator('.attachments li').count(), 0);
+  await page.fill('#note-text', '');
+});
+
+t.test('a refusal is explained and nothing is lost; a first note may protect its feed', async (t) => {
+  await page.goto(`${url}/protected`);
+  await page.fill('#note-text', 'A secret');
   for (const wrong of ['Grüße', ' x', 'x ']) {
     await page.fill('#feed-password', wrong);
     await page.click('#compose .primary');
     await page.waitForSelector('#feed-password:invalid:focus');
   }
   await page.fill('#feed-password', 'open sesame');
+  await page.route(`${url}/protected`, (route) => route.abort(), { times: 1 });
   await page.click('#compose .primary');
-  await page.waitForSelector('#compose:not(:has([name=password]))');
-  t.equal((await ask(`${url}/api/v1/feeds/drafted`)).status, 401, 'it is protected');
-  await page.fill('#note-text', 'Soon locked');
-  await page.goto(`${url}/drafted/settings`);
-  await page.click('text=Lock in this browser');
-  await page.waitForSelector('text=This feed is locked');
-  await page.fill('#password', 'open sesame');
-  await page.click('button.primary');
-  await page.waitForSelector('#compose');
-  t.equal(await page.inputValue('#note-text'), '', 'a lock takes the draft with it');
+  await page.waitForSelector('#compose .error:not(:empty)');
+  t.equal(await textOf(page), 'A secret');
+  await page.click('#compose .primary');
+  await made(page);
+  t.equal((await ask(`${url}/api/v1/feeds/protected`)).status, 401, 'it is protected');
+});
+
+t.test('the tools act on the selection, and undo takes each back', async (t) => {
+  await page.goto(`${url}/lined`);
+  const select = (from: number, to: number) =>
+    page.evaluate(`document.querySelector('#note-text').setSelectionRange(${from}, ${to})`);
+  const tool = (name: string) => page.click(`[data-tool=${name}]`);
+  await page.focus('#note-text');
+  await page.keyboard.type('a new dam');
+  await select(2, 5);
+  await tool('bold');
+  t.equal(await textOf(page), 'a **new** dam');
+  await tool('bold');
+  t.equal(await textOf(page), 'a new dam', 'a second time takes it away');
+  await page.keyboard.press('Control+i');
+  t.equal(await textOf(page), 'a *new* dam');
+  await page.keyboard.press('Control+b');
+  t.equal(await textOf(page), 'a ***new*** dam');
+  await page.keyboard.press('Control+z');
+  t.equal(await textOf(page), 'a *new* dam', 'undo');
+  await page.fill('#note-text', 'see here');
+  await select(4, 8);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('https://a.example');
+  t.equal(await textOf(page), 'see [here](https://a.example)');
+  await page.fill('#note-text', 'one\ntwo');
+  await select(0, 7);
+  await tool('list');
+  t.equal(await textOf(page), '- one\n- two');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('three');
+  await page.keyboard.press('Enter');
+  t.equal(await textOf(page), '- one\n- two\n- three\n- ', 'a list goes on');
+  await page.keyboard.press('Enter');
+  t.equal(await textOf(page), '- one\n- two\n- three\n', 'until a line is empty');
+  await page.keyboard.type('9. x');
+  await page.keyboard.press('Enter');
+  t.match(await textOf(page), /9\. x\n10\. $/);
+  await page.fill('#note-text', 'a b');
+  await select(2, 3);
+  await tool('code');
+  t.equal(await textOf(page), 'a `b`');
+  await page.fill('#note-text', 'x\ny');
+  await select(0, 3);
+  await tool('code');
+  t.equal(await textOf(page), '```\nx\ny\n```');
+  await page.fill('#note-text', '');
+});
+
+t.test('tags of the feed are offered, and chosen by keys', async (t) => {
+  await page.goto(`${url}/ruled`);
+  await page.focus('#note-text');
+  await page.focus('#note-tags');
+  await page.keyboard.type('ser');
+  t.equal(await page.textContent('#note-known-tags'), 'server');
+  await page.keyboard.press('ArrowDown');
+  t.equal(await page.getAttribute('#note-tags', 'aria-activedescendant'), 'note-known-tags-0');
+  await page.keyboard.press('Enter');
+  t.equal(await page.inputValue('#note-tags'), 'server, ');
+  await page.keyboard.type('gr');
+  await page.click('#note-known-tags li');
+  t.equal(await page.inputValue('#note-tags'), 'server, green, ');
+  await page.keyboard.type('s');
+  t.notOk(await page.isVisible('#note-known-tags'), 'none twice');
+  await page.fill('#note-tags', '');
+});
+
+t.test('a note with pictures is written, ordered and posted with the keyboard alone', async (t) => {
+  await page.goto(`${url}/lined`);
+  await page.evaluate("document.querySelector('#main').focus()");
+  const { keyboard } = page;
+  // Early, because the browser takes a moment until it leaves the dialog to the test.
+  const chooser = page.waitForEvent('filechooser');
+  for (
+    let tabs = 0;
+    (await page.evaluate('document.activeElement.id')) !== 'note-text' && tabs < 20;
+    tabs += 1
+  )
+    await keyboard.press('Tab');
+  await keyboard.type('By keys');
+  const tabTo = async (selector: string) => {
+    for (let tabs = 0; !(await page.evaluate(`document.activeElement.matches('${selector}')`)); tabs += 1) {
+      t.ok(tabs < 30, selector);
+      await keyboard.press('Tab');
+    }
+  };
+  await tabTo('[data-tool=picture]');
+  await keyboard.press('Enter');
+  await (await chooser).setFiles([
+    { name: 'a.png', mimeType: 'image/png', buffer: PIXEL },
+    { name: 'b.png', mimeType: 'image/png', buffer: PIXEL },
+  ]);
+  await page.waitForSelector('.attachments li:nth-child(2)');
+  await page.focus('#note-text');
+  await tabTo('.attachments li:nth-child(2) input');
+  await keyboard.type('The second');
+  await tabTo('[data-action=up]');
+  await keyboard.press('Enter');
+  t.match(await page.textContent('.attachments li:nth-child(1)'), 'b.png');
+  t.ok(await page.evaluate("document.activeElement.matches('[data-action=up]')"), 'the focus moves along');
+  await tabTo('#note-tags');
+  await keyboard.type('keys');
+  await tabTo('#compose .primary');
+  await keyboard.press('Enter');
+  await posted(page);
+  t.equal(await page.evaluate('document.activeElement.id'), 'note-text', 'the next one can be written');
+  t.notOk(await page.isVisible('#compose .primary'));
+  await page.waitForSelector('article:has-text("By keys")');
+  const [text] = await notesOf('lined');
+  t.match(text, { tags: ['keys'], content: /^By keys\n\n!\[\]\(\S+\)\n\n!\[The second\]\(\S+\)$/ });
+});
+
+t.test('a file that is dropped where no box is opens nothing', async (t) => {
+  const [note] = await notesOf('lined');
+  await page.goto(`${url}/lined?tag=keys`);
+  await give(page, 'drop', 'x.png', 'image/png', PIXEL.toString('base64'), '#main');
+  await page.waitForSelector('#toasts:has-text("no box here")');
+  t.ok(note);
 });
 
 t.test('a large picture is shrunk upright, and a position is pointed out and removed', async (t) => {
@@ -128,7 +315,7 @@ t.test('a large picture is shrunk upright, and a position is pointed out and rem
   await page.click('.attachments li:nth-child(2) [data-action=clean]');
   await page.waitForSelector('text=The position is removed.');
   await page.click('#compose .primary');
-  await page.waitForSelector('#compose:not(:has([name=password]))');
+  await made(page);
   const notes = await notesOf('photos');
   const bytesOf = async (name: string) => {
     const { file_url } = notes.find((note: { name: string }) => note.name === name);
@@ -159,10 +346,9 @@ t.test('an upload shows how far it is, and can be cancelled with nothing lost', 
   await page.unroute(`${url}/cancelled`);
 });
 
-t.test('pictures that are off, and one that is too large or none at all, are explained', async (t) => {
+t.test('pictures that are off are explained', async (t) => {
   await page.goto(`${url}/refused`);
-  await give(page, 'drop', 'drawing.svg', 'image/svg+xml', '');
-  await page.waitForSelector('text=a picture must be a PNG, JPEG, GIF or WebP');
+  await page.focus('#note-text');
   await page.click('#compose .primary');
   await page.waitForSelector('text=Write something, or add a picture.');
   const off = await start(t, { SERVICE_IMAGE_UPLOADS: '0' });
@@ -170,9 +356,69 @@ t.test('pictures that are off, and one that is too large or none at all, are exp
   await page.goto(`${off.url}/no-pictures`);
   t.match(await page.textContent('#compose'), "Images can't be posted on this instance.");
   t.equal(await page.locator('#compose [type=file]').count(), 0);
+  await page.focus('#note-text');
+  await give(page, 'drop', 'x.png', 'image/png', PIXEL.toString('base64'));
+  await page.waitForSelector('#toasts:has-text("no box here")');
+});
+
+t.test('Post stays in view, however much is written and shown', async (t) => {
+  for (const options of [PHONE, { viewport: { width: 1000, height: 700 } }]) {
+    const { page } = await visit(t, browser, options);
+    await page.goto(`${url}/ruled`);
+    await page.fill('#note-text', '\n\nA line'.repeat(50));
+    await page.setInputFiles('.pictures input[type=file]', {
+      name: 'tall.png',
+      mimeType: 'image/png',
+      buffer: await noise(page, 20, 3_000, 'image/png'),
+    });
+    await page.fill('.attachments input', 'tall');
+    await page.click('[data-action=insert]');
+    if ((await page.getAttribute('[data-tool=eye]', 'aria-pressed')) === 'false')
+      await page.click('[data-tool=eye]');
+    await page.waitForSelector('.preview img[src^="blob:"]');
+    await page.evaluate("document.querySelector('#compose').scrollIntoView()");
+    const { y, height } = (await page.locator('#compose .primary').boundingBox())!;
+    t.ok(y + height <= options.viewport.height, `${y + height}`);
+    t.ok((await page.locator('.preview img').boundingBox())!.height <= 256);
+  }
+});
+
+t.test('the box is good in light, in dark, wide and on a phone', async (t) => {
+  for (const options of [
+    { colorScheme: 'light', ...PHONE },
+    { colorScheme: 'dark', viewport: { width: 1400, height: 900 } },
+  ] as const) {
+    const { page } = await visit(t, browser, options);
+    await page.goto(`${url}/ruled`);
+    t.same(await axeFindings(page), []);
+    t.same(await contrastFindings(page), []);
+    await page.focus('#note-text');
+    await page.waitForSelector('#compose .primary');
+    await page.fill('#note-text', 'Some *words*');
+    await page.setInputFiles('.pictures input[type=file]', {
+      name: 'a.png',
+      mimeType: 'image/png',
+      buffer: PIXEL,
+    });
+    await page.waitForSelector('.attachments li');
+    await page.click('[data-action=title]');
+    await page.fill('#note-tags', 'not a tag');
+    if ((await page.getAttribute('[data-tool=eye]', 'aria-pressed')) === 'false')
+      await page.click('[data-tool=eye]');
+    await page.waitForSelector('.preview em');
+    await page.waitForSelector('.preview img[src^="blob:"]');
+    t.same(await axeFindings(page), []);
+    t.same(await contrastFindings(page), []);
+    t.equal(await overflow(page), 0);
+    const text = (await page.locator('#note-text').boundingBox())!;
+    const preview = (await page.locator('.preview').boundingBox())!;
+    if (options.colorScheme === 'dark') t.ok(preview.x > text.x + text.width, 'beside the text');
+    else t.ok(preview.y >= text.y + text.height, 'below it');
+  }
 });
 
 t.test('nothing went wrong beside what users see', async (t) => {
   t.same(faults.violations, []);
   t.same(faults.errors, []);
+  t.same(faults.dialogs, []);
 });

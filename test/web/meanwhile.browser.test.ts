@@ -1,7 +1,7 @@
 /** What somebody else changed while a page was open, with two windows of Chromium: nothing is overwritten unseen or lost. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, contrastFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { start } from '../support/service.ts';
@@ -14,19 +14,31 @@ const scriptless = await visit(t, browser, { javaScriptEnabled: false });
 
 async function isGood(t: Test, page: Page): Promise<void> {
   t.same(await axeFindings(page), []);
+  t.same(await contrastFindings(page), []);
   t.equal(await overflow(page), 0);
 }
 
-/** Both windows edit a note, and theirs is saved first. Returns the note. */
-async function bothEdit(feed: FeedClient, text: string, fields: Record<string, string>) {
+/** Opens the edit of the first note of the page. */
+async function edit(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.click('article summary');
+  await page.click('article [data-action=edit]');
+  await page.waitForSelector('article .box.open');
+}
+
+/** Both windows edit a note, and theirs is saved first. */
+async function bothEdit(
+  feed: FeedClient,
+  place: 'feed' | 'note',
+  text: string,
+  fields: Record<string, string>,
+) {
   const { json: note } = await feed.post(text, { 'x-note-title': 'Old', 'x-note-tags': 'old' });
-  for (const { page } of [mine, theirs]) {
-    await page.goto(note.url);
-    await page.click('[data-action=edit]');
-  }
+  const address = place === 'feed' ? note.feed_url : note.url;
+  for (const { page } of [mine, theirs]) await edit(page, address);
   for (const [selector, value] of Object.entries(fields)) await theirs.page.fill(selector, value);
-  await theirs.page.click('#edit-note .primary');
-  await theirs.page.waitForSelector('#edit-note', { state: 'hidden' });
+  await theirs.page.click('article .primary');
+  await theirs.page.waitForSelector('article .box', { state: 'detached' });
   return { note, now: async () => (await feed.get(`/notes/${note.id}`)).json };
 }
 
@@ -34,52 +46,56 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
   const feed = new FeedClient(url, 'both-edit');
   const { page } = mine;
 
-  t.test('mine, theirs or both', async (t) => {
-    for (const [button, expected] of [
-      ['[data-action=theirs]', 'Their text'],
-      ['[data-action=mine]', 'My text'],
-      ['#edit-note .primary', 'My text and their text'],
-    ] as const) {
-      const { now } = await bothEdit(feed, 'Text', { '#note-text': 'Their text', '#note-tags': 'theirs' });
-      await page.fill('#note-text', 'My text');
-      await page.keyboard.press('Control+Enter');
-      await page.waitForSelector('#changed:focus');
-      t.match(await now(), { content: 'Their text', tags: ['theirs'] });
-      t.match(await page.textContent('article'), 'Their text');
-      t.equal(await page.inputValue('#their-text'), 'Their text');
-      t.equal(await page.inputValue('#note-text'), 'My text');
-      t.equal(await page.inputValue('#note-tags'), 'theirs', 'what only they changed is taken in');
-      await isGood(t, page);
-      if (button === '#edit-note .primary') await page.fill('#note-text', expected);
-      await page.click(button);
-      await page.waitForSelector(`article:has-text("${expected}")`);
-      await page.waitForSelector('#changed', { state: 'hidden' });
-      t.match(await now(), { content: expected, title: 'Old', tags: ['theirs'] });
-    }
-  });
+  for (const place of ['feed', 'note'] as const)
+    t.test(`mine, theirs or both, on the page of the ${place}`, async (t) => {
+      for (const [button, expected] of [
+        ['[data-action=theirs]', 'Their text'],
+        ['[data-action=mine]', 'My text'],
+        ['article .primary', 'My text and their text'],
+      ] as const) {
+        const { now } = await bothEdit(feed, place, 'Text', {
+          '#edit-text': 'Their text',
+          '#edit-tags': 'theirs',
+        });
+        await page.fill('#edit-text', 'My text');
+        await page.keyboard.press('Control+Enter');
+        await page.waitForSelector('.meanwhile.changed:focus');
+        t.match(await now(), { content: 'Their text', tags: ['theirs'] });
+        t.equal(await page.inputValue('#edit-theirs'), 'Their text');
+        t.equal(await page.inputValue('#edit-text'), 'My text');
+        t.equal(await page.inputValue('#edit-tags'), 'theirs', 'what only they changed is taken in');
+        await isGood(t, page);
+        if (button === 'article .primary') await page.fill('#edit-text', expected);
+        await page.click(button);
+        await page.waitForSelector(`article:focus:has-text("${expected}")`);
+        t.equal(await page.locator('article .box').count(), 0);
+        t.match(await now(), { content: expected, title: 'Old', tags: ['theirs'] });
+      }
+    });
 
   t.test('titles', async (t) => {
-    const { now } = await bothEdit(feed, 'Text', { '#note-title': 'Theirs' });
-    await page.fill('#note-title', 'Mine');
-    await page.click('#edit-note .primary');
-    await page.waitForSelector('#changed:focus');
-    t.equal(await page.textContent('#their-note-title'), 'Theirs: Theirs');
+    const { now } = await bothEdit(feed, 'feed', 'Text', { '#edit-title': 'Theirs' });
+    await page.fill('#edit-title', 'Mine');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
+    t.equal(await page.textContent('#edit-title-theirs'), 'Theirs: Theirs');
     t.equal((await now()).title, 'Theirs');
+    await isGood(t, page);
     await page.click('[data-action=mine]');
-    await page.waitForSelector('article h1:has-text("Mine")');
+    await page.waitForSelector('article h3:has-text("Mine")');
     t.match(await now(), { title: 'Mine', content: 'Text' });
   });
 
   t.test('a picture', async (t) => {
     const { json: note } = await feed.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'Old' });
-    await page.goto(note.url);
-    await page.click('[data-action=edit]');
-    await page.fill('#note-title', 'Mine');
+    await edit(page, note.url);
+    await page.click('[data-action=title]');
+    await page.fill('#edit-title', 'Mine');
     const buffer = Buffer.concat([PIXEL, Buffer.alloc(9)]);
-    await page.setInputFiles('#replacement', { name: 'x.png', mimeType: 'image/png', buffer });
+    await page.setInputFiles('#edit-replacement', { name: 'x.png', mimeType: 'image/png', buffer });
     await feed.put(`/notes/${note.id}`, Buffer.concat([PIXEL, Buffer.alloc(5)]));
-    await page.click('#edit-note .primary');
-    await page.waitForSelector('#changed:focus');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.changed:focus');
     t.match((await feed.get(`/notes/${note.id}`)).json, { size: PIXEL.length + 5, title: 'Old' });
     await page.click('[data-action=mine]');
     await page.waitForSelector('article h1:has-text("Mine")');
@@ -87,33 +103,39 @@ t.test('an edit that meets a newer version shows both, and overwrites nothing un
   });
 
   t.test('a note that was deleted is posted anew', async (t) => {
-    const { note } = await bothEdit(feed, 'Text', {});
-    await theirs.page.click('[data-action=delete]');
-    await theirs.page.click('[data-action=confirm]');
-    await theirs.page.waitForURL(`${url}/both-edit`);
-    await page.fill('#note-text', 'Words of mine');
-    await page.click('#edit-note .primary');
-    await page.waitForSelector('#deleted:focus');
-    t.equal(await page.inputValue('#note-text'), 'Words of mine');
+    const { note } = await bothEdit(feed, 'feed', 'Text', {});
+    await page.fill('#edit-text', 'Words of mine');
+    await feed.send('DELETE', `/notes/${note.id}`);
+    await page.waitForSelector('#notes[data-version]');
+    await page.click('article .primary');
+    await page.waitForSelector('.meanwhile.deleted:focus');
+    t.equal(await page.inputValue('#edit-text'), 'Words of mine');
     await isGood(t, page);
     await page.click('[data-action=repost]');
-    await page.waitForURL((address) => address.href !== note.url);
+    await page.waitForURL((address) => !address.href.endsWith('both-edit'));
     await page.waitForSelector('article:has-text("Words of mine")');
     t.match((await feed.list()).json.notes[0], { content: 'Words of mine', title: 'Old', tags: ['old'] });
   });
 
-  t.test('a deletion asks again', async (t) => {
-    const { now } = await bothEdit(feed, 'Text', { '#note-text': 'Their text' });
-    await page.click('[data-action=delete]');
-    await page.click('[data-action=confirm]');
-    await page.waitForSelector('dialog .error:has-text("was changed since")');
-    t.equal((await now()).content, 'Their text');
-    t.match(await page.textContent('article'), 'Their text');
-    await isGood(t, page);
-    await page.click('[data-action=confirm]');
-    await page.waitForURL(`${url}/both-edit`);
-    t.equal((await now()).code, 'not_found');
-  });
+  t.test(
+    'an edit is told of a change as it comes, and keeps its place when its note is deleted',
+    async (t) => {
+      const { json: note } = await feed.post('As it was');
+      await edit(page, note.feed_url);
+      await page.fill('#edit-text', 'My words');
+      await feed.put(`/notes/${note.id}`, 'Theirs');
+      await page.waitForSelector('article .status:has-text("Somebody else has changed this note")');
+      t.equal(await page.inputValue('#edit-text'), 'My words');
+      await feed.send('DELETE', `/notes/${note.id}`);
+      await feed.post('A sign of life');
+      await page.waitForSelector('#notes button:has-text("1 new note")');
+      t.equal(await page.inputValue('#edit-text'), 'My words');
+      await page.click('article .primary');
+      await page.waitForSelector('.meanwhile.deleted:focus');
+      await page.click('[data-action=leave]');
+      await page.waitForSelector(`article[data-id="${note.id}"]`, { state: 'detached' });
+    },
+  );
 });
 
 t.test('settings of two windows survive, and one that both changed is asked for again', async (t) => {
@@ -229,7 +251,6 @@ t.test('a note that expires says when', async (t) => {
   const { page } = mine;
   await page.goto(`${url}/passing`);
   await page.fill('#note-text', 'Not for long');
-  await page.click('text=Options');
   await page.selectOption('#note-expires', '1d');
   await isGood(t, page);
   await page.click('#compose .primary');
@@ -247,7 +268,11 @@ t.test('settings say what a feed keeps, and ask before notes go for it', async (
     await page.goto(`${url}/keeping/settings`);
     await page.fill('#keep_days', days);
     await page.fill('#keep_notes', notes);
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.press('#keep_notes', 'Enter');
+    await answered;
+    // Until then the page holds what is not saved, and asks before it is left.
+    await page.waitForSelector('#toasts .toast, [role=alert]');
   };
   const keep = async () => (await feed.get()).json.keep;
   await set('', '3');
@@ -265,8 +290,10 @@ t.test('settings say what a feed keeps, and ask before notes go for it', async (
   await page.waitForSelector('[role=alert]:has-text("removed for good")');
   await isGood(t, page);
   await page.check('[name=removes]');
+  const saved = page.waitForResponse((response) => response.request().method() === 'POST');
   await page.press('#keep_notes', 'Enter');
-  await page.waitForSelector('text=Saved.');
+  await saved;
+  await page.waitForSelector('#toasts .toast');
   t.same(await keep(), { days: 7, notes: 2 });
   await set('', '');
   t.equal(await keep(), null);
@@ -290,7 +317,7 @@ t.test('a feed goes out as a zip and comes back in', async (t) => {
   await isGood(t, page);
   await feed.send('DELETE');
   await page.setInputFiles('#import input', zip);
-  await page.waitForSelector('#import .error:text("does not exist any more")');
+  await page.waitForSelector('#import .error:text("changed meanwhile")');
   t.equal((await feed.get()).status, 404, 'a stale page makes no feed');
 });
 

@@ -30,7 +30,7 @@ async function feedOf(service: TestService, name: string, notes: readonly string
   const feed = `${service.url}/${name}`;
   for (const [n, text] of notes.entries())
     await post(feed, text, {
-      'x-note-title': n % 2 ? encodeURI(`Title ${n}`) : '',
+      'x-note-title': n % 2 ? encodeURI(`Title ${n} ${'x'.repeat(80)}`) : '',
       'x-note-tags': 'one,two',
     });
   const file = { 'content-type': 'image/png', 'x-note-alt': EVIL, 'x-note-name': `${EVIL}.png` };

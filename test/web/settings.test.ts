@@ -24,7 +24,7 @@ t.test('the start page leads to a feed whose name nobody guesses', async (t) => 
   t.match(suggested, /^[a-z]+-[a-z]+-[a-z0-9]{13}$/);
   await isGood(t, page, 'start');
   await page.click('[data-copy=curl-line]');
-  await page.waitForSelector('[data-copy]:text("Copied")');
+  await page.waitForSelector('.toast >> text=Copied.');
   t.match(await page.evaluate('navigator.clipboard.readText()'), `${url}/${suggested}`);
   await page.reload();
   t.not(await page.inputValue('#feed'), suggested, 'a new one each time');
@@ -52,13 +52,22 @@ t.test('settings and deletion work without scripts', async (t) => {
   await page.fill('#title', 'Café');
   await page.fill('#description', 'x'.repeat(500));
   await page.click('text=Save changes');
-  t.equal(page.url(), `${url}/plain/settings?saved=1`);
+  t.equal(page.url(), `${url}/plain/settings?saved=1&section=profile`);
+  t.equal(await page.textContent('#profile .done:focus'), 'The profile is saved.');
   t.match((await ask(`${url}/api/v1/feeds/plain`)).json, { title: 'Café' });
   await page.fill('#read_id', 'API');
   await page.click('text=Save read id');
   t.match(await page.textContent('#read_id-error'), /read id/i);
+  t.equal(await page.getAttribute(':focus', 'id'), 'read_id');
   t.equal(await page.inputValue('#read_id'), 'API', 'what was typed stays');
+  const link = await page.textContent('#read-link');
   await page.click('text=Generate a random one');
+  t.equal(await page.textContent('.ask h2'), 'Change all links?');
+  await page.click('text=Keep them');
+  t.equal(await page.textContent('#read-link'), link);
+  await page.click('text=Generate a random one');
+  await page.click('button:text("Change all links")');
+  t.not(await page.textContent('#read-link'), link);
   t.match(await page.textContent('#read-link'), /\/r\/[\w-]{22}$/);
   await page.fill('#name', 'Plain');
   await page.click('text=Delete this feed');
@@ -69,31 +78,121 @@ t.test('settings and deletion work without scripts', async (t) => {
   t.equal((await ask(`${url}/api/v1/feeds/plain`)).status, 404);
 });
 
-t.test('a title image is picked, removed and chosen', async (t) => {
+t.test('a title image is picked, removed, chosen and dropped', async (t) => {
   await post(`${url}/pictured`, PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'a dot' });
   const imageOf = async () => (await ask(`${url}/api/v1/feeds/pictured`)).json.image_url;
   await page.goto(`${url}/pictured/settings`);
-  await page.fill('#title', 'Kept');
-  await page.click('text=Save changes');
   await page.click('[data-action=pick]');
   await page.waitForSelector('.picks img[alt="a dot"]');
   await isGood(t, page, 'settings');
   await page.click('.picks button');
   await page.waitForSelector('img.title-image');
+  await page.waitForSelector('.toast >> text="The title image is saved."');
   t.match(await imageOf(), /\.png$/);
   await page.click('[data-action=remove]');
   await page.waitForSelector('img.title-image', { state: 'detached' });
   t.equal(await imageOf(), null);
-  await page.setInputFiles('#title-image input', { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL });
+  const dot = (buffer: Buffer) => ({ name: 'dot.png', mimeType: 'image/png', buffer });
+  await page.setInputFiles('#image input', dot(PIXEL));
   await page.waitForSelector('img.title-image');
   t.equal((await ask(`${url}/api/v1/feeds/pictured/notes`)).json.notes.length, 2);
-  t.equal((await ask(`${url}/api/v1/feeds/pictured`)).json.title, 'Kept');
-  await page.setInputFiles('#title-image input', {
-    name: 'dot.png',
-    mimeType: 'image/png',
-    buffer: Buffer.from('none'),
+  await page.setInputFiles('#image input', dot(Buffer.from('none')));
+  await page.waitForSelector('#image .error:not(:empty)');
+});
+
+t.test('what one window typed or saved outlives what another one changes', async (t) => {
+  await post(`${url}/windows`, PIXEL, { 'content-type': 'image/png' });
+  const settings = `${url}/windows/settings`;
+  const other = await visit(t, browser);
+  await page.goto(settings);
+  await other.page.goto(settings);
+  await page.fill('#description', 'typed here');
+  await other.page.fill('#title', 'Saved there');
+  await other.page.click('text=Save changes');
+  await other.page.waitForSelector('.toast >> text="The profile is saved."');
+  await page.click('[data-action=pick]');
+  await page.click('.picks button');
+  await page.waitForSelector('img.title-image');
+  t.equal(await page.inputValue('#description'), 'typed here');
+  t.match((await ask(`${url}/api/v1/feeds/windows`)).json, { title: 'Saved there', image_url: String });
+  await page.fill('#keep_days', '3000');
+  await page.click('text=Save what is kept');
+  await page.waitForSelector('#removes-error');
+  t.equal(await page.getAttribute(':focus', 'name'), 'removes');
+  await isGood(t, page, 'settings, refused');
+  await page.click('text=Remove what is older');
+  await page.click('text=Save what is kept');
+  await page.waitForSelector('.toast >> text="How long notes are kept is saved."');
+  t.equal(await page.inputValue('#description'), 'typed here', 'another section stays as it was');
+  await page.fill('#title', 'Typed here');
+  await page.click('text=Save changes');
+  await page.waitForSelector('#title-error');
+  t.match(await page.textContent('#title-error'), 'Meanwhile it was changed to "Saved there"');
+  await page.click('text=Save changes');
+  await page.waitForSelector('.toast >> text="The profile is saved."');
+  t.match((await ask(`${url}/api/v1/feeds/windows`)).json, {
+    title: 'Typed here',
+    description: 'typed here',
+    keep: { days: 3000 },
   });
-  await page.waitForSelector('#title-image .error:not(:empty)');
+});
+
+t.test('leaving the page with words that were not saved asks', async (t) => {
+  await post(`${url}/unsaved`, 'text');
+  const { page, dialogs } = await visit(t, browser);
+  await page.goto(`${url}/unsaved/settings`);
+  await page.fill('#title', 'unsaved');
+  await page.click('text=Back to the feed');
+  t.same(dialogs, ['beforeunload: ']);
+  t.equal(page.url(), `${url}/unsaved/settings`);
+  await page.route('**/details', (route) => route.abort());
+  await page.click('text=Save changes');
+  await page.waitForSelector('text=What you typed is still here');
+  await page.unroute('**/details');
+  await page.click('text=Save changes');
+  await page.waitForSelector('.toast >> text="The profile is saved."');
+  await page.click('text=Back to the feed');
+  await page.waitForURL(`${url}/unsaved`);
+});
+
+t.test('search engines may list the read page if that is wanted', async (t) => {
+  await post(`${url}/found`, 'text');
+  const listed = async () => (await ask(`${url}/api/v1/feeds/found`)).json.listed;
+  for (const { page } of [await visit(t, browser), scriptless]) {
+    await page.goto(`${url}/found/settings`);
+    const before = await listed();
+    t.equal(await page.isChecked('[name=listed][type=checkbox]'), before);
+    await page.click('text=Search engines may list');
+    await page.click('#sharing >> button:text-is("Save")');
+    await page.waitForSelector('text=Sharing is saved.');
+    t.equal(await listed(), !before);
+  }
+});
+
+t.test('another read id is asked for in a dialog', async (t) => {
+  await post(`${url}/linked`, 'text');
+  const link = async () => (await ask(`${url}/api/v1/feeds/linked`)).json.read_url;
+  const before = await link();
+  await page.goto(`${url}/linked/settings`);
+  await page.fill('#read_id', 'linked-by-hand');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#change-links[open]');
+  await isGood(t, page, 'settings, dialog');
+  t.equal(await page.textContent(':focus'), 'Keep them');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#change-links', { state: 'hidden' });
+  await page.click('text=Generate a random one');
+  await page.keyboard.press('Escape');
+  t.equal(await link(), before);
+  await page.fill('#read_id', 'linked-by-hand');
+  await page.click('text=Save read id');
+  await page.click('button:text("Change all links")');
+  await page.waitForSelector('#sharing .done:focus');
+  t.match(await link(), '/r/linked-by-hand/');
+  await page.click('text=Generate a random one');
+  await page.click('button:text("Change all links")');
+  await page.waitForSelector('#sharing .done:focus');
+  t.match(await link(), /\/r\/[\w-]{22}\//);
 });
 
 t.test('a feed is unlocked, its password changed and removed', async (t) => {
@@ -105,13 +204,21 @@ t.test('a feed is unlocked, its password changed and removed', async (t) => {
   await page.waitForSelector('#password-error');
   await page.fill('#password', 'first');
   await page.keyboard.press('Enter');
-  await page.waitForURL(`${url}/guarded/settings`);
+  await page.waitForSelector('#privacy');
   t.match(await page.textContent('#curl-line'), "-H 'X-Feed-Password: FEED-PASSWORD'");
   await isGood(t, page, 'settings, protected');
+  const dark = await visit(t, browser, { colorScheme: 'dark', ...PHONE });
+  await dark.page.goto(`${url}/guarded/settings`);
+  await dark.page.fill('#password', 'first');
+  await dark.page.keyboard.press('Enter');
+  await dark.page.waitForSelector('#privacy');
+  await isGood(t, dark.page, 'settings, protected, dark, on a phone');
+  await dark.page.click('text=Generate a random one');
+  await isGood(t, dark.page, 'settings, dialog, dark, on a phone');
   await page.fill('#change-current', 'first');
   await page.fill('#change-next', 'second');
   await page.click('text=Change password');
-  await page.waitForSelector('text=Saved.');
+  await page.waitForSelector('#privacy .done:focus');
   await page.fill('#remove-current', 'first');
   await page.click('text=Remove password');
   await page.waitForSelector('#remove-current-error');
@@ -121,37 +228,30 @@ t.test('a feed is unlocked, its password changed and removed', async (t) => {
   t.equal((await ask(`${url}/api/v1/feeds/guarded`)).status, 200);
 });
 
-t.test('drafts go with a deletion and with logging out', async (t) => {
-  const drafts = () =>
-    page.evaluate(`Object.keys(localStorage).filter((key) => key.startsWith('draft-')).length`);
+t.test('a feed is deleted by its name, and the ways in and out can be used by everybody', async (t) => {
   await post(`${url}/leaving`, 'text');
-  await page.goto(`${url}/leaving`);
-  await page.fill('#note-text', 'to be forgotten');
   await page.goto(`${url}/leaving/settings`);
   await page.fill('#name', 'wrong');
   await page.click('text=Delete this feed');
   await page.waitForSelector('#name-error');
-  t.equal(await drafts(), 1, 'it is still there');
+  t.equal(await page.getAttribute(':focus', 'id'), 'name');
   await page.fill('#name', 'leaving');
   await page.click('text=Delete this feed');
   await page.waitForSelector('text=The feed is deleted.');
-  t.equal(await drafts(), 0);
   await page.goto(`${locked.url}/some-feed`);
   await isGood(t, page, 'login');
   await page.fill('#password', 'wrong');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#password-error');
+  t.equal(await page.getAttribute(':focus', 'id'), 'password');
   await page.fill('#password', 'instance password');
   await page.keyboard.press('Enter');
   await page.waitForURL(`${locked.url}/some-feed`);
   t.match(await page.textContent('#curl-line'), "-H 'Authorization: Bearer INSTANCE-PASSWORD'");
-  await page.fill('#note-text', 'to be forgotten');
-  t.equal(await drafts(), 1);
   await page.goto(`${locked.url}/logout`);
   await isGood(t, page, 'log out');
   await page.click('button.primary');
   await page.waitForURL(/\/login\?next=%2F$/);
-  t.equal(await drafts(), 0);
 });
 
 t.test('nothing went wrong beside what users see', async (t) => {

@@ -14,10 +14,20 @@ const provider = await TestProvider.start(t, [url], {
   anna: { name: 'Anna Þ.', email: 'anna@notes.example', email_verified: true },
   eve: { name: 'Eve', email: 'eve@elsewhere.example', email_verified: true },
 });
+const other = await TestProvider.start(t, [url], {
+  eve: { name: 'Eve', email: 'eve@elsewhere.example', email_verified: true },
+});
+const named = Object.entries(signInEnvironment(other, url)).map(([key, value]) => [
+  key.replace('OIDC', 'OIDC_OTHER'),
+  value,
+]);
 await start(t, {
   ...signInEnvironment(provider, url),
   SERVICE_OIDC_ALLOW: '@notes.example',
   SERVICE_OIDC_LABEL: 'Acme',
+  ...Object.fromEntries(named),
+  SERVICE_OIDC_OTHER_ALLOW: '*',
+  SERVICE_OIDC_OTHER_LABEL: 'Elsewhere',
   SERVICE_PASSWORD: 'instance password',
 });
 const { page, ...faults } = await visit(t, browser, PHONE);
@@ -28,10 +38,10 @@ async function isGood(t: Test, name: string): Promise<void> {
   t.equal(await overflow(page), 0, `width, ${name}`);
 }
 
-/** From the login page to the provider, and back. */
-async function signInAs(name: string): Promise<void> {
-  await page.click('text=Sign in with Acme');
-  await page.waitForURL(`${provider.url}/**`);
+/** From the login page to a provider, and back. */
+async function signInAs(name: string, at = 'Acme'): Promise<void> {
+  await page.click(`text=Sign in with ${at}`);
+  await page.waitForURL(`${(at === 'Acme' ? provider : other).url}/**`);
   await page.fill('[name=name]', name);
   await page.click('text=Go on');
   await page.waitForURL(`${url}/**`);
@@ -43,6 +53,8 @@ t.test('who is not allowed is told so, on the page where they can try again', as
   await signInAs('eve');
   t.match(await page.textContent('[role=alert]'), 'Your account at Acme may not use this instance');
   await isGood(t, 'not allowed');
+  await signInAs('eve', 'Elsewhere');
+  t.equal(page.url(), `${url}/puffin`, 'another provider has another list');
   await page.context().clearCookies();
 });
 
@@ -61,7 +73,7 @@ t.test('somebody signs in, posts from the page, and hides the name', async (t) =
   t.match((await ask(readLink)).text, 'Anna');
   await page.uncheck('text=Show who posted');
   await page.click('text=Save changes');
-  await page.waitForURL(`${url}/puffin/settings?saved=1`);
+  await page.waitForSelector('#toasts:has-text("Profile is saved")');
   t.notOk(await page.isChecked('text=Show who posted'));
   await page.goto(readLink);
   t.match(await page.textContent('article'), 'Seen at the cliff');
@@ -69,7 +81,7 @@ t.test('somebody signs in, posts from the page, and hides the name', async (t) =
   await page.goto(`${url}/puffin/settings`);
   await page.check('text=Show who posted');
   await page.click('text=Save changes');
-  await page.waitForURL(`${url}/puffin/settings?saved=1`);
+  await page.waitForSelector('#toasts:has-text("Profile is saved")');
   t.match((await ask(readLink)).text, 'by <bdi>Anna');
 });
 

@@ -1,17 +1,10 @@
-const SHOWN_MS = 2_000;
+import { toast } from './page/toast.ts';
 
 document.addEventListener('click', async ({ target }) => {
   const button = target instanceof Element && target.closest<HTMLElement>('[data-copy]');
-  if (!button || button.dataset.label !== undefined) return;
-  const source = document.getElementById(button.dataset.copy!)!;
-  const label = button.textContent!;
-  button.dataset.label = label;
-  button.textContent = (await copyText(source)) ? 'Copied' : 'Press Ctrl+C';
-  button.setAttribute('aria-live', 'polite');
-  setTimeout(() => {
-    button.textContent = label;
-    delete button.dataset.label;
-  }, SHOWN_MS);
+  if (!button) return;
+  const isCopied = await copyText(document.getElementById(button.dataset.copy!)!);
+  toast(isCopied ? 'Copied.' : 'It is selected: press Ctrl+C or ⌘ C to copy it.');
 });
 
 /** Copies the text of an element. Without https the page may not, so the text is selected instead. */

@@ -1,122 +1,87 @@
 import './copy.ts';
-import './import.ts';
-import { markDraft, writeDraft } from './draft.ts';
-import { find, onActions, ROOT } from './elements.ts';
-import { forFeed, isRefused, RequestFailed, send, sendForEtag, uploadStatus } from './send.ts';
-import { preparePicture } from './shrink.ts';
-import { bytesText } from './text.ts';
+import './keeping/offline.ts';
+import './feed-settings/import.ts';
+import './reading/share.ts';
+import './feed-settings/title-image.ts';
+import './reachable.ts';
+import { saveInPlace } from './feed-settings/save-in-place.ts';
+import { forgetBefore, markDraft } from './keeping/drafts.ts';
+import { feedOfPage, forgetFeed } from './keeping/feeds.ts';
+import { holdWindow } from './keeping/window.ts';
+import { find } from './page/elements.ts';
+import { toast } from './page/toast.ts';
 
 const draftKey = find<HTMLElement>(document, '[data-draft]').dataset.draft!;
+/** The forms that were sent: leaving the page for them asks nothing. */
+const sent = new Set<HTMLFormElement>();
 
-document.addEventListener('submit', ({ target, submitter }) => {
-  if (!(target instanceof HTMLFormElement)) return;
+// Reloading the page must not say again what was saved.
+if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
+
+// The drafts of this window are not those of a window that is gone.
+holdWindow().catch(() => {});
+
+document.addEventListener('submit', (event) => {
+  const { target: form, submitter } = event;
+  if (!(form instanceof HTMLFormElement) || !(submitter instanceof HTMLButtonElement)) return;
+  if (submitter.formMethod === 'dialog') return;
+  const action = form.getAttribute('action')!;
+  const fields = new FormData(form, submitter);
+  const isOfReadId = fields.has('read_id');
+  if (isOfReadId && !fields.has('sure')) {
+    event.preventDefault();
+    sent.add(form);
+    askForNewLinks(String(fields.get('read_id')));
+  } else if (action.endsWith('/details') && !isOfReadId) {
+    event.preventDefault();
+    void saveInPlace(form, submitter);
+  } else sent.add(form);
   // Locking never fails. A deletion may, so the draft goes when it has succeeded.
-  if (submitter instanceof HTMLButtonElement && submitter.value === 'lock') writeDraft(draftKey, {});
-  if (target.getAttribute('action')?.endsWith('/delete')) markDraft(draftKey);
+  if (submitter.value === 'lock') {
+    forgetFeed(feedOfPage());
+    forgetBefore(event, draftKey);
+  }
+  if (action.endsWith('/delete')) markDraft(draftKey);
 });
 
-const root = find<HTMLElement>(document, '#title-image');
-const { feed = '', identity = '', shrink, largest } = root.dataset;
-const api = `${ROOT}/api/v1/feeds/${feed}`;
-const input = find<HTMLInputElement>(root, 'input[type=file]');
-const picks = find<HTMLUListElement>(root, '.picks');
-const pickButton = find<HTMLButtonElement>(root, '[data-action=pick]');
-const status = uploadStatus(root);
-/** How often a change may meet another one. */
-const MAX_ATTEMPTS = 5;
-type Upload = Parameters<typeof status.run>[0];
-
-interface ListedNote {
-  readonly file: string;
-  readonly type: string;
-  readonly title: string;
-  readonly alt?: string;
-  readonly file_url?: string | null;
+function askForNewLinks(readId: string): void {
+  const field = document.querySelector<HTMLInputElement>('#read_id');
+  if (readId !== '' && readId === field?.defaultValue) {
+    toast('The read id is the same as before.');
+    return;
+  }
+  const dialog = find<HTMLDialogElement>(document, '#change-links');
+  find<HTMLInputElement>(dialog, '[name=read_id]').value = readId;
+  dialog.showModal();
 }
 
-onActions(root, {
-  choose: () => input.click(),
-  remove: () => void setImage(async () => ''),
-  pick: () => {
-    picks.hidden = !picks.hidden;
-    pickButton.setAttribute('aria-expanded', String(!picks.hidden));
-    if (!picks.hidden && picks.childElementCount === 0) void status.run(listPictures);
-  },
-});
-picks.addEventListener('click', ({ target }) => {
-  const file = target instanceof Element && target.closest<HTMLElement>('[data-file]')?.dataset.file;
-  if (file) void setImage(async () => file);
-});
-input.addEventListener('change', async () => {
-  const chosen = input.files?.[0];
-  input.value = '';
-  if (chosen === undefined) return;
-  const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), false);
-  const question = 'This picture says where it was taken, and it will be public. Use it?';
-  if (holdsPosition && !confirm(question)) return;
-  await setImage((signal, onProgress) => post(file, signal, onProgress));
+// What was typed and not saved would be lost without a word.
+addEventListener('beforeunload', (event) => {
+  const isUnsaved = [...document.forms].some((form) => !sent.has(form) && isChanged(form));
+  if (isUnsaved) event.preventDefault();
 });
 
-/** @param upload returns the file of the feed that becomes the title image; empty for none */
-async function setImage(upload: Upload): Promise<void> {
-  const isSaved = await status.run(async (signal, onProgress) => {
-    const image = await upload(signal, onProgress);
-    await change({ image }, signal);
-    return 'Saved.';
+function isChanged(form: HTMLFormElement): boolean {
+  return [...form.elements].some((field) => {
+    if (!(field instanceof HTMLInputElement) || field.type === 'hidden') return false;
+    return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
   });
-  if (isSaved) location.reload();
 }
 
-/**
- * Changes these members of the feed's record. The API also requires title and description, so they are fetched first and sent
- * unchanged.
- */
-async function change(changes: object, signal: AbortSignal): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const record = await sendForEtag<Record<string, unknown>>({ method: 'GET', path: api, signal });
-    const { title, description } = record.json;
-    const headers = { 'If-Match': record.etag };
-    try {
-      return await send({
-        method: 'PUT',
-        path: api,
-        json: { title, description, ...changes },
-        headers,
-        signal,
-      });
-    } catch (error) {
-      if (!isRefused(error, 'changed') || attempt === MAX_ATTEMPTS) throw error;
+// The table of contents says which section is being read.
+const links = new Map(
+  [...document.querySelectorAll<HTMLAnchorElement>('.contents a')].map((link) => [link.hash.slice(1), link]),
+);
+const inView = new Set<string>();
+const observer = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) inView.add(target.id);
+      else inView.delete(target.id);
     }
-  }
-}
-
-/** Posts a picture to the feed; returns its file. */
-async function post(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
-  if (body.size > Number(largest))
-    throw new RequestFailed(`A picture may have at most ${bytesText(Number(largest))}.`);
-  const headers = { 'Content-Type': body.type, ...forFeed(identity) };
-  const request = { method: 'POST', path: `${ROOT}/${feed}`, headers, body, signal, onProgress } as const;
-  return (await send<{ file: string }>(request)).file;
-}
-
-/** Shows the pictures of the feed as buttons. */
-async function listPictures(signal: AbortSignal): Promise<string> {
-  for (let before: string | null = ''; before !== null; ) {
-    const path: string = `${api}/notes?limit=100&before=${encodeURIComponent(before)}`;
-    const page: { notes: ListedNote[]; next: string | null } = await send({ method: 'GET', path, signal });
-    picks.append(...page.notes.filter(({ type }) => type.startsWith('image/')).map(pickOf));
-    before = page.next;
-  }
-  if (picks.childElementCount === 0) return 'This feed has no pictures yet.';
-  find<HTMLElement>(picks, 'button').focus();
-  return '';
-}
-
-function pickOf({ file, title, alt, file_url }: ListedNote): Node {
-  const item = find<HTMLTemplateElement>(root, 'template').content.cloneNode(true) as DocumentFragment;
-  find<HTMLElement>(item, 'button').dataset.file = file;
-  const image = find<HTMLImageElement>(item, 'img');
-  image.src = file_url ?? '';
-  image.alt = alt || title || file;
-  return item;
-}
+    const current = [...links.keys()].find((id) => inView.has(id));
+    for (const [id, link] of links) link.ariaCurrent = id === current ? 'true' : null;
+  },
+  { rootMargin: '-10% 0px -50%' },
+);
+for (const id of links.keys()) observer.observe(document.getElementById(id)!);

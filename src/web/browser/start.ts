@@ -1,11 +1,16 @@
+import './keeping/offline.ts';
 import './copy.ts';
-import { deleteMarkedDraft } from './draft.ts';
-
-const feed = document.querySelector<HTMLInputElement>('#feed')!;
+import './reachable.ts';
+import { deleteMarkedDraft } from './keeping/drafts.ts';
+import { showFeeds } from './keeping/feed-list.ts';
+import { find } from './page/elements.ts';
 
 // The deletion of a feed redirects to this page.
 if (new URLSearchParams(location.search).has('deleted')) deleteMarkedDraft();
 
+showFeeds(find<HTMLElement>(document, '#feeds'));
+
+const feed = find<HTMLInputElement>(document, '#feed');
 feed.addEventListener('input', () => {
   const { selectionStart, selectionEnd } = feed;
   feed.value = feed.value.toLowerCase().replaceAll(' ', '-');

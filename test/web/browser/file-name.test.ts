@@ -1,8 +1,8 @@
 /** The names under which the compose box sends pictures. */
 import t from 'tap';
 import { fileNameFault } from '../../../src/feeds/file-names.ts';
-import { pictureReference, sendableName } from '../../../src/web/browser/file-name.ts';
-import { headerBytes } from '../../../src/web/browser/text.ts';
+import { headerBytes } from '../../../src/web/browser/page/text.ts';
+import { pictureReference, sendableName } from '../../../src/web/browser/writing/file-name.ts';
 
 t.test('a name is one that the service takes, whatever the file is called', async (t) => {
   const names = [

@@ -1,6 +1,6 @@
 /** What the compose box finds out about pictures before they are sent. */
 import t from 'tap';
-import { holdsPosition, isAnimated } from '../../../src/web/browser/picture-metadata.ts';
+import { holdsPosition, isAnimated } from '../../../src/web/browser/writing/picture-metadata.ts';
 import { EXIF_MARK, exif, jpegWith } from '../../support/exif.ts';
 
 const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffda0000ffd9', 'hex');

@@ -1,0 +1,42 @@
+import { explain } from '../../words.ts';
+import { find, onActions } from '../page/elements.ts';
+import { forFeed, send, uploadStatus } from '../page/send.ts';
+
+/** What the service did with a zip. */
+interface Imported {
+  readonly imported: number;
+  readonly skipped: number;
+  readonly refused: readonly { readonly file: string; readonly error: string; readonly code: string }[];
+}
+
+const root = find<HTMLElement>(document, '#import');
+const { path = '', identity = '' } = root.dataset;
+const input = find<HTMLInputElement>(root, 'input[type=file]');
+const refusals = find<HTMLUListElement>(root, '.refused');
+const status = uploadStatus(root);
+
+onActions(root, { import: () => input.click() });
+input.addEventListener('change', async () => {
+  const body = input.files?.[0];
+  input.value = '';
+  if (body === undefined) return;
+  refusals.hidden = true;
+  await status.run(async (signal, onProgress) => {
+    const headers = { 'Content-Type': 'application/zip', ...forFeed(identity) };
+    return show(await send<Imported>({ method: 'POST', path, headers, body, signal, onProgress }));
+  });
+});
+
+/** Lists what was refused; returns what was done. */
+function show({ imported, skipped, refused }: Imported): string {
+  refusals.replaceChildren(
+    ...refused.map(({ file, error, code }) => {
+      const item = document.createElement('li');
+      item.textContent = `${file}: ${explain({ code, message: error })}`;
+      return item;
+    }),
+  );
+  refusals.hidden = refused.length === 0;
+  const others = refused.length === 0 ? '' : ` ${refused.length} refused:`;
+  return `${imported} imported, ${skipped} there already.${others}`;
+}

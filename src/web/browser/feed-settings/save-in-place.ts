@@ -1,0 +1,45 @@
+import { toast } from '../page/toast.ts';
+
+/**
+ * Sends a form of the settings page and shows its section as the service answers it, so that what was typed into other sections
+ * stays.
+ */
+export async function saveInPlace(form: HTMLFormElement, button: HTMLButtonElement): Promise<void> {
+  const section = form.closest('section')!;
+  if (button.disabled) return;
+  button.disabled = true;
+  const options = {
+    method: 'POST',
+    body: new URLSearchParams(new FormData(form) as never),
+    headers: { Accept: 'text/html' },
+  };
+  const answer = await fetch(form.action, options).catch(() => undefined);
+  button.disabled = false;
+  if (answer === undefined)
+    return say(form, 'The service cannot be reached. What you typed is still here: please try again.');
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const fresh = page.getElementById(section.id);
+  const problem = page.querySelector('main > .alert');
+  // The page for logging in, or for unlocking the feed, has no such section.
+  if (fresh === null)
+    return say(
+      form,
+      'This is not saved, because this page is locked by now. Open it in another tab, and then save here.',
+    );
+  if (problem !== null) return say(form, problem.textContent!);
+  const done = fresh.querySelector('.done');
+  done?.remove();
+  const place = [...section.querySelectorAll('form')].indexOf(form);
+  section.replaceChildren(...document.adoptNode(fresh).childNodes);
+  const saved = section.querySelectorAll('form')[place]?.querySelector<HTMLElement>('.actions button');
+  (section.querySelector<HTMLElement>('[autofocus]') ?? saved)?.focus();
+  if (done !== null) toast(done.textContent!);
+}
+
+function say(form: HTMLFormElement, sentence: string): void {
+  const error = form.querySelector('.not-saved') ?? document.createElement('p');
+  error.className = 'error not-saved';
+  error.role = 'alert';
+  error.textContent = sentence;
+  form.append(error);
+}

@@ -1,0 +1,263 @@
+import { holdWindow, livingWindows } from './window.ts';
+
+/**
+ * Drafts of notes in the browser's IndexedDB: one for each window and note, with its pictures. Keys hold no feed's name but its hash
+ * (`draftKey` of `note-forms.ts`).
+ */
+
+/** What a draft is of. */
+export interface Slot {
+  /** Begins with `draft-`. */
+  readonly feed: string;
+  /** The note that is edited; empty for a new one. */
+  readonly note: string;
+}
+
+/** A picture in a draft, as in a form. */
+interface DraftPicture {
+  readonly name: string;
+  readonly alt: string;
+  readonly file: Blob;
+  readonly holdsPosition: boolean;
+}
+
+export interface DraftContent {
+  /** Values of fields by name. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly pictures: readonly DraftPicture[];
+  /** What an edit began with: the values then, and the ETag of the note. */
+  readonly base?: { readonly fields: Readonly<Record<string, string>>; readonly etag: string };
+}
+
+export interface Draft extends DraftContent {
+  /** When it was written last, ms since the epoch. */
+  readonly at: number;
+}
+
+/** As it is stored: the bytes of its pictures are apart, because they are written once. */
+interface Stored extends Slot, Omit<Draft, 'pictures'> {
+  readonly id: string;
+  readonly window: string;
+  readonly pictures: readonly (Omit<DraftPicture, 'file'> & { readonly file: number })[];
+}
+
+const DATABASE = 'drafts';
+const PREFIX = 'draft-';
+/** sessionStorage key: the draft to delete once its feed is deleted. */
+const LEAVING = 'leaving';
+
+/** The database keys of the pictures that this page has stored or read. */
+const storedFiles = new WeakMap<Blob, number>();
+/** The keys of the pictures of a draft, by its id, as this page stored it last. */
+const filesOf = new Map<string, ReadonlySet<number>>();
+let database: Promise<IDBDatabase> | undefined;
+
+/**
+ * Stores the draft of this window. Once this returns, the browser stores it even if the page is left; `done` settles when it is stored.
+ * Throws, or rejects `done`, if the browser blocks its database or has no room.
+ */
+export async function storeDraft(
+  slot: Slot,
+  content: DraftContent,
+): Promise<{ readonly done: Promise<void> }> {
+  const window = await holdWindow();
+  const { drafts, files, commit, done } = await open();
+  const keys = new Map<Blob, number>();
+  // All pictures are written at the same time, because a page that is being left waits for this.
+  const placed = content.pictures.map(async ({ file }) => {
+    const known = storedFiles.get(file);
+    // Another window may have deleted all, at a logout.
+    const isStored = known !== undefined && (await result(files.count(known))) > 0;
+    keys.set(file, isStored ? known : ((await result(files.add(file))) as number));
+  });
+  await Promise.all(placed);
+  const id = idOf(slot, window);
+  const pictures = content.pictures.map(({ file, ...picture }) => ({ ...picture, file: keys.get(file)! }));
+  drafts.put({ ...slot, ...content, id, window, at: Date.now(), pictures } satisfies Stored);
+  const kept = new Set(keys.values());
+  for (const key of filesOf.get(id) ?? []) if (!kept.has(key)) files.delete(key);
+  commit();
+  const stored = done.then(() => {
+    filesOf.set(id, kept);
+    for (const [file, key] of keys) storedFiles.set(file, key);
+  });
+  stored.catch(() => {});
+  return { done: stored };
+}
+
+/** Takes the draft of this window or, if it has none, the newest one of a window that is gone, which becomes one of this window. */
+export async function takeDraft(slot: Slot): Promise<Draft | undefined> {
+  const window = await holdWindow();
+  const living = await livingWindows();
+  const { drafts, files, done } = await open();
+  const found = ((await result(drafts.getAll())) as Stored[]).filter(isOf(slot)).sort((a, b) => b.at - a.at);
+  const taken =
+    found.find((draft) => draft.window === window) ?? found.find((draft) => !living?.has(draft.window));
+  if (taken === undefined || (taken.window !== window && living === undefined)) return oldDraft(slot);
+  drafts.delete(taken.id);
+  const id = idOf(slot, window);
+  drafts.put({ ...taken, window, id });
+  filesOf.set(id, new Set(taken.pictures.map(({ file }) => file)));
+  const pictures = taken.pictures.map(async (picture) => {
+    const file = (await result(files.get(picture.file))) as Blob | undefined;
+    if (file === undefined) return [];
+    storedFiles.set(file, picture.file);
+    return [{ ...picture, file }];
+  });
+  const restored = { ...taken, pictures: (await Promise.all(pictures)).flat() };
+  await done;
+  return restored;
+}
+
+/** The ids of the notes of which this window, or one that is gone, has the draft of an edit. */
+export async function draftedEdits(): Promise<string[]> {
+  const window = await holdWindow();
+  const living = await livingWindows();
+  const { drafts } = await open();
+  const isFree = (draft: Stored) => draft.window === window || living?.has(draft.window) === false;
+  const found = ((await result(drafts.getAll())) as Stored[]).filter(isFree);
+  return found.flatMap(({ note }) => (note === '' ? [] : note));
+}
+
+/** Whether this browser has a draft of any feed. */
+export async function keepsDrafts(): Promise<boolean> {
+  try {
+    const { drafts } = await open();
+    return (
+      (await result(drafts.count())) > 0 || Object.keys(localStorage).some((key) => key.startsWith(PREFIX))
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Deletes the draft of this window. */
+export async function deleteDraft(slot: Slot): Promise<void> {
+  const id = idOf(slot, await holdWindow());
+  await deleteDrafts((draft) => draft.id === id);
+}
+
+/** Deletes the drafts of a feed, or all, in all windows. Never fails. */
+export async function forgetDrafts(feed?: string): Promise<void> {
+  try {
+    for (const key of Object.keys(localStorage))
+      if (key.startsWith(feed ?? PREFIX)) localStorage.removeItem(key);
+    await deleteDrafts((draft) => feed === undefined || draft.feed === feed);
+  } catch {
+    // Where nothing can be stored, nothing is.
+  }
+}
+
+/** Sends a form once drafts are deleted, because a page that is left may not finish that. Call it last of all that may keep it. */
+export function forgetBefore(event: SubmitEvent, feed?: string): void {
+  if (event.defaultPrevented) return;
+  event.preventDefault();
+  const form = event.target as HTMLFormElement;
+  const { submitter } = event;
+  // `submit()` leaves out the name and value of the button that was pressed.
+  if (submitter instanceof HTMLButtonElement && submitter.name !== '') {
+    const pressed = Object.assign(document.createElement('input'), { type: 'hidden', name: submitter.name });
+    pressed.value = submitter.value;
+    form.append(pressed);
+  }
+  void forgetDrafts(feed).then(() => HTMLFormElement.prototype.submit.call(form));
+}
+
+/** Whether any draft is kept. */
+export async function hasDrafts(): Promise<boolean> {
+  const { drafts } = await open();
+  return (await result(drafts.count())) > 0;
+}
+
+/** Marks the drafts of a feed for `deleteMarkedDraft`, because the deletion of the feed may still fail. */
+export function markDraft(feed: string): void {
+  try {
+    sessionStorage.setItem(LEAVING, feed);
+  } catch {
+    // Then there are no drafts either.
+  }
+}
+
+export function deleteMarkedDraft(): void {
+  try {
+    const feed = sessionStorage.getItem(LEAVING);
+    sessionStorage.removeItem(LEAVING);
+    if (feed?.startsWith(PREFIX)) void forgetDrafts(feed);
+  } catch {
+    // Then there are no drafts either.
+  }
+}
+
+async function deleteDrafts(isMeant: (draft: Stored) => boolean): Promise<void> {
+  const { drafts, files, done } = await open();
+  for (const draft of (await result(drafts.getAll())) as Stored[]) {
+    if (!isMeant(draft)) continue;
+    drafts.delete(draft.id);
+    for (const { file } of draft.pictures) files.delete(file);
+  }
+  await done;
+}
+
+/** A draft of the version that kept them in localStorage, which becomes one of this window. */
+async function oldDraft(slot: Slot): Promise<Draft | undefined> {
+  const kept = slot.note === '' ? localStorage.getItem(slot.feed) : null;
+  if (kept === null) return undefined;
+  const draft = { fields: JSON.parse(kept), pictures: [] };
+  await (await storeDraft(slot, draft)).done;
+  localStorage.removeItem(slot.feed);
+  return { ...draft, at: Date.now() };
+}
+
+function isOf({ feed, note }: Slot): (draft: Stored) => boolean {
+  return (draft) => draft.feed === feed && draft.note === note;
+}
+
+function idOf({ feed, note }: Slot, window: string): string {
+  return [feed, note, window].join('/');
+}
+
+/** A transaction over both stores; `done` settles with it. */
+async function open() {
+  database ??= openDatabase();
+  // A failure may pass, such as one for want of room.
+  const opened = await database.catch((error) => {
+    database = undefined;
+    throw error;
+  });
+  const transaction = opened.transaction(['drafts', 'files'], 'readwrite');
+  const done = new Promise<void>((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  });
+  // Whoever does not wait for it hears of the request that failed.
+  done.catch(() => {});
+  return {
+    drafts: transaction.objectStore('drafts'),
+    files: transaction.objectStore('files'),
+    /** Lets it be carried out even if the page is left. Nothing may follow in it. */
+    commit: () => transaction.commit(),
+    done,
+  };
+}
+
+async function openDatabase(): Promise<IDBDatabase> {
+  const request = indexedDB.open(DATABASE, 1);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore('drafts', { keyPath: 'id' });
+    request.result.createObjectStore('files', { autoIncrement: true });
+  };
+  const opened = await result(request);
+  // Logging out in another window deletes the database.
+  opened.onversionchange = () => {
+    opened.close();
+    database = undefined;
+  };
+  return opened;
+}
+
+function result<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}

@@ -1,0 +1,117 @@
+import { find, onActions, ROOT } from '../page/elements.ts';
+import { toast } from '../page/toast.ts';
+import { forgetFeed, type KeptFeed, keptFeeds, writeFeeds } from './feeds.ts';
+
+/** Feeds that are asked for new notes. */
+const MAX_ASKED = 20;
+/** More new notes than this are not counted. */
+const MAX_COUNTED = 10;
+const UNDO_MS = 10_000;
+
+/** Lists the feeds that this browser keeps. The section stays hidden while there are none. */
+export function showFeeds(section: HTMLElement): void {
+  const list = find<HTMLUListElement>(section, 'ul');
+  const template = find<HTMLTemplateElement>(section, 'template');
+  const isShared = new URLSearchParams(location.search).has('shared');
+  list.addEventListener('click', ({ target }) => {
+    const item = target instanceof Element && target.closest('button')?.closest('li');
+    if (item) forget(item);
+  });
+  onActions(section, {
+    'forget-all': () => {
+      change('This browser has forgotten your feeds.', () => writeFeeds([]));
+      find<HTMLElement>(document, '#feed').focus();
+    },
+  });
+  show();
+  for (const feed of keptFeeds().slice(0, MAX_ASKED)) void askForNew(feed);
+
+  function show(): void {
+    const feeds = keptFeeds();
+    section.hidden = feeds.length === 0;
+    list.replaceChildren(...feeds.map(itemOf));
+  }
+
+  function itemOf({ name, title }: KeptFeed): HTMLElement {
+    const item = find<HTMLElement>(template.content, 'li').cloneNode(true) as HTMLElement;
+    item.dataset.feed = name;
+    const link = find<HTMLAnchorElement>(item, 'a');
+    link.href = `${ROOT}/${name}${isShared ? '?shared=1' : ''}`;
+    find(link, 'bdi').textContent = title;
+    find(item, 'button').ariaLabel = `Forget ${title}`;
+    return item;
+  }
+
+  function forget(item: HTMLElement): void {
+    const next = (item.nextElementSibling ?? item.previousElementSibling) as HTMLElement | null;
+    const after = next?.dataset.feed;
+    const title = find(item, 'bdi').textContent;
+    change(`This browser has forgotten ${title}.`, () => forgetFeed(item.dataset.feed!));
+    const focused = after === undefined ? undefined : itemFor(after)?.querySelector('button');
+    (focused ?? find<HTMLElement>(document, '#feed')).focus();
+  }
+
+  /** Changes the list, and offers to take that back. */
+  function change(sentence: string, work: () => void): void {
+    const before = keptFeeds();
+    const states = [...list.children];
+    work();
+    const names = new Set(keptFeeds().map(({ name }) => name));
+    list.replaceChildren(...states.filter((item) => names.has((item as HTMLElement).dataset.feed!)));
+    section.hidden = names.size === 0;
+    const undo = () => {
+      writeFeeds(before);
+      section.hidden = false;
+      list.replaceChildren(...states);
+      find<HTMLElement>(list, 'a').focus();
+    };
+    toast(sentence, { label: 'Undo', run: undo }, UNDO_MS);
+  }
+
+  /** Counts what is new in a feed. Its own page reads the same list with the same cookies. */
+  async function askForNew({ name, seen }: KeptFeed): Promise<void> {
+    const state = newNotesSince(seen, await fetchNotes(name));
+    const shown = itemFor(name)?.querySelector('.state');
+    if (state === 'gone') {
+      forgetFeed(name);
+      itemFor(name)?.remove();
+      section.hidden = list.childElementCount === 0;
+    } else if (shown) {
+      shown.textContent = state;
+      shown.classList.toggle('unread', state.endsWith('new'));
+    }
+  }
+
+  function itemFor(name: string): HTMLElement | undefined {
+    return [...list.querySelectorAll('li')].find(({ dataset }) => dataset.feed === name);
+  }
+}
+
+interface ListedNote {
+  readonly created_at: string;
+  /** The text that shows this picture. */
+  readonly attached_to?: string | null;
+}
+
+/** The newest notes; `locked` without access, undefined if the service cannot be asked. */
+async function fetchNotes(name: string): Promise<ListedNote[] | 'locked' | undefined> {
+  try {
+    const answer = await fetch(`${ROOT}/api/v1/feeds/${name}/notes?limit=${MAX_COUNTED}`);
+    if (answer.status === 401) return 'locked';
+    return answer.ok ? (await answer.json()).notes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the list says of a feed. A feed without notes is as good as gone. */
+function newNotesSince(seen: string, notes: ListedNote[] | 'locked' | undefined): string {
+  if (notes === undefined) return '';
+  if (notes === 'locked') return 'Locked';
+  if (notes.length === 0) return 'gone';
+  const count = notes.filter((note) => note.created_at > seen && !note.attached_to).length;
+  if (count === 0) return '';
+  return notes.every((note) => note.created_at > seen) && notes.length === MAX_COUNTED
+    ? `${MAX_COUNTED}+ new`
+    : `${count} new`;
+}

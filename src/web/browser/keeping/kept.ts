@@ -1,0 +1,42 @@
+import { hasDrafts } from './drafts.ts';
+import { forgetPosts, waiting } from './outbox.ts';
+import { forgetShared } from './shared.ts';
+
+/** What this browser keeps of the instance: drafts, the list of feeds, pages to read without a network. */
+
+/** Keys of localStorage and sessionStorage, and names of databases and caches, begin so. */
+const OWN = /^(draft|feeds|leaving|note-feed)/;
+/** Logging out waits no longer for a database that another window uses; it is deleted when that window closes. */
+const PATIENCE_MS = 1_000;
+
+/** Whether words that were not posted are kept. */
+export async function keepsDrafts(): Promise<boolean> {
+  return (await hasDrafts().catch(() => false)) || (await waiting()).length > 0;
+}
+
+/** Removes it all. Never fails: a browser that blocks a storage keeps nothing there. */
+export async function forgetAll(): Promise<void> {
+  for (const storage of [() => localStorage, () => sessionStorage])
+    for (const key of keysOf(storage)) if (OWN.test(key)) storage().removeItem(key);
+  const tooLate = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  await Promise.race([
+    Promise.allSettled([deleteDatabases(), deleteCaches(), forgetPosts(), forgetShared()]),
+    tooLate,
+  ]);
+}
+
+function keysOf(storage: () => Storage): string[] {
+  try {
+    return Object.keys(storage());
+  } catch {
+    return [];
+  }
+}
+
+async function deleteDatabases(): Promise<void> {
+  for (const { name = '' } of await indexedDB.databases()) if (OWN.test(name)) indexedDB.deleteDatabase(name);
+}
+
+async function deleteCaches(): Promise<void> {
+  for (const name of await caches.keys()) if (OWN.test(name)) await caches.delete(name);
+}

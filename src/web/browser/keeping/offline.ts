@@ -1,0 +1,51 @@
+import { find, ROOT } from '../page/elements.ts';
+
+// Registers the service worker, and says so if the page is one that it kept.
+
+const { storedAt } = document.documentElement.dataset;
+if (storedAt !== undefined) showAge(Number(storedAt));
+
+// Only https and localhost have service workers.
+const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined;
+if (workers !== undefined) {
+  const isFirst = workers.controller === null;
+  if (document.readyState === 'complete') register(workers, isFirst);
+  else addEventListener('load', () => register(workers, isFirst));
+  addEventListener('online', () => workers.controller?.postMessage({ sends: true }));
+}
+
+/** @param isFirst whether this page was loaded without the service worker, so that it has to be told what was read */
+async function register(container: ServiceWorkerContainer, isFirst: boolean): Promise<void> {
+  try {
+    await container.register(`${ROOT}/service-worker.js`);
+  } catch {
+    // Without it the page works as before.
+    return;
+  }
+  const { active } = await container.ready;
+  active?.postMessage({ sends: true, keep: isFirst ? shown() : [] });
+}
+
+/** The addresses of this page and of what it shows. */
+function shown(): string[] {
+  const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
+  // Those that were loaded late, because they came into view.
+  const pictures = [...document.images].filter(({ naturalWidth }) => naturalWidth > 0).map(({ src }) => src);
+  return [...new Set([location.href, ...loaded, ...pictures])];
+}
+
+function showAge(storedAt: number): void {
+  const date = new Date(storedAt);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const time = date.toLocaleString([], { timeStyle: 'short', ...(!isToday && { dateStyle: 'medium' }) });
+  const line = document.createElement('p');
+  line.className = 'offline';
+  line.role = 'status';
+  const reason = navigator.onLine ? 'The service cannot be reached' : 'You are offline';
+  line.textContent = `${reason}; this is as of ${time}. `;
+  const again = document.createElement('a');
+  again.href = location.href;
+  again.textContent = 'Load it again';
+  line.append(again);
+  find(document, 'main').prepend(line);
+}

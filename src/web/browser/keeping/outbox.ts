@@ -1,0 +1,167 @@
+import { createStore, del, get, set, values } from 'idb-keyval';
+import { headerBytes } from '../page/text.ts';
+
+/** A post that waits until the service can be reached. */
+export interface WaitingPost {
+  /** Its `Idempotency-Key`: the service stores it once, however often it is sent. */
+  readonly key: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly parts: readonly (readonly [name: string, value: string | File])[];
+  /** Ms since the epoch. */
+  readonly keptAt: number;
+  /** Why the service refused it: then it waits for what somebody does about it. */
+  readonly refusal?: { readonly code: string; readonly error: string };
+}
+
+const NAME = 'outbox';
+/** The longest a request may take, ms: on a slow network 10 pictures take minutes. */
+const TIMEOUT_MS = 600_000;
+/** Statuses of answers that a later attempt may not get. */
+const PASSING = new Set([408, 425, 429]);
+
+/** The header of a post that makes its feed. */
+const IF_NEW = 'If-None-Match';
+
+const store = createStore(NAME, 'posts');
+
+/**
+ * Keeps a post on this device, to be sent when the service can be reached: by any page, and by the service worker.
+ * @param request must have a form as its body and an `Idempotency-Key` header
+ * @returns false if it cannot be kept: it has a password, which is never stored, or the browser stores nothing
+ */
+export async function keepForLater(
+  request: Pick<WaitingPost, 'path' | 'headers'> & { readonly body: FormData },
+): Promise<boolean> {
+  const { path, headers, body } = request;
+  const key = headers['Idempotency-Key'];
+  if (key === undefined || 'X-Feed-Password' in headers) return false;
+  try {
+    await put({ key, path, headers, parts: [...body], keptAt: Date.now() });
+  } catch {
+    return false;
+  }
+  announce();
+  await requestSync().catch(() => {});
+  return true;
+}
+
+/** What waits, oldest first: for one path, or all. */
+export async function waiting(path?: string): Promise<WaitingPost[]> {
+  const posts: WaitingPost[] = await values(store).catch(() => []);
+  const wanted = path === undefined ? posts : posts.filter((post) => post.path === path);
+  return wanted.toSorted((a, b) => a.keptAt - b.keptAt);
+}
+
+/**
+ * Sends what waits, oldest first, until the service cannot be reached. A lock lets one window, or the service worker, send at a time.
+ * @param key of one post to send again although the service has refused it
+ * @returns false if the service could not be reached, so that posts still wait
+ */
+export async function sendWaiting(key?: string): Promise<boolean> {
+  return inTurn(async () => {
+    for (const { key: next } of await waiting()) {
+      const post = await get<WaitingPost>(next, store);
+      if (post === undefined || (post.refusal !== undefined && next !== key)) continue;
+      const outcome = await sendOne(post);
+      if (outcome === 'waits') return false;
+      if (outcome === 'sent') await remove(post);
+      else await put({ ...post, refusal: outcome });
+      announce();
+    }
+    return true;
+  });
+}
+
+/** Takes a post out, so that it is not sent; undefined if it was sent before. */
+export function takeBack(key: string): Promise<WaitingPost | undefined> {
+  return inTurn(async () => {
+    const post = await get<WaitingPost>(key, store);
+    await del(key, store);
+    announce();
+    return post;
+  });
+}
+
+/** Deletes what waits: for one path, or all. */
+export async function forgetPosts(path?: string): Promise<void> {
+  for (const { key } of await waiting(path)) await del(key, store);
+  announce();
+}
+
+/** Calls the listener whenever posts were kept, sent, refused or taken back, in this window or elsewhere. */
+export function onOutboxChange(listener: () => void): void {
+  new BroadcastChannel(NAME).onmessage = listener;
+}
+
+function announce(): void {
+  const channel = new BroadcastChannel(NAME);
+  channel.postMessage('');
+  channel.close();
+}
+
+/** Removes a post that was sent. If it has made its feed, what waits behind it is for that feed. */
+async function remove({ key, path, headers }: WaitingPost): Promise<void> {
+  await del(key, store);
+  if (!(IF_NEW in headers)) return;
+  for (const post of await waiting(path)) {
+    const { [IF_NEW]: isNew, ...others } = post.headers;
+    if (isNew !== undefined) await put({ ...post, headers: { ...others, 'If-Match': '*' } });
+  }
+}
+
+function put(post: WaitingPost): Promise<void> {
+  return set(post.key, post, store);
+}
+
+function inTurn<T>(action: () => Promise<T>): Promise<T> {
+  return navigator.locks.request(NAME, action) as Promise<T>;
+}
+
+/** Asks the browser to start the service worker when it is online, even if no page is open then; not all browsers can. */
+async function requestSync(): Promise<void> {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  await (registration as SyncingRegistration | undefined)?.sync?.register(NAME);
+}
+
+interface SyncingRegistration extends ServiceWorkerRegistration {
+  /** https://wicg.github.io/background-sync/spec/ */
+  readonly sync?: { register(tag: string): Promise<void> };
+}
+
+async function sendOne(post: WaitingPost): Promise<'sent' | 'waits' | NonNullable<WaitingPost['refusal']>> {
+  const { path, parts } = post;
+  const body = new FormData();
+  for (const [name, value] of parts)
+    if (typeof value === 'string') body.append(name, value);
+    else body.append(name, value, value.name);
+  const headers = Object.entries(post.headers).map(([name, value]) => [name, headerBytes(value)] as const);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const answer = await fetch(path, { method: 'POST', headers: Object.fromEntries(headers), body, signal });
+    if (answer.status === 201) return 'sent';
+    // A network that asks for a login answers with pages of its own.
+    if (answer.status < 400 || answer.status >= 500 || PASSING.has(answer.status)) return 'waits';
+    const { code, error } = await answer.json().catch(() => statusRefusal(answer));
+    if (code === 'changed' && (await isStored(post))) return 'sent';
+    return { code, error };
+  } catch {
+    return 'waits';
+  }
+}
+
+function statusRefusal({ status }: Response) {
+  return { code: '', error: `The service answered with status ${status}.` };
+}
+
+/**
+ * Whether the service has a post that made its feed: its condition, that there is no such feed, no longer holds when it is sent
+ * again because the answer was lost.
+ */
+async function isStored({ key, path }: WaitingPost): Promise<boolean> {
+  const at = path.lastIndexOf('/');
+  const answer = await fetch(`${path.slice(0, at)}/api/v1/feeds${path.slice(at)}/notes?limit=100`);
+  if (!answer.ok) return false;
+  const { notes }: { notes: { key?: string }[] } = await answer.json();
+  return notes.some((note) => note.key === key);
+}

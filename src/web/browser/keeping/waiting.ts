@@ -1,0 +1,97 @@
+import { find, onActions } from '../page/elements.ts';
+import { sentenceOf } from '../page/send.ts';
+import { toast } from '../page/toast.ts';
+import { REACHED } from '../reading/live.ts';
+import type { DraftContent } from './drafts.ts';
+import { onOutboxChange, sendWaiting, takeBack, type WaitingPost, waiting } from './outbox.ts';
+
+interface Box {
+  readonly isEmpty: () => boolean;
+  readonly fill: (content: DraftContent) => void;
+  /** Called after posts that waited here were sent. */
+  readonly sent: () => void;
+}
+
+/**
+ * Shows what waits to be sent to a feed, and sends it when the browser is online.
+ * @param path to which the feed's posts go
+ */
+export function showWaiting(path: string, box: Box): void {
+  const root = find<HTMLElement>(document, '#waiting');
+  const list = find(root, 'ul');
+  const template = find<HTMLTemplateElement>(root, 'template');
+  let shownKeys = new Set<string>();
+  const takenBack = new Set<string>();
+  onOutboxChange(() => void show());
+  for (const event of ['online', REACHED])
+    addEventListener(event, () => {
+      if (shownKeys.size > 0) void sendWaiting();
+    });
+  void show().then(() => shownKeys.size > 0 && sendWaiting());
+
+  async function show(): Promise<void> {
+    const posts = await waiting(path);
+    const keys = new Set(posts.map(({ key }) => key));
+    const left = [...shownKeys].filter((key) => !keys.has(key) && !takenBack.has(key)).length;
+    shownKeys = keys;
+    root.hidden = posts.length === 0;
+    list.replaceChildren(...posts.map(itemOf));
+    if (left === 0) return;
+    toast(
+      left === 1 ? 'The note that was kept here is sent.' : `${left} notes that were kept here are sent.`,
+    );
+    box.sent();
+  }
+
+  function itemOf(post: WaitingPost): HTMLElement {
+    const { key, refusal } = post;
+    const item = find<HTMLElement>(template.content, 'li').cloneNode(true) as HTMLElement;
+    const pictures = post.parts.filter(([name]) => name === 'file').length;
+    const state = find<HTMLElement>(item, '.error');
+    void textOf(post).then((text) => {
+      const title = post.headers['X-Note-Title'] ?? text.slice(0, 200);
+      find(item, '.excerpt').textContent = title || (pictures === 1 ? 'A picture' : `${pictures} pictures`);
+    });
+    if (refusal !== undefined)
+      void sentenceOf({ code: refusal.code, message: refusal.error }).then((sentence) => {
+        state.textContent = `Not sent: ${sentence}`;
+      });
+    onActions(item, {
+      send: () => void sendNow(key),
+      'take-back': () => void back(key),
+    });
+    return item;
+  }
+
+  async function sendNow(key: string): Promise<void> {
+    if (!(await sendWaiting(key)))
+      toast('The service cannot be reached yet. What is kept here is sent when it can.');
+  }
+
+  async function back(key: string): Promise<void> {
+    if (!box.isEmpty()) {
+      toast('Post what is in the box first, or clear it.');
+      return;
+    }
+    takenBack.add(key);
+    const post = await takeBack(key);
+    if (post !== undefined) box.fill(await contentOf(post));
+  }
+}
+
+async function contentOf(post: WaitingPost): Promise<DraftContent> {
+  const { headers, parts } = post;
+  const { 'X-Note-Title': title = '', 'X-Note-Tags': tags = '', 'X-Note-Expires': expires = '' } = headers;
+  const altOf = (file: string) => String(parts.find(([name]) => name === `alt.${file}`)?.[1] ?? '');
+  const files = parts.flatMap(([name, value]) => (name === 'file' && value instanceof File ? [value] : []));
+  return {
+    fields: { text: await textOf(post), title, tags, expires },
+    pictures: files.map((file) => ({ name: file.name, file, alt: altOf(file.name), holdsPosition: false })),
+  };
+}
+
+/** The text of a post; empty if it has only pictures. */
+async function textOf({ parts }: WaitingPost): Promise<string> {
+  const [, text = ''] = parts.find(([name]) => name === 'text') ?? [];
+  return typeof text === 'string' ? text : text.text();
+}

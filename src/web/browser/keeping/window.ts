@@ -1,0 +1,45 @@
+/** Tells windows (tabs) of this browser apart, and which of them are still open. */
+
+/** sessionStorage key: the id of this window, which a reload and a browser that restores its windows keep. */
+const KEY = 'window';
+/** A lock of another page of this window is released by then, ms: it is held while the page is shown. */
+const RELEASED_MS = 1_000;
+
+let id: Promise<string> | undefined;
+
+/** The id of this window, which counts as open from now on until the page is left. */
+export function holdWindow(): Promise<string> {
+  id ??= hold();
+  return id;
+}
+
+/** Ids of the windows that are open; undefined if the browser does not tell, as without https. */
+export async function livingWindows(): Promise<Set<string> | undefined> {
+  if (navigator.locks === undefined) return undefined;
+  const { held = [] } = await navigator.locks.query();
+  return new Set(held.map(({ name = '' }) => name.replace(/^window-/, '')));
+}
+
+async function hold(): Promise<string> {
+  const known = sessionStorage.getItem(KEY);
+  // A copy of a window, as "Duplicate tab" makes, begins with the id of the first.
+  if (known !== null && (await lock(known))) return known;
+  const made = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join('');
+  sessionStorage.setItem(KEY, made);
+  await lock(made);
+  return made;
+}
+
+/** Holds the lock of a window while its page is shown. Returns false if another window holds it. */
+function lock(window: string): Promise<boolean> {
+  if (navigator.locks === undefined) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const held = () => {
+      resolve(true);
+      return new Promise<void>((release) => addEventListener('pagehide', () => release(), { once: true }));
+    };
+    const signal = AbortSignal.timeout(RELEASED_MS);
+    navigator.locks.request(`window-${window}`, { signal }, held).catch(() => resolve(false));
+    addEventListener('pageshow', ({ persisted }) => persisted && void lock(window), { once: true });
+  });
+}

@@ -1,0 +1,185 @@
+import { ROOT } from '../page/elements.ts';
+import { isUnanswered, RequestFailed, send, sendForEtag } from '../page/send.ts';
+import { type Toast, toast } from '../page/toast.ts';
+import { focusBeside, type NoteList } from './note-list.ts';
+import { showDays } from './times.ts';
+
+/** How long a deletion can be undone. */
+const UNDO_MS = 10_000;
+/** sessionStorage key: the note that was deleted on its own page; the page of the feed offers to undo it. */
+const HANDED_OVER = 'deleting';
+/** sessionStorage key: deletions whose page was left. The next page checks them, because the service may have been out of reach. */
+const LEFT = 'deletions';
+const CHANGED = 'It was changed meanwhile, so it is not deleted.';
+
+interface Deletion {
+  /** Of the note. */
+  readonly id: string;
+  /** The ETag of the note as the page showed it; empty while the page does not know it. */
+  etag: string;
+}
+
+/** `<root>/<feed>` */
+const [, FEED = ''] = location.pathname.slice(ROOT.length).split('/');
+
+/** Deletions that are carried out when their toasts end or the page is left. */
+const pending = new Map<Deletion, Toast>();
+
+/**
+ * Lets the notes of a list be deleted by their menus, and carries out a deletion that another page has handed over.
+ * @param seeChanges shows what somebody else has changed meanwhile
+ */
+export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): void {
+  onDelete((note) => {
+    const deletion = { id: note.dataset.id!, etag: '' };
+    takeAway(deletion, note);
+    // The page may not have heard of a change yet. It then shows the note again.
+    void learnEtag(deletion).then(seeChanges);
+  });
+  document.addEventListener('keydown', undoByKey);
+  addEventListener('pagehide', carryOutAll);
+  addEventListener('pageshow', ({ persisted }) => persisted && carryOutLeft());
+  carryOutLeft();
+  const handedOver = take<Deletion>(HANDED_OVER);
+  if (handedOver !== undefined) takeAway(handedOver, shown(handedOver));
+
+  function shown({ id }: Deletion): HTMLElement | undefined {
+    return list.notes.find(({ dataset }) => dataset.id === id);
+  }
+
+  /** A note that is still shown was not deleted when its page was left, or not yet. */
+  function carryOutLeft(): void {
+    for (const deletion of take<Deletion[]>(LEFT) ?? []) {
+      const note = shown(deletion);
+      if (note !== undefined) void carryOut(deletion, note);
+    }
+  }
+
+  /** @param note undefined if the page does not show it */
+  function takeAway(deletion: Deletion, note?: HTMLElement): void {
+    if (note !== undefined) {
+      focusBeside(note);
+      note.hidden = true;
+      showDays(list.element);
+      note.addEventListener('replaced', () => cancel(deletion, CHANGED), { once: true });
+    }
+    const offer = {
+      label: 'Undo',
+      run: () => {
+        pending.delete(deletion);
+        if (note === undefined) location.assign(`${ROOT}/${FEED}/${encodeURIComponent(deletion.id)}`);
+        else if (!bringBack(note)) toast('Somebody else has deleted it.');
+      },
+      otherwise: () => void carryOut(deletion, note),
+    };
+    pending.set(deletion, toast('Deleted.', offer, UNDO_MS));
+  }
+
+  async function carryOut(deletion: Deletion, note?: HTMLElement): Promise<void> {
+    pending.delete(deletion);
+    try {
+      await send({ method: 'DELETE', path: pathOf(deletion), headers: condition(deletion) });
+    } catch (error) {
+      if (!(error instanceof RequestFailed)) throw error;
+      if (error.code !== 'not_found') {
+        if (note !== undefined) bringBack(note);
+        toast(error.code === 'changed' ? CHANGED : notDeleted(error));
+        return error.code === 'changed' ? seeChanges() : undefined;
+      }
+    }
+    if (note !== undefined) list.remove(note);
+  }
+
+  /** Returns false if the note is not in the list any more. */
+  function bringBack(note: HTMLElement): boolean {
+    note.hidden = false;
+    showDays(list.element);
+    note.focus();
+    return note.isConnected;
+  }
+}
+
+/** Lets the note of this page be deleted by its menu. Leads to the page of the feed, where that can be undone. */
+export function startDeletingHere(): void {
+  onDelete(({ dataset: { id = '', etag = '' } }) => {
+    try {
+      sessionStorage.setItem(HANDED_OVER, JSON.stringify({ id, etag } satisfies Deletion));
+    } catch {
+      // Storage may be blocked.
+      carryOutNow({ id, etag });
+    }
+    location.assign(`${ROOT}/${FEED}`);
+  });
+}
+
+function onDelete(deleteNote: (note: HTMLElement) => void): void {
+  document.addEventListener('click', ({ target }) => {
+    const button = target instanceof Element ? target.closest('.menu [data-action=delete]') : null;
+    const note = button?.closest<HTMLElement>('.note');
+    if (note) deleteNote(note);
+  });
+}
+
+/** Takes what another page has left in sessionStorage under that key. */
+function take<T>(key: string): T | undefined {
+  try {
+    const text = sessionStorage.getItem(key);
+    sessionStorage.removeItem(key);
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function cancel(deletion: Deletion, sentence: string): void {
+  pending.get(deletion)?.close();
+  pending.delete(deletion);
+  toast(sentence);
+}
+
+function notDeleted(error: RequestFailed): string {
+  return isUnanswered(error)
+    ? 'The service did not answer, so the note may not be deleted. Please try again.'
+    : `It is not deleted. ${error.message}`;
+}
+
+function carryOutAll(): void {
+  try {
+    if (pending.size > 0) sessionStorage.setItem(LEFT, JSON.stringify([...pending.keys()]));
+  } catch {
+    // Storage may be blocked. Then the next page cannot report a deletion that failed.
+  }
+  for (const [deletion, shown] of pending) {
+    shown.close();
+    carryOutNow(deletion);
+  }
+  pending.clear();
+}
+
+/** Sends what outlives the page. */
+function carryOutNow(deletion: Deletion): void {
+  void fetch(pathOf(deletion), { method: 'DELETE', keepalive: true, headers: condition(deletion) });
+}
+
+/** Ctrl or ⌘ with Z undoes the last deletion, unless something is typed. */
+function undoByKey({ key, ctrlKey, metaKey, shiftKey, target }: KeyboardEvent): void {
+  if (key !== 'z' || !(ctrlKey || metaKey) || shiftKey) return;
+  if (target instanceof Element && target.closest('input, textarea')) return;
+  [...pending.values()].at(-1)?.take();
+}
+
+async function learnEtag(deletion: Deletion): Promise<void> {
+  try {
+    deletion.etag = (await sendForEtag({ method: 'GET', path: pathOf(deletion) })).etag;
+  } catch (error) {
+    if (!(error instanceof RequestFailed)) throw error;
+  }
+}
+
+function pathOf({ id }: Deletion): string {
+  return `${ROOT}/api/v1/feeds/${FEED}/notes/${encodeURIComponent(id)}`;
+}
+
+function condition({ etag }: Deletion): Record<string, string> {
+  return etag === '' ? {} : { 'If-Match': etag };
+}

@@ -1,0 +1,196 @@
+import type { DraftContent } from '../keeping/drafts.ts';
+import { find } from '../page/elements.ts';
+import { defaultOf, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
+import { uploadStatus } from '../page/send.ts';
+import { keepDraft } from './keep-draft.ts';
+import { pictureList } from './picture-list.ts';
+import { preview } from './preview.ts';
+import { keepsRules } from './rules.ts';
+import { completeTags } from './tag-input.ts';
+import { textTools } from './text-tools.ts';
+
+/** What a box may be filled with. */
+export interface Filling {
+  readonly text?: string;
+  readonly title?: string;
+  /** Separated by commas. */
+  readonly tags?: string;
+  readonly files?: Iterable<File>;
+}
+
+export type Box = ReturnType<typeof writingBox>;
+
+/** Boxes by their forms, in the order in which they were opened. */
+const boxes = new Map<HTMLFormElement, Box>();
+
+/**
+ * A box to write in (`boxParts` of `note-forms.ts`): its text with tools, pictures, tags, title, expiry, preview, draft and rules. What is
+ * done at Post or Save is the caller's.
+ * @param options `note`: the note that is edited; `base`: what the edit began with, for its draft; `onEscape`: the box is left by key
+ */
+export function writingBox(
+  form: HTMLFormElement,
+  options: {
+    readonly note?: string;
+    readonly base?: () => NonNullable<DraftContent['base']>;
+    readonly onRestore?: (base: NonNullable<DraftContent['base']>) => void;
+    readonly onEscape: () => void;
+  },
+) {
+  const { draft: feed = '' } = form.dataset;
+  const status = uploadStatus(form);
+  const fields = noteFields(form);
+  const text = form.querySelector<HTMLTextAreaElement>('[name=text]');
+  const titled = find<HTMLElement>(form, '.titled');
+  const addTitle = find<HTMLElement>(form, '[data-action=title]');
+  const takesPictures = text !== null && form.querySelector('.pictures') !== null;
+  /** Undefined if the feed takes no pictures, or the note is one. */
+  const pictures = takesPictures ? pictureList(form, text, () => draft.changed()) : undefined;
+  const draft = keepDraft(
+    form,
+    { feed, note: options.note ?? '' },
+    { content, restore, discard, isSending, say: status.fail },
+  );
+
+  if (text !== null) {
+    textTools(form, text);
+    preview(form, text, (name) => pictures?.urlOf(name));
+  }
+  completeTags(form);
+  form.addEventListener('input', ({ target }) => {
+    form.classList.add('open');
+    if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) check(target);
+    draft.changed();
+  });
+  form.addEventListener('click', ({ target }) => {
+    const button =
+      target instanceof Element
+        ? target.closest<HTMLElement>('[data-tool=picture], [data-action=title]')
+        : null;
+    if (button?.dataset.tool === 'picture') pictures?.choose();
+    else if (button !== null) showTitle(true);
+  });
+  form.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      form.requestSubmit();
+    } else if (event.key === 'Escape' && !event.isComposing) options.onEscape();
+  });
+  form.addEventListener('paste', (event) => {
+    const { clipboardData } = event;
+    // Office programs add a picture of the text to a copied text.
+    if (pictures === undefined || !clipboardData?.files.length || clipboardData.getData('text/plain') !== '')
+      return;
+    event.preventDefault();
+    pictures.add(clipboardData.files);
+  });
+
+  function check(field: HTMLInputElement | HTMLTextAreaElement): boolean {
+    return keepsRules(field, form.querySelector(`#${CSS.escape(`${field.id}-problem`)}`));
+  }
+
+  /** Whether all keeps its rules; else the focus goes to what does not. */
+  function keepsAll(): boolean {
+    const ruled = fields.flatMap((field) => (field instanceof HTMLSelectElement ? [] : field));
+    // Each says what is wrong with it.
+    const isKept = [...ruled.map(check), pictures?.keepsRules() ?? true].every(Boolean);
+    if (!isKept) find<HTMLElement>(form, '[aria-invalid=true]').focus();
+    return isKept;
+  }
+
+  function showTitle(isShown: boolean): void {
+    titled.hidden = !isShown;
+    addTitle.hidden = isShown;
+    if (isShown) find<HTMLElement>(titled, 'input').focus();
+  }
+
+  function hasChanges(): boolean {
+    return fields.some(isChanged) || (pictures?.now().length ?? 0) > 0;
+  }
+
+  function content(): DraftContent | undefined {
+    if (!hasChanges()) return undefined;
+    const base = options.base?.();
+    return { fields: valuesOf(fields), pictures: pictures?.now() ?? [], ...(base && { base }) };
+  }
+
+  function restore({ fields: values, pictures: kept, base }: DraftContent): void {
+    form.classList.add('open');
+    const written = text !== null && isChanged(text) ? text.value : '';
+    pictures?.restore(kept);
+    if (base !== undefined) options.onRestore?.(base);
+    for (const field of fields) setValue(field, values[field.name] ?? defaultOf(field));
+    if (written !== '') fill({ text: written });
+    showTitleIfAny();
+  }
+
+  /** Back to what the page came with. */
+  function discard(): void {
+    form.reset();
+    pictures?.clear();
+    for (const field of fields) {
+      field.ariaInvalid = null;
+      // The preview and the height follow.
+      field.dispatchEvent(new Event('input'));
+    }
+    for (const problem of form.querySelectorAll('.problem')) problem.textContent = '';
+    showTitleIfAny();
+  }
+
+  function showTitleIfAny(): void {
+    const isShown = find<HTMLInputElement>(titled, 'input').value !== '';
+    titled.hidden = !isShown;
+    addTitle.hidden = isShown;
+  }
+
+  function isSending(): boolean {
+    return form.ariaBusy === 'true';
+  }
+
+  /** Adds to what is written. */
+  function fill({ text: more = '', title, tags, files = [] }: Filling): void {
+    form.classList.add('open');
+    const field = (name: string) => fields.find((one) => one.name === name);
+    if (text !== null && more !== '')
+      setValue(text, [text.value, more].filter((part) => part !== '').join('\n\n'));
+    if (title) setValue(field('title')!, title);
+    if (tags) setValue(field('tags')!, tags);
+    showTitleIfAny();
+    text?.setSelectionRange(text.value.length, text.value.length);
+    pictures?.add(files);
+  }
+
+  const box = {
+    form,
+    text,
+    fields,
+    pictures,
+    status,
+    draft,
+    hasChanges,
+    keepsAll,
+    discard,
+    fill,
+    restore,
+    /** Of a box that is taken away. */
+    close() {
+      draft.forget();
+      boxes.delete(form);
+    },
+  };
+  boxes.set(form, box);
+  return box;
+}
+
+/** The box that takes what is dropped at an element: the one around it, the one in use, or the last that was opened. */
+export function boxFor(target: EventTarget | null): Box | undefined {
+  const around = (element: unknown) => {
+    const form = element instanceof Element ? element.closest<HTMLFormElement>('form.box') : null;
+    return form === null ? undefined : boxes.get(form);
+  };
+  return (
+    around(target) ??
+    around(document.activeElement) ??
+    [...boxes.values()].findLast(({ pictures }) => pictures)
+  );
+}

@@ -1,0 +1,67 @@
+import { find } from '../page/elements.ts';
+import { defaultOf, type Field, isChanged, noteFields, setValue } from '../page/fields.ts';
+import { freshPage } from '../page/fresh.ts';
+import { RequestFailed } from '../page/send.ts';
+
+/** The form of a note's edit as the note's page has it now; undefined if that page has none or is gone. */
+export async function freshForm(url: string): Promise<{ status: number; form?: HTMLFormElement }> {
+  const { status, page } = await freshPage(url);
+  const form = page?.querySelector<HTMLTemplateElement>('#edit-box')?.content.querySelector('form');
+  return form ? { status, form: document.importNode(form, true) } : { status };
+}
+
+/**
+ * Brings an edit up to date after somebody else has changed the note: its ETag, and each field that was not changed here. Beside a
+ * field that was, it shows theirs.
+ * @param url the note's page
+ * @returns false if the note is gone
+ * @throws RequestFailed if the note cannot be read now
+ */
+export async function takeInTheirs(form: HTMLFormElement, url: string): Promise<boolean> {
+  const { status, form: fresh } = await freshForm(url);
+  for (const theirs of form.querySelectorAll<HTMLElement>('.theirs')) theirs.hidden = true;
+  if (status === 404) return false;
+  if (fresh === undefined)
+    throw new RequestFailed('This note was changed meanwhile, and cannot be read now.');
+  form.dataset.etag = fresh.dataset.etag;
+  const theirs = new Map(noteFields(fresh).map((field) => [field.name, field]));
+  for (const field of noteFields(form)) takeIn(form, field, theirs.get(field.name)!);
+  return true;
+}
+
+/** Says what happened to the note meanwhile, and moves the focus there; nothing if it is `undefined`. */
+export function showMeanwhile(form: HTMLFormElement, what: 'changed' | 'deleted' | undefined): void {
+  for (const panel of form.querySelectorAll<HTMLElement>('.meanwhile')) {
+    panel.hidden = what === undefined || !panel.classList.contains(what);
+    if (!panel.hidden) panel.focus();
+  }
+}
+
+function takeIn(form: HTMLFormElement, field: Field, fresh: Field): void {
+  const theirs = defaultOf(fresh);
+  const isMine = isChanged(field);
+  const mine = field.value;
+  const before = defaultOf(field);
+  if (field instanceof HTMLSelectElement) field.replaceChildren(...fresh.childNodes);
+  else field.defaultValue = theirs;
+  setValue(field, isMine ? mine : theirs);
+  if (isMine && theirs !== before && theirs !== mine) showTheirs(form, field, theirs);
+}
+
+function showTheirs(form: HTMLFormElement, field: Field, theirs: string): void {
+  if (field instanceof HTMLTextAreaElement) {
+    const shown = find<HTMLElement>(form, '.theirs:has(textarea)');
+    find<HTMLTextAreaElement>(shown, 'textarea').value = theirs;
+    shown.hidden = false;
+    return;
+  }
+  const id = `${field.id}-theirs`;
+  const hint = document.getElementById(id) ?? document.createElement('p');
+  hint.id = id;
+  hint.className = 'hint theirs';
+  hint.hidden = false;
+  hint.textContent = theirs === '' ? 'Theirs is empty.' : `Theirs: ${theirs}`;
+  const described = field.getAttribute('aria-describedby') ?? '';
+  if (!described.split(' ').includes(id)) field.setAttribute('aria-describedby', `${described} ${id}`.trim());
+  (field.closest('.titled, .bar, .options') ?? field).after(hint);
+}

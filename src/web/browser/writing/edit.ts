@@ -1,0 +1,245 @@
+import { draftedEdits } from '../keeping/drafts.ts';
+import { find, onActions, ROOT } from '../page/elements.ts';
+import { defaultOf, isChanged, noteFields, valuesOf } from '../page/fields.ts';
+import { freshPage } from '../page/fresh.ts';
+import { type ApiRequest, isRefused, isUnanswered, RequestFailed, sendForEtag } from '../page/send.ts';
+import { toast } from '../page/toast.ts';
+import { refresh } from '../reading/live.ts';
+import { showTimes } from '../reading/times.ts';
+import { type Box, writingBox } from './box.ts';
+import { freshForm, showMeanwhile, takeInTheirs } from './conflict.ts';
+import { noteBody } from './note-body.ts';
+import { noteHeaders, post } from './post.ts';
+import { replacement } from './replacement.ts';
+
+/** How long an edit is offered. */
+const OFFERED_MS = 15_000;
+
+/** The edit that is open: one at a time. */
+let open: { readonly box: Box; readonly close: () => void } | undefined;
+
+/**
+ * Opens the box in an article, in place of the text, and fills it with the note as the service has it now. The article has the
+ * attribute `data-editing` until the box is closed.
+ * @param url the note's page
+ */
+export async function editNote(article: HTMLElement, url: string): Promise<void> {
+  if (article.dataset.editing !== undefined) return;
+  if (open?.box.hasChanges()) {
+    toast('Save or cancel the edit that is open first.');
+    open.box.fields[0]!.focus();
+    return;
+  }
+  open?.close();
+  article.dataset.editing = '';
+  const { status, form } = await freshForm(url);
+  if (form !== undefined) return start(article, url, form);
+  delete article.dataset.editing;
+  toast(
+    status === 404 ? 'This note was deleted meanwhile.' : 'The note cannot be read now. Please try again.',
+  );
+}
+
+/** Offers to go on with an edit whose window was closed, or left, before it was saved. */
+export async function offerEdits(): Promise<void> {
+  const drafted = await draftedEdits().catch((): string[] => []);
+  const isDrafted = ({ dataset }: HTMLElement) => drafted.includes(dataset.id!);
+  const article = [...document.querySelectorAll<HTMLElement>('article.note')].find(isDrafted);
+  const url = article?.querySelector<HTMLAnchorElement>('.when')?.href;
+  if (!article || !url || article.dataset.editing !== undefined) return;
+  const offer = { label: 'Go on', run: () => void editNote(article, url) };
+  toast('An edit of a note is not saved yet.', offer, OFFERED_MS);
+}
+
+function start(article: HTMLElement, url: string, form: HTMLFormElement): void {
+  const { feed = '', id = '', identity = '' } = form.dataset;
+  const path = `${ROOT}/api/v1/feeds/${feed}/notes/${encodeURIComponent(id)}`;
+  find(article, '.content').append(form);
+  let basis = basisOf();
+  const box = writingBox(form, { note: id, base: () => basis, onRestore, onEscape: leave });
+  const { status, draft, text } = box;
+  const picture = replacement(form);
+  /** What was sent last may be saved, because its answer was lost. */
+  let isUnsure = false;
+  const edit = { box, close };
+  const watch = new MutationObserver(() => {
+    find(form, '.status').textContent =
+      'Somebody else has changed this note meanwhile. Saving yours shows you theirs first.';
+  });
+  watch.observe(article, { attributeFilter: ['data-changed'] });
+  open = edit;
+  onActions(form, {
+    close: leave,
+    theirs: () => void finish('Theirs was kept.'),
+    mine: () => form.requestSubmit(),
+    repost: () => void repost(),
+    leave: () => void finish('The note is gone.'),
+  });
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void save();
+  });
+  void draft.restore().then((isRestored) => {
+    const first = text ?? box.fields[0]!;
+    first.focus();
+    if (!isRestored) text?.setSelectionRange(text.value.length, text.value.length);
+  });
+
+  /** What the note is like, as far as this edit knows. */
+  function basisOf() {
+    return { fields: valuesOf(noteFields(form), defaultOf), etag: form.dataset.etag ?? '' };
+  }
+
+  /** A draft is compared with the note that it was begun with, so that a change meanwhile is noticed when it is saved. */
+  function onRestore(base: typeof basis): void {
+    basis = base;
+    form.dataset.etag = base.etag;
+    for (const field of box.fields)
+      if (!(field instanceof HTMLSelectElement))
+        field.defaultValue = base.fields[field.name] ?? field.defaultValue;
+  }
+
+  async function save(): Promise<void> {
+    if (!box.keepsAll()) return;
+    let isConflict = false;
+    const isSaved = await status.run(async (signal, onProgress) => {
+      try {
+        const changes = changedMembers();
+        if (Object.keys(changes).length > 0) await write({ method: 'PATCH', json: changes, signal });
+        const body = await content();
+        // Last, because pictures that came with a text must not be sent twice.
+        if (body !== undefined) await write({ method: 'PUT', ...body, signal, onProgress });
+      } catch (error) {
+        if (isUnanswered(error)) isUnsure = true;
+        if (!isRefused(error, 'changed', 'not_found')) throw error;
+        // Said beside what can be done about it.
+        isConflict = true;
+        throw new RequestFailed('');
+      }
+      return '';
+    });
+    if (isSaved) await finish('Saved.');
+    else if (isConflict) await showConflict();
+    else find(form, '.error').scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Changes the note if it is still the one that this edit knows. */
+  async function write(request: Omit<ApiRequest, 'path'>): Promise<void> {
+    const headers = { ...request.headers, 'If-Match': form.dataset.etag ?? '' };
+    form.dataset.etag = (await sendForEtag({ ...request, path, headers })).etag;
+  }
+
+  /** All but the content, if it differs from the note. */
+  function changedMembers(): Record<string, string | string[]> {
+    const changed = box.fields.filter((field) => field !== text && isChanged(field));
+    return Object.fromEntries(
+      changed.map(({ name, value }) => [name, name === 'tags' ? value.split(',') : value]),
+    );
+  }
+
+  /**
+   * The content to send; undefined if it is unchanged.
+   * @param isNew also an unchanged text, for a note of its own
+   */
+  async function content(isNew = false): Promise<Pick<ApiRequest, 'headers' | 'body'> | undefined> {
+    if (text === null) return picture();
+    const hasPictures = ((await box.pictures?.all()) ?? []).length > 0;
+    if (!isChanged(text) && !hasPictures && !isNew) return undefined;
+    // The tags are for the new pictures.
+    const { tags = '' } = valuesOf(box.fields);
+    return { headers: hasPictures && !isNew ? noteHeaders({ tags }) : {}, body: await noteBody(box, true) };
+  }
+
+  async function showConflict(): Promise<void> {
+    try {
+      const isThere = await takeInTheirs(form, url);
+      basis = basisOf();
+      draft.changed();
+      // The change of somebody else is this one.
+      if (isThere && isUnsure && isStored()) return await finish('Saved.');
+      showMeanwhile(form, isThere ? 'changed' : 'deleted');
+    } catch (error) {
+      if (!(error instanceof RequestFailed)) throw error;
+      status.fail(error);
+    }
+  }
+
+  /** Whether the note is as it is here, but for the names that the service gives to pictures. */
+  function isStored(): boolean {
+    if (text === null || box.fields.some((field) => field !== text && isChanged(field))) return false;
+    return withoutNames(text.value) === withoutNames(text.defaultValue);
+  }
+
+  /** Posts what was written as a note of its own, because the note that it was for is gone. */
+  async function repost(): Promise<void> {
+    let posted = '';
+    const isPosted = await status.run(async (signal, onProgress) => {
+      const sent = await content(true);
+      if (sent?.body === undefined) throw new RequestFailed('Choose a picture to post.');
+      const { alt = '', expires = '', ...values } = valuesOf(box.fields);
+      const headers = {
+        ...sent.headers,
+        ...noteHeaders({ ...values, expires: /^\d/.test(expires) ? expires : '' }),
+        ...(alt !== '' && { 'X-Note-Alt': alt }),
+      };
+      posted = (await post({ feed, identity, headers, body: sent.body }, { signal, onProgress })).id;
+      return '';
+    });
+    if (!isPosted) return;
+    await draft.clear();
+    close();
+    location.assign(`${ROOT}/${feed}/${encodeURIComponent(posted)}`);
+  }
+
+  /** Closes the edit; asks if that loses something. */
+  function leave(): void {
+    if (box.hasChanges() && !confirm('Close this edit? What you changed is not saved.')) return;
+    void draft.clear();
+    const isChanged = article.dataset.changed !== undefined;
+    close();
+    find<HTMLElement>(article, 'summary').focus();
+    if (isChanged) void asItIsNow(article);
+  }
+
+  function close(): void {
+    watch.disconnect();
+    box.close();
+    form.remove();
+    delete article.dataset.editing;
+    if (open === edit) open = undefined;
+  }
+
+  /** Shows the note as it is now in place of the edit. */
+  async function finish(sentence: string): Promise<void> {
+    await draft.clear();
+    close();
+    const shown = await asItIsNow(article);
+    // The address of a replaced picture stays, and browsers keep what they have loaded from it.
+    if (text === null)
+      for (const image of shown?.querySelectorAll('img') ?? []) image.src += `?${Date.now()}`;
+    shown?.focus();
+    toast(sentence);
+  }
+}
+
+function withoutNames(text: string): string {
+  return text.replaceAll(/(!\[[^\]]*\])\([^)]*\)/g, '$1');
+}
+
+/** Brings an article up to date. Returns the one that is there then; null if there is none. */
+async function asItIsNow(article: HTMLElement): Promise<HTMLElement | null> {
+  const list = article.closest<HTMLElement>('#notes');
+  if (list !== null) {
+    // The list may know this version already, but it leaves a note alone that is edited.
+    list.dataset.version = '';
+    await refresh(false);
+  } else {
+    const { page } = await freshPage();
+    const fresh = page?.getElementById(article.id);
+    if (fresh) {
+      article.replaceWith(fresh);
+      showTimes(fresh);
+    }
+  }
+  return document.getElementById(article.id);
+}

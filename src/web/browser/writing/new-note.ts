@@ -1,0 +1,126 @@
+import { keepForLater } from '../keeping/outbox.ts';
+import { forgetPrefill, prefill } from '../keeping/prefill.ts';
+import { showWaiting } from '../keeping/waiting.ts';
+import { find } from '../page/elements.ts';
+import { valuesOf } from '../page/fields.ts';
+import { forFeed, isRefused, isUnanswered, RequestFailed } from '../page/send.ts';
+import { toast } from '../page/toast.ts';
+import { refresh } from '../reading/live.ts';
+import { type Box, writingBox } from './box.ts';
+import { noteBody } from './note-body.ts';
+import { explainOutdated } from './outdated.ts';
+import { noteHeaders, post, postPath } from './post.ts';
+
+/** Lets notes be written and posted in the form `#compose`, and brings back the draft of this window. */
+export function newNote(form: HTMLFormElement): Box {
+  const box = writingBox(form, { onEscape: leave });
+  const { text, status, draft } = box;
+  const path = postPath(form.dataset.feed ?? '');
+  /** The `Idempotency-Key` of what is in the box; undefined if it has none yet. */
+  let key: string | undefined;
+  let isKept = false;
+  form.addEventListener('input', () => {
+    key = undefined;
+  });
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void submit();
+  });
+  find<HTMLButtonElement>(form, '.primary').disabled = false;
+  showWaiting(path, {
+    isEmpty: () => !box.hasChanges(),
+    fill(content) {
+      box.restore(content);
+      draft.changed();
+      text!.focus();
+    },
+    sent: () => void showSent(),
+  });
+  void draft.restore().then(takeBrought);
+  return box;
+
+  /** Puts into the box what the address of the page brings. */
+  async function takeBrought(): Promise<void> {
+    const brought = await prefill(location);
+    if (brought === undefined) return;
+    if (box.hasChanges()) {
+      toast('The box holds a draft: post or clear it, then load this page again for what you have brought.');
+      return;
+    }
+    box.fill(brought);
+    draft.changed();
+    await forgetPrefill();
+  }
+
+  /** Only https and localhost can make one. */
+  function keyHeader(): Record<string, string> {
+    key ??= crypto.randomUUID?.();
+    return key === undefined ? {} : { 'Idempotency-Key': key };
+  }
+
+  /** Shows notes that had waited to be sent. */
+  async function showSent(): Promise<void> {
+    const isFirst = document.querySelector('[data-empty-feed]') !== null;
+    if (isFirst && !box.hasChanges()) location.reload();
+    else await refresh();
+  }
+
+  async function submit(): Promise<void> {
+    if (!box.keepsAll()) return;
+    const body = await noteBody(box);
+    if (body === undefined) {
+      status.fail(box.pictures ? 'Write something, or add a picture.' : 'Write something.');
+      text!.focus();
+      return;
+    }
+    isKept = false;
+    if (!(await status.run(send)))
+      return find<HTMLElement>(form, '.error, .outdated').scrollIntoView({ block: 'nearest' });
+    box.discard();
+    await draft.clear();
+    key = undefined;
+    if (!isKept) await showPosted();
+
+    async function send(signal: AbortSignal, onProgress?: (part: number) => void): Promise<string> {
+      const { feed = '', identity = '' } = form.dataset;
+      const password = form.querySelector<HTMLInputElement>('[name=password]')?.value ?? '';
+      const headers = {
+        ...noteHeaders(valuesOf(box.fields)),
+        ...(password !== '' && { 'X-Feed-Password': password }),
+        ...keyHeader(),
+      };
+      find<HTMLElement>(form, '.outdated').hidden = true;
+      try {
+        await post({ feed, identity, headers, body: body! }, { signal, onProgress });
+      } catch (error) {
+        if (isUnanswered(error) && !signal.aborted) {
+          const request = { path, headers: { ...headers, ...forFeed(identity) }, body: body! };
+          isKept = await keepForLater(request);
+        }
+        if (isKept) return '';
+        if (!isRefused(error, 'changed', 'auth')) throw error;
+        if (!(await explainOutdated(form, status.fail))) throw error;
+        throw new RequestFailed('Nothing was posted.');
+      }
+      return '';
+    }
+  }
+
+  async function showPosted(): Promise<void> {
+    // The page of a feed with notes has other parts than the page of an empty feed.
+    if (document.querySelector('[data-empty-feed]') !== null) return location.reload();
+    toast('Posted.');
+    text!.focus();
+    form.classList.remove('open');
+    await refresh();
+  }
+
+  /** An empty box becomes one line; another is left as it is. */
+  function leave(): void {
+    if (box.hasChanges()) (document.activeElement as HTMLElement).blur();
+    else {
+      text!.focus();
+      form.classList.remove('open');
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import type { Box } from './box.ts';
+
+/**
+ * What a box holds as the body of a request, once its pictures are prepared: a form, even of a text alone. Undefined if it is empty.
+ * @param keepsText sends a text even if it only shows one picture; otherwise such a note is posted as a picture
+ */
+export async function noteBody({ text, pictures }: Box, keepsText = false): Promise<FormData | undefined> {
+  const all = (await pictures?.all()) ?? [];
+  const { value = '' } = text ?? {};
+  const isPicture = !keepsText && all.length === 1 && pictures!.wordsOf(value).trim() === '';
+  const isBlank = value.trim() === '';
+  if (isBlank && all.length === 0 && !keepsText) return undefined;
+  const body = new FormData();
+  // A file part, because browsers normalize the line breaks of a field.
+  if (!isBlank && !isPicture) body.append('text', new Blob([value], { type: 'text/markdown' }), 'note.md');
+  for (const { name, file, alt } of all) {
+    body.append('file', file, name);
+    if (alt.trim() !== '') body.append(`alt.${name}`, alt);
+  }
+  return body;
+}

@@ -1,0 +1,217 @@
+import { find, onActions } from '../page/elements.ts';
+import { bytesText } from '../page/text.ts';
+import { pictureReference, sendableName } from './file-name.ts';
+import { keepsRules } from './rules.ts';
+import { POSITION_WARNING, preparePicture, withoutMetadata } from './shrink.ts';
+import { insertBlock } from './text-tools.ts';
+
+/** A picture of a form, as it is sent and as a draft keeps it. */
+export interface Picture {
+  readonly name: string;
+  readonly file: Blob;
+  readonly alt: string;
+  /** It says where it was taken. */
+  readonly holdsPosition: boolean;
+}
+
+interface Row {
+  readonly item: HTMLLIElement;
+  readonly alt: HTMLInputElement;
+  picture: Picture;
+  url: string;
+}
+
+export type PictureList = ReturnType<typeof pictureList>;
+
+/**
+ * The pictures of a form, in the order of its rows. A picture that is added is shown in the text at the caret.
+ * @param onChange called after a picture was added, changed, moved or removed
+ */
+export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, onChange: () => void) {
+  const root = find<HTMLElement>(form, '.pictures');
+  const list = find<HTMLUListElement>(root, 'ul');
+  const input = find<HTMLInputElement>(root, 'input[type=file]');
+  const problem = find(root, '.problem');
+  const [shrink, largest, most] = [root.dataset.shrink, root.dataset.largest, root.dataset.most].map(
+    Number,
+  ) as [number, number, number];
+  const rows = new Map<Element, Row>();
+  /** Settles when all pictures that were added are prepared, one after the other. */
+  let ready: Promise<unknown> = Promise.resolve();
+  let dragged: Row | undefined;
+
+  input.addEventListener('change', () => {
+    add(input.files ?? []);
+    input.value = '';
+  });
+  list.addEventListener('dragstart', (event) => {
+    dragged = rows.get(event.target as Element);
+    // Firefox drags nothing without data.
+    event.dataTransfer?.setData('text/x-picture', '');
+  });
+  list.addEventListener('dragover', (event) => {
+    const over = event.target instanceof Element ? event.target.closest('li') : null;
+    if (dragged === undefined || over === null) return;
+    event.preventDefault();
+    const { top, height } = over.getBoundingClientRect();
+    over[event.clientY < top + height / 2 ? 'before' : 'after'](dragged.item);
+  });
+  list.addEventListener('dragend', () => {
+    if (dragged !== undefined) onChange();
+    dragged = undefined;
+  });
+
+  /** Adds files one after the other, and says why one is refused. */
+  function add(files: Iterable<File>): void {
+    problem.textContent = '';
+    for (const file of [...files])
+      ready = ready.then(() => addOne(file)).catch(() => refuse(`${file.name} cannot be read.`));
+  }
+
+  /** Beside what was said of others. */
+  function refuse(sentence: string): void {
+    problem.textContent = `${problem.textContent} ${sentence}`.trim();
+  }
+
+  async function addOne(chosen: File): Promise<void> {
+    if (rows.size === most)
+      return refuse(
+        `${chosen.name}: a note may have at most ${most} pictures. Post the others as another note.`,
+      );
+    if (!input.accept.split(',').includes(chosen.type))
+      return refuse(`${chosen.name}: a picture must be a PNG, JPEG, GIF or WebP.`);
+    const { file, holdsPosition } = await preparePicture(chosen, shrink, false);
+    if (file.size > largest)
+      return refuse(
+        `${chosen.name} has ${bytesText(file.size)}; a picture may have at most ${bytesText(largest)}.`,
+      );
+    const usedNames = inOrder().map(({ picture }) => picture.name);
+    // Only a picture that was drawn again may have another type: PNG or WebP.
+    const extension = file.type === chosen.type ? undefined : file.type.split('/')[1];
+    const name = sendableName(chosen.name, usedNames, extension);
+    const row = addRow({ name, file, alt: '', holdsPosition });
+    if (file !== chosen) find(row.item, '.file').textContent += `, shrunk from ${bytesText(chosen.size)}`;
+    insertBlock(text, pictureReference(name, ''));
+    onChange();
+  }
+
+  function addRow(picture: Picture): Row {
+    const template = find<HTMLTemplateElement>(root, 'template');
+    const item = find<HTMLLIElement>(template.content, 'li').cloneNode(true) as HTMLLIElement;
+    const row: Row = { item, alt: find(item, 'input'), picture, url: '' };
+    const { name } = picture;
+    for (const button of item.querySelectorAll('button')) {
+      const label = button.ariaLabel ?? button.textContent;
+      button.ariaLabel = `${label}: ${name}`;
+    }
+    row.alt.ariaLabel = `Alternative text of ${name}`;
+    row.alt.value = picture.alt;
+    row.alt.addEventListener('input', () => describe(row));
+    onActions(item, {
+      up: () => move(row, item.previousElementSibling, 'before'),
+      down: () => move(row, item.nextElementSibling, 'after'),
+      insert: () => insertBlock(text, referenceOf(row)),
+      clean: () => void removePosition(row),
+      remove: () => remove(row),
+    });
+    rows.set(item, row);
+    list.append(item);
+    show(row, picture);
+    return row;
+  }
+
+  /** Shows a picture, with a warning if it says where it was taken, because it will be public. */
+  function show(row: Row, picture: Picture): void {
+    const { item } = row;
+    URL.revokeObjectURL(row.url);
+    row.picture = picture;
+    row.url = URL.createObjectURL(picture.file);
+    find<HTMLImageElement>(item, 'img').src = row.url;
+    find(item, '.file').textContent = `${picture.name} · ${bytesText(picture.file.size)}`;
+    find<HTMLButtonElement>(item, '[data-action=clean]').hidden = !picture.holdsPosition;
+    find(item, '.notice').textContent = picture.holdsPosition ? POSITION_WARNING : '';
+  }
+
+  /** Keeps the alternative text in the text the same as in its row. */
+  function describe(row: Row): void {
+    keepsRules(row.alt, find(row.item, '.problem'), 'alt');
+    replaceReference(row, pictureReference(row.picture.name, row.alt.value));
+    row.picture = { ...row.picture, alt: row.alt.value };
+    onChange();
+  }
+
+  function move(row: Row, other: Element | null, where: 'before' | 'after'): void {
+    const focused = document.activeElement as HTMLElement;
+    other?.[where](row.item);
+    // An element that moves loses the focus.
+    focused.focus();
+    onChange();
+  }
+
+  async function removePosition(row: Row): Promise<void> {
+    const notice = find(row.item, '.notice');
+    try {
+      show(row, { ...row.picture, file: await withoutMetadata(row.picture.file), holdsPosition: false });
+    } catch {
+      notice.textContent = 'The position cannot be removed in this browser.';
+      return;
+    }
+    notice.textContent = 'The position is removed.';
+    row.alt.focus();
+    onChange();
+  }
+
+  function remove(row: Row): void {
+    const next = row.item.nextElementSibling ?? row.item.previousElementSibling;
+    replaceReference(row, '');
+    drop(row);
+    (next?.querySelector<HTMLElement>('[data-action=remove]') ?? text).focus();
+    onChange();
+  }
+
+  function drop({ item, url }: Row): void {
+    rows.delete(item);
+    item.remove();
+    URL.revokeObjectURL(url);
+  }
+
+  function referenceOf({ picture }: Row): string {
+    return pictureReference(picture.name, picture.alt);
+  }
+
+  /** Replaces the reference to a picture in the text if it is as it was inserted. */
+  function replaceReference(row: Row, by: string): void {
+    const reference = referenceOf(row);
+    const at = text.value.indexOf(reference);
+    if (at === -1) return;
+    text.setRangeText(by, at, at + reference.length);
+    text.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  function inOrder(): Row[] {
+    return [...list.children].flatMap((item) => rows.get(item) ?? []);
+  }
+
+  return {
+    add,
+    choose: () => input.click(),
+    /** The pictures in their order, once all that were added are prepared. */
+    async all(): Promise<Picture[]> {
+      await ready;
+      return inOrder().map(({ picture }) => picture);
+    },
+    /** Those that are prepared. */
+    now: () => inOrder().map(({ picture }) => picture),
+    /** Takes pictures of a draft, whose text shows them already. */
+    restore: (pictures: readonly Picture[]) => pictures.forEach(addRow),
+    clear() {
+      inOrder().forEach(drop);
+      problem.textContent = '';
+    },
+    keepsRules: () => inOrder().every(({ item, alt }) => keepsRules(alt, find(item, '.problem'), 'alt')),
+    /** The text without its references to pictures of this list. */
+    wordsOf: (value: string) => inOrder().reduce((words, row) => words.replace(referenceOf(row), ''), value),
+    /** Object URL of the picture of that name. */
+    urlOf: (name: string) => inOrder().find(({ picture }) => picture.name === name)?.url,
+  };
+}

@@ -1,0 +1,39 @@
+import { ROOT } from '../page/elements.ts';
+import { type ApiRequest, forFeed, send } from '../page/send.ts';
+
+/** A post as the boxes make it. */
+export interface Post {
+  readonly feed: string;
+  /** The identity of the feed that the post is for; empty if it makes the feed. */
+  readonly identity: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: FormData | Blob;
+}
+
+/** Sends a post: all that a person posts on a page goes through here. Throws RequestFailed. */
+export function post(note: Post, sent: Pick<ApiRequest, 'signal' | 'onProgress'>): Promise<{ id: string }> {
+  const headers = { ...note.headers, ...forFeed(note.identity) };
+  return send<{ id: string }>({
+    method: 'POST',
+    path: postPath(note.feed),
+    headers,
+    body: note.body,
+    ...sent,
+  });
+}
+
+/** Where a post to a feed goes. */
+export function postPath(feed: string): string {
+  return `${ROOT}/${feed}`;
+}
+
+/** What a note is called and tagged, and how long it lives, as headers; blank ones are none. */
+export function noteHeaders(values: Readonly<Record<string, string>>): Record<string, string> {
+  const headers = {
+    'X-Note-Title': values.title,
+    'X-Note-Tags': values.tags,
+    'X-Note-Expires': values.expires,
+  };
+  const trimmed = Object.entries(headers).map(([name, value = '']) => [name, value.trim()]);
+  return Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
+}

@@ -1,0 +1,262 @@
+/** Drafts of Chromium's windows: each has its own, and none is lost with its window. */
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { axeFindings, contrastFindings, startBrowser, visit } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { FeedClient } from '../support/feed-client.ts';
+import { PIXEL } from '../support/pictures.ts';
+import { ask, post, start } from '../support/service.ts';
+
+const browser = await startBrowser(t);
+const { url } = await start(t);
+
+const textOf = (page: Page) => page.inputValue('#note-text');
+const restored = (page: Page) => page.waitForSelector('.restored:has-text("Your draft of")');
+/** Waits until a note is written to the browser's database. Not with `waitForFunction`: its eval is against the policy of pages. */
+async function isKept(page: Page, text: string, expires = ''): Promise<void> {
+  const has = async () =>
+    JSON.parse((await storage(page)) || '[]').some(
+      ({ fields }: { fields: { text: string; expires: string } }) =>
+        fields.text === text && fields.expires === expires,
+    );
+  if (!(await eventually(has))) throw new Error(`no draft holds ${text}`);
+}
+/** All drafts of the browser, as its database has them. */
+const storage = (page: Page) =>
+  page.evaluate<string>(`indexedDB.databases().then((databases) => !databases.some(({name}) => name === 'drafts') ? '' : new Promise((resolve) => {
+    const request = indexedDB.open('drafts');
+    request.onsuccess = () => {
+      const all = request.result.transaction('drafts').objectStore('drafts').getAll();
+      all.onsuccess = () => {
+        request.result.close();
+        resolve(JSON.stringify(all.result));
+      };
+    };
+  }))`);
+
+/** Two windows of one browser on a feed with a note. */
+async function twoWindows(t: Test, name: string) {
+  await post(`${url}/${name}`, 'A note');
+  // Its service worker would answer for scripts that a test holds back.
+  const { page: first, ...faults } = await visit(t, browser, { serviceWorkers: 'block' });
+  const second = await first.context().newPage();
+  for (const page of [first, second]) await page.goto(`${url}/${name}`);
+  return { first, second, faults, open: () => first.context().newPage() };
+}
+
+async function write(page: Page, text: string): Promise<void> {
+  await page.fill('#note-text', text);
+  await isKept(page, text);
+}
+
+t.test('each window has its own draft; posting one leaves the other', async (t) => {
+  const { first, second, faults } = await twoWindows(t, 'two-windows');
+  await write(first, 'Of the first');
+  await write(second, 'Of the second');
+  for (const [page, text] of [
+    [first, 'Of the first'],
+    [second, 'Of the second'],
+  ] as const) {
+    await page.reload();
+    await restored(page);
+    t.equal(await textOf(page), text);
+  }
+  t.same(await axeFindings(first), []);
+  t.same(await contrastFindings(first), []);
+  await first.click('#compose .primary');
+  await first.waitForSelector('#toasts:has-text("Posted.")');
+  t.equal(await textOf(second), 'Of the second');
+  await second.reload();
+  await restored(second);
+  t.equal(await textOf(second), 'Of the second');
+  await first.reload();
+  await first.waitForLoadState('networkidle');
+  t.equal(await textOf(first), '', 'neither what was posted nor what another window writes');
+  t.notMatch(await storage(first), 'two-windows', 'nothing tells the name');
+  await second.click('[data-action=discard]');
+  t.equal(await textOf(second), '');
+  await second.reload();
+  await second.waitForLoadState('networkidle');
+  t.equal(await textOf(second), '');
+  t.same([...faults.errors, ...faults.violations, ...faults.dialogs], []);
+});
+
+t.test('the draft of a window that is closed comes back in the next, with its pictures', async (t) => {
+  const { first, second, open } = await twoWindows(t, 'closed');
+  await first.fill('#note-text', 'Words');
+  const picture = { mimeType: 'image/png', buffer: PIXEL };
+  await first.setInputFiles('.pictures input', [
+    { name: 'a.png', ...picture },
+    { name: 'b.png', ...picture },
+  ]);
+  await first.waitForSelector('.attachments li:nth-child(2)');
+  await first.fill('.attachments li:nth-child(2) input', 'The second');
+  await first.click('.attachments li:nth-child(2) [data-action=up]');
+  await first.click('[data-action=title]');
+  await first.fill('#note-title', 'A title');
+  await first.fill('#note-tags', 'one, two');
+  await first.selectOption('#note-expires', '7d');
+  const text = await textOf(first);
+  await isKept(first, text, '7d');
+  await first.reload();
+  await restored(first);
+  const third = await open();
+  await third.goto(`${url}/closed`);
+  await third.waitForLoadState('networkidle');
+  t.equal(await textOf(third), '', 'not while its window lives');
+  await first.close();
+  await second.reload();
+  await restored(second);
+  t.equal(await textOf(second), text);
+  t.same(await second.locator('.attachments .file').allTextContents(), ['b.png · 1 KB', 'a.png · 1 KB']);
+  t.equal(await second.inputValue('.attachments li:nth-child(1) input'), 'The second');
+  t.equal(await second.inputValue('#note-title'), 'A title');
+  t.equal(await second.inputValue('#note-expires'), '7d');
+  await third.reload();
+  await third.waitForLoadState('networkidle');
+  t.equal(await textOf(third), '', 'only one window takes it');
+  await second.click('#compose .primary');
+  await second.waitForSelector('#toasts:has-text("Posted.")');
+  const [note, ...pictures] = (await ask(`${url}/api/v1/feeds/closed/notes`)).json.notes;
+  t.match(note, { title: 'A title', tags: ['one', 'two'], expires_at: String });
+  t.same(
+    pictures.slice(0, 2).map(({ alt }: { alt?: string }) => alt),
+    ['The second', undefined].toReversed(),
+  );
+});
+
+t.test('the draft of the version that kept one for each feed is taken once', async (t) => {
+  await post(`${url}/older`, 'A note');
+  const { page: first } = await visit(t, browser);
+  await first.goto(`${url}/older`);
+  await first.waitForLoadState('networkidle');
+  await first.evaluate(
+    "localStorage.setItem(document.querySelector('#compose').dataset.draft, JSON.stringify({text: 'Kept', tags: 'x'}))",
+  );
+  await first.reload();
+  await restored(first);
+  t.equal(await textOf(first), 'Kept');
+  t.equal(
+    await first.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('draft-')).length"),
+    0,
+  );
+});
+
+t.test('what is typed before the draft is back does not take its place', async (t) => {
+  const { first } = await twoWindows(t, 'fast');
+  await write(first, 'Before');
+  const typed = Promise.withResolvers<void>();
+  await first.route('**/static/*.js', async (route) => {
+    await typed.promise;
+    await route.continue();
+  });
+  await first.goto(`${url}/fast`, { waitUntil: 'commit' });
+  await first.fill('#note-text', 'fast');
+  typed.resolve();
+  await restored(first);
+  t.equal(await textOf(first), 'Before\n\nfast');
+});
+
+t.test('a lock, the deletion of the feed and logging out delete drafts', async (t) => {
+  const { page } = await visit(t, browser);
+  const feed = new FeedClient(url, 'locked');
+  await feed.post('x', { 'x-feed-password': 'open' });
+  const unlock = async () => {
+    await page.goto(`${url}/locked`);
+    await page.fill('#password', 'open');
+    await page.click('button.primary');
+    await page.waitForSelector('#compose');
+  };
+  await unlock();
+  await write(page, 'Soon locked');
+  await page.goto(`${url}/locked/settings`);
+  await page.click('text=Lock in this browser');
+  await page.waitForSelector('text=This feed is locked');
+  t.notMatch(await storage(page), 'Soon locked');
+  await unlock();
+  await page.waitForLoadState('networkidle');
+  t.equal(await textOf(page), '');
+  await write(page, 'Soon deleted');
+  await page.goto(`${url}/locked/settings`);
+  await page.fill('form[action$="/delete"] input', 'locked');
+  await page.click('form[action$="/delete"] button');
+  await page.waitForURL(/deleted=1/);
+  await page.waitForLoadState('networkidle');
+  t.notMatch(await storage(page), 'Soon deleted');
+
+  const closed = await start(t, { SERVICE_PASSWORD: 'instance password' });
+  await page.goto(`${closed.url}/login`);
+  await page.fill('[name=password]', 'instance password');
+  await page.click('button.primary');
+  await page.waitForURL(`${closed.url}/`);
+  await page.goto(`${closed.url}/at-home`);
+  await write(page, 'Soon logged out');
+  await page.goto(`${closed.url}/logout`);
+  await page.click('main form button');
+  await page.waitForURL((address) => address.pathname !== '/logout');
+  t.notMatch(await storage(page), 'Soon logged out');
+});
+
+t.test('a browser that keeps nothing says so once, and asks before words are left', async (t) => {
+  const { page, dialogs } = await visit(t, browser);
+  await page.addInitScript("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }");
+  await page.goto(`${url}/two-windows`);
+  await page.focus('#note-text');
+  await page.keyboard.type('Words');
+  await page.waitForSelector('#compose .error:has-text("keeps no drafts")');
+  const asked = page.waitForEvent('dialog');
+  await page.close({ runBeforeUnload: true });
+  await asked;
+  t.match(dialogs, [/beforeunload/]);
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('article:has-text("Words")');
+});
+
+t.test('a page with a running upload asks before it is left; one whose draft is kept does not', async (t) => {
+  const { page, dialogs } = await visit(t, browser, { says: 'yes' });
+  await page.goto(`${url}/two-windows`);
+  await page.focus('#note-text');
+  await page.keyboard.type('Words');
+  await isKept(page, 'Words');
+  await page.reload();
+  await restored(page);
+  t.same(dialogs, []);
+  await page.route(`${url}/two-windows`, (route) =>
+    route.request().method() === 'POST' ? undefined : route.continue(),
+  );
+  await page.click('#compose .primary');
+  await page.waitForSelector('.sending progress');
+  await page.goto(`${url}/`);
+  t.match(dialogs, [/beforeunload/]);
+});
+
+t.test('the draft of an edit comes back with the edit', async (t) => {
+  const { json: note } = await post(`${url}/edited`, 'As it was');
+  const { page } = await visit(t, browser);
+  const edit = async () => {
+    await page.goto(`${url}/edited`);
+    await page.click('article summary');
+    await page.click('article a.edit');
+    await page.waitForSelector('#edit-text');
+  };
+  await edit();
+  await page.fill('#edit-text', 'Half writ');
+  await isKept(page, 'Half writ');
+  await page.goto(`${url}/edited`);
+  await page.click('#toasts :text("Go on")');
+  await page.waitForSelector('article .restored:has-text("Your draft of")');
+  t.equal(await page.inputValue('#edit-text'), 'Half writ');
+  await ask(note.url, { method: 'PUT', headers: { 'content-type': 'text/markdown' }, body: 'By others' });
+  await edit();
+  await page.waitForSelector('article .restored:has-text("Your draft of")');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.meanwhile.changed:focus');
+  t.equal(await page.inputValue('#edit-theirs'), 'By others', 'what others changed since is not lost');
+  await page.click('[data-action=mine]');
+  // Until then the preview in the box says so, too.
+  await page.waitForSelector('article .box', { state: 'detached' });
+  await page.waitForSelector('article:has-text("Half writ")');
+  await edit();
+  t.equal(await page.inputValue('#edit-text'), 'Half writ');
+  t.notOk(await page.isVisible('.restored'), 'what was saved is no draft');
+});

@@ -1,0 +1,405 @@
+/** The service as an app of Chromium: reading and posting without a network, sharing into it, and what of that is forgotten. */
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { PIXEL } from '../support/pictures.ts';
+import { ask, start } from '../support/service.ts';
+
+const browser = await startBrowser(t);
+const service = await start(t);
+const { url } = service;
+
+/** How many answers are kept in the caches whose name begins so. */
+function keptIn(page: Page, name: string): Promise<number> {
+  return page.evaluate<number>(`(async () => {
+    const names = (await caches.keys()).filter((one) => one.startsWith('note-feed-${name}'));
+    const sizes = names.map(async (one) => (await (await caches.open(one)).keys()).length);
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  })()`);
+}
+
+/** Opens a page and waits until it is kept. */
+async function read(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.evaluate('navigator.serviceWorker.ready.then(() => undefined)');
+  const isControlled = () => page.evaluate<boolean>('navigator.serviceWorker.controller !== null');
+  if (!(await eventually(isControlled))) throw new Error('no service worker controls the page');
+  if (!(await eventually(async () => (await keptIn(page, 'pages')) > 0))) throw new Error('nothing is kept');
+}
+
+async function isGood(t: Test, page: Page): Promise<void> {
+  t.same(await axeFindings(page), []);
+  t.equal(await overflow(page), 0);
+}
+
+async function write(page: Page, text: string): Promise<void> {
+  await page.focus('#note-text');
+  const before = await page.inputValue('#note-text');
+  await page.fill('#note-text', [text, before].filter(Boolean).join('\n\n'));
+  await page.keyboard.press('Control+Enter');
+}
+
+const textsOf = async (feed: FeedClient) =>
+  (await feed.list()).json.notes.map(({ content }: { content?: string }) => content);
+
+t.test('what was read can be read again without a network, and says from when it is', async (t) => {
+  const feed = new FeedClient(url, 'offline-reading');
+  const { json: picture } = await feed.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'A dot' });
+  const { json: note } = await feed.post('Words to keep');
+  const { page, ...faults } = await visit(t, browser, PHONE);
+  const pages = [`${url}/offline-reading`, note.url, `${url}/r/${readIdIn(note.read_url)}`];
+  for (const address of pages) await read(page, address);
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) === pages.length));
+  t.ok(await eventually(async () => (await keptIn(page, 'pictures')) > 0));
+  await page.context().setOffline(true);
+  for (const address of pages) {
+    await page.goto(address);
+    t.match(await page.textContent('article'), 'Words to keep', address);
+    // The browser itself keeps a public page for a minute.
+    if (!address.includes('/r/'))
+      t.match(await page.textContent('.offline'), /^You are offline; this is as of \d/);
+    t.equal(
+      await page.evaluate(`getComputedStyle(document.querySelector('main')).display`),
+      'block',
+      'styles',
+    );
+    await isGood(t, page);
+  }
+  const width = await page.evaluate(`document.querySelector('img[src*="${picture.file}"]').naturalWidth`);
+  t.equal(width, 1, 'pictures too');
+  await t.rejects(page.goto(`${url}/offline-reading/settings`), 'settings are never kept');
+  await t.rejects(page.goto(`${url}/offline-unread`), 'what was not read is not there');
+  await page.context().setOffline(false);
+  await page.goto(pages[0]!);
+  t.equal(await page.locator('.offline').count(), 0);
+  t.notMatch(JSON.stringify(await page.evaluate(KEPT_KEYS)), 'offline-reading', 'keys do not tell the name');
+  t.same(faults, { violations: [], errors: [], dialogs: [] });
+});
+
+const KEPT_KEYS = `(async () => {
+  const names = await caches.keys();
+  const keys = names.map(async (name) => (await (await caches.open(name)).keys()).map(({ url }) => url));
+  return [...names, ...(await Promise.all(keys)).flat()];
+})()`;
+
+t.test('a note that expires is not read without a network after its time', async (t) => {
+  const feed = new FeedClient(url, 'offline-expiry');
+  const { json: note } = await feed.post('Brief', { 'x-note-expires': '1h' });
+  const { page } = await visit(t, browser);
+  await read(page, note.url);
+  await page.context().setOffline(true);
+  await page.goto(note.url);
+  t.match(await page.textContent('article'), 'Brief');
+  const [worker] = page.context().serviceWorkers();
+  await worker!.evaluate('const now = Date.now(); Date.now = () => now + 2 * 3600 * 1000');
+  await t.rejects(page.goto(note.url));
+});
+
+t.test('a note that is gone is forgotten', async (t) => {
+  const feed = new FeedClient(url, 'offline-gone');
+  const { json: note } = await feed.post('Soon gone');
+  await feed.post('Stays');
+  const { page } = await visit(t, browser);
+  await read(page, note.url);
+  await feed.send('DELETE', `/notes/${note.id}`);
+  await page.goto(note.url);
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 0));
+  await page.context().setOffline(true);
+  await t.rejects(page.goto(note.url));
+});
+
+t.test('a post without a network waits, and arrives once', async (t) => {
+  const feed = new FeedClient(url, 'offline-posting');
+  await feed.post('Before');
+  const { page, ...faults } = await visit(t, browser, PHONE);
+  await read(page, `${url}/offline-posting`);
+  await page.context().setOffline(true);
+  const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+  await page.locator('form input[type=file]').first().setInputFiles(file);
+  await page.waitForSelector('.attachments li');
+  await page.click('[data-action=title]');
+  await page.fill('#note-title', 'Größe');
+  await write(page, 'First');
+  await page.waitForSelector('#waiting li');
+  t.match(await page.textContent('#waiting'), 'Kept here; it will be sent when you are online');
+  t.equal(await page.inputValue('#note-text'), '', 'the box is free');
+  await isGood(t, page);
+  await write(page, 'Second');
+  await page.waitForSelector('#waiting li:nth-child(2)');
+  // As if the browser was closed and opened again.
+  await page.close();
+  const again = await page.context().newPage();
+  await again.goto(`${url}/offline-posting`);
+  await again.waitForSelector('#waiting li:nth-child(2)');
+  await again.context().setOffline(false);
+  await again.waitForSelector('#waiting', { state: 'hidden' });
+  await again.waitForSelector('article:has-text("Second")');
+  t.same(await textsOf(feed).then((texts) => texts.filter(Boolean).length), 3);
+  const [second, ...rest] = (await feed.list()).json.notes;
+  t.equal(second.content, 'Second');
+  t.equal(
+    rest.find(({ title }: Record<string, string>) => title === 'Größe').content.split('\n')[0],
+    'First',
+  );
+  t.equal(rest.filter(({ type }: Record<string, string>) => type === 'image/png').length, 1);
+  t.same(faults, { violations: [], errors: [], dialogs: [] });
+});
+
+t.test('a post whose answer was lost arrives once, that which makes the feed too', async (t) => {
+  for (const name of ['lost-answer', 'lost-first']) {
+    const feed = new FeedClient(url, name);
+    if (name === 'lost-answer') await feed.post('Before');
+    const { page } = await visit(t, browser);
+    await read(page, `${url}/${name}`);
+    let isLost = true;
+    await page.context().route(`${url}/${name}`, async (route) => {
+      if (!isLost || route.request().method() !== 'POST') return route.fallback();
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await write(page, 'Only once');
+    await page.waitForSelector('#waiting li');
+    t.ok((await textsOf(feed)).includes('Only once'), 'the service has it');
+    isLost = false;
+    await page.click('[data-action=send]');
+    await page.waitForSelector('#waiting', { state: 'hidden' });
+    t.same((await textsOf(feed)).filter((text: string) => text === 'Only once').length, 1);
+  }
+});
+
+t.test('what is refused stays, and goes back into the box', async (t) => {
+  const feed = new FeedClient(url, 'offline-refused');
+  await feed.post('Before');
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/offline-refused`);
+  await page.context().setOffline(true);
+  await page.focus('#note-text');
+  await page.fill('#note-tags', 'one, two');
+  const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
+  await page.locator('form input[type=file]').first().setInputFiles(file);
+  await page.waitForSelector('.attachments li');
+  await page.fill('.attachments .alt', 'A dot');
+  await write(page, 'Mine');
+  await page.waitForSelector('#waiting li');
+  await feed.delete();
+  await page.context().setOffline(false);
+  await page.waitForSelector('#waiting .error:has-text("Not sent")');
+  await page.fill('#note-text', 'Something else');
+  await page.click('[data-action=take-back]');
+  await page.waitForSelector('.toast');
+  await page.fill('#note-text', '');
+  await page.click('[data-action=take-back]');
+  await page.waitForSelector('#waiting', { state: 'hidden' });
+  t.match(await page.inputValue('#note-text'), /^Mine\n\n!\[.*\]\(dot\.png\)/);
+  t.equal(await page.inputValue('#note-tags'), 'one, two');
+  await page.waitForSelector('.attachments li');
+  t.equal(await page.inputValue('.attachments .alt'), 'A dot');
+});
+
+t.test('a password for a new feed is not kept', async (t) => {
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/offline-protected`);
+  await page.context().setOffline(true);
+  await page.focus('#note-text');
+  await page.fill('[name=password]', 'open sesame');
+  await write(page, 'Secret');
+  await page.waitForSelector('#compose .error:has-text("cannot be reached")');
+  t.equal(await page.inputValue('#note-text'), 'Secret');
+  t.ok(await page.isHidden('#waiting'));
+});
+
+t.test('two posts that wait for a feed to be made are both in it', async (t) => {
+  const { page } = await visit(t, browser);
+  await read(page, `${url}/offline-made`);
+  await page.context().setOffline(true);
+  for (const [number, text] of ['One', 'Two'].entries()) {
+    await write(page, text);
+    await page.waitForSelector(`#waiting li:nth-child(${number + 1})`);
+  }
+  await page.context().setOffline(false);
+  await page.waitForSelector('article:has-text("One")');
+  const feed = new FeedClient(url, 'offline-made');
+  t.ok(await eventually(async () => (await textsOf(feed)).length === 2));
+});
+
+t.test('a page that was on its way while the service worker became active is controlled too', async (t) => {
+  await new FeedClient(url, 'offline-first').post('The first page');
+  await new FeedClient(url, 'offline-late').post('The late page');
+  const { page } = await visit(t, browser);
+  const late = await page.context().newPage();
+  const held = Promise.withResolvers<void>();
+  await late.route('**/offline-late', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const arrival = late.goto(`${url}/offline-late`);
+  await read(page, `${url}/offline-first`);
+  held.resolve();
+  await arrival;
+  const isControlled = () => late.evaluate<boolean>('navigator.serviceWorker.controller !== null');
+  t.ok(await eventually(isControlled));
+});
+
+t.test('logging out and locking a feed forget what was kept', async (t) => {
+  const password = 'let us in';
+  const locked = await start(t, { SERVICE_PASSWORD: password });
+  const feed = new FeedClient(locked.url, 'offline-locked', { authorization: `Bearer ${password}` });
+  const pictured = feed.with({ 'x-feed-password': 'of the feed' });
+  await pictured.post('Not for everybody');
+  const { page } = await visit(t, browser);
+  const logIn = async () => {
+    await page.goto(`${locked.url}/login?next=/offline-locked`);
+    await page.fill('[name=password]', password);
+    await page.press('[name=password]', 'Enter');
+    await page.waitForURL(`${locked.url}/offline-locked`);
+  };
+  const unlock = async () => {
+    await page.fill('[name=password]', 'of the feed');
+    await page.press('[name=password]', 'Enter');
+    await page.waitForSelector('article');
+  };
+  const postLater = async () => {
+    await read(page, `${locked.url}/offline-locked`);
+    await page.context().setOffline(true);
+    await write(page, 'Not sent');
+    await page.waitForSelector('#waiting li');
+    // So that only the browser can send it.
+    await page
+      .context()
+      .route('**/offline-locked', (route) =>
+        route.request().method() === 'POST' ? route.abort() : route.fallback(),
+      );
+    await page.context().setOffline(false);
+  };
+  await logIn();
+  await unlock();
+  await postLater();
+  await page.goto(`${locked.url}/offline-locked/settings`);
+  await page.click('text=Lock in this browser');
+  await page.waitForSelector('text=This feed is locked');
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) === 0));
+  await unlock();
+  t.ok(await page.isHidden('#waiting'), 'nothing waits');
+  await postLater();
+  await page.goto(`${locked.url}/logout`);
+  await page.click('button.primary');
+  await page.waitForURL(/\/login/);
+  t.ok(await eventually(async () => (await keptIn(page, 'pages')) + (await keptIn(page, 'pictures')) === 0));
+  await page.context().setOffline(true);
+  await t.rejects(page.goto(`${locked.url}/offline-locked`));
+  await page.context().setOffline(false);
+  await logIn();
+  t.ok(await page.isHidden('#waiting'), 'nothing waits');
+  t.same(await textsOf(pictured), ['Not for everybody']);
+});
+
+t.test('a form of another site forgets nothing that was kept', async (t) => {
+  const { page } = await visit(t, browser);
+  const address = `${url}/kept-from-others`;
+  await new FeedClient(url, 'kept-from-others').post('Words to keep');
+  await read(page, address);
+  for (const [path, fields] of [
+    ['logout', ''],
+    ['kept-from-others/access', '<input name="action" value="lock">'],
+    ['kept-from-others/delete', ''],
+  ]) {
+    const form = `<form method="post" action="${url}/${path}">${fields}</form>`;
+    await page.goto(`data:text/html,${encodeURIComponent(form)}`);
+    const answered = page.waitForEvent('load');
+    await page.evaluate('document.forms[0].submit()');
+    await answered;
+  }
+  await page.context().setOffline(true);
+  await page.goto(address);
+  t.match(await page.textContent('article'), 'Words to keep');
+});
+
+t.test('another app shares a text, a link and a picture', async (t) => {
+  const { share_target } = (await ask(`${url}/manifest.webmanifest`)).json;
+  const action = new URL(share_target.action, `${url}/manifest.webmanifest`).href;
+  const { page, ...faults } = await visit(t, browser);
+  await read(page, `${url}/shared-feed`);
+  await page.evaluate(`(() => {
+    const form = document.createElement('form');
+    Object.assign(form, { method: 'post', enctype: 'multipart/form-data', action: '${action}', hidden: true });
+    for (const [name, value] of [['title', 'A page'], ['text', 'Look at this'], ['url', 'https://example.org/x']])
+      form.append(Object.assign(document.createElement('input'), { name, value }));
+    const bytes = Uint8Array.from(atob('${PIXEL.toString('base64')}'), (character) => character.charCodeAt(0));
+    const files = new DataTransfer();
+    files.items.add(new File([bytes], 'dot.png', { type: 'image/png' }));
+    const input = Object.assign(document.createElement('input'), { type: 'file', name: 'files' });
+    input.files = files.files;
+    form.append(input);
+    document.body.append(form);
+    form.submit();
+  })()`);
+  await page.waitForURL(`${url}/?shared=1`);
+  await page.goto(`${url}/shared-feed?shared=1`);
+  await page.waitForSelector('.attachments li');
+  t.match(await page.inputValue('#note-text'), 'Look at this\n\nhttps://example.org/x');
+  t.equal(await page.inputValue('#note-title'), 'A page');
+  await page.waitForURL(`${url}/shared-feed`);
+  await page.goto(`${url}/other-feed?shared=1`);
+  t.equal(await page.inputValue('#note-text'), '', 'once');
+  t.same(faults, { violations: [], errors: [], dialogs: [] });
+  const { status, headers } = await ask(action, { method: 'POST', body: new FormData() });
+  t.equal(status, 303);
+  t.equal(headers.get('location'), '/');
+});
+
+/** Whether the draft is stored, so that the page may be left. */
+const IS_DRAFTED = `new Promise((done) => {
+  indexedDB.open('drafts').onsuccess = ({ target: { result } }) => {
+    const request = result.transaction('drafts').objectStore('drafts').getAll();
+    request.onsuccess = () => {
+      result.close();
+      done(request.result.some(({ fields }) => fields.text === 'My draft'));
+    };
+  };
+})`;
+
+t.test('an address fills the box, but never over a draft', async (t) => {
+  const { page, ...faults } = await visit(t, browser);
+  const query = new URLSearchParams({ text: 'Given\n\ntext', title: 'A title', tags: 'a, b' });
+  await page.goto(`${url}/filled?${query}`);
+  await page.waitForURL(`${url}/filled`);
+  t.equal(await page.inputValue('#note-text'), 'Given\n\ntext');
+  t.equal(await page.inputValue('#note-title'), 'A title');
+  t.equal(await page.inputValue('#note-tags'), 'a, b');
+  await page.fill('#note-text', 'My draft');
+  t.ok(await eventually(() => page.evaluate<boolean>(IS_DRAFTED)));
+  await page.goto(`${url}/filled?text=Other`);
+  await page.waitForSelector('.toast:has-text("draft")');
+  t.equal(await page.inputValue('#note-text'), 'My draft');
+  t.equal((await new FeedClient(url, 'filled').list()).json.notes.length, 0, 'nothing is posted');
+  t.same(faults, { violations: [], errors: [], dialogs: [] });
+});
+
+t.test('a bookmark of the settings opens the feed with the page that is shown', async (t) => {
+  await new FeedClient(url, 'marked').post('Before');
+  const { page } = await visit(t, browser);
+  await page.goto(`${url}/marked/settings`);
+  const code = (await page.textContent('#bookmarklet'))!;
+  t.equal(await page.getAttribute('text=Note this page', 'href'), code);
+  // Without the policy of our own page.
+  await page.goto('about:blank');
+  await page.setContent('<title>Otters & "friends"</title><p>The first line<p>The second 😀');
+  await page.evaluate(
+    `getSelection().selectAllChildren(document.body); location.href = ${JSON.stringify(code)}`,
+  );
+  await page.waitForURL(`${url}/marked`);
+  t.equal(await page.inputValue('#note-title'), 'Otters & "friends"');
+  t.equal(await page.inputValue('#note-text'), 'about:blank\n\n> The first line\n\n> The second 😀');
+});
+
+t.test('the service worker is asked for each time, and no feed can have its address', async (t) => {
+  const { status, headers, text } = await ask(`${url}/service-worker.js`);
+  t.equal(status, 200);
+  t.match(headers.get('content-type'), 'text/javascript');
+  t.equal(headers.get('cache-control'), 'no-cache');
+  t.match(headers.get('content-security-policy'), "connect-src 'self'");
+  t.notMatch(text, /^import /m);
+  t.equal((await ask(`${url}/service-worker.js`, { method: 'POST', body: 'x' })).status, 400);
+});
