@@ -1,16 +1,18 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readPlace, readSome } from '../config.ts';
+import { markBackup } from '../storage/backup-mark.ts';
 import { databasePath } from '../storage/open-storage.ts';
 import { backUp } from '../storage/sqlite/backup.ts';
+import { errorCode } from '../system-errors.ts';
 import { type Command, WrongArguments } from './command.ts';
+import { untilSignal } from './until-signal.ts';
 
 const HELP = `npm run backup -- <file>
 
 Copies the SQLite database that the settings name into a new file, while the service runs or not. Everything that was
 stored before is in it. The file is there when all of it is on the disk, and only its owner can read it: it holds the
-names of feeds. To restore it, stop the service and put the file where the database is. What is left of the database that was
-there, in files with -wal and -shm at the end, is removed at the start.
+names of feeds. "npm run restore" puts it back. The time of the last backup is that of the file .backup-done in DATA_DIR.
 `;
 
 /** What to do instead on other backends. */
@@ -31,13 +33,15 @@ export const command: Command = {
       process.stderr.write(`${ALTERNATIVES[place.storage]}\n`);
       return 1;
     }
-    let isAsked = true;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => {
-        isAsked = false;
-      });
+    await backUp(databasePath(place), target, untilSignal());
+    try {
+      markBackup(place.dataDir);
+    } catch (error) {
+      const code = errorCode(error);
+      process.stderr.write(
+        `The date of this backup cannot be kept for the metrics, in DATA_DIR (${code}).\n`,
+      );
     }
-    await backUp(databasePath(place), target, () => isAsked);
     if (readSome(env, ['images']).images !== 'db')
       process.stdout.write(
         'Pictures are in the image store (SERVICE_IMAGES), which is not in it: copy that by itself, after this.\n',

@@ -53,13 +53,13 @@ function summary(config: Config): string {
 `;
 }
 
-function access({ password, oidcIssuer, oidcAllow }: Config): string {
-  const who = oidcAllow?.includes('*') ? ', whoever has an account there' : '';
-  const ways = [
-    password !== undefined && 'with SERVICE_PASSWORD',
-    oidcIssuer !== undefined && `by signing in at ${new URL(oidcIssuer).host}${who}`,
-  ];
-  return ways.filter(Boolean).join(', or ') || 'open to all, without SERVICE_PASSWORD';
+function access({ password, providers }: Config): string {
+  const signIns = providers.map(({ issuer, allow }) => {
+    const who = allow.includes('*') ? ', whoever has an account there' : '';
+    return `by signing in at ${new URL(issuer).host}${who}`;
+  });
+  const ways = password === undefined ? signIns : ['with SERVICE_PASSWORD', ...signIns];
+  return ways.join(', or ') || 'open to all, without SERVICE_PASSWORD';
 }
 
 function notes(config: Config): string {

@@ -59,7 +59,13 @@ export class Progress {
 
   /** Prints a line that stays. */
   say(line: string): void {
-    this.#output.write(`${this.#isOpen ? '\r\x1b[K' : ''}${line}\n`);
+    this.end();
+    this.#output.write(`${line}\n`);
+  }
+
+  /** Takes the line of a terminal away. */
+  end(): void {
+    if (this.#isOpen) this.#output.write('\r\x1b[K');
     this.#isOpen = false;
   }
 }

@@ -163,9 +163,11 @@ async function begin(target: Archive, mark: string): Promise<void> {
   const found = await target.mark();
   if (found === mark) return;
   if (found !== undefined) throw new Error('The target is already being moved into from another place.');
-  const notEmpty = 'The target is not empty: it holds feeds, or read ids that feeds had.';
+  const notEmpty =
+    'The target is not empty: it holds feeds, read ids that feeds had, or what an operator closed.';
   for await (const _ of target.feeds()) throw new Error(notEmpty);
   for await (const _ of target.retiredReadIds()) throw new Error(notEmpty);
+  for await (const _ of target.records()) throw new Error(notEmpty);
   await target.begin(mark);
 }
 

@@ -157,7 +157,7 @@ t.test('one that is asked to stop leaves nothing behind', async (t) => {
   t.same(await interrupted(folder, 'SIGTERM'), {
     code: 1,
     stdout: '',
-    stderr: 'The backup was given up.\n',
+    stderr: 'The copying was given up.\n',
   });
   t.same(readdirSync(folder), []);
 });

@@ -1,117 +1,199 @@
-/** The operator's endpoints from a terminal. */
-import { spawn } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+/** Operating an instance from a terminal: feeds, what is closed, and reports. */
+import { hash } from 'node:crypto';
 import t from 'tap';
-import { FeedClient } from '../support/feed-client.ts';
-import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
+import { Browser } from '../support/cookie-browser.ts';
+import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { missing } from '../support/installed.ts';
+import { operate, WITH_OPERATOR } from '../support/operator.ts';
+import { operator, operatorOnTerminal } from '../support/operator-command.ts';
 import { picture } from '../support/pictures.ts';
-import { ask, start, tempDir } from '../support/service.ts';
+import { ask, start } from '../support/service.ts';
 
-t.setTimeout(60_000);
+const noTerminal = missing('script');
+t.setTimeout(120_000);
 
-const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
+const PNG = { 'content-type': 'image/png' };
+const { url } = await start(t, { ...WITH_OPERATOR, SERVICE_REPORT_URL: 'builtin' });
 
-/** Runs the command, with the settings of the one who runs the service. */
-async function operator(
-  url: string,
-  args: readonly string[],
-  { input = '', ...env }: Record<string, string> = {},
-) {
-  const settings = { SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN, OPERATOR_URL: url, ...env };
-  const command = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MAIN, 'operator', ...args], {
-    env: { ...process.env, ...settings },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  command.stdin.end(input);
-  const [out, err, code] = await Promise.all([
-    text(command.stdout),
-    text(command.stderr),
-    new Promise((resolve) => command.on('close', resolve)),
-  ]);
-  return { out, err, code };
+/** What a command prints in a pipe. */
+async function printed(args: readonly string[], input?: string) {
+  const { out, ...rest } = await operator(url, args, { ...(input !== undefined && { input }) });
+  t.strictSame(rest, { err: '', code: 0 }, args.join(' '));
+  return out === '' ? undefined : JSON.parse(out);
 }
 
-t.test('pictures are moved out of the database, some at a time, and the store is looked at', async (t) => {
-  const before = await start(t, ON_SQLITE);
-  const posted = [];
-  for (let n = 0; n < 5; n += 1)
-    posted.push(
-      await new FeedClient(before.url, 'feed').post(picture('png', 900, n), { 'content-type': 'image/png' }),
+t.test('sums and feeds', { skip: noTerminal }, async (t) => {
+  const smew = new FeedClient(url, 'smew');
+  await smew.post('x'.repeat(2000));
+  const { json } = await new FeedClient(url, 'smart', { 'x-feed-password': 'pass' }).post('x');
+  await new FeedClient(url, 'teal').post('xx');
+  await smew.set({ title: 'A bird' });
+  const sums = await printed(['stats']);
+  t.match(sums, { feeds: 3, notes: 3, bytes: 2003 });
+  t.strictSame(sums, (await operate(url, 'GET', '/stats')).json);
+  const shown = await operatorOnTerminal(url, ['stats']);
+  t.match(shown, { code: 0, shown: /^version {3}\d/ });
+  t.match(shown.shown, /\nbytes {5}2,003\n$/);
+
+  const names = async (...args: string[]) =>
+    (await printed(['feeds', ...args])).feeds.map(({ name }: { name: string }) => name);
+  t.strictSame(await names(), ['smew', 'teal', 'smart']);
+  t.strictSame(await names('--sort', 'name', '--limit', '2'), ['smart', 'smew']);
+  t.strictSame(await names('--start', 'sm'), ['smew', 'smart']);
+  const table = await operatorOnTerminal(url, ['feeds', '--start', 'sm']);
+  const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d`;
+  const [head, first, second] = table.shown.split('\n');
+  t.equal(head, `bytes  notes  pictures  changed (UTC)     name   read id${' '.repeat(17)}state      title`);
+  t.match(first, new RegExp(`^2,000      1         0  ${time}  smew   [\\w-]{22}             A bird$`));
+  t.match(
+    second,
+    new RegExp(`^    1      1         0  ${time}  smart  ${readIdIn(json.read_url)}  protected$`),
+  );
+});
+
+t.test('a list of more than one page is printed whole', async (t) => {
+  const names = Array.from({ length: 1001 }, (_, n) => `page-${String(n).padStart(4, '0')}`);
+  for (let n = 0; n < names.length; n += 50)
+    await Promise.all(names.slice(n, n + 50).map((name) => operate(url, 'PUT', `/blocks/${name}`)));
+  const { blocks } = await printed(['blocks']);
+  t.strictSame(
+    blocks.map(({ key }: { key: string }) => key),
+    names,
+  );
+});
+
+t.test(
+  'passwords come from standard input or are typed, and are never shown',
+  { skip: noTerminal },
+  async (t) => {
+    const feed = new FeedClient(url, 'snipe', { 'x-feed-password': 'forgotten' });
+    await feed.post();
+    const opens = async (password: string) =>
+      t.equal((await feed.with({ 'x-feed-password': password }).list()).status, 200, password);
+    t.equal(await printed(['password', 'snipe'], 'second\n'), undefined);
+    await opens('second');
+    await printed(['password', '-'], 'snipe\nthird\n');
+    await opens('third');
+
+    const typed = await operatorOnTerminal(
+      url,
+      ['password', 'snipe'],
+      [
+        ['New password: ', 'fourth\r'],
+        ['Again: ', 'fourth\r'],
+      ],
     );
-  await before.stop();
-  const dir = join(await tempDir(t), 'pictures');
-  const service = await start(t, { ...ON_SQLITE, ...imageSettings({ kind: 'fs', dir }) }, before.dir);
-  const moved = await operator(service.url, ['move', '--from', 'db', '--limit', '2']);
-  t.match(moved, { code: 0, err: '', out: /^Moved 5 pictures \(4500 bytes\)\. .*: 0\. .*: 0\. .*: 0\.\n$/ });
-  t.equal((await readdir(dir)).filter((name) => name.length === 32).length, 5);
-  for (const [n, { json }] of posted.entries())
-    t.ok(picture('png', 900, n).equals((await ask(service.url + new URL(json.file_url).pathname)).bytes));
-  for (const what of ['unreferenced', 'clean'])
-    t.match(await operator(service.url, [what]), {
+    t.strictSame(typed, {
       code: 0,
-      err: '',
-      out: /^Store: fs\n.*: 0 \(0 bytes\)\n/,
+      shown:
+        'New password: \nAgain: \nThe password is changed. Every browser that had unlocked the feed is locked out.\n',
     });
-});
-
-t.test('what cannot be done is said in a sentence, without the token', async (t) => {
-  const { url } = await start(t, ON_SQLITE);
-  for (const [args, env, sentence] of [
-    [['unreferenced'], {}, /^The service refuses \(409 no_image_store\): /],
-    [['unreferenced'], { SERVICE_OPERATOR_TOKEN: '' }, /^SERVICE_OPERATOR_TOKEN must be set/],
-    [
-      ['unreferenced'],
-      { SERVICE_OPERATOR_TOKEN: 'another token that is long enough' },
-      /^The service refuses \(401 auth\)/,
-    ],
-    [
-      ['move', '--from', 's3', '--endpoint', 'https://s3.example'],
-      {},
-      /\(400 invalid_request\): bucket must be/,
-    ],
-    [['move'], {}, /^Note Feed takes no arguments but/],
-    [['move', '--from', 's3', '--secret', 'hush'], {}, /^Note Feed takes no arguments but/],
-    [['tidy'], {}, /^Note Feed takes no arguments but/],
-  ] as const) {
-    const { code, err } = await operator(url, args, env);
-    t.equal(code, 1);
-    t.match(err, sentence);
-    t.notMatch(err, /another token|token of the operator for/);
-  }
-});
-
-for (const [how, set] of [
-  ['the secret of the data folder', {}],
-  ['SERVICE_SECRET', { SERVICE_SECRET: 'a secret of tests that is long enough' }],
-] as const)
-  t.test(`with ${how}, the lines of a feed are found by the hash of its name`, async (t) => {
-    const service = await start(t, { SERVICE_STORAGE: 'fs', ...set });
-    const name = 'a-very-secret-feed';
-    const { json } = await new FeedClient(service.url, name).post('x');
-    await new FeedClient(service.url, 'another').post('x');
-    await ask(json.read_url);
-    t.equal((await ask(`${service.url}/api/v1/feeds/${name}/notes`)).status, 200);
-    const env = { DATA_DIR: service.dir, SERVICE_OPERATOR_TOKEN: '', ...set };
-    const { out, err, code } = await operator(service.url, ['hash', name], env);
-    t.strictSame({ err, code }, { err: '', code: 0 });
-    const found = service.lines.filter(({ fields }) => fields.feed === out.trim());
-    t.strictSame(
-      found.map(({ message, fields }) => fields.route ?? message),
-      ['feed created', 'note posted', '/{feed}', '/api/v1/feeds/{feed}/notes'],
+    await opens('fourth');
+    const differ = await operatorOnTerminal(
+      url,
+      ['password', 'snipe'],
+      [
+        ['New password: ', 'fifth\r'],
+        ['Again: ', 'sixth\r'],
+      ],
     );
-    t.equal((await operator(service.url, ['hash', '-'], { ...env, input: `${name}\n` })).out, out);
-    t.notMatch(JSON.stringify(service.lines), name);
-  });
+    t.match(differ, { code: 1, shown: /The two passwords differ: nothing is changed\.\n$/ });
+    const given = await operatorOnTerminal(url, ['password', 'snipe'], [['New password: ', '\x03']]);
+    t.match(given, { code: 1, shown: /Nothing is changed\.\n$/ });
+    await opens('fourth');
+    await printed(['password', 'snipe', '--remove']);
+    t.equal((await new FeedClient(url, 'snipe').list()).status, 200);
+  },
+);
 
-t.test('hash makes no secret, and does not repeat what is no name', async (t) => {
-  const dir = await tempDir(t);
-  const settings = { DATA_DIR: dir, SERVICE_STORAGE: 'fs' };
-  const without = await operator('', ['hash', 'a-feed'], settings);
-  t.match(without, { code: 1, out: '', err: /^SERVICE_SECRET must be set .*\.\n$/ });
-  t.strictSame(await readdir(dir), []);
-  const wrong = await operator('', ['hash', 'Not a name'], settings);
-  t.match(wrong, { code: 1, out: '', err: /^This is not the name of a feed/ });
-  t.notMatch(wrong.err, 'Not a name');
+t.test('a feed is closed, opened and deleted', { skip: noTerminal }, async (t) => {
+  const feed = new FeedClient(url, 'dunlin');
+  await feed.post();
+  await printed(['block', '-'], 'dunlin\n');
+  t.match((await feed.post()).json, { code: 'blocked' });
+  t.match(await operatorOnTerminal(url, ['unblock', 'dunlin']), { code: 0, shown: 'It is open again.\n' });
+  t.equal((await feed.post()).status, 201);
+  await printed(['delete', 'dunlin']);
+  t.equal((await feed.get()).status, 404);
+});
+
+t.test(
+  'what is taken down stays away until it is opened as the list of blocks names it',
+  { skip: noTerminal },
+  async (t) => {
+    const [gone, pictures] = [new FeedClient(url, 'avocet'), new FeedClient(url, 'plover')];
+    const { json } = await gone.post();
+    const bytes = picture('png', 300);
+    const file = (await pictures.post(bytes, PNG)).json;
+    t.strictSame(await printed(['takedown', json.read_url, '--block']), { removed: 1 });
+    t.strictSame(await operatorOnTerminal(url, ['takedown', file.file_url, '--block']), {
+      code: 0,
+      shown: 'Notes that were removed: 1\n',
+    });
+    const readId = readIdIn(json.read_url);
+    const sha256 = hash('sha256', bytes, 'base64url');
+    const { shown } = await operatorOnTerminal(url, ['blocks']);
+    const lines = shown.split('\n').map((line) => line.slice('2026-11-24 09:30  '.length).split(/ {2,}/));
+    t.strictSame(
+      lines.filter(([what = '']) => !what.startsWith('page-')),
+      [
+        ['what', 'taken down'],
+        ['avocet', `/r/${readId}`],
+        [`link:${readId}`, `/r/${readId}`],
+        [`picture:${sha256}`, new URL(file.file_url).pathname],
+        [''],
+      ],
+    );
+    t.equal((await ask(json.read_url)).status, 410);
+    for (const what of ['avocet', `link:${readId}`, `picture:${sha256}`]) await printed(['unblock', what]);
+    t.equal((await ask(json.read_url)).status, 200);
+    t.equal((await gone.post(bytes, PNG)).status, 201);
+  },
+);
+
+t.test('reports are read and dismissed', { skip: noTerminal }, async (t) => {
+  t.match(await operatorOnTerminal(url, ['reports']), { code: 0, shown: 'No open reports.\n' });
+  const form = {
+    target: '/r/some-feed/note',
+    reason: 'One\r\n\r\ntwo\u202e\x1b[2J',
+    contact: 'me@example.org',
+  };
+  const sent = await new Browser(url).submit('/report', form);
+  t.equal(sent.status, 303);
+  const { reports } = await printed(['reports']);
+  t.match(reports, [{ target: `${url}/r/some-feed/note`, reason: 'One\n\ntwo\u202e [2J' }]);
+  const { shown } = await operatorOnTerminal(url, ['reports']);
+  const [first, ...rest] = shown.split('\n');
+  t.match(first, /^\d{4}-\d\d-\d\d \d\d:\d\d {2}http:\/\/.*\/r\/some-feed\/note$/);
+  const lines = ['  One', '  ', '  two  [2J', '  Contact: me@example.org', `  dismiss ${reports[0].id}`, ''];
+  t.strictSame(rest, lines);
+  await printed(['dismiss', reports[0].id]);
+  t.strictSame(await printed(['reports']), { reports: [] });
+});
+
+t.test('what cannot be done is said in a sentence', async (t) => {
+  const usage = /^Note Feed takes no arguments but/;
+  for (const [args, sentence] of [
+    [['delete', 'nobody'], /^The service refuses \(404 not_found\): /],
+    [['delete', 'No Name'], /^This is not the name of a feed/],
+    [['delete'], usage],
+    [['stats', 'x'], usage],
+    [['feeds', '--limit', '0'], usage],
+    [['feeds', '--block'], usage],
+    [['takedown', '/r/some-feed', '--sort', 'name'], usage],
+    [['toString'], usage],
+    [
+      ['feeds', '--sort', 'size'],
+      /^The service refuses \(400 invalid_request\): sort must be one of bytes, /,
+    ],
+    [['takedown', 'https://other.example/x'], /\(400 invalid_request\)/],
+    [['unblock', 'link:nobody'], /\(404 not_found\)/],
+    [['dismiss', '../stats'], /\(404 not_found\)/],
+    [['password', 'snipe'], /\(40\d \w+\)/],
+  ] as const) {
+    const { code, err, out } = await operator(url, args);
+    t.strictSame([code, out], [1, ''], args.join(' '));
+    t.match(err, sentence);
+    t.notMatch(err, /No Name/);
+  }
 });

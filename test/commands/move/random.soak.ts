@@ -9,6 +9,7 @@ import { NOTE_TYPES } from '../../../src/feeds/note-types.ts';
 import { copy, summarize } from '../../../src/moving/copy.ts';
 import { lockTarget, type Place } from '../../../src/moving/places.ts';
 import type { Archive, ArchivedFeed, ArchivedNote } from '../../../src/storage/archive.ts';
+import type { OperatorRecord } from '../../../src/storage/operator-records.ts';
 import { line, tags } from '../../model/values.ts';
 import { hostileText } from '../../support/hostile-notes.ts';
 import { licenseFor } from '../../support/licenses.ts';
@@ -23,6 +24,7 @@ t.setTimeout(280_000);
 interface Content {
   readonly feeds: readonly { readonly feed: ArchivedFeed; readonly notes: readonly ArchivedNote[] }[];
   readonly retired: readonly ReadId[];
+  readonly records: readonly OperatorRecord[];
 }
 
 /** From 1966 to 2096. */
@@ -64,6 +66,7 @@ const feed = fc
     title: line,
     description: line,
     showSender: fc.boolean(),
+    listed: fc.boolean(),
     keepDays: fc.option(fc.integer({ min: 1, max: 3_650 }), { nil: undefined }),
     keepNotes: fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: undefined }),
     hasImage: fc.boolean(),
@@ -85,6 +88,23 @@ const feed = fc
     };
     return { feed, notes };
   });
+const record: fc.Arbitrary<OperatorRecord> = fc
+  .record({
+    named: fc.oneof(
+      fc.tuple(fc.constant('name' as const), fc.constantFrom('a', 'closed')),
+      fc.tuple(fc.constant('link' as const), readId),
+      fc.tuple(
+        fc.constant('picture' as const),
+        fc
+          .uint8Array({ minLength: 32, maxLength: 32 })
+          .map((hash) => Buffer.from(hash).toString('base64url')),
+      ),
+      fc.tuple(fc.constant('report' as const), fc.stringMatching(/^[0-9a-z]{1,64}$/)),
+    ),
+    value: fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
+    at: fc.integer({ min: 0, max: 4e12 }),
+  })
+  .map(({ named: [kind, key], ...rest }) => ({ kind, key, ...rest }));
 const content: fc.Arbitrary<Content> = fc
   .record({
     feeds: fc.uniqueArray(feed, {
@@ -92,14 +112,15 @@ const content: fc.Arbitrary<Content> = fc
       maxLength: 5,
     }),
     retired: fc.uniqueArray(readId, { maxLength: 4 }),
+    records: fc.uniqueArray(record, { selector: ({ kind, key }) => `${kind} ${key}`, maxLength: 8 }),
   })
-  .map(({ feeds, retired }) => {
+  .map(({ feeds, retired, records }) => {
     const held = new Set<string>(feeds.map(({ feed }) => feed.readId));
-    return { feeds, retired: retired.filter((one) => !held.has(one)) as ReadId[] };
+    return { feeds, retired: retired.filter((one) => !held.has(one)) as ReadId[], records };
   });
 
 /** Reads a content as an archive does. */
-function archiveOf({ feeds, retired }: Content): Archive {
+function archiveOf({ feeds, retired, records }: Content): Archive {
   const byText = (a: string, b: string) => (a < b ? -1 : 1);
   const place = ({ createdAt, id, type }: ArchivedNote) =>
     [createdAt + 1e12, id, NOTE_TYPES.indexOf(type)] as const;
@@ -116,6 +137,9 @@ function archiveOf({ feeds, retired }: Content): Archive {
     },
     async *retiredReadIds() {
       yield* retired.toSorted(byText);
+    },
+    async *records() {
+      yield* records.toSorted((a, b) => (a.kind === b.kind ? byText(a.key, b.key) : byText(a.kind, b.kind)));
     },
     async close() {},
   };

@@ -42,6 +42,9 @@ t.test('a target that holds something', async (t) => {
   mkdirSync(join(dir, 'retired'));
   writeFileSync(join(dir, 'retired', '.deleted-read-ids'), 'old-id\n');
   isRefused(t, await runMove(source, `fs:${join(dir, 'retired')}`), /^The target is not empty/);
+  mkdirSync(join(dir, 'closed'));
+  writeFileSync(join(dir, 'closed', '.blocked'), 'name\n');
+  isRefused(t, await runMove(source, `fs:${join(dir, 'closed')}`), /^The target is not empty/);
   isRefused(t, await runMove(source, source), /^The source and the target are the same place\./);
   symlinkSync(join(dir, 'source'), join(dir, 'link'));
   isRefused(t, await runMove(`fs:${join(dir, 'link')}`, source), /same place\./);

@@ -1,0 +1,95 @@
+import { readSome } from '../../config.ts';
+import type { Json } from '../../schemas.ts';
+import { type Environment, setting } from '../../setting.ts';
+import { baseUrl } from '../../setting-kinds.ts';
+import { settingOf } from './setting-of.ts';
+
+type Answers = 'Stats' | 'TakenDown' | 'Unreferenced' | 'MovedImages';
+type Page = Json<'OperatedFeeds'> | Json<'Blocks'> | Json<'Reports'>;
+type Parameters = Readonly<Record<string, string | number | undefined>>;
+
+const ROOT = '/api/operator';
+/** Attempts for a request that fails on the way, and the pause between, ms. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 2_000;
+/** The longest page of a list. */
+const MAX_LIMIT = 1_000;
+
+/** The operator's API of the running service. */
+export class OperatedService {
+  readonly #url: string;
+  readonly #token: string;
+
+  /** The service that the settings name. Throws if there is no token among them. */
+  constructor(env: Environment) {
+    const { port, publicUrl, operatorToken } = readSome(env, ['port', 'publicUrl', 'operatorToken']);
+    if (operatorToken === undefined)
+      throw new Error('SERVICE_OPERATOR_TOKEN must be set, as for the service.');
+    this.#url = settingOf(env, setting('OPERATOR_URL', baseUrl)) ?? publicUrl ?? `http://127.0.0.1:${port}`;
+    this.#token = operatorToken;
+  }
+
+  /**
+   * The answer to a request below `/api/operator`. Retries while the service is unreachable: what was done although the answer
+   * was lost is done again, or refused as not there.
+   * @throws Error with a sentence for people
+   */
+  async ask<N extends Answers>(method: string, path: string, body?: unknown): Promise<Json<N>> {
+    return (await (await this.#send(method, path, body)).json()) as Json<N>;
+  }
+
+  /** As `ask`, if there is no answer but that it is done. */
+  async tell(method: string, path: string, body?: unknown): Promise<void> {
+    await this.#send(method, path, body);
+  }
+
+  /**
+   * The items of all pages of a list.
+   * @param most after so many it stops
+   */
+  async list<P extends Page, Item>(
+    path: string,
+    itemsIn: (page: P) => readonly Item[],
+    { parameters = {}, most = Infinity }: { readonly parameters?: Parameters; readonly most?: number } = {},
+  ): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let after: string | null = ''; after !== null && items.length < most; ) {
+      const query = queryOf({ ...parameters, limit: Math.min(MAX_LIMIT, most - items.length), after });
+      const page = (await (await this.#send('GET', `${path}?${query}`)).json()) as P;
+      items.push(...itemsIn(page));
+      after = page.next;
+    }
+    return items;
+  }
+
+  async #send(method: string, path: string, body?: unknown): Promise<Response> {
+    for (let attempt = 1; ; attempt += 1) {
+      const reply = await fetch(this.#url + ROOT + path, {
+        method,
+        headers: { authorization: `Bearer ${this.#token}` },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }).catch(() => undefined);
+      if (reply?.ok) return reply;
+      const isAway = reply === undefined || [502, 503, 504].includes(reply.status);
+      if (!isAway || attempt === ATTEMPTS) throw new Error(await this.#reason(reply));
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+
+  async #reason(reply: Response | undefined): Promise<string> {
+    if (reply === undefined) return `The service does not answer at ${this.#url}.`;
+    const said = (await reply.json().catch(() => ({}))) as {
+      readonly error?: string;
+      readonly code?: string;
+    };
+    return `The service refuses (${reply.status} ${said.code ?? ''}): ${said.error ?? 'it does not say why.'}`;
+  }
+}
+
+/** Without what is not given. */
+function queryOf(parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined) query.set(name, `${value}`);
+  return query.toString();
+}
