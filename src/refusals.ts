@@ -21,9 +21,14 @@ export const REFUSALS = {
   license_required: { status: 402, meaning: 'the free tier does not take this' },
   images_off: { status: 403, meaning: 'this instance takes no pictures' },
   foreign_form: { status: 403, meaning: 'a page of another site sent this' },
+  blocked: {
+    status: 403,
+    meaning: 'the operator has closed the feed, or the name; 451 for a picture that the operator has removed',
+  },
   not_found: { status: 404, meaning: 'there is no such feed or note' },
   method_not_allowed: { status: 405, meaning: 'the path does not take that method' },
   timeout: { status: 408, meaning: 'the body came too slowly' },
+  removed: { status: 410, meaning: 'the operator has removed what this link led to' },
   feed_exists: {
     status: 409,
     meaning: 'the feed exists without a password, and one can only be set when a feed is made',
@@ -65,6 +70,7 @@ export const REFUSALS = {
   feed_limit: { status: 507, meaning: 'the instance has as many feeds as it may have' },
   note_limit: { status: 507, meaning: 'the feed has as many notes as it may have' },
   image_limit: { status: 507, meaning: 'the feed has as many pictures as it may have' },
+  byte_limit: { status: 507, meaning: 'the feed, or the instance, has as many bytes as it may have' },
   storage_full: { status: 507, meaning: 'the storage has no room left' },
 } as const;
 
@@ -116,6 +122,8 @@ const MISSING = {
   address: 'There is nothing at this address.',
   feed: 'There is no such feed.',
   note: 'There is no such note.',
+  block: 'Nothing of that is blocked.',
+  report: 'There is no such report.',
 };
 
 export function notFound(what: keyof typeof MISSING): Refusal {

@@ -21,6 +21,30 @@ const keep = z.object({
   notes: z.number().describe('Only so many of the newest notes are kept, 1 to 1000000.').optional(),
 });
 
+/** Absent optional members stay as they are. */
+const feedChanges = z.object({
+  title: text(
+    'At most 100 characters in one line, without control and text-direction characters; empty clears it.',
+  ),
+  description: text('At most 500 characters, as the title.'),
+  show_sender: z
+    .boolean()
+    .describe('Whether readers see who posted a note; left out, it stays as it is.')
+    .optional(),
+  listed: z
+    .boolean()
+    .describe('Whether search engines may list the pages of the read link; left out, it stays as it is.')
+    .optional(),
+  image: text(
+    'The file of a picture note of this feed; empty for none; left out, it stays as it is.',
+  ).optional(),
+  read_id: text(
+    'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
+      'is. The old read link ends.',
+  ).optional(),
+  keep: keep.nullable().describe('Null keeps everything; left out, it stays as it is.').optional(),
+});
+
 /** The JSON bodies of requests. */
 export const JSON_BODIES = {
   /** Other members are ignored. */
@@ -43,25 +67,8 @@ export const JSON_BODIES = {
       .optional(),
     expires: expires('When the note goes away; empty for never').optional(),
   }),
-  /** Absent optional members stay as they are. */
-  FeedChanges: z.object({
-    title: text(
-      'At most 100 characters in one line, without control and text-direction characters; empty clears it.',
-    ),
-    description: text('At most 500 characters, as the title.'),
-    show_sender: z
-      .boolean()
-      .describe('Whether readers see who posted a note; left out, it stays as it is.')
-      .optional(),
-    image: text(
-      'The file of a picture note of this feed; empty for none; left out, it stays as it is.',
-    ).optional(),
-    read_id: text(
-      'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
-        'is. The old read link ends.',
-    ).optional(),
-    keep: keep.nullable().describe('Null keeps everything; left out, it stays as it is.').optional(),
-  }),
+  FeedChanges: feedChanges,
+  FeedPatch: feedChanges.partial(),
   NewPassword: z.object({
     password: text('1 to 256 printable ASCII characters, no space at either end.'),
   }),
@@ -81,8 +88,17 @@ export const JSON_BODIES = {
     after: text('The `next` of the answer before.').optional(),
   }),
   Takedown: z.object({
-    read_id: text('The read id of the feed.'),
-    file: text('The file of a note; without it the whole feed is removed.').optional(),
+    target: text(
+      'A read link, or the address of the page or the file of a note below it, also without the host. Either this or `read_id`.',
+    ).optional(),
+    read_id: text('The read id of the feed.').optional(),
+    file: text('With `read_id`: the file of a note; without it the whole feed is removed.').optional(),
+    block: z
+      .boolean()
+      .describe(
+        'What is removed stays away: the name and the read link of a feed, the bytes of a picture. Of a text nothing is blocked.',
+      )
+      .optional(),
   }),
 };
 
@@ -117,9 +133,25 @@ const noteSchema = z.object({
   sender: text('Who posted it, where that is known and shown.').optional(),
   tags: z.array(z.string()).describe('Its tags; empty without any.'),
   key: key.describe('Its key, where it has one. Only under the name of the feed.').optional(),
+  attached_to: text(
+    'The text that a picture came with, as long as that shows it: then pages and feeds show the picture in the text alone.',
+  ).optional(),
+  unlisted: z
+    .literal(true)
+    .describe('Only lists have the note: pages and feeds do not show it. Only where it is so.')
+    .optional(),
   expires_at: z
     .string()
     .meta({ format: 'date-time', description: 'From then on it is in no answer; where it expires.' })
+    .optional(),
+  match: z
+    .object({
+      text: text('A piece of it in plain text, at most 200 UTF-16 units, around the first place.'),
+      marks: z
+        .array(z.tuple([z.int().nonnegative(), z.int().positive()]))
+        .describe('The places in the piece, in UTF-16 units: where each starts, and what is behind it.'),
+    })
+    .describe('Where a search found it; only with `q`.')
     .optional(),
 });
 
@@ -160,11 +192,17 @@ const SCHEMAS = {
       .nullable()
       .describe('The `before` of the next page; null where there is none. It says nothing else.'),
   }),
+  TagList: object('The tags of a feed.', {
+    tags: z
+      .array(z.object({ tag: z.string(), count: count('How many notes have it.') }))
+      .describe('Those of most notes first, then by name; at most 1,000.'),
+  }),
   Feed: object('A feed as its owner sees it.', {
     name: text('The name of the feed: its write key, to be kept secret.'),
     title: text('Empty where none is set.'),
     description: text('Empty where none is set.'),
     show_sender: z.boolean().describe('Readers see who posted a note.'),
+    listed: z.boolean().describe('Search engines may list the pages of the read link.'),
     image_url: addressOrNull('The title image; null where the feed has none, no notes or no read link.'),
     protected: z.boolean().describe('The feed has a password of its own.'),
     read_url: addressOrNull(
@@ -189,6 +227,7 @@ const SCHEMAS = {
     feed_url: url('This document.'),
     description: z.string().optional(),
     icon: z.url().optional(),
+    hubs: z.array(z.object({ type: z.literal('WebSub'), url: z.url() })).optional(),
     items: z.array(
       z.object({
         id: text('A URN that stays the same.'),
@@ -230,6 +269,7 @@ const SCHEMAS = {
     refused_count: count('All files that were refused.'),
   }),
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
+  FeedPatch: [JSON_BODIES.FeedPatch, 'Settings of a feed to change: at least one of them.'],
   TextNote: [JSON_BODIES.TextNote, 'A markdown note. Other members are ignored.'],
   NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],
   NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
@@ -254,6 +294,65 @@ const SCHEMAS = {
     missing: count('Pictures whose object is not there.'),
   }),
   Takedown: [JSON_BODIES.Takedown, 'The note or feed to remove.'],
+  Stats: object('What the instance holds.', {
+    version: text('The version of the service.'),
+    storage: z.enum(['fs', 'sqlite', 'postgres']),
+    images: z.enum(['db', 'fs', 's3']).describe('Where the bytes of pictures are.'),
+    feeds: count('All feeds.'),
+    notes: count('All notes, pictures included.'),
+    pictures: count('Those of the notes that are pictures.'),
+    bytes: count('Of all notes, without what is kept beside them.'),
+  }),
+  OperatedFeeds: object('A page of all feeds.', {
+    feeds: z.array(
+      z.object({
+        name: text('The key to write to it.'),
+        read_id: z.string().nullable().describe('Null where it has no read link.'),
+        title: text('Empty where none is set.'),
+        notes: count('All its notes, pictures included.'),
+        pictures: count('Those of its notes that are pictures.'),
+        bytes: count('Of its notes.'),
+        changed_at: z.string().meta({ format: 'date-time', description: 'Its last change, in UTC.' }),
+        protected: z.boolean().describe('It has a password.'),
+        blocked: z.boolean().describe('The operator has closed it.'),
+        license: z
+          .object({ until: text('Its last day, a UTC date.') })
+          .nullable()
+          .describe('Null in the free tier. Only where feeds need licenses.')
+          .optional(),
+      }),
+    ),
+    next: z.string().nullable().describe('The `after` to go on with; null at the end.'),
+  }),
+  Blocks: object('A page of what the operator has closed.', {
+    blocks: z
+      .array(
+        z.object({
+          kind: z.enum(['name', 'link', 'picture']),
+          key: text('The name of a feed, its read id, or the SHA-256 of a picture in base64url.'),
+          target: text(
+            'The path of what was taken down; absent for a name that was closed as such.',
+          ).optional(),
+          at: z.string().meta({ format: 'date-time', description: 'When, in UTC.' }),
+        }),
+      )
+      .describe('Names, then links, then pictures.'),
+    next: z.string().nullable().describe('The `after` to go on with; null at the end.'),
+  }),
+  Reports: object('A page of the reports that are open.', {
+    reports: z
+      .array(
+        z.object({
+          id: z.string(),
+          target: url('What is reported; a takedown takes it as it is.'),
+          reason: text('In the words of who reported it, at most 2,000 characters.'),
+          contact: text('How to reach them; absent if they did not say.').optional(),
+          at: z.string().meta({ format: 'date-time', description: 'When, in UTC.' }),
+        }),
+      )
+      .describe('The oldest first.'),
+    next: z.string().nullable().describe('The `after` to go on with; null at the end.'),
+  }),
   TakenDown: object('What was removed.', { removed: count('How many notes.') }),
   PreviewText: [JSON_BODIES.PreviewText, 'A text to be rendered.'],
   Preview: object('A text as a note of it would be shown.', {

@@ -7,7 +7,9 @@ import type { NamedRequest } from '../read/reader.ts';
 import { feedJson } from '../read/views/feed-json.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { submissionOfNote } from '../requests/read-submission.ts';
-import { FEED, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
+import type { Json } from '../schemas.ts';
+import { parseQuery, QUERY_RULE } from '../search/query.ts';
+import { FEED, type FOUND_NOTES, option, type ToolCaller, type ToolParts, text, tool } from './tool.ts';
 
 /** Fewer than in the API, because a model pays for what it reads. */
 const DEFAULT_LIMIT = 20;
@@ -27,6 +29,15 @@ const EDIT_NOTE = z.object({
   ),
 });
 
+const PAGE = {
+  limit: z
+    .number()
+    .describe('How many notes at most: a whole number from 1 to 100, 20 if left out.')
+    .optional(),
+  before: option('The `next` of the list before this, or the id of a note: older notes than that.'),
+  tag: option('Only notes with this tag.'),
+};
+
 /** The tools for existing feeds and notes. */
 export const FEED_TOOLS = [
   tool({
@@ -35,21 +46,35 @@ export const FEED_TOOLS = [
     description:
       'Lists the notes of a feed, newest first, each with its whole text, or with `file_url` if it is a picture. `next` ' +
       `leads to older ones; null is the end. A feed that does not exist has no notes. ${ARE_DATA}`,
-    input: z.object({
-      ...FEED,
-      limit: z
-        .number()
-        .describe('How many notes at most: a whole number from 1 to 100, 20 if left out.')
-        .optional(),
-      before: option('The `next` of the list before this, or the id of a note: older notes than that.'),
-      tag: option('Only notes with this tag.'),
-    }),
+    input: z.object({ ...FEED, ...PAGE }),
     result: 'NoteList',
     effect: 'reads',
     async run({ access, reader }, input, { caller, base }) {
       const named = await access.requireReader(caller, input.feed);
-      const query = { limit: String(input.limit ?? DEFAULT_LIMIT), before: input.before, tag: input.tag };
-      return jsonOf(await reader.namedList(request(base, query), named));
+      return jsonOf(await reader.namedList(request(base, pageOf(input)), named));
+    },
+  }),
+  tool({
+    name: 'search_notes',
+    title: 'Search notes',
+    description:
+      'Finds the notes of a feed that have certain words, newest first, each with its title, its date and a piece of its text around the words. ' +
+      'Use it before list_notes whenever the user asks for something in particular ("what did I write about …", "find the note with …", "when ' +
+      'did I …"): it looks through all notes, however old, and costs far less to read. Search for the one or two rarest words that the note ' +
+      'must have; if nothing is found, try other words or the beginning of one. get_note reads a whole note by its id. `next` leads to older ' +
+      `ones; null is the end. ${ARE_DATA}`,
+    input: z.object({
+      ...FEED,
+      query: text(`At most 200 characters: ${QUERY_RULE}. Case and accents make no difference.`),
+      ...PAGE,
+    }),
+    result: 'FoundNotes',
+    effect: 'reads',
+    async run({ access, reader }, input, { caller, base }) {
+      parseQuery(input.query);
+      const named = await access.requireReader(caller, input.feed);
+      const list = await reader.namedList(request(base, { ...pageOf(input), q: input.query }), named);
+      return foundNotes(jsonOf(list) as Json<'NoteList'>);
     },
   }),
   tool({
@@ -117,6 +142,10 @@ export const FEED_TOOLS = [
         'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one. The old read link ends.',
       ),
       show_sender: z.boolean().describe('Whether readers see who posted a note.').optional(),
+      listed: z
+        .boolean()
+        .describe('Whether search engines may list the pages of the read link, which then anybody may find.')
+        .optional(),
       keep: z
         .object({
           days: z.number().describe('Notes older than so many days are removed, 1 to 3650.').optional(),
@@ -130,9 +159,7 @@ export const FEED_TOOLS = [
     effect: 'changes',
     async run({ access, settings, licensing }, { feed: name, password: _, ...changes }, { caller, base }) {
       const feed = await access.requireWriter(caller, name);
-      if (Object.values(changes).every((value) => value === undefined))
-        throw new Refusal('invalid_request', 'There is nothing to change: give a setting.');
-      const changed = await settings.change(feed, changes);
+      const changed = await settings.patch(feed, changes);
       return feedJson(changed, base, licensing?.tierOf(changed));
     },
   }),
@@ -159,7 +186,7 @@ async function editNote(
   { caller, base }: ToolCaller,
 ): Promise<object> {
   const feed = await access.requireWriter(caller, name);
-  const shown = ({ note }: { readonly note: Note }) => reader.changedNote(note, { ...feed, base });
+  const shown = ({ note }: { readonly note: Note }) => reader.changedNote(note, feed, base);
   if (markdown === undefined) return shown(await editing.change(feed, id, { title, alt, expires }, caller));
   if (title !== undefined) oneLine('title', title, TITLE_LENGTH);
   optionalExpiry(expires);
@@ -168,6 +195,22 @@ async function editNote(
   const replaced = await editing.replace(feed, id, submission, caller);
   if (title === undefined && expires === undefined) return shown(replaced);
   return shown(await editing.change(feed, id, { title, expires }, caller));
+}
+
+function pageOf({ limit, before, tag }: z.infer<z.ZodObject<typeof PAGE>>) {
+  return { limit: String(limit ?? DEFAULT_LIMIT), before, tag };
+}
+
+/** A page of hits without their texts, because a model pays for what it reads. */
+function foundNotes({ notes, next }: Json<'NoteList'>): z.infer<typeof FOUND_NOTES> {
+  const found = notes.map(({ id, title, created_at, url, match }) => ({
+    id,
+    title,
+    created_at,
+    text: match?.text ?? '',
+    url,
+  }));
+  return { notes: found, next };
 }
 
 /** An unconditional request for a view, without compression. */

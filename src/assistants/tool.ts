@@ -37,12 +37,40 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly description: string;
   /** Checks types only: rules are checked as in the API, with its codes. */
   readonly input: Input;
-  /** The body of the API that it answers with. */
-  readonly result: 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | 'Deleted';
+  /** What it answers with: a body of the API, or one of `OWN_RESULTS`. */
+  readonly result: 'Posted' | 'Created' | 'NoteList' | 'Note' | 'Feed' | OwnResult;
   /** Tell clients which calls need the consent of the user. */
   readonly hints: (typeof HINTS)[keyof typeof HINTS];
   /** @throws Refusal as the operation of the API */
   run(parts: ToolParts, input: z.infer<Input>, call: ToolCaller): Promise<object>;
+}
+
+export const FOUND_NOTES = z.object({
+  notes: z
+    .array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        created_at: z.string(),
+        text: z.string().describe('A piece of it in plain text around the words.'),
+        url: z.string(),
+      }),
+    )
+    .describe('Newest first.'),
+  next: z.string().nullable().describe('The `before` of the next page; null where there is none.'),
+});
+
+/** Results that are no bodies of the API. */
+const OWN_RESULTS = { Deleted: z.object({ deleted: z.literal(true) }), FoundNotes: FOUND_NOTES };
+type OwnResult = keyof typeof OWN_RESULTS;
+
+export function isOwnResult(result: Tool['result']): result is OwnResult {
+  return result in OWN_RESULTS;
+}
+
+/** As JSON Schema 2020-12. */
+export function ownSchemaOf(result: OwnResult): object {
+  return z.toJSONSchema(OWN_RESULTS[result], { io: 'input' });
 }
 
 /** MCP hints by the effect of a tool. `replaces` may be repeated without another change, `changes` may not. */

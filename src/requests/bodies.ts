@@ -7,7 +7,7 @@ import { isUrlencoded } from './content-type.ts';
 
 export type BodyRequest = Pick<Exchange, 'header' | 'contentLength' | 'body'>;
 
-/** Largest form of a page, bytes. */
+/** Largest form of a page unless the operation says otherwise, bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 /** Largest JSON body unless the operation says otherwise, bytes. */
 const MAX_JSON_BYTES = 8 * 1024;
@@ -31,10 +31,10 @@ const KINDS: Readonly<Record<string, string>> = {
  * @throws Refusal `unsupported_type`, `too_large`; `invalid_body` if it is not UTF-8, because `URLSearchParams` would
  * silently replace the wrong bytes
  */
-export async function formBody(request: BodyRequest): Promise<URLSearchParams> {
+export async function formBody(request: BodyRequest, maxBytes = MAX_FORM_BYTES): Promise<URLSearchParams> {
   if (!isUrlencoded(request.header('content-type')))
     throw new Refusal('unsupported_type', 'The Content-Type must be application/x-www-form-urlencoded.');
-  const bytes = await request.body(MAX_FORM_BYTES);
+  const bytes = await request.body(maxBytes);
   try {
     const text = utf8.decode(bytes);
     decodeURIComponent(text);

@@ -210,7 +210,11 @@ export function noteHeaders(source: HeaderSource, type: NoteType): NoteMeta {
   const alt = oneLineHeader(source, 'X-Note-Alt', ALT_LENGTH);
   if (type === 'md' && alt !== undefined)
     throw new Refusal('invalid_request', 'X-Note-Alt belongs to pictures, not to markdown.');
-  return { ...ownHeaders(source), alt, name: type === 'md' ? undefined : nameHeader(source) };
+  const unlisted = unlistedHeader(source);
+  if (type === 'md' && unlisted)
+    throw new Refusal('invalid_request', 'X-Note-Unlisted belongs to pictures, not to markdown.');
+  const name = type === 'md' ? undefined : nameHeader(source);
+  return { ...ownHeaders(source), alt, name, ...(unlisted && { unlisted }) };
 }
 
 type HeaderSource = Pick<BodyRequest, 'header'>;
@@ -223,6 +227,15 @@ function refusePictureHeaders(source: HeaderSource): void {
         'invalid_request',
         `${name} belongs to a picture posted on its own; a form says it in alt.<file name> and the file name.`,
       );
+  if (unlistedHeader(source))
+    throw new Refusal('invalid_request', 'X-Note-Unlisted belongs to a picture posted on its own.');
+}
+
+/** An empty value is none. */
+function unlistedHeader(source: HeaderSource): NoteMeta['unlisted'] {
+  const value = source.header('x-note-unlisted');
+  if (value && value !== '1') throw new Refusal('invalid_request', 'X-Note-Unlisted can only be 1.');
+  return value ? true : undefined;
 }
 
 /** What every kind of note may have. */

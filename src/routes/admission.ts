@@ -4,12 +4,13 @@ import type { Exchange, Operation } from '../http/exchange.ts';
 import { existing, onRefusal, Refusal } from '../refusals.ts';
 import { formBody } from '../requests/bodies.ts';
 import { unlockPage } from '../web/access-pages.ts';
-import { errorPage } from '../web/page.ts';
-import type { Site } from '../web/site.ts';
+import { errorPage } from '../web/error-page.ts';
+import { type Site, withVisitor } from '../web/site.ts';
 import { callerOf, foreignPage, isFromOwnPage, refuseAllButOwnPages, refuseForeignPages } from './caller.ts';
 import type { AccessKind, Admitted, DescribedOperation, OperationOf } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
 import { refuseUnknownHeaders } from './unknown-headers.ts';
+import { siteForVisitor } from './visitor.ts';
 
 const PAGE_KINDS: ReadonlySet<AccessKind> = new Set(['page', 'feed-page', 'form', 'name-form', 'feed-form']);
 
@@ -19,7 +20,10 @@ export function withAdmission(operation: DescribedOperation, access: Access, sit
   return {
     // Its other members mean nothing to the front end.
     ...operation,
-    ...(isPage && { refuse: (refusal: Refusal, exchange: Exchange) => errorPage(site, refusal, exchange) }),
+    ...(isPage && {
+      refuse: (refusal: Refusal, exchange: Exchange) =>
+        errorPage(siteForVisitor(site, access, exchange), refusal, exchange),
+    }),
     handle: handlerOf(operation, access, site),
   };
 }
@@ -64,7 +68,7 @@ async function handleByName(
   exchange: Exchange,
   access: Access,
 ): Promise<Answer> {
-  const admitted = { caller: apiCaller(exchange, access), base: exchange.base };
+  const admitted = { caller: apiCaller(exchange, access, operation.takesBasic), base: exchange.base };
   const { caller } = admitted;
   if (operation.access !== 'reader') refuseForeignPages(exchange);
   const name = exchange.parameters[0]!;
@@ -108,7 +112,8 @@ async function handleInBrowser(
   );
   if (feed instanceof Refusal) {
     const back = exchange.method === 'POST' ? `/${name}` : pathAndQuery(exchange);
-    return errorPage(site, feed, exchange, unlockPage(site, name, back));
+    const shown = withVisitor(site, caller.session);
+    return errorPage(shown, feed, exchange, unlockPage(shown, name, back));
   }
   if (operation.access === 'feed-page') return operation.handle(exchange, { name, feed, ...admitted });
   return handleFeedForm(operation, exchange, access, { name, feed, ...admitted });
@@ -138,8 +143,8 @@ async function handleFeedForm(
 }
 
 /** Cookies count only in requests of our own pages, because any page can make a browser send them. */
-function apiCaller(exchange: Exchange, { sessions }: Access): Caller {
-  return callerOf(exchange, sessions, isFromOwnPage);
+function apiCaller(exchange: Exchange, { sessions }: Access, takesBasic?: boolean): Caller {
+  return callerOf(exchange, sessions, isFromOwnPage, takesBasic);
 }
 
 /** Cookies always count: a link to a page may be anywhere, and forms of other sites are refused first. */

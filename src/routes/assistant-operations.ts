@@ -16,8 +16,9 @@ import { OAuthError, type OAuthErrorCode } from '../oauth/oauth-error.ts';
 import { existing, Refusal } from '../refusals.ts';
 import { formBody, parseMessage } from '../requests/bodies.ts';
 import { isJson } from '../requests/content-type.ts';
-import { authorizePage, authorizePolicy } from '../web/access-pages.ts';
+import { authorizePage, authorizePolicy, passwordProblem } from '../web/access-pages.ts';
 import { pageAnswer } from '../web/page.ts';
+import { withVisitor } from '../web/site.ts';
 import { callerOf, refuseAllButOwnPages } from './caller.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { redirect, seeOther } from './redirects.ts';
@@ -148,13 +149,14 @@ async function authorize(
   { site, access }: OperationParts,
 ): Promise<Answer> {
   const parameters = new URLSearchParams(exchange.queryText);
+  const session = sessionOf(exchange, access);
   const { client, redirectUri } = await parseAuthorizationRequest(parameters, oauth, exchange.base);
-  const page = authorizePage(site, {
+  const page = authorizePage(withVisitor(site, session), {
     action: exchange.root + CONSENT,
     client: client.name,
     redirectUri,
     fields: fieldsIn(parameters),
-    next: sessionOf(exchange, access) === undefined ? `${PAGE}?${exchange.queryText}` : undefined,
+    next: session === undefined ? `${PAGE}?${exchange.queryText}` : undefined,
     problem: problemIn(parameters),
   });
   return pageAnswer(page, { 'Content-Security-Policy': authorizePolicy(redirectUri) });
@@ -181,9 +183,9 @@ async function consent(exchange: Exchange, oauth: OAuth, { access }: OperationPa
       throw cause;
     }
   }
-  const { sender, email } = session ?? {};
+  const { sender, email, provider = '' } = session ?? {};
   // Undefined if the instance password was entered instead of a sign-in.
-  const person = email === undefined ? undefined : { sender, email };
+  const person = email === undefined ? undefined : { sender, email, provider };
   const code = await oauth.createCode({ ...asking, person }, issuer);
   return redirect(redirectWith(asking, issuer, { code }));
 }
@@ -207,11 +209,7 @@ function fieldsIn(parameters: URLSearchParams): (readonly [name: string, value: 
 /** The query is untrusted, so the page shows only a number from it. */
 function problemIn(parameters: URLSearchParams): string | undefined {
   const error = parameters.get('error');
-  if (error === null) return undefined;
-  if (error === 'auth') return 'That is not the password of this instance.';
-  if (error !== 'too_many_attempts') return 'That did not work. Please try again.';
-  const [seconds = '60'] = /^\d{1,5}$/.exec(parameters.get('retry') ?? '') ?? [];
-  return `Too many wrong passwords: please wait ${seconds} ${seconds === '1' ? 'second' : 'seconds'}.`;
+  return error === null ? undefined : passwordProblem(error, parameters.get('retry') ?? undefined);
 }
 
 /**

@@ -7,17 +7,18 @@ import { Refusal } from '../refusals.ts';
  * The caller of a request, from its headers.
  * @param sessions of a locked instance
  * @param takesCookies whether the request's cookies count (contract §8)
+ * @param takesBasic whether HTTP Basic counts: its password as that of the instance, its user name as that of the feed
  * @throws Refusal `invalid_request` for an `Authorization` that is not UTF-8
  */
 export function callerOf(
   exchange: Exchange,
   sessions: Sessions | undefined,
   takesCookies: (exchange: Exchange) => boolean,
+  takesBasic = false,
 ): Caller {
   const sent = exchange.header('cookie', true);
   const cookies = sent !== undefined && takesCookies(exchange) ? sent : undefined;
-  // RFC 6750 §2.1; undefined for any other scheme.
-  const bearer = /^bearer +(.+)$/i.exec(exchange.header('authorization') ?? '')?.[1];
+  const { bearer, userName } = credentialsOf(exchange.header('authorization') ?? '', takesBasic);
   const session =
     cookies !== undefined && bearer === undefined
       ? sessions?.read(cookies, cookieScopeOf(exchange).isSecure)
@@ -25,8 +26,10 @@ export function callerOf(
   return {
     client: exchange.client,
     requestId: exchange.requestId,
+    trace: exchange.trace,
     bearer,
     session,
+    userName,
     // Read late, because one that is not UTF-8 is refused in the order of checks (contract §5).
     get feedPassword() {
       return exchange.header('x-feed-password');
@@ -37,6 +40,20 @@ export function callerOf(
       return exchange.isAborted;
     },
   };
+}
+
+interface Credentials {
+  readonly bearer?: string | undefined;
+  readonly userName?: string | undefined;
+}
+
+/** RFC 6750 §2.1 and, if it counts, RFC 7617; nothing for any other scheme. */
+function credentialsOf(authorization: string, takesBasic: boolean): Credentials {
+  const [, bearer] = /^bearer +(.+)$/i.exec(authorization) ?? [];
+  const [, encoded] = (takesBasic && /^basic +([\w+/-]+=*)$/i.exec(authorization)) || [];
+  if (encoded === undefined) return { bearer };
+  const [userName, password] = Buffer.from(encoded, 'base64').toString().split(/:(.*)/s);
+  return { bearer: password || undefined, userName: userName || undefined };
 }
 
 /** The path and scheme that cookies for this client are set for. */

@@ -11,6 +11,7 @@ import { licensePage } from '../web/tier.ts';
 import { feedEtag } from '../writing/etags.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
+import { siteForVisitor } from './visitor.ts';
 
 /** The settings of a feed, and its license. */
 export function feedOperations(parts: OperationParts): DescribedOperation[] {
@@ -32,6 +33,10 @@ export function feedOperations(parts: OperationParts): DescribedOperation[] {
       const etags = ifMatch(exchange);
       return answer(await settings.change(feed, await jsonBody(exchange, 'FeedChanges'), etags), base);
     }),
+    operation('patchFeed', `PATCH ${path}`, writer(PATCH), async (exchange, { feed, base }) => {
+      const etags = ifMatch(exchange);
+      return answer(await settings.patch(feed, await jsonBody(exchange, 'FeedPatch'), etags), base);
+    }),
     operation('deleteFeed', `DELETE ${path}`, writer(DELETE), (exchange, { feed, caller }) =>
       settings.remove(feed, caller, ifMatch(exchange)).then(() => NO_CONTENT),
     ),
@@ -52,13 +57,14 @@ function etagOf(feed: Feed): string {
 }
 
 /** The page about licenses, and attaching one. If feeds need none, these addresses are 404. */
-function licenseOperations({ site, licensing }: OperationParts): DescribedOperation[] {
+function licenseOperations({ site, access, licensing }: OperationParts): DescribedOperation[] {
   const path = '/api/v1/feeds/{feed}/license';
   const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
-    operation('licensePage', 'GET /license', { access: 'public', isPage: true }, () =>
-      pageAnswer(licensePage(site, hosted(licensing).tierOf(undefined).freeNotes)),
-    ),
+    operation('licensePage', 'GET /license', { access: 'public', isPage: true }, (exchange) => {
+      const { freeNotes } = hosted(licensing).tierOf(undefined);
+      return pageAnswer(licensePage(siteForVisitor(site, access, exchange), freeNotes));
+    }),
     operation('attachLicense', `PUT ${path}`, writer(ATTACH), async (exchange, { feed, caller, base }) => {
       const licenses = hosted(licensing);
       const { license } = await jsonBody(exchange, 'NewLicense');
@@ -91,12 +97,20 @@ const GET: OperationDocs = {
 
 const UPDATE: OperationDocs = {
   tag: 'Feeds',
-  summary: 'Change the settings of a feed',
+  summary: 'Replace title and description of a feed, and change other settings',
   description: 'A request that is refused changes nothing. The body may have 8 KB.',
   parameters: ['ifMatch'],
   body: 'FeedChanges',
   answers: { 200: jsonAnswer('Feed', 'The feed as it is now.', ['ETag']) },
   refusals: ['taken', 'changed', 'unreadable_file'],
+};
+
+const PATCH: OperationDocs = {
+  ...UPDATE,
+  summary: 'Change settings of a feed',
+  description:
+    'What the body does not name stays, title and description too. A request that is refused changes nothing.',
+  body: 'FeedPatch',
 };
 
 const DELETE: OperationDocs = {

@@ -8,22 +8,27 @@ import { pageAnswer } from '../web/page.ts';
 import { callerOf, cookieScopeOf, isFromOwnPage } from './caller.ts';
 import { type AdmittedForm, type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { backToLogin, nextPath, redirect, seeOther } from './redirects.ts';
+import { siteForVisitor } from './visitor.ts';
 
 /** Login, logout, and sign-in with a provider. */
 export function loginOperations(parts: OperationParts): DescribedOperation[] {
   const { access, site } = parts;
+  const seen = (exchange: Exchange) => siteForVisitor(site, access, exchange);
   return [
     operation('loginPage', 'GET /login', { access: 'public' }, (exchange) => {
       if (!access.isLocked) return seeOther(exchange, '/');
       const error = exchange.query('error');
       const retry = exchange.query('retry');
+      const provider = exchange.query('provider');
       const next = nextPath(exchange.query('next'));
-      return pageAnswer(loginPage(site, { base: exchange.base, next, error, retry }));
+      return pageAnswer(loginPage(seen(exchange), { base: exchange.base, next, error, retry, provider }));
     }),
     operation('logIn', 'POST /api/login', { access: 'form' }, (exchange, form) =>
       logIn(parts, exchange, form),
     ),
-    operation('logOutPage', 'GET /logout', { access: 'public' }, () => pageAnswer(logOutPage(site))),
+    operation('logOutPage', 'GET /logout', { access: 'public' }, (exchange) =>
+      pageAnswer(logOutPage(seen(exchange))),
+    ),
     // Every other POST to one segment posts a note to the feed of that name.
     operation('logOut', 'POST /logout', { access: 'public' }, (exchange) => logOut(parts, exchange)),
     ...signInOperations(parts),
@@ -63,27 +68,27 @@ function signInOperations({ signIn, access }: OperationParts): DescribedOperatio
   const page = { access: 'public', isPage: true } as const;
   return [
     operation('signIn', 'GET /api/oidc/start', page, (exchange) =>
-      redirectToProvider(exchange, signIn, exchange.query('next')),
+      redirectToProvider(exchange, signIn, (name) => exchange.query(name)),
     ),
     operation('signInByForm', 'POST /api/oidc/start', { access: 'form' }, (exchange, { form }) =>
-      redirectToProvider(exchange, signIn, form.get('next') ?? exchange.query('next')),
+      redirectToProvider(exchange, signIn, (name) => form.get(name) ?? exchange.query(name)),
     ),
     operation('signInCallback', 'GET /api/oidc/callback', page, async (exchange) => {
       const place = cookieScopeOf(exchange);
       const flight = signIn.pending.read(exchange.header('cookie', true));
       // Not counted, because any page can send a browser here.
-      if (flight === undefined) return redirectToLogin(exchange, '/', 'sign_in_failed');
-      const { next } = flight;
+      if (flight === undefined) return redirectToLogin(exchange, '/', { code: 'sign_in_failed' });
+      const { next, provider } = flight;
       try {
         await access.guesses.check(exchange.client);
-        const person = await signIn.finish(exchange.queryText, flight, exchange.requestId);
+        const person = await signIn.finish(exchange.queryText, flight, exchange);
         if (typeof person !== 'string')
           return seeOther(exchange, next, [
             sessions.cookie(place, person),
             PendingSignIns.clearCookie(place),
           ]);
         await access.guesses.count(exchange.client);
-        return redirectToLogin(exchange, next, person);
+        return redirectToLogin(exchange, next, { code: person, provider });
       } catch (cause) {
         if (!(cause instanceof Refusal)) throw cause;
         return backToLogin(exchange, next, cause, [PendingSignIns.clearCookie(place)]);
@@ -95,15 +100,21 @@ function signInOperations({ signIn, access }: OperationParts): DescribedOperatio
 async function redirectToProvider(
   exchange: Exchange,
   signIn: SignIn,
-  asked: string | null | undefined,
+  asked: (name: string) => string | undefined,
 ): Promise<Answer> {
-  const next = nextPath(asked);
-  const departure = await signIn.start(next, cookieScopeOf(exchange), exchange.requestId);
-  if (typeof departure === 'string') return redirectToLogin(exchange, next, departure);
+  const next = nextPath(asked('next'));
+  const provider = asked('provider') ?? '';
+  if (!signIn.has(provider)) return redirectToLogin(exchange, next, { code: 'sign_in_failed' });
+  const departure = await signIn.start(provider, next, cookieScopeOf(exchange), exchange);
+  if (typeof departure === 'string') return redirectToLogin(exchange, next, { code: departure, provider });
   return redirect(departure.url, [departure.cookie]);
 }
 
 /** Redirects to the login page, which shows the error, and ends the sign-in. */
-function redirectToLogin(exchange: Exchange, next: string, code: SignInError): Answer {
-  return backToLogin(exchange, next, { code }, [PendingSignIns.clearCookie(cookieScopeOf(exchange))]);
+function redirectToLogin(
+  exchange: Exchange,
+  next: string,
+  failure: { readonly code: SignInError; readonly provider?: string },
+): Answer {
+  return backToLogin(exchange, next, failure, [PendingSignIns.clearCookie(cookieScopeOf(exchange))]);
 }

@@ -25,6 +25,7 @@ import {
   jsonAnswer,
   NO_CONTENT_ANSWER,
   type OperationDocs,
+  SELECTION,
 } from './operation-docs.ts';
 import { withCookies } from './redirects.ts';
 
@@ -68,6 +69,12 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
     operation('listNotes', `GET ${NOTES}`, { access: 'reader', docs: LIST }, (exchange, named) =>
       reader.namedList(exchange, named),
     ),
+    operation(
+      'listTags',
+      'GET /api/v1/feeds/{feed}/tags',
+      { access: 'reader', docs: TAGS },
+      (exchange, named) => reader.namedTags(exchange, named),
+    ),
     operation('getNote', `GET ${NOTE}`, { access: 'reader', docs: GET }, (exchange, { feed }) =>
       reader.namedNote(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
     ),
@@ -76,10 +83,10 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
       'feedPage',
       'GET /{feed}',
       { ...page, accepts: ([feed]) => feed !== 'mcp' },
-      (exchange, named) => reader.feedPage(exchange, named),
+      (exchange, named) => reader.feedPage(exchange, named, named.caller.session),
     ),
-    operation('notePage', `GET ${NOTE_URL}`, page, (exchange, { feed }) =>
-      reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!),
+    operation('notePage', `GET ${NOTE_URL}`, page, (exchange, { feed, caller }) =>
+      reader.notePage(exchange, existing(feed, 'feed'), exchange.parameters[1]!, caller.session),
     ),
     operation('preview', 'POST /api/v1/feeds/{feed}/preview', preview, async (exchange, { feed }) =>
       json(200, { html: await reader.preview(exchange, await previewText(exchange), feed) }),
@@ -151,7 +158,7 @@ type ChangedNote = { readonly feed: Feed; readonly note: Note } & Partial<Pick<P
 
 async function changedNote({ reader }: OperationParts, changed: ChangedNote, base: string): Promise<Answer> {
   const place = placeOf(changed.feed, base);
-  const note = await reader.changedNote(changed.note, place);
+  const note = await reader.changedNote(changed.note, changed.feed, base);
   return json(200, { ...note, ...attachmentsOf(changed, place) }, etagOf(changed));
 }
 
@@ -186,6 +193,7 @@ const POST_HEADERS = [
   'name',
   'extendedName',
   'expires',
+  'unlisted',
   'chosenReadId',
   'ifFeedMatches',
   'ifNoFeed',
@@ -238,10 +246,17 @@ const PUT_BY_KEY: OperationDocs = {
 
 const LIST: OperationDocs = {
   tag: 'Notes',
-  summary: 'List notes, newest first',
-  parameters: ['limit', 'before', 'tag', ...CONDITIONAL],
-  answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.'),
+  summary: 'List or search notes, newest first',
+  parameters: ['limit', 'before', ...SELECTION, ...CONDITIONAL],
+  answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.', ['X-Robots-Tag']),
   refusals: ['not_found'],
+};
+
+const TAGS: OperationDocs = {
+  tag: 'Notes',
+  summary: 'List the tags of a feed',
+  parameters: ['tagStart', ...CONDITIONAL],
+  answers: conditionalAnswers({ 'application/json': 'TagList' }, 'The tags.', ['X-Robots-Tag']),
 };
 
 const GET: OperationDocs = {

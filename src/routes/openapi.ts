@@ -33,6 +33,12 @@ const SECURITY_SCHEMES = {
   instancePassword: bearer('The password of the instance, where it has one. It is checked first.'),
   metricsToken: bearer('The token of the metrics, where they have one.'),
   operatorToken: bearer('The token of the operator.'),
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      'For hooks: the password of the instance, and as user name the password of the feed, where they have one.',
+  },
   feedPassword: {
     type: 'apiKey',
     in: 'header',
@@ -52,7 +58,7 @@ const BY_NAME = [
 ];
 const STORAGE_ERRORS: readonly RefusalCode[] = ['busy', 'store_unavailable'];
 /** Of reads by the read id. */
-const READ_ERRORS: readonly RefusalCode[] = ['not_found', ...STORAGE_ERRORS];
+const READ_ERRORS: readonly RefusalCode[] = ['not_found', 'removed', ...STORAGE_ERRORS];
 /** Of operations by the name of a feed, which need not exist. */
 const NAME_ERRORS: readonly RefusalCode[] = [
   'invalid_feed',
@@ -74,8 +80,8 @@ const ACCESS: Readonly<
   operator: [[{ operatorToken: [] }], ['auth', 'too_many_attempts', 'not_found', 'store_unavailable']],
   reader: [BY_NAME, NAME_ERRORS],
   previewer: [BY_NAME, PREVIEW_ERRORS],
-  poster: [BY_NAME, CHANGE_ERRORS],
-  writer: [BY_NAME, [...CHANGE_ERRORS, 'not_found']],
+  poster: [BY_NAME, [...CHANGE_ERRORS, 'blocked']],
+  writer: [BY_NAME, [...CHANGE_ERRORS, 'blocked', 'not_found']],
 };
 const JSON_ERRORS: readonly RefusalCode[] = ['invalid_body', 'too_large', 'timeout', 'busy'];
 const NOTE_ERRORS: readonly RefusalCode[] = [
@@ -129,7 +135,7 @@ function paths(table: readonly Documented[]): Json {
 
 /** Members that are undefined are left out of the JSON. */
 function operationObject(operation: Documented): Json {
-  const { id, path, access, docs, cors } = operation;
+  const { id, path, access, docs, cors, takesBasic } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const parameters = [...inPath, ...(docs.parameters ?? [])];
   const refused = refusalsOf(operation).map(({ name, status }) => [
@@ -141,7 +147,7 @@ function operationObject(operation: Documented): Json {
     tags: [docs.tag],
     summary: docs.summary,
     description: docs.description,
-    security: ACCESS[access]?.[0] ?? [],
+    security: [...(ACCESS[access]?.[0] ?? []), ...(takesBasic ? [{ basic: [] }] : [])],
     parameters:
       parameters.length === 0
         ? undefined
@@ -150,7 +156,7 @@ function operationObject(operation: Documented): Json {
     // If an error shares its status with another answer, that answer says more.
     responses: {
       ...Object.fromEntries(refused),
-      ...mapValues(docs.answers, (answer, status) => answerObject(answer, Number(status), cors)),
+      ...mapValues(docs.answers, (answer) => answerObject(answer, cors)),
     },
   };
 }
@@ -161,8 +167,13 @@ const PART_TYPES = {
   file: { contentType: PICTURE_TYPES.map(mediaType).join(', ') },
 };
 
+const FORM = 'application/x-www-form-urlencoded';
+/** A payload of a program that sends forms. */
+const PAYLOAD_FORM = { type: 'object', properties: { payload: { type: 'string' } }, required: ['payload'] };
+
 function bodyContent(body: NonNullable<OperationDocs['body']>): Json {
   if (body === 'zip') return contentObject({ 'application/zip': 'bytes' });
+  if (body === 'payload') return contentObject({ 'application/json': {}, [FORM]: PAYLOAD_FORM });
   if (body !== 'note' && body !== 'newNote') return contentObject({ 'application/json': body });
   const texts = [...TEXT_TYPES].map((type) => [type, 'text']);
   const pictures = [...PICTURE_TYPES.map(mediaType), UNKNOWN_PICTURE].map((type) => [type, 'bytes']);
@@ -182,7 +193,7 @@ function refusalsOf({ access, docs, cors }: Documented) {
   const codes = [...new Set([...COMMON_ERRORS, ...ofAccess, ...ofBody, ...refusals])].sort();
   return [...Map.groupBy(codes, (code) => REFUSALS[code].status)].map(([status, codes]) => {
     const name = [...(cors ? ['public'] : []), ...codes].join('.');
-    return { name, status, component: () => answerObject(refusalDocs(codes), status, cors) };
+    return { name, status, component: () => answerObject(refusalDocs(codes), cors) };
   });
 }
 
@@ -197,9 +208,8 @@ function refusalDocs(codes: readonly RefusalCode[]): AnswerDocs {
 }
 
 /** An answer, with the headers that the front end adds. */
-function answerObject({ description, content, ...answer }: AnswerDocs, status: number, cors = false): Json {
-  const headers = [...(answer.headers ?? [])];
-  if (status >= 500) headers.push('X-Request-Id');
+function answerObject({ description, content, ...answer }: AnswerDocs, cors = false): Json {
+  const headers: string[] = [...(answer.headers ?? []), 'X-Request-Id'];
   if (content !== undefined) headers.push('X-Content-Type-Options');
   if (cors) headers.push('Access-Control-Allow-Origin');
   const references = headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]);

@@ -1,6 +1,8 @@
 import { TAGS_RULE } from '../feeds/tags.ts';
+import { HOOK_KINDS } from '../hooks/kinds.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { SchemaName } from '../schemas.ts';
+import { QUERY_LENGTH, QUERY_RULE } from '../search/query.ts';
 
 /** The groups of operations, each with a sentence about it. */
 export const TAGS = {
@@ -24,13 +26,16 @@ export const RESPONSE_HEADERS = {
     '`true` where the same post was stored before under its key, and this one stored nothing.',
   'Last-Modified':
     'The end of the second after the last change (a post, an edit, a deletion or new settings). Absent until then.',
+  Link: 'The WebSub hubs that distribute the feed (`rel="hub"`), and its address for them (`rel="self"`), if the instance has hubs.',
   Location: 'The address of what was made, or where to go on.',
   'Retry-After': 'How many seconds to wait before trying again.',
   Vary: 'The answer depends on these request headers.',
   'WWW-Authenticate': 'How to send the password of the instance: `Bearer`.',
   'X-Accel-Buffering': '`no`: a proxy in front hands on what it gets at once.',
   'X-Content-Type-Options': '`nosniff`: the body is what Content-Type says.',
-  'X-Request-Id': 'Names the request in the log of the service.',
+  'X-Note-Expires': 'When the note expires, or the first one of a page: nobody keeps the answer beyond it.',
+  'X-Request-Id': 'Names the request in the log of the service, or in that of a proxy which sent it.',
+  'X-Robots-Tag': '`noindex` on what was asked for with `q`, `tag`, `from` or `to`.',
 } as const;
 
 type ResponseHeader = keyof typeof RESPONSE_HEADERS;
@@ -44,7 +49,7 @@ export interface OperationDocs {
   /** Query parameters and request headers. */
   readonly parameters?: readonly ParameterKey[];
   /** A `newNote` may be JSON as well. */
-  readonly body?: 'note' | 'newNote' | 'zip' | SchemaName;
+  readonly body?: 'note' | 'newNote' | 'zip' | 'payload' | SchemaName;
   /** By status; errors are in `refusals`. */
   readonly answers: Readonly<Record<number, AnswerDocs>>;
   /** The codes of errors beyond those of its access and its body. */
@@ -61,6 +66,8 @@ export interface AnswerDocs {
   readonly content?: Readonly<Record<string, ContentDocs>>;
 }
 
+/** Parameters that select notes. */
+export const SELECTION: readonly ParameterKey[] = ['q', 'tag', 'from', 'to'];
 export const CONDITIONAL: readonly ParameterKey[] = ['ifNoneMatch', 'ifModifiedSince'];
 const VALIDATORS: readonly ResponseHeader[] = ['Cache-Control', 'ETag', 'Last-Modified', 'Vary'];
 
@@ -123,6 +130,7 @@ function extendedHeader(name: string): Parameter {
   return header(`${name}*`, description, { examples: ["UTF-8''caf%C3%A9"] });
 }
 
+const TIME_EXAMPLES = ['2026-01-31', '2026-01-31T12:00:00Z'];
 const KEY_SCHEMA = { minLength: 1, maxLength: 200, pattern: '^[!-~](?:[ -~]*[!-~])?$' };
 
 /** Every parameter of the API. Those of paths are keyed by their name there. */
@@ -134,10 +142,18 @@ export const PARAMETERS = {
   readId: path('readId', 'The read id of the feed. One that nobody has reads as a feed without notes.', {
     pattern: '^[A-Za-z0-9_-]{3,64}$',
   }),
+  kind: path('kind', 'The kind of sender.', { enum: [...HOOK_KINDS.keys()] }),
+  secret: query(
+    'secret',
+    'Of `github` and `gitlab`: the secret that the sender must show it knows, in `X-Hub-Signature-256` or `X-Gitlab-Token`. ' +
+      'Without it no signature is asked.',
+  ),
+  wait: query('wait', 'Of `discord`: `true` to get the id of the note.', { enum: ['true', 'false'] }),
   file: path('file', 'The file of a note, `<id>.<ext>`.', { minLength: 1 }),
   limit: query(
     'limit',
-    'The most notes to answer with. A page ends earlier, with a `next`, where its texts would exceed 1 MiB.',
+    'The most notes to answer with. A page ends earlier, with a `next`, where its texts would exceed 1 MiB, and may do so ' +
+      'in a search.',
     { type: 'integer', minimum: 1, maximum: 100, default: 50 },
   ),
   before: query(
@@ -147,6 +163,19 @@ export const PARAMETERS = {
   tag: query('tag', 'Only notes with this tag; empty is all.', {
     pattern: '^[\\p{L}\\p{M}\\p{Nd}_.:-]{0,32}$',
   }),
+  q: query(
+    'q',
+    `Only notes where a search finds ${QUERY_RULE}. Case and accents make no difference. Searched are title, text, alternative ` +
+      'text, name and tags. Empty is all.',
+    { maxLength: QUERY_LENGTH, examples: ['"release notes" deploy* -draft'] },
+  ),
+  from: query('from', 'Only notes of this time or later: an ISO time, or a date in UTC. Empty is all.', {
+    examples: TIME_EXAMPLES,
+  }),
+  to: query('to', 'Only notes of this time or earlier; a date is its whole day. Empty is all.', {
+    examples: TIME_EXAMPLES,
+  }),
+  tagStart: query('q', 'Only tags that begin so; empty is all.'),
   title: textHeader('X-Note-Title', 'The title of the note, one line of at most 100 characters'),
   extendedTitle: extendedHeader('X-Note-Title'),
   alt: textHeader('X-Note-Alt', 'Alternative text of the picture, one line of at most 500 characters'),
@@ -168,6 +197,11 @@ export const PARAMETERS = {
     'When the note goes away: an ISO time, or a duration from now such as `30m`, `12h` or `7d`, at most 10 years. From ' +
       'that moment on it is in no answer. Empty is never.',
     { examples: ['2030-01-31T12:00:00Z', '7d'] },
+  ),
+  unlisted: header(
+    'X-Note-Unlisted',
+    'Of a picture posted on its own: pages, RSS and JSON Feed do not show the note; lists, its own page and its file have it.',
+    { enum: ['1'] },
   ),
   idempotencyKey: header(
     'Idempotency-Key',
@@ -202,9 +236,27 @@ export const PARAMETERS = {
   ),
   lastEventId: header(
     'Last-Event-ID',
-    'The version that the client has. If the feed has changed since, an event comes at once.',
+    'The version that the client has: if the feed has changed since, an event comes at once. With notes, the id of the ' +
+      'last note that it was told of: those that came since are told first.',
   ),
+  toldNotes: query('notes', 'The notes themselves are told.', { enum: ['1'] }),
   since: query('since', '`Last-Event-ID` for a first request, in which browsers cannot send it.'),
+  sort: query('sort', 'The largest or latest first, or by name.', {
+    enum: ['bytes', 'notes', 'changed', 'created', 'name'],
+    default: 'bytes',
+  }),
+  nameStart: query('q', 'Only names that begin so; empty is all.'),
+  operatorLimit: query('limit', 'The most of them to answer with.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1000,
+    default: 100,
+  }),
+  after: query('after', 'The `next` of the page before. Empty is none.'),
+  sha256: path('sha256', 'The SHA-256 of the bytes of a picture, in base64url.', {
+    pattern: '^[A-Za-z0-9_-]{43}$',
+  }),
+  report: path('report', 'The id of the report.', { minLength: 1 }),
   range: header('Range', 'The part to send, one range of bytes.', { examples: ['bytes=0-1023'] }),
   ifRange: header('If-Range', 'The ETag that the part must be of; else the whole file is sent.'),
 } as const satisfies Readonly<Record<string, Parameter>>;

@@ -1,14 +1,18 @@
 import type { Access, Caller, NamedFeed } from '../access/access.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, ROUTE_NAMES } from '../feeds/names.ts';
+import type { ReadHook } from '../hooks/read-hook.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, Operation } from '../http/exchange.ts';
 import type { ImageOperator } from '../images/image-operator.ts';
+import type { Blocks } from '../ingest/blocks.ts';
 import type { Editing } from '../ingest/edit.ts';
 import type { FeedSettingsWriter } from '../ingest/feed-settings.ts';
 import type { Importing } from '../ingest/importing.ts';
 import type { Licensing } from '../ingest/licensing.ts';
+import type { OperatedFeeds } from '../ingest/operated-feeds.ts';
 import type { Posting } from '../ingest/post.ts';
+import type { Reports } from '../ingest/reports.ts';
 import type { Takedown } from '../ingest/takedown.ts';
 import type { FeedEvents } from '../live/feed-events.ts';
 import type { OAuth } from '../oauth/oauth.ts';
@@ -16,8 +20,9 @@ import type { ExportedStorage } from '../read/feed-export.ts';
 import type { LegalTexts } from '../read/legal-texts.ts';
 import type { Reader } from '../read/reader.ts';
 import type { Refusal } from '../refusals.ts';
+import type { Json } from '../schemas.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
-import type { ToolOutcome } from '../telemetry/events.ts';
+import type { RecordAudit, ToolOutcome } from '../telemetry/events.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Site } from '../web/site.ts';
 import type { FeedLimits } from '../writing/limits.ts';
@@ -31,6 +36,7 @@ interface MetricsSource {
 /** The parts of the service that operations call. */
 export interface OperationParts {
   readonly posting: Posting;
+  readonly readHook: ReadHook;
   readonly editing: Editing;
   readonly settings: FeedSettingsWriter;
   readonly reader: Reader;
@@ -50,7 +56,13 @@ export interface OperationParts {
   readonly access: Access;
   readonly signIn: SignIn | undefined;
   readonly images: ImageOperator;
+  readonly operatedFeeds: OperatedFeeds;
+  readonly blocks: Blocks;
   readonly takedown: Takedown;
+  readonly reports: Reports;
+  readonly audit: RecordAudit;
+  /** Where notes, and the bytes of pictures, are kept. */
+  readonly places: Pick<Json<'Stats'>, 'storage' | 'images'>;
   readonly publicUrl: string | undefined;
   /** Loads the OAuth server of a locked instance; undefined on an open one. */
   readonly oauth: (() => Promise<OAuth>) | undefined;
@@ -119,6 +131,8 @@ interface Traits<A extends AccessKind> extends Pick<Operation, 'accepts' | 'cors
   readonly access: A;
   /** Refusals are pages for a client that asks for HTML, as those of `page` always are. */
   readonly isPage?: boolean;
+  /** Takes the password of the instance in HTTP Basic too, for programs that can send nothing else. */
+  readonly takesBasic?: boolean;
   /** For the API description, which leaves out operations without it, such as pages. */
   readonly docs?: OperationDocs;
 }

@@ -1,38 +1,60 @@
 import { json } from '../http/answer.ts';
 import type { MoveSource } from '../images/image-operator.ts';
 import type { OrphanReport } from '../images/unreferenced.ts';
-import { Refusal } from '../refusals.ts';
 import { jsonBody } from '../requests/bodies.ts';
 import type { Json, JsonBodies } from '../schemas.ts';
 import type { Kind } from '../setting.ts';
 import { baseUrl, bucketName, folder, regionName } from '../setting-kinds.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { jsonAnswer, type OperationDocs } from './operation-docs.ts';
+import { blockOperations } from './operator-blocks.ts';
+import { operatedFeedOperations } from './operator-feeds.ts';
+import { forOperator, invalid } from './operator-request.ts';
+import { reportsOperations } from './report-operations.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
-export function operatorOperations({ images, takedown }: OperationParts): DescribedOperation[] {
-  const path = '/api/operator/images/unreferenced';
-  const operator = <Docs>(docs: Docs) => ({ access: 'operator', docs }) as const;
-  const compare = (deletes: boolean) => async () => json(200, orphanJson(await images.findOrphans(deletes)));
+/** What the operator may do. All of it needs the operator's token; each change leaves an audit line in the log. */
+export function operatorOperations(parts: OperationParts): DescribedOperation[] {
   return [
-    operation('countUnreferencedImages', `GET ${path}`, operator(COUNT_UNREFERENCED), compare(false)),
-    operation('removeUnreferencedImages', `DELETE ${path}`, operator(REMOVE_UNREFERENCED), compare(true)),
-    operation('moveImages', 'POST /api/operator/images/move', operator(MOVE), async (exchange) => {
+    ...operatedFeedOperations(parts),
+    ...blockOperations(parts),
+    ...reportsOperations(parts),
+    ...imageOperations(parts),
+  ];
+}
+
+function imageOperations({ images, audit }: OperationParts): DescribedOperation[] {
+  const path = '/api/operator/images/unreferenced';
+  return [
+    operation('countUnreferencedImages', `GET ${path}`, forOperator(COUNT_UNREFERENCED), async () =>
+      json(200, orphanJson(await images.findOrphans(false))),
+    ),
+    operation(
+      'removeUnreferencedImages',
+      `DELETE ${path}`,
+      forOperator(REMOVE_UNREFERENCED),
+      async (_, caller) => {
+        const report = await images.findOrphans(true);
+        audit('remove unreferenced pictures', caller);
+        return json(200, orphanJson(report));
+      },
+    ),
+    operation('moveImages', 'POST /api/operator/images/move', forOperator(MOVE), async (exchange, caller) => {
       const body = await jsonBody(exchange, 'MoveImages', MAX_BODY_BYTES);
       const { from, limit = DEFAULT_LIMIT, after = '' } = body;
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw invalid(`limit must be a whole number from 1 to ${MAX_LIMIT}`);
-      return json(200, { from, ...(await images.move({ from: sourceIn(body), limit, after })) });
-    }),
-    operation('takeDown', 'POST /api/operator/takedown', operator(TAKE_DOWN), async (exchange, caller) => {
-      const { read_id, file } = await jsonBody(exchange, 'Takedown', MAX_BODY_BYTES);
-      return json(200, { removed: await takedown.take(read_id, file, caller) });
+      const moved = await images.move({ from: sourceIn(body), limit, after });
+      audit('move pictures', caller);
+      return json(200, { from, ...moved });
     }),
   ];
 }
+
+type Docs = Omit<OperationDocs, 'tag'>;
 
 const STORE_FAILED = {
   ...jsonAnswer(
@@ -42,8 +64,7 @@ const STORE_FAILED = {
   headers: ['Cache-Control', 'Retry-After'],
 } as const;
 
-const COUNT_UNREFERENCED: OperationDocs = {
-  tag: 'Operator',
+const COUNT_UNREFERENCED: Docs = {
   summary: 'Compare the image store with the notes',
   answers: {
     200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.'),
@@ -52,8 +73,7 @@ const COUNT_UNREFERENCED: OperationDocs = {
   refusals: ['no_image_store'],
 };
 
-const REMOVE_UNREFERENCED: OperationDocs = {
-  tag: 'Operator',
+const REMOVE_UNREFERENCED: Docs = {
   summary: 'Remove what no note refers to from the image store',
   description: 'Only objects older than an hour that are named by a key.',
   answers: {
@@ -63,21 +83,13 @@ const REMOVE_UNREFERENCED: OperationDocs = {
   refusals: ['no_image_store'],
 };
 
-const MOVE: OperationDocs = {
-  tag: 'Operator',
+const MOVE: Docs = {
   summary: 'Move pictures into the store of the settings',
   description:
     'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
   body: 'MoveImages',
   answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.'), 502: STORE_FAILED },
   refusals: ['no_image_store', 'same_store'],
-};
-
-const TAKE_DOWN: OperationDocs = {
-  tag: 'Operator',
-  summary: 'Remove a note, or a whole feed, by what a report names',
-  body: 'Takedown',
-  answers: { 200: jsonAnswer('TakenDown', 'How many notes were removed.') },
 };
 
 function orphanJson({ deleted, failed, tooRecent, ...result }: OrphanReport): Json<'Unreferenced'> {
@@ -101,8 +113,4 @@ function parseSetting<T>(name: string, { rule, parse }: Kind<T>, text: string | 
   const value = text ? parse(text) : undefined;
   if (value === undefined) throw invalid(`${name} must be ${rule}`);
   return value;
-}
-
-function invalid(sentence: string): Refusal {
-  return new Refusal('invalid_request', `${sentence}.`);
 }

@@ -3,28 +3,36 @@ import { type Answer, NOSNIFF } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
 import { existing, Refusal } from '../refusals.ts';
-import { errorPage, legalPage, pageAnswer } from '../web/page.ts';
+import { errorPage } from '../web/error-page.ts';
+import { legalPage, pageAnswer } from '../web/page.ts';
 import { LEGAL_PAGES, type LegalPage, manifest } from '../web/site.ts';
 import { type StartPage, startPage, suggestedName } from '../web/start-page.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { loginPath, seeOther } from './redirects.ts';
+import { siteForVisitor } from './visitor.ts';
 
 export function startOperations({ site, access, legalTexts }: OperationParts): DescribedOperation[] {
-  const start = async (shown: Omit<StartPage, 'notice'>) =>
-    startPage(site, { ...shown, notice: await legalTexts.html('notice', 1, shown.base) });
+  const start = async (exchange: Exchange, shown: Omit<StartPage, 'notice'>) =>
+    startPage(siteForVisitor(site, access, exchange), {
+      ...shown,
+      notice: await legalTexts.html('notice', 1, shown.base),
+    });
   return [
     operation('startPage', 'GET /', { access: 'page' }, async (exchange) => {
       const isDeleted = exchange.query('deleted') === '1';
-      return pageAnswer(await start({ base: exchange.base, name: suggestedName(), isDeleted }));
+      const isShared = exchange.query('shared') === '1';
+      const name = suggestedName();
+      return pageAnswer(await start(exchange, { base: exchange.base, name, isDeleted, isShared }));
     }),
     operation('openFeed', 'POST /', { access: 'form' }, async (exchange, { form, caller, base }) => {
       if (access.mustLogIn(caller)) return seeOther(exchange, loginPath('/'));
       await access.requireInstance(caller);
       const name = (form.get('feed') ?? '').trim().toLowerCase().replace(/\s/g, '-');
       const refusal = nameRefusal(name);
-      if (refusal === undefined) return seeOther(exchange, `/${name}`);
+      const isShared = form.get('shared') === '1';
+      if (refusal === undefined) return seeOther(exchange, isShared ? `/${name}?shared=1` : `/${name}`);
       const problem = refusal.message;
-      return errorPage(site, refusal, exchange, await start({ base, name, problem }));
+      return errorPage(site, refusal, exchange, await start(exchange, { base, name, problem, isShared }));
     }),
   ];
 }
@@ -60,6 +68,9 @@ export function siteOperations({ site, assets, legalTexts }: OperationParts): De
       asset(exchange, site.assets['favicon.ico'].split('/').at(-1)!),
     ),
     operation('robots', 'GET /robots.txt', open, () => publicFile('text/plain; charset=utf-8', ROBOTS)),
+    operation('serviceWorker', 'GET /service-worker.js', open, (exchange) => assets.worker.answer(exchange)),
+    // The service worker takes what is shared; without one there is nowhere to keep it.
+    operation('share', 'POST /api/share', open, (exchange) => seeOther(exchange, '/')),
     operation('manifest', 'GET /manifest.webmanifest', open, () =>
       publicFile('application/manifest+json', manifest(site)),
     ),

@@ -1,10 +1,11 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { AskedEvents } from '../live/feed-events.ts';
 import { readIdOf } from '../read/reader.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
-import { CONDITIONAL, conditionalAnswers, type OperationDocs } from './operation-docs.ts';
+import { CONDITIONAL, conditionalAnswers, type OperationDocs, SELECTION } from './operation-docs.ts';
 
-type View = 'publicFeed' | 'publicList' | 'publicNote' | 'readPage' | 'readNotePage' | 'file';
+type View = 'publicFeed' | 'publicList' | 'publicTags' | 'publicNote' | 'readPage' | 'readNotePage' | 'file';
 
 /** The public reads, by read id. Scripts of any web page may make them. */
 export function readOperations(parts: OperationParts): DescribedOperation[] {
@@ -17,6 +18,7 @@ export function readOperations(parts: OperationParts): DescribedOperation[] {
   return [
     operation('getReadFeed', 'GET /api/v1/read/{readId}', api(FEED), show('publicFeed')),
     operation('listReadNotes', 'GET /api/v1/read/{readId}/notes', api(LIST), show('publicList')),
+    operation('listReadTags', 'GET /api/v1/read/{readId}/tags', api(TAGS), show('publicTags')),
     operation('getReadNote', 'GET /api/v1/read/{readId}/notes/{id}', api(NOTE), show('publicNote')),
     operation('rss', 'GET /r/{readId}/feed.xml', api(RSS), (exchange) => reader.syndication(exchange, 'rss')),
     operation('jsonFeed', 'GET /r/{readId}/feed.json', api(JSON_FEED), (exchange) =>
@@ -42,9 +44,16 @@ const FEED: OperationDocs = {
 
 const LIST: OperationDocs = {
   ...READING,
-  summary: 'List notes by the read id, newest first',
-  parameters: ['limit', 'before', 'tag', ...CONDITIONAL],
-  answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.'),
+  summary: 'List or search notes by the read id, newest first',
+  parameters: ['limit', 'before', ...SELECTION, ...CONDITIONAL],
+  answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.', ['X-Robots-Tag']),
+};
+
+const TAGS: OperationDocs = {
+  ...READING,
+  summary: 'List the tags of a feed by the read id',
+  parameters: ['tagStart', ...CONDITIONAL],
+  answers: conditionalAnswers({ 'application/json': 'TagList' }, 'The tags.', ['X-Robots-Tag']),
 };
 
 const NOTE: OperationDocs = {
@@ -56,19 +65,25 @@ const NOTE: OperationDocs = {
 const SYNDICATION = {
   ...READING,
   description: 'The newest notes: 50, or fewer where their texts would exceed 1 MiB together; one at least.',
-  parameters: ['tag', ...CONDITIONAL],
+  parameters: [...SELECTION, ...CONDITIONAL],
 } as const satisfies Partial<OperationDocs>;
 
 const RSS: OperationDocs = {
   ...SYNDICATION,
   summary: 'The newest notes as RSS 2.0',
-  answers: conditionalAnswers({ 'application/rss+xml; charset=utf-8': 'text' }, 'The RSS feed.'),
+  answers: conditionalAnswers({ 'application/rss+xml; charset=utf-8': 'text' }, 'The RSS feed.', [
+    'Link',
+    'X-Robots-Tag',
+  ]),
 };
 
 const JSON_FEED: OperationDocs = {
   ...SYNDICATION,
   summary: 'The newest notes as JSON Feed 1.1',
-  answers: conditionalAnswers({ 'application/feed+json': 'JsonFeed' }, 'The JSON Feed.'),
+  answers: conditionalAnswers({ 'application/feed+json': 'JsonFeed' }, 'The JSON Feed.', [
+    'Link',
+    'X-Robots-Tag',
+  ]),
 };
 
 /** The bytes of every kind of note. */
@@ -82,7 +97,11 @@ const FILE: OperationDocs = {
   summary: 'The file of a note, byte for byte',
   parameters: [...CONDITIONAL, 'range', 'ifRange'],
   answers: {
-    ...conditionalAnswers(FILE_CONTENT, 'The file.', ['Accept-Ranges', 'Content-Security-Policy']),
+    ...conditionalAnswers(FILE_CONTENT, 'The file.', [
+      'Accept-Ranges',
+      'Content-Security-Policy',
+      'X-Note-Expires',
+    ]),
     206: {
       description: 'The part asked for.',
       headers: [
@@ -92,6 +111,7 @@ const FILE: OperationDocs = {
         'Content-Security-Policy',
         'ETag',
         'Last-Modified',
+        'X-Note-Expires',
       ],
       content: FILE_CONTENT,
     },
@@ -100,20 +120,32 @@ const FILE: OperationDocs = {
 };
 
 /** Streams of changes, by the read id and by the name. */
-function eventOperations({ events }: OperationParts): DescribedOperation[] {
+function eventOperations({ events, reader }: OperationParts): DescribedOperation[] {
   const open = { access: 'public', cors: true, docs: EVENTS_BY_READ_ID } as const;
   const named = { access: 'reader', docs: EVENTS_BY_NAME } as const;
   return [
-    operation('readEvents', 'GET /r/{readId}/events', open, (exchange) =>
-      events.byReadId(readIdOf(exchange), exchange.client, sinceOf(exchange)),
-    ),
-    operation('feedEvents', 'GET /api/v1/feeds/{feed}/events', named, (exchange, { name, feed, caller }) =>
-      events.byName(name, feed, caller, sinceOf(exchange)),
-    ),
+    operation('readEvents', 'GET /r/{readId}/events', open, async (exchange) => {
+      const [readId, { client }, asked] = [readIdOf(exchange), exchange, askedEvents(exchange)];
+      await reader.refuseRemoved(readId);
+      if (asked) return events.notesByReadId(readId, client, asked);
+      return events.byReadId(readId, client, sinceOf(exchange));
+    }),
+    operation('feedEvents', 'GET /api/v1/feeds/{feed}/events', named, (exchange, { name, feed, caller }) => {
+      const asked = askedEvents(exchange);
+      if (asked) return events.notesByName(name, feed, caller, asked);
+      return events.byName(name, feed, caller, sinceOf(exchange));
+    }),
   ];
 }
 
-/** Browsers send the last event's version when they reconnect; a first request names the version the page shows. */
+/** How notes are to be told; undefined if only changes are. A line of JSON without a note would tell nothing. */
+function askedEvents(exchange: Exchange): AskedEvents | undefined {
+  const wantsLines = /\bapplication\/x-ndjson\b/i.test(exchange.header('accept', true) ?? '');
+  if (!wantsLines && exchange.query('notes') !== '1') return undefined;
+  return { format: wantsLines ? 'lines' : 'events', base: exchange.base, since: sinceOf(exchange) };
+}
+
+/** Browsers send the id of the last event when they reconnect; a first request names the version or the note that the client has. */
 function sinceOf(exchange: Exchange): string | undefined {
   return exchange.header('last-event-id') || exchange.query('since') || undefined;
 }
@@ -125,13 +157,20 @@ const EVENTS = {
     'says that the feed has changed, not what: ask for it again. Its `id`, which is also its `data`, is the version of ' +
     'the feed, opaque and another one after every change. Changes that follow each other closely may be one event. The ' +
     'first event comes at once if the version that the client has is not the one of the feed. A comment comes where ' +
-    'nothing else does for 15 seconds. One client may have 20 streams open.',
-  parameters: ['lastEventId', 'since'],
+    'nothing else does for 15 seconds. One client may have 20 streams open.\n\n' +
+    'With `?notes=1` the stream tells the notes: `event: note`, in the order in which they came, with the Note as `data` ' +
+    'and its id as `id`; `event: edited` with the Note, and `event: gone` with its `id`, while the client listens. A ' +
+    'client that comes again says the last `id` (`0` if there was no note), and is first told what came since, of more ' +
+    'than 100 notes only the newest. `event: reset` says that more happened than is told: ask for the list again. What ' +
+    'follows is whole again.\n\n' +
+    'With `Accept: application/x-ndjson` the same comes as one JSON object a line: `event`, `id`, and `note` with `note` ' +
+    'and `edited`; only the `id` of `note` is one to come again with. An empty line comes where nothing else does.',
+  parameters: ['toldNotes', 'lastEventId', 'since'],
   answers: {
     200: {
       description: 'The stream, which stays open.',
       headers: ['Cache-Control', 'X-Accel-Buffering'],
-      content: { 'text/event-stream': 'text' },
+      content: { 'text/event-stream': 'text', 'application/x-ndjson': 'text' },
     },
   },
 } as const satisfies Partial<OperationDocs>;

@@ -1,8 +1,6 @@
 import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
-import type { Refusal } from '../refusals.ts';
-import type { SignInError } from '../sign-in/sign-in.ts';
 
 /** Longest `next`, bytes: browsers send longer URLs than this. */
 const MAX_NEXT_LENGTH = 2048;
@@ -40,14 +38,23 @@ export function loginPath(next: string, parameters: Readonly<Record<string, stri
   return `/login?${new URLSearchParams({ ...parameters, next })}`;
 }
 
+/** A refusal, or what went wrong with a provider. */
+interface LoginFailure {
+  readonly code: string;
+  /** Seconds. */
+  readonly retryAfter?: number | undefined;
+  /** Name of the provider; empty for one without a name. */
+  readonly provider?: string;
+}
+
 /** Redirects to the login page, which shows why the login failed. */
 export function backToLogin(
   exchange: Exchange,
   next: string,
-  { code, retryAfter }: { readonly code: SignInError; readonly retryAfter?: undefined } | Refusal,
+  { code, retryAfter, provider }: LoginFailure,
   cookies: readonly string[] = [],
 ): Answer {
   const retry = retryAfter !== undefined && { retry: String(retryAfter) };
-  const path = loginPath(next, { error: code, ...retry });
+  const path = loginPath(next, { error: code, ...(provider && { provider }), ...retry });
   return { ...seeOther(exchange, path, cookies), code };
 }

@@ -6,6 +6,7 @@ import { headers } from '../http/headers.ts';
 import { Representation } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import { VERSION } from '../version.ts';
+import { commandLineClient } from '../web/command-line.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, jsonAnswer, type OperationDocs } from './operation-docs.ts';
 
@@ -30,6 +31,9 @@ export function serviceOperations({ readiness, metrics }: OperationParts): Descr
         body: Buffer.from(await source.metricsAnswer()),
       };
     }),
+    operation('client', 'GET /static/nf', { access: 'public', docs: CLIENT }, ({ base }) =>
+      commandLineClient(base, VERSION),
+    ),
   ];
 }
 
@@ -73,6 +77,19 @@ const METRICS: OperationDocs = {
     'Only with `SERVICE_METRICS=1`, and with `SERVICE_METRICS_TOKEN` as Bearer token where it is set.',
   answers: {
     200: { description: 'The metrics.', headers: ['Cache-Control'], content: { 'text/plain': 'text' } },
+  },
+};
+
+const CLIENT: OperationDocs = {
+  tag: 'Service',
+  summary: 'A command-line client of this instance',
+  description: 'A POSIX shell script that uses curl; `nf --help` tells the rest.',
+  answers: {
+    200: {
+      description: 'The script.',
+      headers: ['Cache-Control'],
+      content: { 'text/x-shellscript': 'text' },
+    },
   },
 };
 

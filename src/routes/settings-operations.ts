@@ -10,9 +10,11 @@ import type { FeedSettingsWriter, SettingsChanges } from '../ingest/feed-setting
 import type { Licensing } from '../ingest/licensing.ts';
 import { existing, notFound, onRefusal, Refusal } from '../refusals.ts';
 import { unlockPage } from '../web/access-pages.ts';
-import { errorPage, pageAnswer } from '../web/page.ts';
+import { errorPage } from '../web/error-page.ts';
+import { pageAnswer } from '../web/page.ts';
 import { noSettingsPage, settingsPage } from '../web/settings-page.ts';
-import { withTier } from '../web/site.ts';
+import { type Site, withTier, withVisitor } from '../web/site.ts';
+import { explain } from '../web/words.ts';
 import { feedEtag, feedIdentity } from '../writing/etags.ts';
 import { cookieScopeOf } from './caller.ts';
 import {
@@ -30,29 +32,48 @@ export function settingsOperations(parts: OperationParts): DescribedOperation[] 
   const page = { access: 'feed-page' } as const;
   const byForm = { access: 'feed-form', explain: explainOnSettings(parts, 'read_id') } as const;
   return [
-    operation('settingsPage', 'GET /{feed}/settings', page, (exchange, { name, feed, base }) => {
+    operation('settingsPage', 'GET /{feed}/settings', page, (exchange, { name, feed, base, caller }) => {
+      const seen = withVisitor(site, caller.session);
       if (feed === undefined || feed.noteCount === 0) {
         const refusal = new Refusal('not_found', 'A feed has settings once it has a note.');
-        return errorPage(site, refusal, exchange, noSettingsPage(site, name));
+        return errorPage(seen, refusal, exchange, noSettingsPage(seen, name));
       }
-      const isSaved = exchange.query('saved') === '1';
+      const saved = exchange.query('saved') === '1' ? (exchange.query('section') ?? '') : undefined;
       const identity = feedIdentity(feed);
       return pageAnswer(
-        settingsPage(withTier(site, licensing?.tierOf(feed)), { feed, base, identity, isSaved }),
+        settingsPage(withTier(seen, licensing?.tierOf(feed)), { feed, base, identity, saved }),
       );
     }),
     operation('changeSettings', 'POST /{feed}/details', byForm, async (exchange, { feed, form }) => {
-      await settings.change(feed, changesIn(form, feed), [feedEtag(feed)]);
-      return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+      const changes = changesIn(form, feed);
+      if (settings.changesReadId(feed, changes) && form.get('sure') !== '1') throw asksForNewLinks();
+      await settings.change(feed, changes, [feedEtag(feed)]);
+      return seeOther(exchange, savedPage(feed.name, form));
     }),
     operation('deleteFeedByForm', 'POST /{feed}/delete', { ...byForm, absent: deletedBefore }, (...call) =>
       deleteFeed(settings, ...call),
+    ),
+    // A form that was refused leaves the browser at this address, where a reload is a GET.
+    operation('accessPage', 'GET /{feed}/access', page, (exchange, { name }) =>
+      seeOther(exchange, `/${name}`),
     ),
     operation('feedAccess', 'POST /{feed}/access', { access: 'name-form' }, (exchange, form) =>
       changeLock(parts, exchange, form),
     ),
     ...(licensing === undefined ? [] : [licenseForm(parts, licensing)]),
   ];
+}
+
+/** The settings page after a form of it was carried out; it opens where the form says (`section`, optional). */
+function savedPage(name: FeedName, form: URLSearchParams): string {
+  const section = form.get('section');
+  const at = section !== null && /^[a-z-]{1,20}$/.test(section) ? `&section=${section}` : '';
+  return `/${name}/settings?saved=1${at}`;
+}
+
+function asksForNewLinks(): Refusal {
+  const sentence = 'All links of this feed that were shared would stop working: send sure=1 to agree.';
+  return new Refusal('invalid_request', sentence, { field: 'sure' });
 }
 
 async function deleteFeed(
@@ -90,13 +111,18 @@ function deleted(exchange: Exchange, name: FeedName): Answer {
 function changesIn(form: URLSearchParams, feed: Feed): SettingsChanges {
   const changed = (name: string, stored: string) => changedField(form, name, stored);
   // An unticked box sends nothing, so the hidden field before it supplies 0.
-  const showSender = changed('show_sender', feed.showSender ? '1' : '0');
-  if (showSender !== undefined && !/^[01]$/.test(showSender))
-    throw new Refusal('invalid_request', 'show_sender must be 0 or 1.', { field: 'show_sender' });
+  const ticked = (name: string, isTicked: boolean): boolean | undefined => {
+    const value = changed(name, isTicked ? '1' : '0');
+    if (value === undefined) return undefined;
+    if (!/^[01]$/.test(value))
+      throw new Refusal('invalid_request', `${name} must be 0 or 1.`, { field: name });
+    return value === '1';
+  };
   return {
     title: changed('title', feed.title),
     description: changed('description', feed.description),
-    show_sender: showSender === undefined ? undefined : showSender === '1',
+    show_sender: ticked('show_sender', feed.showSender),
+    listed: ticked('listed', feed.listed),
     read_id: changed('read_id', feed.readId),
     keep: keepIn(form, feed),
   };
@@ -153,14 +179,15 @@ function explainOnSettings(parts: OperationParts, takenField: string) {
 function settingsAgain(
   { site, licensing }: OperationParts,
   exchange: Exchange,
-  { feed, form, base }: FeedForm,
+  { feed, form, base, caller }: FeedForm,
   refusal: Refusal,
   field: string | undefined,
 ): Answer {
-  const refused = { form, message: refusal.message, field };
+  const refused = { form, message: explain(refusal), field };
   const shown = { feed, base, identity: feedIdentity(feed), refused };
-  const body = settingsPage(withTier(site, licensing?.tierOf(feed)), shown);
-  return errorPage(site, refusal, exchange, body);
+  const seen = withVisitor(site, caller.session);
+  const body = settingsPage(withTier(seen, licensing?.tierOf(feed)), shown);
+  return errorPage(seen, refusal, exchange, body);
 }
 
 function changeLock(parts: OperationParts, exchange: Exchange, form: NameForm): Answer | Promise<Answer> {
@@ -189,8 +216,19 @@ async function unlock(
       const cookies = feed === undefined ? [] : access.unlocks.cookies(feed, cookieScopeOf(exchange));
       return seeOther(exchange, back, cookies);
     },
-    (refusal) => errorPage(site, refusal, exchange, unlockPage(site, name, back, refusal.message)),
+    (refusal) => unlockAgain(site, exchange, { name, caller }, { refusal, back }),
   );
+}
+
+/** The unlock form with the reason for the refusal. */
+function unlockAgain(
+  site: Site,
+  exchange: Exchange,
+  { name, caller }: Pick<NameForm, 'name' | 'caller'>,
+  { refusal, back }: { readonly refusal: Refusal; readonly back: string },
+): Answer {
+  const seen = withVisitor(site, caller.session);
+  return errorPage(seen, refusal, exchange, unlockPage(seen, name, back, explain(refusal)));
 }
 
 /** Asks for the current password even if the feed is unlocked, because the browser may be left open. */
@@ -205,7 +243,7 @@ async function changePassword(
     const owner = withPassword(caller, form.get('current'), 'The current password');
     const feed = existing(await access.namedFeed(owner, name), 'feed');
     await access.writes.count(caller.client);
-    const saved = `/${name}/settings?saved=1`;
+    const saved = savedPage(name, form);
     const place = cookieScopeOf(exchange);
     if (form.get('action') === 'remove') {
       await settings.removePassword(feed);
@@ -224,7 +262,7 @@ async function changePassword(
     );
     if (feed !== undefined)
       return settingsAgain(parts, exchange, { feed, form, caller, base }, refusal, field);
-    return errorPage(site, refusal, exchange, unlockPage(site, name, `/${name}`, refusal.message));
+    return unlockAgain(site, exchange, { name, caller }, { refusal, back: `/${name}` });
   });
 }
 
@@ -236,7 +274,7 @@ function withPassword(caller: Caller, password: string | null, field: string): C
 /** A path below the feed's page; the feed page for any other. */
 function pathOfFeed(name: FeedName, path: string | null): string {
   const next = nextPath(path);
-  return next.startsWith(`/${name}/`) ? next : `/${name}`;
+  return next.startsWith(`/${name}/`) || next.startsWith(`/${name}?`) ? next : `/${name}`;
 }
 
 function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOperation {
@@ -250,6 +288,6 @@ function licenseForm(parts: OperationParts, licensing: Licensing): DescribedOper
     // Mail programs break long lines.
     const text = (form.get('license') ?? '').replaceAll(/\s/g, '');
     await (action === 'attach' ? licensing.attach(feed, text, caller) : licensing.detach(feed, caller));
-    return seeOther(exchange, `/${feed.name}/settings?saved=1`);
+    return seeOther(exchange, savedPage(feed.name, form));
   });
 }

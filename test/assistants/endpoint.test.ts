@@ -155,6 +155,10 @@ t.test('what breaks a rule is refused with the code of the API', async (t) => {
     ['list_notes', { feed, limit: 1.5 }, 'invalid_request', /limit/],
     ['list_notes', { feed, before: '/' }, 'invalid_request'],
     ['list_notes', { feed, tag: 'a b' }, 'invalid_request'],
+    ['search_notes', { feed, query: '' }, 'invalid_request', /word/],
+    ['search_notes', { feed, query: '-a' }, 'invalid_request', /word/],
+    ['search_notes', { feed, query: 'a'.repeat(201) }, 'invalid_request', /200/],
+    ['search_notes', { feed, query: 'a', limit: 101 }, 'invalid_request', /limit/],
     ['get_note', { feed, id: '..' }, 'not_found'],
     ['get_note', { feed: 'unmade', id }, 'not_found'],
     ['edit_note', { feed, id }, 'invalid_request', /nothing to change/],
@@ -176,6 +180,7 @@ t.test('what breaks a rule is refused with the code of the API', async (t) => {
   }
   t.match(await call('get_note', { feed, id }), { value: { content: 'x' } }, 'nothing has changed');
   t.same((await call('list_notes', { feed: 'unmade' })).value, { notes: [], next: null });
+  t.same((await call('search_notes', { feed: 'unmade', query: 'a' })).value, { notes: [], next: null });
 });
 
 t.test('a tool that there is not is an error of the protocol', async (t) => {

@@ -1,5 +1,6 @@
-/** Real clients of two generations list and call all nine tools, on open, protected and locked instances. */
+/** Real clients of two generations list and call all ten tools, on open, protected and locked instances. */
 import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { FAR, HOSTED, licenseFor } from '../support/licenses.ts';
 import { CLIENTS, type McpClient } from '../support/mcp-clients.ts';
 import { picture } from '../support/pictures.ts';
@@ -9,6 +10,7 @@ const TOOLS = [
   'post_note',
   'post_file',
   'list_notes',
+  'search_notes',
   'get_note',
   'edit_note',
   'delete_note',
@@ -31,7 +33,7 @@ for (const [generation, connect] of Object.entries(CLIENTS)) {
       TOOLS,
     );
     for (const { name, annotations, description, inputSchema } of tools) {
-      t.equal(annotations?.readOnlyHint, /^(list|get)_/.test(name), name);
+      t.equal(annotations?.readOnlyHint, /^(list|search|get)_/.test(name), name);
       t.equal(annotations?.destructiveHint, /^(edit|delete|update)_/.test(name), name);
       t.ok(description!.length > 60);
       t.match(inputSchema, { type: 'object', properties: { feed: { type: 'string' } } });
@@ -66,6 +68,10 @@ for (const [generation, connect] of Object.entries(CLIENTS)) {
     await useAll(t, client, { feed: `locked-${generation.replace(/\W/g, '-')}` });
     await client.close();
   });
+}
+
+interface Found {
+  readonly id: string;
 }
 
 /** @param onceMade is called when the feed exists */
@@ -108,6 +114,21 @@ async function useAll(
   const older = await client.call('list_notes', { ...place, tag: 'two', before: list.value.next });
   t.equal(list.value.notes.length + older.value.notes.length, 3);
 
+  const search = async (more: object, count: number) => {
+    const ask = async () => (await client.call('search_notes', { ...place, ...more })).value;
+    t.ok(await eventually(async () => (await ask()).notes?.length === count));
+    return ask();
+  };
+  const { created_at } = [...list.value.notes, ...older.value.notes].find(({ id }: Found) => id === note.id);
+  const hit = { id: note.id, title: 'Café', created_at, text: 'Café A chart', url: note.url };
+  t.same(await search({ query: '"a chart" caf*', tag: 'one' }, 1), { notes: [hit], next: null });
+  t.match(await search({ query: 'mov*' }, 1), {
+    notes: [{ id: file.value.id, title: 'A film', text: 'Moves' }],
+  });
+  await search({ query: 'chart' }, 2);
+  const { notes: chart, next } = await search({ query: 'chart', limit: 1 }, 1);
+  t.not((await search({ query: 'chart', before: next }, 1)).notes[0].id, chart[0].id);
+
   const read = await client.call('get_note', { ...place, id: note.id });
   t.equal(read.value.content, `# Café\n\n![A chart](${attachments[0].file})`);
   t.same(read.value.tags, ['one', 'two']);
@@ -131,7 +152,10 @@ async function useAll(
     image_url: file.value.file_url,
   });
   const again = await client.call('update_feed', { ...place, description: 'What we do', show_sender: false });
-  t.match(again.value, { title: 'Ours', description: 'What we do', show_sender: false });
+  t.match((await client.call('update_feed', { ...place, listed: true })).value, { listed: true });
+  const unlisted = await client.call('update_feed', { ...place, listed: false });
+  t.same(unlisted.value, again.value);
+  t.match(again.value, { listed: false, title: 'Ours', description: 'What we do', show_sender: false });
   t.same((await client.call('get_feed', place)).value, again.value);
 
   t.same((await client.call('delete_feed', place)).value, { deleted: true });

@@ -3,6 +3,7 @@ import t from 'tap';
 import { listenersOf, startContainers } from '../support/containers.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
+import { NoteStream } from '../support/note-stream.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 
@@ -32,6 +33,31 @@ t.test('listeners of both hear of posts through either, with the same versions',
     const told = await EventStream.open(t, `${url}/r/${readId}/events?since=x`);
     t.ok(await told.hears(1));
     t.same(quiet.versions, []);
+  }
+});
+
+t.test('listeners of both are told of the same notes, in one order, and what becomes of them', async (t) => {
+  const clients = both.map(({ url }) => new FeedClient(url, 'garganey'));
+  const [first, second] = clients as [FeedClient, FeedClient];
+  const readId = readIdIn((await first.post()).json.read_url);
+  const streams: NoteStream[] = [];
+  for (const { url } of both) {
+    streams.push(await NoteStream.open(t, `${url}/r/${readId}/events?notes=1`));
+    streams.push(await NoteStream.open(t, url + byName('garganey'), { accept: 'application/x-ndjson' }));
+  }
+  const posts = Array.from({ length: 60 }, (_, n) => clients[n % 2]!.post(`${n}`));
+  const ids = (await Promise.all(posts)).map(({ json }) => json.id);
+  for (const stream of streams) {
+    t.ok(await stream.hears(60, 'note'));
+    t.same(stream.ids(), streams[0]!.ids());
+    t.same(stream.ids().toSorted(), ids.toSorted());
+  }
+  await second.send('PATCH', `/notes/${ids[0]}`, '{"title":"Other"}');
+  for (const stream of streams) t.ok(await stream.hears(1, 'edited'));
+  await first.send('DELETE', `/notes/${ids[0]}`);
+  for (const stream of streams) {
+    t.ok(await stream.hears(1, 'gone'));
+    t.same([stream.ids('edited'), stream.ids('gone'), stream.ids('reset')], [[ids[0]], [ids[0]], []]);
   }
 });
 

@@ -94,7 +94,7 @@ export function tagged({ notes }: ModelFeed, tag: string | null): ModelNote[] {
   return notes.filter(({ meta }) => tag === null || meta.tags.includes(tag));
 }
 
-export function sameNote(json: unknown, note: ModelNote): void {
+export function sameNote(json: unknown, note: ModelNote, feed: ModelFeed): void {
   const { file_url: _, url: __, ...found } = undated(json) as Record<string, unknown>;
-  same(found, shown(note), 'the note that was answered');
+  same(found, shown(note, feed), 'the note that was answered');
 }

@@ -13,11 +13,12 @@ export const settings = fc
     title: line,
     description: line,
     showSender: fc.option(fc.boolean()),
+    listed: fc.option(fc.boolean()),
     image: fc.option(fc.oneof(fc.constant(''), place)),
     readId: fc.option(fc.oneof(readId, fc.constant('own')), { freq: 2 }),
   })
   .map((values) =>
-    command('settings', values, ({ name, sent, title, description, showSender, image, readId }) => {
+    command('settings', values, ({ name, sent, title, description, showSender, listed, image, readId }) => {
       const imageFor = (feed: ModelFeed | undefined) => {
         if (typeof image !== 'number') return image;
         const note = noteAt(feed, image);
@@ -37,6 +38,7 @@ export const settings = fc
               title,
               description,
               show_sender: showSender ?? undefined,
+              listed: listed ?? undefined,
               image: imageFor(feed) ?? undefined,
               read_id: readIdFor(service, feed) ?? undefined,
             }),
@@ -58,6 +60,7 @@ export const settings = fc
             title,
             description,
             showSender: showSender ?? feed!.showSender,
+            listed: listed ?? feed!.listed,
             image: imageFor(feed) ?? feed!.image,
             readId: now,
           });

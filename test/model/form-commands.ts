@@ -51,7 +51,7 @@ export const postForm = fc
         taken(model, { json }, feed) {
           const files = namesOf(json.attachments);
           const ofPictures: Meta = { ...NO_META, tags, title: text === null ? title : '' };
-          const added = stored(pictures, files, ofPictures);
+          const added = stored(pictures, files, ofPictures, text === null ? undefined : json.id);
           if (text !== null) {
             const meta = { ...NO_META, tags, title };
             added.unshift({ id: json.id, type: 'md', bytes: placed(text, pictures, files), meta });
@@ -77,11 +77,11 @@ export const replaceByForm = fc.record({ name, place, text, pictures, tags, sent
     async taken(model, { json: { attachments, ...json } }, feed, service) {
       const files = namesOf(attachments);
       const note = { ...noteAt(feed, place)!, bytes: placed(text, pictures, files) };
-      const added = stored(pictures, files, { ...NO_META, tags });
+      const added = stored(pictures, files, { ...NO_META, tags }, note.id);
       withNotes(model, name, feed!, (old) => (old.id === note.id ? note : old));
       const changed = model.feeds.get(name)!;
       model.put(name, { ...changed, notes: [...added, ...changed.notes] });
-      sameNote(json, note);
+      sameNote(json, note, feed!);
       for (const one of [note, ...added]) await service.checkFile(feed!.readId, one);
     },
   })),
@@ -114,7 +114,12 @@ function textWith(text: string, pictures: readonly FormPicture[], names: readonl
 }
 
 /** The notes that pictures must become, newest first. */
-function stored(pictures: readonly FormPicture[], files: readonly string[], meta: Meta): ModelNote[] {
+function stored(
+  pictures: readonly FormPicture[],
+  files: readonly string[],
+  meta: Meta,
+  attachedTo: string | undefined,
+): ModelNote[] {
   same(files.length, pictures.length, 'the number of attachments');
   return pictures
     .map((one, i) => ({
@@ -122,6 +127,7 @@ function stored(pictures: readonly FormPicture[], files: readonly string[], meta
       type: one.type,
       bytes: bytesOf(one),
       meta: { ...meta, alt: one.alt, name: nameOf(one, i) },
+      ...(attachedTo !== undefined && { attachedTo }),
     }))
     .reverse();
 }

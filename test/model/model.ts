@@ -15,6 +15,8 @@ export interface ModelNote {
   readonly type: Type;
   readonly bytes: Buffer<ArrayBuffer>;
   readonly meta: Meta;
+  /** The id of the text that a picture came with. */
+  readonly attachedTo?: string;
 }
 
 export interface ModelFeed {
@@ -22,6 +24,7 @@ export interface ModelFeed {
   readonly title: string;
   readonly description: string;
   readonly showSender: boolean;
+  readonly listed: boolean;
   /** The file of the title image; empty for none. */
   readonly image: string;
   /** Empty for an open feed. */
@@ -87,8 +90,15 @@ export function fileOf({ id, type }: Pick<ModelNote, 'id' | 'type'>): string {
   return `${id}.${type}`;
 }
 
+/** The text that a picture came with and that shows it. Texts of the runs refer to pictures in paragraphs of their own only. */
+export function textOf(note: ModelNote, { notes }: Pick<ModelFeed, 'notes'>): ModelNote | undefined {
+  const text = notes.find(({ id }) => id === note.attachedTo);
+  return text?.bytes.includes(fileOf(note)) ? text : undefined;
+}
+
 /** A note as lists show it, without its addresses and date. */
-export function shown(note: ModelNote): Record<string, unknown> {
+export function shown(note: ModelNote, feed: Pick<ModelFeed, 'notes'>): Record<string, unknown> {
+  const cameWith = textOf(note, feed);
   const { id, type, bytes, meta } = note;
   const text = bytes.toString();
   return {
@@ -101,6 +111,7 @@ export function shown(note: ModelNote): Record<string, unknown> {
     ...(meta.alt !== '' && { alt: meta.alt }),
     ...(meta.name !== '' && { name: meta.name }),
     tags: meta.tags,
+    ...(cameWith && { attached_to: cameWith.id }),
   };
 }
 

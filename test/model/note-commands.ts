@@ -79,7 +79,7 @@ export const replace = fc
         taken: async (model, { json }, feed, service) => {
           const note = { ...noteAt(feed, place)!, bytes: bytesOf(typeFor(feed), text, size, seed) };
           withNotes(model, name, feed!, (old) => (old.id === note.id ? note : old));
-          sameNote(json, note);
+          sameNote(json, note, feed!);
           await service.checkFile(feed!.readId, note);
         },
       };
@@ -104,7 +104,7 @@ export const change = fc.record({ name, place, title: maybe(line), alt: maybe(li
       const old = noteAt(feed, place)!;
       const meta = { ...old.meta, ...(title !== null && { title }), ...(alt !== null && { alt }) };
       withNotes(model, name, feed!, (note) => (note.id === old.id ? { ...old, meta } : note));
-      sameNote(json, { ...old, meta });
+      sameNote(json, { ...old, meta }, feed!);
     },
   })),
 );

@@ -1,7 +1,7 @@
 import type { Reply } from '../support/service.ts';
 import { ask } from '../support/service.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
-import { fileOf, MEDIA, type Model, type ModelFeed, type ModelNote, shown } from './model.ts';
+import { fileOf, MEDIA, type Model, type ModelFeed, type ModelNote, shown, textOf } from './model.ts';
 
 /** The service under test, in a process of its own that may be stopped and killed. */
 export class ServiceClient {
@@ -59,7 +59,7 @@ export class ServiceClient {
       same([record.status, list.text], [404, '{"notes":[],"next":null}'], `${name} is absent`);
       return;
     }
-    const { readId, title, description, showSender, image, notes } = feed;
+    const { readId, title, description, showSender, listed, image, notes } = feed;
     const base = `${this.#process.url}/r/${readId}`;
     const hasImage = image !== '' && notes.length > 0;
     same(
@@ -69,6 +69,7 @@ export class ServiceClient {
         title,
         description,
         show_sender: showSender,
+        listed,
         image_url: hasImage ? `${base}/${image}` : null,
         protected: password !== '',
         read_url: notes.length > 0 ? `${base}/feed.xml` : null,
@@ -77,7 +78,7 @@ export class ServiceClient {
       `the record of ${name}`,
     );
     const addressed = notes.map((note) => ({
-      ...shown(note),
+      ...shown(note, feed),
       file_url: `${base}/${fileOf(note)}`,
       url: `${this.#process.url}/${this.prefix}${name}/${note.id}`,
     }));
@@ -99,7 +100,8 @@ export class ServiceClient {
       ids.slice(0, 100),
       'the list of readers',
     );
-    const uuids = ids.slice(0, 50).map((id) => id.slice(-36));
+    const shownAlone = notes.filter((note) => textOf(note, feed) === undefined);
+    const uuids = shownAlone.slice(0, 50).map(({ id }) => id.slice(-36));
     same(rss.text.match(/(?<=urn:uuid:)[0-9a-f-]{36}/g) ?? [], uuids, 'the items of RSS');
     same(jsonFeed.json.items.length, uuids.length, 'the items of JSON Feed');
     for (const note of notes) await this.checkFile(readId, note);

@@ -51,6 +51,7 @@ export const NEW_FEED: ModelFeed = {
   title: '',
   description: '',
   showSender: true,
+  listed: false,
   image: '',
   password: '',
   notes: [],

@@ -31,7 +31,7 @@ async function open(t: Test): Promise<{ server: HttpServer; connection: RawConne
     handle: async (exchange) => {
       const body = (limit: number, onPiece: (piece: Uint8Array) => void) =>
         exchange.body(limit, (piece) => {
-          most = Math.max(most, server.bodyBytes);
+          most = Math.max(most, server.bodies.used);
           onPiece(piece);
         });
       const request = { contentLength: exchange.contentLength, header: exchange.header.bind(exchange), body };
@@ -72,7 +72,7 @@ t.test('ten pictures of the largest size and a text need no memory but that of t
     pictures: bytes.map((content, i) => ({ name: `${i}.png`, type: 'png', sha256: sha256(content) })),
   });
   t.equal(most(), body.length);
-  t.equal(server.bodyBytes, 0);
+  t.equal(server.bodies.used, 0);
 });
 
 t.test('a body of unknown length is read like any other', async (t) => {
@@ -98,7 +98,7 @@ t.test('a body of unknown length is refused when it has become too large', async
   connection.send(formBody([field('text', 'a')]));
   connection.send(Buffer.alloc(LIMIT + 2 * MIB));
   t.match(await answer(connection), { status: 413, code: 'too_large' });
-  t.equal(server.bodyBytes, 0);
+  t.equal(server.bodies.used, 0);
 });
 
 /** Beginnings of bodies that need not be sent to their end. */
@@ -132,7 +132,7 @@ for (const [what, sent, refusal] of early) {
     connection.send(head(`Content-Length: ${LIMIT}\r\n`));
     connection.send(sent);
     t.match(await answer(connection), refusal);
-    t.equal(server.bodyBytes, 0);
+    t.equal(server.bodies.used, 0);
   });
 }
 
@@ -161,5 +161,5 @@ t.test('a client that goes away in the middle of a part leaves nothing behind', 
   connection.send(formBody([file('file', 'a', 'image/png', Buffer.alloc(900_000))]).subarray(0, 500_000));
   t.ok(await eventually(() => most() === 1_000_000));
   connection.close();
-  t.ok(await eventually(() => server.bodyBytes === 0));
+  t.ok(await eventually(() => server.bodies.used === 0));
 });

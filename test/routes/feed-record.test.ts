@@ -33,6 +33,7 @@ t.test('a new feed has a read link and nothing else', async (t) => {
     title: '',
     description: '',
     show_sender: true,
+    listed: false,
     image_url: null,
     protected: false,
     read_url: json.read_url,
@@ -43,13 +44,20 @@ t.test('a new feed has a read link and nothing else', async (t) => {
 t.test('PUT replaces title and description and keeps what it does not name', async (t) => {
   const client = feed('otter-set');
   const first = (await client.post(picture('png'), PNG)).json;
-  const all = { title: ' Größe ', description: ' Mine 😀 ', show_sender: false, image: first.file };
+  const all = {
+    title: ' Größe ',
+    description: ' Mine 😀 ',
+    show_sender: false,
+    listed: true,
+    image: first.file,
+  };
   const { json } = await client.set(all);
   const expected = {
     name: 'otter-set',
     title: 'Größe',
     description: 'Mine 😀',
     show_sender: false,
+    listed: true,
     image_url: first.file_url,
     protected: false,
     read_url: first.read_url,
@@ -66,6 +74,36 @@ t.test('PUT replaces title and description and keeps what it does not name', asy
   t.strictSame(cleared.json, { ...expected, title: '', description: '' });
   t.equal((await client.set({ image: '' })).json.image_url, null);
   t.equal((await client.set({ show_sender: true })).json.show_sender, true);
+  t.equal((await client.set({ listed: false })).json.listed, false);
+});
+
+t.test('PATCH changes what it names, and nothing else', async (t) => {
+  const client = feed('otter-patched');
+  const { file, file_url: fileUrl } = (await client.post(picture('png'), PNG)).json;
+  await client.set({ title: 'Title', description: 'Mine', keep: { days: 9 } });
+  const record = (await client.get()).json;
+  const patch = (changes: object) => client.send('PATCH', '', JSON.stringify(changes));
+  for (const [changes, changed] of [
+    [{ image: file }, { image_url: fileUrl }],
+    [{ title: 'Other', unknown: 1 }, { title: 'Other' }],
+    [
+      { description: '', show_sender: false },
+      { description: '', show_sender: false },
+    ],
+    [{ keep: null }, { keep: null }],
+    [{ image: '' }, { image_url: null }],
+  ] as const) {
+    Object.assign(record, changed);
+    const { status, json, headers } = await patch(changes);
+    t.equal(status, 200);
+    t.strictSame(json, record);
+    t.equal(headers.get('etag'), (await client.get()).headers.get('etag'));
+  }
+  for (const changes of [{}, { unknown: 1 }])
+    t.match(await patch(changes), { status: 400, json: { code: 'invalid_request' } });
+  t.match(await patch({ title: 1 }), { status: 400, json: { code: 'invalid_body' } });
+  t.match(await client.with({ 'if-match': '"old"' }).send('PATCH', '', '{"title":"x"}'), { status: 412 });
+  t.strictSame((await client.get()).json, record);
 });
 
 t.test('what a feed keeps is set, stays if it is left out, and ends with null', async (t) => {
@@ -200,6 +238,7 @@ t.test('what is wrong changes nothing', async (t) => {
     put('a number as title', { ...texts, title: 1 }, 'invalid_body', 'title'),
     put('null as description', { ...texts, description: null }, 'invalid_body', 'description'),
     put('a text as show_sender', { ...texts, show_sender: 'true' }, 'invalid_body', 'show_sender'),
+    put('a number as listed', { ...texts, listed: 1 }, 'invalid_body', 'listed'),
     put('null as image', { ...texts, image: null }, 'invalid_body', 'image'),
     put('a number as read_id', { ...texts, read_id: 1 }, 'invalid_body', 'read_id'),
     put('101 characters of title', { ...texts, title: 'é'.repeat(101) }, undefined, 'title'),
@@ -255,14 +294,7 @@ t.test('what is wrong changes nothing', async (t) => {
         { ...request, what: 'no feed name', path: '/api/v1/feeds/A.b', status: 400, code: 'invalid_feed' },
       ];
     }),
-    ...['POST', 'PATCH'].map((method) => ({
-      what: 'a record',
-      method,
-      path,
-      body: '{}',
-      status: 405,
-      code: 'method_not_allowed',
-    })),
+    { what: 'a record', method: 'POST', path, body: '{}', status: 405, code: 'method_not_allowed' },
   ];
   const readId = readIdIn(text.read_url);
   const views = [

@@ -258,7 +258,7 @@ t.test('forms attach and detach', async (t) => {
 
 t.test('pages say what the free tier is', async (t) => {
   const page = await ask(`${url}/license`);
-  t.match(page, { status: 200, text: 'Every feed may have 1,000 notes of text' });
+  t.match(page, { status: 200, text: '<strong>1,000</strong> notes of text' });
   t.match(page.text, 'href="https://shop.example/licenses?x=1&amp;y=2"');
   const feed = await newFeed();
   for (const path of [`/${feed.name}`, '/not-made-yet']) {

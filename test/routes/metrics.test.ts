@@ -1,8 +1,13 @@
 /** `GET /metrics`, through HTTP. */
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { VERSION } from '../../src/version.ts';
+import { eventually } from '../support/eventually.ts';
 import { picture } from '../support/pictures.ts';
-import { ask, post, start } from '../support/service.ts';
+import { ask, post, start, tempDir } from '../support/service.ts';
+
+const SECRET = 'a secret of tests that is long enough';
 
 t.test('off, there is nothing', async (t) => {
   const { url } = await start(t);
@@ -26,6 +31,41 @@ t.test('on, it counts what happened and names nobody', async (t) => {
   t.match(text, /service_storage_commit_duration_seconds_count [1-9]/);
   for (const secret of ['secret-feed', 'a-tag', new URL(json.read_url).pathname.split('/')[2]!, '127.0.0.1'])
     t.notOk(text.includes(secret), secret);
+});
+
+t.test('what alerts look at is there from the start', async (t) => {
+  const dir = await tempDir(t);
+  const service = await start(
+    t,
+    { SERVICE_METRICS: '1', SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: SECRET },
+    dir,
+  );
+  const scrape = async () => (await ask(`${service.url}/metrics`)).text;
+  const text = await scrape();
+  for (const line of [
+    /^service_storage_up 1$/m,
+    /^service_cache_fresh 1$/m,
+    /^service_disk_free_bytes\{disk="data"\} [1-9]/m,
+    /^service_disk_free_bytes\{disk="database"\} [1-9]/m,
+    /^service_disk_size_bytes\{disk="data"\} [1-9]/m,
+    /^service_backup_timestamp_seconds 0$/m,
+    /^service_queue_full_total\{queue="bodies"\} 0$/m,
+    /^service_queue_full_total\{queue="hashing"\} 0$/m,
+    /^service_refusals_total\{code="internal"\} 0$/m,
+  ])
+    t.match(text, line);
+  await writeFile(join(dir, '.backup-done'), '');
+  t.match(await scrape(), /^service_backup_timestamp_seconds [1-9]/m);
+});
+
+t.test('a storage that cannot be used is down', async (t) => {
+  const dir = await tempDir(t);
+  const data = join(dir, 'data');
+  const service = await start(t, { SERVICE_METRICS: '1', SERVICE_STORAGE: 'fs' }, data);
+  const isUp = async () => /^service_storage_up (\d)$/m.exec((await ask(`${service.url}/metrics`)).text)?.[1];
+  t.equal(await isUp(), '1');
+  await rename(data, join(dir, 'elsewhere'));
+  t.ok(await eventually(async () => (await isUp()) === '0'));
 });
 
 t.test('with a token, only for who has it', async (t) => {

@@ -1,12 +1,16 @@
 /** What the running service answers is what its API description says, for every operation and every status it has. */
+import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { VERSION } from '../../src/version.ts';
+import { Browser } from '../support/cookie-browser.ts';
 import { type DescribedRequest, DescribedService } from '../support/described-answers.ts';
+import { readIdIn } from '../support/feed-client.ts';
 import { imageSettings, ON_SQLITE, OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { HOSTED, licenseFor } from '../support/licenses.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../support/multipart.ts';
+import { operate } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';
 import { post, start, tempDir } from '../support/service.ts';
@@ -32,7 +36,7 @@ async function answered(t: Test, request: DescribedRequest, code?: RefusalCode) 
 t.test('the service itself', async (t) => {
   const health = await answered(t, { id: 'health', status: 200 });
   t.strictSame(health.json, { status: 'ok', version: VERSION });
-  for (const id of ['ready', 'getOpenApi', 'metrics']) await answered(t, { id, status: 200 });
+  for (const id of ['ready', 'getOpenApi', 'metrics', 'client']) await answered(t, { id, status: 200 });
   await answered(t, { id: 'getOpenApi', status: 304, headers: { 'if-none-match': '*' } });
 });
 
@@ -76,6 +80,16 @@ t.test('posts', async (t) => {
   for (const status of [201, 200]) await answered(t, { ...keyed, status, body: `${status}` });
   await answered(t, { ...keyed, status: 400, query: '', body: 'x' }, 'invalid_request');
   await answered(t, { ...keyed, status: 415, body: picture('png'), headers: PNG }, 'unsupported_type');
+  const hook = { id: 'postHook', path: { feed: 'hooks', kind: 'slack' } };
+  const json = { 'content-type': 'application/json' };
+  await answered(t, { ...hook, status: 200, body: '{"text": "x"}', headers: json });
+  const discord = { ...hook, path: { feed: 'hooks', kind: 'discord' }, headers: json };
+  await answered(t, { ...discord, status: 204, body: '{"content": "x"}' });
+  await answered(t, { ...discord, status: 200, query: '?wait=true', body: '{"content": "x"}' });
+  await answered(t, { ...hook, status: 400, body: '{}', headers: json }, 'invalid_body');
+  await answered(t, { ...hook, status: 413, body: ' '.repeat(262_145), headers: json }, 'too_large');
+  const secret = { path: { feed: 'hooks', kind: 'gitlab' }, query: '?secret=x', body: '{}', headers: json };
+  await answered(t, { ...hook, ...secret, status: 401 }, 'auth');
   // A chosen read id has no capitals, so the one that is taken is chosen first.
   await answered(t, {
     id: 'postNote',
@@ -103,6 +117,11 @@ t.test('notes by the name of their feed', async (t) => {
   const known = { 'if-none-match': list.headers.get('etag')! };
   await answered(t, { id: 'listNotes', status: 304, ...KEY, headers: known });
   await answered(t, { id: 'listNotes', status: 400, ...KEY, query: '?limit=0' }, 'invalid_request');
+  await answered(t, { id: 'listNotes', status: 200, ...KEY, query: '?from=2026-01-31' });
+  for (const query of ['', '?q=n', '?q=a%20b'])
+    await answered(t, { id: 'listTags', status: 200, ...KEY, query });
+  await answered(t, { id: 'listTags', status: 304, ...KEY, headers: { 'if-none-match': '*' } });
+  await answered(t, { id: 'listTags', status: 401, path: { feed: 'safe' } }, 'auth');
   await answered(t, { id: 'getNote', status: 304, ...note, headers: { 'if-none-match': '*' } });
   for (const each of [note, pictured]) await answered(t, { id: 'getNote', status: 200, ...each });
   for (const id of ['editNote', 'editNoteByUrl']) {
@@ -198,6 +217,9 @@ t.test('feeds', async (t) => {
   const changed = await answered(t, { ...put({ image, show_sender: false }), status: 200 });
   t.type(changed.json.image_url, 'string');
   await answered(t, { ...put({ title: 1 }), status: 400 }, 'invalid_body');
+  const patch = (changes: object) => ({ ...put({}), id: 'patchFeed', body: JSON.stringify(changes) });
+  await answered(t, { ...patch({ image: '' }), status: 200 });
+  await answered(t, { ...patch({}), status: 400 }, 'invalid_request');
   await answered(t, { ...put({ image: 'none.png' }), status: 400 }, 'invalid_request');
   await answered(t, { ...put({ read_id: readId.toLowerCase() }), status: 409 }, 'taken');
   await answered(t, { ...put({ more: 'x'.repeat(8192) }), status: 413 }, 'too_large');
@@ -213,7 +235,14 @@ t.test('feeds', async (t) => {
   );
   await answered(t, { id: 'changeFeedPassword', status: 409, ...KEY, ...password('x') }, 'feed_exists');
   await answered(t, { id: 'removeFeedPassword', status: 409, ...KEY }, 'feed_exists');
-  for (const id of ['getFeed', 'updateFeed', 'deleteFeed', 'changeFeedPassword', 'removeFeedPassword']) {
+  for (const id of [
+    'getFeed',
+    'updateFeed',
+    'patchFeed',
+    'deleteFeed',
+    'changeFeedPassword',
+    'removeFeedPassword',
+  ]) {
     await answered(t, { id, status: 404, path: { feed: 'none' } }, 'not_found');
     await answered(t, { id, status: 401, path: { feed: 'safe' } }, 'auth');
     await answered(t, { id, status: 400, path: { feed: 'Key' } }, 'invalid_feed');
@@ -223,13 +252,21 @@ t.test('feeds', async (t) => {
 
 t.test('public reads', async (t) => {
   const place = { readId, id: text.id!, file: cat.file! };
-  for (const id of ['getReadFeed', 'listReadNotes', 'getReadNote', 'rss', 'jsonFeed', 'file']) {
+  for (const id of [
+    'getReadFeed',
+    'listReadNotes',
+    'listReadTags',
+    'getReadNote',
+    'rss',
+    'jsonFeed',
+    'file',
+  ]) {
     const { headers } = await answered(t, { id, status: 200, path: place });
     const known = { 'if-none-match': headers.get('etag')! };
     await answered(t, { id, status: 304, path: place, headers: known });
     await answered(t, { id, status: 404, path: { ...place, readId: 'x' } }, 'not_found');
   }
-  for (const id of ['getReadFeed', 'listReadNotes', 'rss', 'jsonFeed'])
+  for (const id of ['getReadFeed', 'listReadNotes', 'listReadTags', 'rss', 'jsonFeed'])
     await answered(t, { id, status: 200, path: { readId: 'nobody-has-it' } });
   for (const id of ['listReadNotes', 'rss', 'jsonFeed'])
     await answered(t, { id, status: 400, path: place, query: '?tag=*' }, 'invalid_request');
@@ -259,9 +296,17 @@ t.test('event streams', async (t) => {
 
 t.test('what the operator asks for', async (t) => {
   const dir = await tempDir(t);
-  const { url } = await start(t, { ...ON_SQLITE, ...imageSettings({ kind: 'fs', dir }) });
+  const settings = { ...ON_SQLITE, ...imageSettings({ kind: 'fs', dir }), SERVICE_REPORT_URL: 'builtin' };
+  const { url } = await start(t, settings);
   const other = new DescribedService(url, service.document);
   const { json } = await post(`${url}/key`, picture('png'), PNG);
+  await post(`${url}/other`, 'x', { 'x-feed-password': 'old' });
+  const pictured = (await post(`${url}/pictured`, picture('png'), PNG)).json;
+  const removed = readIdIn((await post(`${url}/removed`, 'x')).json.read_url);
+  for (const target of [pictured.file_url, `/r/${removed}`])
+    t.equal((await operate(url, 'POST', '/takedown', { target, block: true })).status, 200);
+  await new Browser(url).submit('/report', { target: `/r/${removed}`, reason: 'x' });
+  const [reported] = (await operate(url, 'GET', '/reports')).json.reports;
   const authorization = `Bearer ${OPERATOR_TOKEN}`;
   const take = { id: 'takeDown', body: JSON.stringify({ read_id: json.read_url.split('/').at(-2) }) };
   const requests: (Omit<DescribedRequest, 'headers'> & { code?: RefusalCode })[] = [
@@ -272,6 +317,24 @@ t.test('what the operator asks for', async (t) => {
     { id: 'moveImages', status: 409, body: JSON.stringify({ from: 'fs', dir }), code: 'same_store' },
     { ...take, status: 200 },
     { ...take, status: 404, code: 'not_found' },
+    { id: 'getStats', status: 200 },
+    { id: 'listFeeds', status: 200, query: '?sort=name&q=o&limit=1' },
+    { id: 'listFeeds', status: 400, query: '?sort=size', code: 'invalid_request' },
+    { id: 'setFeedPassword', status: 204, body: '{"password":"new"}', path: { feed: 'other' } },
+    { id: 'unsetFeedPassword', status: 204, path: { feed: 'other' } },
+    { id: 'unsetFeedPassword', status: 409, path: { feed: 'other' }, code: 'feed_exists' },
+    { id: 'removeFeed', status: 204, path: { feed: 'other' } },
+    { id: 'removeFeed', status: 404, path: { feed: 'other' }, code: 'not_found' },
+    { id: 'blockName', status: 204, path: { feed: 'other' } },
+    { id: 'listBlocks', status: 200 },
+    { id: 'unblockName', status: 204, path: { feed: 'other' } },
+    { id: 'unblockLink', status: 204, path: { readId: removed } },
+    { id: 'unblockLink', status: 404, path: { readId: removed }, code: 'not_found' },
+    { id: 'unblockPicture', status: 204, path: { sha256: hash('sha256', picture('png'), 'base64url') } },
+    { id: 'unblockPicture', status: 404, path: { sha256: 'x' }, code: 'not_found' },
+    { id: 'listReports', status: 200 },
+    { id: 'dismissReport', status: 204, path: { report: reported.id } },
+    { id: 'dismissReport', status: 404, path: { report: reported.id }, code: 'not_found' },
   ];
   const failing: typeof requests = [
     { id: 'countUnreferencedImages', status: 502, code: 'store_unavailable' },

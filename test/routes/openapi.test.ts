@@ -10,7 +10,7 @@ import { ask, start } from '../support/service.ts';
 const { url } = await start(t, { SERVICE_PASSWORD: 'instance password' });
 const { json: document } = await ask(`${url}/api/v1/openapi.json`);
 // Nothing of the parts is used before a request comes.
-const table = operations({ publicUrl: undefined } as OperationParts);
+const table = operations({ site: { takesReports: true }, publicUrl: undefined } as OperationParts);
 
 interface Described {
   method: string;

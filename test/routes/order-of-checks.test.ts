@@ -201,6 +201,32 @@ for (const at of [(name: string) => `/${name}`, (name: string) => `/api/v1/feeds
     ]);
   });
 
+t.test('a hook', async (t) => {
+  const at = (name: string) => `/api/v1/feeds/${name}/hooks/gitlab`;
+  const good = (): Request => ({
+    method: 'POST',
+    path: `${at('weasel-hook')}?secret=x`,
+    headers: { ...fresh(), 'content-type': 'application/json', 'x-gitlab-token': 'x' },
+    body: '{"object_kind":"push","ref":"refs/heads/main","project":{"path_with_namespace":"a/b"}}',
+  });
+  await ladder(t, good, [
+    ...faultsOfAccess((name) => `${at(name)}?secret=x`),
+    MISSPELT,
+    elsewhere('an unknown kind', '/api/v1/feeds/weasel-hook/hooks/nagios', 404, 'not_found'),
+    BAD_KEY,
+    elsewhere(
+      'a secret that nothing can show',
+      '/api/v1/feeds/weasel-hook/hooks/slack?secret=x',
+      400,
+      'invalid_request',
+    ),
+    body('a payload too large', ' '.repeat(262_145), 413, 'too_large'),
+    header('a wrong secret', 'x-gitlab-token', 'y', 401, 'auth'),
+    BAD_JSON,
+    elsewhere('a full feed', `${at('weasel-full')}?secret=x`, 507, 'note_limit'),
+  ]);
+});
+
 t.test('the read id of a post', async (t) => {
   const good = (): Request => ({
     method: 'POST',

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { untilDated } from '../support/eventually.ts';
+import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start, tempDir } from '../support/service.ts';
 
@@ -51,16 +52,16 @@ t.test('the read-only page of a feed', async (t) => {
   for (const part of [
     '<h1><bdi>Ann &lt;b&gt;</bdi></h1>',
     'What &amp; when',
-    `<img class="title-image" src="${read}/${posted[2]!.file}" alt=""`,
+    `<img class="face" src="${read}/${posted[2]!.file}" alt=""`,
     `<link rel="alternate" type="application/rss+xml" title="RSS" href="${read}/feed.xml">`,
     `<link rel="alternate" type="application/feed+json" title="JSON Feed" href="${read}/feed.json">`,
-    `<a class="rss" href="${read}/feed.xml">RSS</a>`,
+    `<a class="button pill rss" href="${read}/feed.xml">`,
     `<meta property="og:title" content="Ann &lt;b&gt;">`,
     `<meta property="og:image" content="${read}/${posted[2]!.file}">`,
-    `<article class="note" id="n-${posted[1]!.id}" data-id="${posted[1]!.id}" data-type="md">`,
+    `<article class="note" id="n-${posted[1]!.id}" data-id="${posted[1]!.id}" data-type="md"`,
     '<a class="tag" href="?tag=a%3Ab">a:b</a>',
     '<a rel="noreferrer noopener nofollow" href="https://a.example/">link</a>',
-    `<a class="time" href="${read}/${posted[1]!.id}"><time datetime="20`,
+    `<a class="when" href="${read}/${posted[1]!.id}"><time datetime="20`,
     `href="https://report.example/${readId}/${posted[1]!.id}?file=${posted[1]!.id}.md"`,
     'width="1" height="1" loading="lazy" decoding="async" referrerpolicy="no-referrer" alt="A &quot;dot&quot;"',
     '<h3>First</h3>\n<h4>Deep</h4>',
@@ -68,20 +69,20 @@ t.test('the read-only page of a feed', async (t) => {
     '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>',
   ])
     t.ok(text.includes(part), part);
-  t.notMatch(text, /noindex|<script>/);
+  t.notMatch(text, /<script>/);
   t.ok(!text.includes(NAME), 'nothing tells the name');
 });
 
 t.test('a page has the day of its zone', async (t) => {
   await writeFile(
     join(service.dir, NAME, '20260101T200000Z-0197e0aa-0000-7000-8000-000000000000.md'),
-    'Tokyo',
+    'Temple bells',
   );
   const page = async () => (await ask(read)).text;
   let text = await page();
-  for (let n = 0; n < 100 && !text.includes('Tokyo'); n += 1) text = await page();
-  t.match(text, /<h2><time datetime="2026-01-02">Friday,? 2 January 2026<\/time><\/h2>/);
-  t.match(text, /<time datetime="2026-01-01T20:00:00.000Z">05:00<\/time>/);
+  for (let n = 0; n < 100 && !text.includes('Temple bells'); n += 1) text = await page();
+  t.match(text, /<h2 class="day"><time datetime="2026-01-02">Friday,? 2 January 2026<\/time><\/h2>/);
+  t.match(text, /<time datetime="2026-01-01T20:00:00.000Z"[^>]*>05:00<\/time>/);
 });
 
 t.test(
@@ -103,8 +104,8 @@ t.test(
 t.test('the page of a note leads to those around it', async (t) => {
   const { status, text } = await ask(`${read}/${posted[1]!.id}`, HTML);
   t.equal(status, 200);
-  t.ok(text.includes(`rel="prev" href="${read}/${posted[0]!.id}"`));
-  t.ok(text.includes(`rel="next" href="${read}/${posted[2]!.id}"`));
+  t.ok(text.includes(`rel="next" href="${read}/${posted[0]!.id}"`));
+  t.ok(text.includes(`rel="prev" href="${read}/${posted[2]!.id}"`));
   t.match(text, /<meta property="og:type" content="article">/);
   t.match(text, /<meta property="og:description" content="Second link">/);
   t.match(text, /<title>Second link · Ann &lt;b&gt; · Our notes<\/title>/);
@@ -122,7 +123,7 @@ t.test('pages by the name', async (t) => {
     t.notMatch(text, /og:title/);
   }
   const { text } = await ask(feed);
-  t.ok(text.includes(`<a class="edit" href="${feed}/${posted[1]!.id}">Edit</a>`));
+  t.ok(text.includes(`<a class="when" href="${feed}/${posted[1]!.id}">`));
   t.match(text, /<div id="notes" data-version="[^"]+" data-events="\/api\/v1\/feeds\/[^"/]+\/events">/);
 });
 
@@ -133,12 +134,12 @@ t.test('a tag filters, and a page of older notes goes on with it', async (t) => 
   for (const page of [many, `${url}/r/${id}`]) {
     const newest = await ask(`${page}?tag=all`);
     t.equal(newest.text.split('<article').length - 1, 50);
-    t.match(newest.text, /Notes tagged/);
+    t.match(newest.text, /Without <\/span><span class="tag">all</);
     const [, next = ''] = /<a rel="next" href="([^"]+)">/.exec(newest.text) ?? [];
     t.match(next, /^\?tag=all&amp;before=/);
     const older = await ask(page + next.replaceAll('&amp;', '&'));
     t.equal(older.text.split('<article').length - 1, 3);
-    t.match(older.text, /<a href="\?tag=all">Newest notes<\/a>/);
+    t.match(older.text, /<a rel="prev" href="\?tag=all">&larr; Newest<\/a>/);
     t.notMatch(older.text, /rel="next"/);
     const none = await ask(`${page}?tag=none`);
     t.match(none.text, /No notes with this tag/);
@@ -161,7 +162,7 @@ t.test('what is not there', async (t) => {
     t.equal(headers.get('content-type'), 'text/html; charset=utf-8');
     t.match(headers.get('vary'), /Accept/);
     t.match(text, /<h1>.+<\/h1>/);
-    t.ok(!text.includes(NAME));
+    t.ok(!text.replace(`href="/${NAME}"`, '').includes(NAME), 'only the link to the feed has its name');
     t.equal((await ask(url + path)).json.code, 'not_found', 'JSON for a program');
   }
   const absent = await ask(`${url}/nobody-has-this-yet`, HTML);
@@ -198,7 +199,7 @@ t.test('a preview is what the page would show, and is not stored', async (t) => 
     });
   const { status, json } = await preview({ text: '# A\n\n<b>' });
   t.equal(status, 200);
-  t.same(json, { html: '<h3>A</h3>\n<p>&lt;b&gt;</p>\n' });
+  t.same(json, { html: '<h2>A</h2>\n<p>&lt;b&gt;</p>\n' });
   t.equal((await ask(`${url}/api/v1/feeds/a-feed-to-come`)).status, 404);
   const own = await preview({ text: `![](${posted[2]!.file})` }, NAME);
   t.ok(own.json.html.includes(`src="${read}/${posted[2]!.file}"`));
@@ -216,6 +217,22 @@ t.test('the links of feeds and of the read API lead to pages', async (t) => {
   for (const link of new Set([...links, home_page_url, items[0].url, notes[0].url])) {
     const { status, headers } = await ask(link, HTML);
     t.match({ status, type: headers.get('content-type') }, { status: 200, type: /html/ }, link);
+  }
+});
+
+t.test('search engines may list the pages for readers only if the feed says so', async (t) => {
+  const client = new FeedClient(url, 'unlisted');
+  const { json } = await client.post('text');
+  const pages = [json.read_url.replace('/feed.xml', ''), json.read_url.replace('feed.xml', json.id)];
+  for (const listed of [undefined, true, false]) {
+    await client.set({ listed });
+    for (const page of pages)
+      t.equal(
+        (await ask(page)).text.includes('<meta name="robots" content="noindex">'),
+        listed !== true,
+        page,
+      );
+    t.match((await ask(`${url}/unlisted`)).text, /content="noindex"/, 'those for writers never');
   }
 });
 

@@ -147,7 +147,7 @@ for (const [what, make] of Object.entries(UNREADABLE)) {
     const dir = await tempDir(t);
     placeFiles(dir, [
       ['.secret', RAW_SECRET, 0],
-      ['odd/note.md', '# Odd ![](cat.png)', 0],
+      ['odd/note.md', '# Odd ![](cat.png) [more](more.md)', 0],
       ['odd/cat.png', picture('png'), 0],
       ['odd/.feed.json', '{"image":"cat.png"}', 0],
     ]);
@@ -168,7 +168,7 @@ for (const [what, make] of Object.entries(UNREADABLE)) {
     for (const page of ['odd', 'odd/note', 'odd/settings']) {
       const { status, text } = await ask(`${service.url}/${page}`, html);
       t.equal(status, 200, page);
-      t.notMatch(text, /href="[^"]*\/r\/|Copy the read link|feed\.xml/, page);
+      t.notMatch(text, /(?:href|src)="[^"]*\/r\/|Copy the read link|feed\.xml/, page);
     }
     for (const read_id of ['', 'chosen'])
       t.match(await odd.set({ read_id }), {

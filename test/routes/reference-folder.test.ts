@@ -53,6 +53,13 @@ async function referenceFolder(t: Test, protectedFeeds: readonly string[] = []):
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
 const members = (...path: string[]) => JSON.parse(read(...path));
+/** Of a metadata file, without when the note was edited, which must be since `from`. */
+function membersEdited(t: Test, file: string, from: number): Record<string, unknown> {
+  const { edited, ...others } = members(file);
+  t.equal(new Date(edited).toISOString(), edited);
+  t.ok(Date.parse(edited) >= from && Date.parse(edited) <= Date.now(), 'edited just now');
+  return others;
+}
 
 t.test('is read as it is', async (t) => {
   const dir = await referenceFolder(t);
@@ -78,23 +85,29 @@ t.test('what others keep beside a note survives every change of it', async (t) =
   const { url } = await start(t, {}, dir);
   const open = new FeedClient(url, 'open');
   const file = join(dir, 'open', `.${ID}.md.json`);
+  let from = Date.now();
   t.match(await open.send('PATCH', `/notes/${ID}`, '{"title":"Egret"}'), {
     status: 200,
     json: { title: 'Egret' },
   });
-  t.strictSame(members(file), { ...META, title: 'Egret' });
+  t.strictSame(membersEdited(t, file, from), { ...META, title: 'Egret' });
   const replaced = { method: 'PUT', body: '# Other', headers: { 'content-type': 'text/markdown' } };
+  from = Date.now();
   t.equal((await ask(`${open.record}/notes/${ID}`, replaced)).status, 200);
-  t.strictSame(members(file), { ...META, title: 'Egret' });
+  t.strictSame(membersEdited(t, file, from), { ...META, title: 'Egret' });
 
   const byHand = join(dir, 'open/.by hand.md.json');
   t.equal((await ask(`${open.record}/notes/by%20hand`, replaced)).status, 200);
   const created = new Date(1_700_000_000_000).toISOString();
-  t.strictSame(members(byHand), { views: 1, created }, 'with the date that the file no longer says');
+  t.strictSame(
+    membersEdited(t, byHand, from),
+    { views: 1, created },
+    'with the date that the file no longer says',
+  );
 
   writeFileSync(file, JSON.stringify({ title: 'Alone', views: 7 }));
   t.equal((await open.send('PATCH', `/notes/${ID}`, '{"title":""}')).status, 200);
-  t.strictSame(members(file), { views: 7 }, 'alone');
+  t.strictSame(membersEdited(t, file, from), { views: 7 }, 'alone');
   writeFileSync(file, '[1, 2]');
   t.equal((await open.send('PATCH', `/notes/${ID}`, '{"title":"New"}')).status, 409);
   t.strictSame(members(file), [1, 2], 'what is no object is left as it is');

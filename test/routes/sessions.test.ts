@@ -92,7 +92,7 @@ t.test('wrong passwords count, an empty one does not; over the limit the right o
   const reply = await browser.submit('/api/login', { password: PASSWORD, next: '/walrus' });
   const location = reply.headers.get('location')!;
   t.match(location, /^\/login\?error=too_many_attempts&retry=\d+&next=%2Fwalrus$/);
-  t.match((await browser.visit(location)).text, /please wait \d+ second/);
+  t.match((await browser.visit(location)).text, /Try again in \d+ second/);
   t.same(reply.headers.getSetCookie(), []);
   const headers = { authorization: 'Bearer wrong' };
   t.match(await browser.fetch(RECORD, { headers }), { status: 429, json: { code: 'too_many_attempts' } });

@@ -1,7 +1,7 @@
 /** The settings page and its forms, without JavaScript (contract §8). */
 import t from 'tap';
 import { Browser } from '../support/cookie-browser.ts';
-import { FeedClient } from '../support/feed-client.ts';
+import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
 
 t.setTimeout(120_000);
@@ -30,10 +30,13 @@ t.test('a form changes what is in it, and nothing else', async (t) => {
       { title: '', description: 'New' },
       { title: '', description: 'New' },
     ],
-    [{ show_sender: '0' }, { show_sender: false }],
     [
-      { show_sender: '1', read_id: `${name}-link` },
-      { show_sender: true, read_url: `${url}/r/${name}-link/feed.xml` },
+      { show_sender: '0', listed: '1' },
+      { show_sender: false, listed: true },
+    ],
+    [
+      { show_sender: '1', was_listed: '0', listed: '0', read_id: `${name}-link`, sure: '1' },
+      { show_sender: true, listed: true, read_url: `${url}/r/${name}-link/feed.xml` },
     ],
     [{}, {}],
   ] as [Record<string, string>, object][]) {
@@ -46,7 +49,7 @@ t.test('a form changes what is in it, and nothing else', async (t) => {
     t.same((await owner.get()).json.description, before.description);
   }
   t.match((await browser.visit(`/${name}/settings?saved=1`)).text, /role="status">Saved/);
-  await browser.submit(`/${name}/details`, { read_id: '' });
+  await browser.submit(`/${name}/details`, { read_id: '', sure: '1' });
   t.match((await owner.get()).json.read_url, /\/r\/[\w-]{22}\/feed\.xml$/);
 });
 
@@ -62,30 +65,73 @@ t.test('a refusal shows the page again, with why at the field and what was typed
     [400, 'description', { description: 'a\tb' }, 'one line'],
     [400, 'read_id', { read_id: 'X' }, '3 to 64'],
     [400, 'read_id', { read_id: 'login' }, 'reserved'],
-    [409, 'read_id', { read_id: `${other.name}-link` }, 'another feed'],
+    [409, 'read_id', { read_id: `${other.name}-link`, sure: '1' }, 'another feed'],
   ] as [number, string, Record<string, string>, string][]) {
     const reply = await browser.submit(`/${name}/details`, fields);
     t.match(reply, { status, text: new RegExp(`name="${field}"[^\n]*role="alert">[^<]*${sentence}`) }, field);
     t.equal(reply.text.match(/role="alert"/g)?.length, 1);
-    for (const value of Object.values(fields))
-      t.ok(reply.text.includes(`value="${value.replaceAll('"', '&quot;')}"`), value.slice(0, 20));
+    for (const [name, value] of Object.entries(fields))
+      if (name !== 'sure')
+        t.ok(reply.text.includes(`value="${value.replaceAll('"', '&quot;')}"`), value.slice(0, 20));
     const json = await new Browser(url).submit(`/${name}/details`, fields, { accept: 'application/json' });
     t.match(json, { status, json: { error: new RegExp(sentence) } });
   }
   t.same((await owner.get()).json, before);
 });
 
+t.test('another read id is asked for twice, because it ends all links', async (t) => {
+  const { name, owner, browser } = await newFeed();
+  const { read_url: readUrl } = (await owner.get()).json;
+  for (const readId of ['', `${name}-new`]) {
+    const fields = { read_id: readId };
+    const asked = await browser.submit(`/${name}/details`, fields);
+    t.match(asked, { status: 400, text: /role="alert".*Change all links\?.*name="sure" value="1"/s });
+    t.ok(asked.text.includes(`name="read_id" value="${readId}"`));
+    t.equal((await owner.get()).json.read_url, readUrl);
+    t.match(await new Browser(url).submit(`/${name}/details`, fields, { accept: 'application/json' }), {
+      status: 400,
+      json: { code: 'invalid_request', error: /sure=1/ },
+    });
+  }
+  const same = { read_id: readIdIn(readUrl) };
+  t.equal((await browser.submit(`/${name}/details`, same)).status, 303, 'the same one ends no link');
+  const sure = { read_id: '', sure: '1', section: 'sharing' };
+  const reply = await browser.submit(`/${name}/details`, sure);
+  t.equal(reply.headers.get('location'), `/${name}/settings?saved=1&section=sharing`);
+  t.not((await owner.get()).json.read_url, readUrl);
+});
+
+t.test('the page says in its section what was saved, and opens there', async (t) => {
+  const { name, browser } = await newFeed();
+  const page = (query: string) => browser.visit(`/${name}/settings?${query}`);
+  t.match((await page('saved=1&section=keeping')).text, /id="keeping".*autofocus role="status">How long/s);
+  for (const section of ['', 'constructor', '%22%3E', 'none'])
+    t.match(
+      (await page(`saved=1&section=${section}`)).text,
+      /<h1>Settings<\/h1>\n<p class="done"[^>]*>Saved\./,
+    );
+  t.notMatch((await page('section=keeping')).text, /role="status">\w/);
+  const wrong = { title: 'x', section: 'https://example.com' };
+  const reply = await browser.submit(`/${name}/details`, wrong);
+  t.equal(reply.headers.get('location'), `/${name}/settings?saved=1`);
+});
+
 t.test('one that is wrong in no field that the page has', async (t) => {
   const { name, browser } = await newFeed();
   const reply = await browser.submit(`/${name}/details`, { show_sender: 'yes' });
-  t.match(reply, { status: 400, text: /show_sender must be 0 or 1/ });
+  t.match(reply, { status: 400, text: /Something in it cannot be used/ });
+  const other = await browser.submit(`/${name}/details`, { listed: 'on' });
+  t.match(other, { status: 400, text: /Something in it cannot be used/ });
 });
 
 t.test('changes count as writes; over the limit the page says so and keeps what was typed', async (t) => {
   const { name, owner, browser } = await newFeed();
   for (let i = 0; i < 9; i += 1) t.equal((await browser.submit(`/${name}/details`, {})).status, 303);
   const reply = await browser.submit(`/${name}/details`, { title: 'Typed in vain' });
-  t.match(reply, { status: 429, text: /role="alert">Too many changes: please wait/ });
+  t.match(reply, {
+    status: 429,
+    text: /role="alert">That was a lot in a short time. Try again in \d+ seconds/,
+  });
   t.match(reply.text, /value="Typed in vain"/);
   t.match(reply.headers.get('retry-after'), /^\d+$/);
   t.match(await browser.submit(`/${name}/delete`, { name }), { status: 429 });

@@ -49,7 +49,13 @@ async function fill(service: TestService, feed: string): Promise<void> {
   const dated = '{"created":"2019-08-07T06:05:04.321Z","theirs":{"deep":[1]}}';
   const placed = zipOf([{ name: 'by hand ü.md' }, { name: '.by hand ü.md.json', bytes: dated }]);
   await send(service, feed, placed);
-  await client.set({ title: 'Title', description: 'Words', image: json.file, show_sender: false });
+  await client.set({
+    title: 'Title',
+    description: 'Words',
+    image: json.file,
+    show_sender: false,
+    listed: true,
+  });
 }
 
 t.test('an export and an import give the same feed', async (t) => {
@@ -67,7 +73,8 @@ t.test('an export and an import give the same feed', async (t) => {
     new FeedClient(service.url, 'marten').get(),
     new FeedClient(service.url, 'otter').get(),
   ]);
-  for (const member of ['title', 'description', 'show_sender']) t.same(to[member], from[member], member);
+  for (const member of ['title', 'description', 'show_sender', 'listed'])
+    t.same(to[member], from[member], member);
   t.ok(to.image_url.endsWith('.png'), 'the title image');
   const second = await send(service, 'otter', bytes as Buffer<ArrayBuffer>);
   t.same(second.json, { imported: 0, skipped: 4, refused: [], refused_count: 0 });
@@ -88,14 +95,14 @@ t.test('an import brings no limit for notes that are not in it', async (t) => {
   const zip = zipOf([
     { name: 'a.md' },
     { name: 'b.md' },
-    { name: '.feed.json', bytes: '{"keep":{"notes":2}}' },
+    { name: '.feed.json', bytes: '{"keep":{"notes":2},"listed":true}' },
   ]);
   await new FeedClient(service.url, 'marten').post('mine');
   t.match((await send(service, 'marten', zip)).json, { imported: 2 });
-  t.equal((await new FeedClient(service.url, 'marten').get()).json.keep, null);
+  t.match((await new FeedClient(service.url, 'marten').get()).json, { keep: null, listed: false });
   for (const imported of [2, 0]) {
     t.match((await send(service, 'otter', zip)).json, { imported });
-    t.same((await new FeedClient(service.url, 'otter').get()).json.keep, { notes: 2 });
+    t.match((await new FeedClient(service.url, 'otter').get()).json, { keep: { notes: 2 }, listed: true });
   }
 });
 

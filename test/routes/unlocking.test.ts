@@ -98,7 +98,7 @@ t.test('a wrong password is the form again, and counts', async (t) => {
     t.same(reply.headers.getSetCookie(), []);
   }
   const waiting = await unlock('open up');
-  t.match(waiting, { status: 429, text: /please wait \d+ second/ });
+  t.match(waiting, { status: 429, text: /wrong passwords. Try again in \d+ second/ });
   t.match(waiting.headers.get('retry-after'), /^\d+$/);
   t.same(waiting.headers.getSetCookie(), []);
   const json = await browser.submit(
@@ -109,6 +109,18 @@ t.test('a wrong password is the form again, and counts', async (t) => {
   t.match(json, { status: 429, json: { code: 'too_many_attempts' } });
 });
 
+t.test('the address of the form leads to the feed', async (t) => {
+  const { name } = await newFeed();
+  const browser = new Browser(url);
+  t.equal((await browser.visit(`/${name}/access`)).status, 401);
+  const back = /name="back" value="([^"]*)"/.exec((await browser.visit(`/${name}/access`)).text)![1]!;
+  const reply = await browser.submit(`/${name}/access`, { action: 'unlock', password: 'open up', back });
+  const next = await browser.visit(reply.headers.get('location')!);
+  t.match(next, { status: 303 });
+  t.equal(next.headers.get('location'), `/${name}`);
+  t.equal((await browser.visit(`/${name}`)).status, 200);
+});
+
 t.test('after unlocking, the page that was asked for is shown, if it is of the feed', async (t) => {
   const { name, id } = await newFeed();
   const browser = new Browser(url);
@@ -116,6 +128,7 @@ t.test('after unlocking, the page that was asked for is shown, if it is of the f
   for (const [back, location] of [
     [`/${name}/${id}`, `/${name}/${id}`],
     [`/${name}`, `/${name}`],
+    [`/${name}?tag=a`, `/${name}?tag=a`],
     ['/other', `/${name}`],
     [`/${name}-2/x`, `/${name}`],
     [`//evil.example/${name}`, `/${name}`],
@@ -228,7 +241,7 @@ t.test('another read id leaves it unlocked, and so does a restart', async (t) =>
   await post('heron');
   const browser = new Browser(first.url);
   await browser.submit('/heron/access', { action: 'unlock', password: 'p' });
-  t.equal((await browser.submit('/heron/details', { read_id: 'heron-link' })).status, 303);
+  t.equal((await browser.submit('/heron/details', { read_id: 'heron-link', sure: '1' })).status, 303);
   t.equal((await browser.visit('/heron/settings')).status, 200);
   const again = await first.restart();
   const cookie = browser.cookiesFor('/heron');
@@ -267,7 +280,7 @@ t.test('changes of the password count as writes', async (t) => {
   const change = () =>
     browser.submit(`/${name}/access`, { action: 'change', current: 'open up', next: 'open up' });
   for (let i = 0; i < 5; i += 1) t.equal((await change()).status, 303);
-  t.match(await change(), { status: 429, text: /Too many changes/ });
+  t.match(await change(), { status: 429, text: /a lot in a short time/ });
 });
 
 t.test('lock takes the cookies away', async (t) => {
@@ -291,7 +304,7 @@ t.test('other forms at that address', async (t) => {
   t.equal(absent.status, 303);
   t.same(absent.headers.getSetCookie(), []);
   const gone = await browser.submit('/heron-nowhere/access', { action: 'remove', current: 'x' });
-  t.match(gone, { status: 404, text: /no such feed/ });
+  t.match(gone, { status: 404, text: /nothing here/ });
 });
 
 t.test('the page that makes a protected feed has it unlocked', async (t) => {

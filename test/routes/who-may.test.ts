@@ -35,6 +35,7 @@ const { url } = await start(t, {
   SERVICE_PASSWORD: PASSWORD,
   SERVICE_METRICS: '1',
   SERVICE_METRICS_TOKEN: METRICS_TOKEN,
+  SERVICE_REPORT_URL: 'builtin',
 });
 const client = await OAuthClient.register(url);
 const { json } = await client.exchange(await client.code(PASSWORD));
@@ -54,7 +55,7 @@ t.test('the table is the one that is looked for', async (t) => {
     );
 });
 
-const table = operations({} as OperationParts);
+const table = operations({ site: { takesReports: true } } as OperationParts);
 for (const [start, kinds] of Object.entries(ROWS)) {
   const row = rows.find(([name]) => name!.startsWith(start)) ?? [];
   t.test(start, async (t) => {

@@ -1,0 +1,129 @@
+import type { Feed } from '../feeds/feed.ts';
+import { type FeedName, isFeedName, isReadId } from '../feeds/names.ts';
+import { json, NO_CONTENT } from '../http/answer.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { licenseJson } from '../read/views/feed-json.ts';
+import { jsonBody } from '../requests/bodies.ts';
+import type { Json } from '../schemas.ts';
+import { VERSION } from '../version.ts';
+import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
+import { jsonAnswer, NO_CONTENT_ANSWER, type OperationDocs } from './operation-docs.ts';
+import { cursorOf, forOperator, invalid, limitIn, nameIn, placeIn } from './operator-request.ts';
+
+/** By what feeds are listed; the first one unless asked otherwise. */
+const ORDERS = ['bytes', 'notes', 'changed', 'created', 'name'] as const;
+
+/** What the instance holds, and its feeds. */
+export function operatedFeedOperations(parts: OperationParts): DescribedOperation[] {
+  const { operatedFeeds, places, audit } = parts;
+  const path = '/api/operator/feeds';
+  return [
+    operation('getStats', 'GET /api/operator/stats', forOperator(STATS), async () => {
+      const stats: Json<'Stats'> = { version: VERSION, ...places, ...(await operatedFeeds.totals()) };
+      return json(200, stats);
+    }),
+    operation('listFeeds', `GET ${path}`, forOperator(LIST), (exchange) => list(parts, exchange)),
+    operation('removeFeed', `DELETE ${path}/{feed}`, forOperator(REMOVE), async (exchange, caller) => {
+      const name = nameIn(exchange);
+      await operatedFeeds.remove(name, caller);
+      audit('delete feed', caller, name);
+      return NO_CONTENT;
+    }),
+    operation(
+      'setFeedPassword',
+      `PUT ${path}/{feed}/password`,
+      forOperator(PASSWORD),
+      async (exchange, caller) => {
+        const name = nameIn(exchange);
+        const { password } = await jsonBody(exchange, 'NewPassword');
+        await operatedFeeds.changePassword(name, password);
+        audit('change password', caller, name);
+        return NO_CONTENT;
+      },
+    ),
+    operation(
+      'unsetFeedPassword',
+      `DELETE ${path}/{feed}/password`,
+      forOperator(REMOVE_PASSWORD),
+      async (exchange, caller) => {
+        const name = nameIn(exchange);
+        await operatedFeeds.removePassword(name);
+        audit('remove password', caller, name);
+        return NO_CONTENT;
+      },
+    ),
+  ];
+}
+
+async function list({ operatedFeeds, licensing }: OperationParts, exchange: Exchange) {
+  const sort = exchange.query('sort') ?? ORDERS[0];
+  const order = ORDERS.find((one) => one === sort);
+  if (order === undefined) throw invalid(`sort must be one of ${ORDERS.join(', ')}`);
+  const start = exchange.query('q') ?? '';
+  const after = placeIn(exchange, ([value, name]) =>
+    typeof value === 'number' && typeof name === 'string' && isFeedName(name) ? { value, name } : undefined,
+  );
+  const query = { order, start, limit: limitIn(exchange), after };
+  // No feed has another name.
+  const { feeds, next } = start === '' || isFeedName(start) ? await operatedFeeds.list(query) : NONE;
+  const body: Json<'OperatedFeeds'> = {
+    feeds: feeds.map((feed) => ({ ...feedJson(feed), ...licenseJson(licensing?.tierOf(feed)) })),
+    next: next === undefined ? null : cursorOf(next.value, next.name),
+  };
+  return json(200, body);
+}
+
+const NONE: { readonly feeds: readonly Feed[]; readonly next?: { value: number; name: FeedName } } = {
+  feeds: [],
+};
+
+function feedJson(feed: Feed): Json<'OperatedFeeds'>['feeds'][number] {
+  const { name, readId, title, noteCount, imageCount, byteCount, changedAt, passwordHash, isBlocked } = feed;
+  return {
+    name,
+    read_id: isReadId(readId) ? readId : null,
+    title,
+    notes: noteCount,
+    pictures: imageCount,
+    bytes: byteCount,
+    changed_at: new Date(changedAt).toISOString(),
+    protected: passwordHash !== undefined,
+    blocked: isBlocked,
+  };
+}
+
+type Docs = Omit<OperationDocs, 'tag'>;
+
+const STATS: Docs = {
+  summary: 'What the instance holds',
+  answers: { 200: jsonAnswer('Stats', 'Sums over all feeds.') },
+};
+
+const LIST: Docs = {
+  summary: 'List all feeds',
+  description: 'Those that change while pages are asked for may be on two pages, or on none.',
+  parameters: ['sort', 'nameStart', 'operatorLimit', 'after'],
+  answers: { 200: jsonAnswer('OperatedFeeds', 'A page of them.') },
+};
+
+const REMOVE: Docs = {
+  summary: 'Delete any feed',
+  description: 'As its owner could, also without its password. The name is free at once.',
+  answers: NO_CONTENT_ANSWER,
+  refusals: ['invalid_feed', 'busy'],
+};
+
+const PASSWORD: Docs = {
+  summary: 'Change the password of any feed',
+  description:
+    'For who forgot it. Every browser that had unlocked the feed is locked out. Only of a feed that has a password.',
+  body: 'NewPassword',
+  answers: NO_CONTENT_ANSWER,
+  refusals: ['invalid_feed', 'reserved_feed', 'feed_exists', 'busy'],
+};
+
+const REMOVE_PASSWORD: Docs = {
+  summary: 'Remove the password of any feed',
+  answers: NO_CONTENT_ANSWER,
+  refusals: ['invalid_feed', 'reserved_feed', 'feed_exists'],
+};
