@@ -4,26 +4,26 @@ import { DERIVATIONS } from './feeds/ids.ts';
 import { MAX_KEEP_DAYS } from './feeds/keeping.ts';
 import { type FeedName, isReadId, ROUTE_NAMES } from './feeds/names.ts';
 import { leastBodyMemory } from './http/body-memory.ts';
+import { type ProviderSettings, readProviders, secretVariable } from './provider-settings.ts';
 import {
   type Environment,
   formerSettings,
   isSet,
+  missingSettings,
   readSetting,
   type Setting,
   setting,
   unknownSettings,
 } from './setting.ts';
 import {
-  allowedPeople,
   baseUrl,
   bucketName,
-  claimNames,
   databaseUrl,
   feedNames,
   folder,
   host,
+  hubs,
   integer,
-  issuer,
   lineOfText,
   oneOf,
   onOff,
@@ -34,6 +34,7 @@ import {
   secretText,
   timeZone,
   urlTemplate,
+  wordOr,
 } from './setting-kinds.ts';
 import { LOG_LEVELS } from './telemetry/log.ts';
 
@@ -43,6 +44,12 @@ const GIB = 1024 * MIB;
 const MAX_UNIX_ID = 2 ** 32 - 2;
 /** More than any instance has. */
 const MAX_COUNT = 1_000_000_000;
+
+/** A pebibyte: more than any instance has. */
+const MAX_BYTES = 1024 * 1024 * GIB;
+
+/** In place of an address: the service itself takes reports. */
+export const BUILT_IN_REPORTS = 'builtin';
 
 /** Largest markdown text, bytes. */
 export const MAX_TEXT_BYTES = 100 * KIB;
@@ -66,6 +73,7 @@ const SETTINGS = {
   database: setting('SERVICE_DATABASE_URL', databaseUrl),
   images: setting('SERVICE_IMAGES', oneOf(['db', 'fs', 's3']), 'db'),
   imagesDir: setting('SERVICE_IMAGES_DIR', folder),
+  imagesKeepHours: setting('SERVICE_IMAGES_KEEP_HOURS', integer([0, 8_760]), 0),
   s3Endpoint: setting('SERVICE_S3_ENDPOINT', baseUrl),
   s3Bucket: setting('SERVICE_S3_BUCKET', bucketName),
   s3Region: setting('SERVICE_S3_REGION', regionName, 'us-east-1'),
@@ -79,6 +87,9 @@ const SETTINGS = {
   maxFeeds: setting('SERVICE_MAX_FEEDS', integer([0, MAX_COUNT]), 0),
   maxNotesPerFeed: setting('SERVICE_MAX_NOTES_PER_FEED', integer([0, MAX_COUNT]), 0),
   maxImagesPerFeed: setting('SERVICE_MAX_IMAGES_PER_FEED', integer([0, MAX_COUNT]), 0),
+  maxBytesPerFeed: setting('SERVICE_MAX_BYTES_PER_FEED', integer([0, MAX_BYTES], ' of bytes'), 0),
+  maxBytes: setting('SERVICE_MAX_BYTES', integer([0, MAX_BYTES], ' of bytes'), 0),
+  search: setting('SERVICE_SEARCH', onOff, true),
   keepDays: setting('SERVICE_KEEP_DAYS', integer([0, MAX_KEEP_DAYS]), 0),
   reservedFeeds: setting('SERVICE_RESERVED_FEEDS', feedNames, new Set<FeedName>()),
   reservedPassword: setting('SERVICE_RESERVED_PASSWORD', secretText([1, 256])),
@@ -98,34 +109,32 @@ const SETTINGS = {
   privacyFile: setting('SERVICE_PRIVACY_FILE', readableFile),
   termsFile: setting('SERVICE_TERMS_FILE', readableFile),
   noticeFile: setting('SERVICE_NOTICE_FILE', readableFile),
-  reportUrl: setting('SERVICE_REPORT_URL', urlTemplate(['read_id', 'note_id', 'file'])),
-  oidcIssuer: setting('SERVICE_OIDC_ISSUER', issuer),
-  oidcClientId: setting('SERVICE_OIDC_CLIENT_ID', secretText([1, 256])),
-  oidcClientSecret: setting('SERVICE_OIDC_CLIENT_SECRET', secretText([1, 1024])),
-  oidcAllow: setting('SERVICE_OIDC_ALLOW', allowedPeople),
-  oidcSenderClaims: setting('SERVICE_OIDC_SENDER_CLAIM', claimNames, ['name', 'email']),
-  oidcLabel: setting('SERVICE_OIDC_LABEL', lineOfText(100)),
+  websubHubs: setting('SERVICE_WEBSUB_HUBS', hubs, [] as readonly string[]),
+  reportUrl: setting(
+    'SERVICE_REPORT_URL',
+    wordOr(BUILT_IN_REPORTS, urlTemplate(['read_id', 'note_id', 'file'])),
+  ),
   licenseKeys: setting('SERVICE_LICENSE_PUBLIC_KEY', publicKeys),
   licenseUrl: setting('SERVICE_LICENSE_URL', urlTemplate([])),
 };
 
-/** No two of these may be equal, because who knows one must not know another. */
-const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken', 'oidcClientSecret'] as const;
-
-/** Sign-in needs all of these. */
-const SIGN_IN_NEEDS = ['oidcIssuer', 'oidcClientId', 'oidcClientSecret', 'oidcAllow'] as const;
-/** These mean nothing without sign-in. */
-const SIGN_IN_CHOICES = ['oidcSenderClaims', 'oidcLabel'] as const;
+/** No two of these may be equal, nor one of them and a client secret, because who knows one must not know another. */
+const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken'] as const;
 
 const S3_NEEDS = ['s3Endpoint', 's3Bucket', 's3AccessKey', 's3SecretKey'] as const;
 const IMAGE_SETTINGS = ['dataDir', 'images', 'imagesDir', 's3Region', ...S3_NEEDS] as const;
 
 type Settings = typeof SETTINGS;
 
-/** The settings of one run of the service. Sizes are in bytes. */
-export type Config = {
+type Values = {
   readonly [Member in keyof Settings]: Settings[Member] extends Setting<infer T> ? T : never;
 };
+
+/** The settings of one run of the service. Sizes are in bytes. */
+export interface Config extends Values {
+  /** That people sign in with; none if sign-in is off. */
+  readonly providers: readonly ProviderSettings[];
+}
 
 export type ImageSettings = Pick<Config, (typeof IMAGE_SETTINGS)[number]>;
 
@@ -143,18 +152,22 @@ export class ConfigError extends Error {
 
 /** Reads all settings. Throws `ConfigError` with every problem if one of them cannot be used. */
 export function readConfig(env: Environment): Config {
-  const members = Object.keys(SETTINGS) as (keyof Config)[];
-  return readSome(env, members, (config) => [
-    ...unknownSettings(env, members.map(nameOf)),
-    ...formerSettings(env, members.map(nameOf)),
+  const members = Object.keys(SETTINGS) as (keyof Values)[];
+  const { providers, problems, variables } = readProviders(env);
+  const names = [...members.map(nameOf), ...variables];
+  const values = readSome(env, members, (config) => [
+    ...unknownSettings(env, names),
+    ...formerSettings(env, names),
     ...databaseProblems(env, config),
     ...databaseSecretProblems(env, config),
     ...imageProblems(env, config),
-    ...equalSecretProblems(config),
+    ...equalSecretProblems(config, providers),
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
-    ...signInProblems(env),
+    ...hubProblems(env, config),
+    ...problems,
   ]);
+  return Object.freeze({ ...values, providers });
 }
 
 /**
@@ -162,11 +175,11 @@ export function readConfig(env: Environment): Config {
  * @param problemsOf finds what is wrong with them together
  * @throws ConfigError if one of them cannot be used
  */
-export function readSome<M extends keyof Config>(
+export function readSome<M extends keyof Values>(
   env: Environment,
   members: readonly M[],
-  problemsOf: (values: Pick<Config, M>) => string[] = () => [],
-): Pick<Config, M> {
+  problemsOf: (values: Pick<Values, M>) => string[] = () => [],
+): Pick<Values, M> {
   const problems: string[] = [];
   const values = members.map((member) => {
     const setting: Setting<unknown> = SETTINGS[member];
@@ -175,7 +188,7 @@ export function readSome<M extends keyof Config>(
     problems.push(reading.problem);
     return [member, setting.fallback];
   });
-  const config: Pick<Config, M> = Object.freeze(Object.fromEntries(values));
+  const config: Pick<Values, M> = Object.freeze(Object.fromEntries(values));
   problems.push(...problemsOf(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
@@ -196,14 +209,13 @@ export function largestRequestBytes(maxImageBytes: number): number {
   return MAX_TEXT_BYTES + MAX_FILES_PER_REQUEST * maxImageBytes + MULTIPART_OVERHEAD_BYTES;
 }
 
-function nameOf(member: keyof Config): string {
+function nameOf(member: keyof Values): string {
   return SETTINGS[member].name;
 }
 
 /** A sentence for each setting without a value. */
-function missing(env: Environment, members: readonly (keyof Config)[], reason: string): string[] {
-  const names = members.map(nameOf).filter((name) => !isSet(env, name));
-  return names.map((name) => `${name} must be set where ${reason}`);
+function missing(env: Environment, members: readonly (keyof Values)[], reason: string): string[] {
+  return missingSettings(env, members.map(nameOf), reason);
 }
 
 function databaseProblems(
@@ -221,13 +233,13 @@ function databaseProblems(
   return problems;
 }
 
-function databaseSecretProblems(env: Environment, { storage }: Config): string[] {
+function databaseSecretProblems(env: Environment, { storage }: Values): string[] {
   if (storage === 'fs' || isSet(env, 'SERVICE_SECRET')) return [];
   return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
 }
 
 /** Settings of a store that is not chosen may be set, but each must be valid. */
-function imageProblems(env: Environment, { storage, images }: Config): string[] {
+function imageProblems(env: Environment, { storage, images }: Values): string[] {
   if (storage === 'fs' && images !== 'db')
     return ['SERVICE_IMAGES must be db where SERVICE_STORAGE is fs, for there pictures are files anyway'];
   return images === 's3' ? missingForS3(env) : [];
@@ -237,19 +249,24 @@ function missingForS3(env: Environment): string[] {
   return missing(env, S3_NEEDS, 'SERVICE_IMAGES is s3');
 }
 
-function equalSecretProblems(config: Config): string[] {
-  const set = SECRETS.filter((member) => config[member] !== undefined);
-  const isEqual = (a: keyof Config, b: keyof Config) =>
-    Buffer.from(config[a] as string).equals(Buffer.from(config[b] as string));
-  return set.flatMap((member, i) =>
-    set
-      .slice(i + 1)
-      .filter((other) => isEqual(member, other))
-      .map((other) => `${nameOf(member)} and ${nameOf(other)} must not be equal`),
+/** Client secrets of two providers may be equal, because the providers choose them. */
+function equalSecretProblems(config: Values, providers: readonly ProviderSettings[]): string[] {
+  const own = SECRETS.filter((member) => config[member] !== undefined).map((member) => ({
+    variable: nameOf(member),
+    secret: Buffer.from(config[member] as string),
+  }));
+  const clients = providers.map(({ name, clientSecret }) => ({
+    variable: secretVariable(name),
+    secret: Buffer.from(clientSecret),
+  }));
+  return own.flatMap(({ variable, secret }, i) =>
+    [...own.slice(i + 1), ...clients]
+      .filter((other) => other.secret.equals(secret))
+      .map((other) => `${variable} and ${other.variable} must not be equal`),
   );
 }
 
-function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Config): string[] {
+function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Values): string[] {
   const least = leastBodyMemory(largestRequestBytes(maxImageBytes));
   if (bodyMemoryBytes >= least) return [];
   return [
@@ -259,7 +276,7 @@ function bodyMemoryProblems({ bodyMemoryBytes, maxImageBytes }: Config): string[
 }
 
 /** With a password the reserved names are feeds, and each name is its feed's read id (contract §2). */
-function reservedFeedProblems({ reservedFeeds, reservedPassword }: Config): string[] {
+function reservedFeedProblems({ reservedFeeds, reservedPassword }: Values): string[] {
   if (reservedPassword === undefined) return [];
   if ([...reservedFeeds].every((name) => isReadId(name) && !ROUTE_NAMES.has(name))) return [];
   return [
@@ -268,8 +285,7 @@ function reservedFeedProblems({ reservedFeeds, reservedPassword }: Config): stri
   ];
 }
 
-/** A part of the settings is refused, because sign-in would be off and the instance perhaps open. */
-function signInProblems(env: Environment): string[] {
-  const given = [...SIGN_IN_NEEDS, ...SIGN_IN_CHOICES].map(nameOf).find((name) => isSet(env, name));
-  return given === undefined ? [] : missing(env, [...SIGN_IN_NEEDS, 'publicUrl'], `${given} is`);
+/** The addresses that hubs are told must be those by which their subscribers know the feeds. */
+function hubProblems(env: Environment, { websubHubs }: Values): string[] {
+  return websubHubs.length === 0 ? [] : missing(env, ['publicUrl'], 'SERVICE_WEBSUB_HUBS is');
 }

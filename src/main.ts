@@ -8,8 +8,10 @@ import { VERSION } from './version.ts';
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   '--check': () => import('./commands/check.ts'),
   backup: () => import('./commands/backup.ts'),
+  restore: () => import('./commands/restore.ts'),
   health: () => import('./commands/health.ts'),
   operator: () => import('./commands/operator.ts'),
+  inspect: () => import('./commands/inspect.ts'),
   license: () => import('./commands/license.ts'),
   move: () => import('./commands/move.ts'),
 };
@@ -17,9 +19,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
 /** A line for each. */
 const LIST_OF_COMMANDS = `  --check  looks at the settings and the storage, says whether they can be used and what they mean, and changes nothing
   backup <file>  copies the SQLite database into a new file, while the service runs
+  restore <file>  puts a backup in the place of the SQLite database, while no service runs
   health  asks the running service whether it is ready, and exits with 0 when it is
-  operator unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it
+  operator stats | feeds | delete <feed> | password <feed> | block <feed> | unblock <feed> | blocks | takedown <address> [--block] | reports | dismiss <report>  shows what the running service holds, and does what only its operator may
+  operator images unreferenced|clean|move …  looks at the image store of the running service, removes what no note refers to, or moves pictures into it
   operator hash <feed>  prints what stands for a feed in the log
+  inspect [--json]  lists what the service does not take in DATA_DIR, on plain files, and changes nothing
   license keygen | issue --until <last day> | check <license>  makes keys and licenses of a hosted instance, for whoever sells them, and checks one
   move --from <place> --to <place> [--accept-read-ids]  moves an instance between backends; a place is fs:<folder>, sqlite:<file>, postgres (SERVICE_DATABASE_URL) or postgres://…
 `;

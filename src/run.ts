@@ -1,4 +1,4 @@
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { BUILT_IN_REPORTS, type Config, ConfigError, readConfig } from './config.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
 import { databasePath, filesOfDatabase } from './storage/open-storage.ts';
 import { cannotBeUsed } from './system-errors.ts';
@@ -80,7 +80,7 @@ async function start(config: Config, log: Log, startService: StartService): Prom
     if (warning) log.warn(warning);
     const service = await startService(config, log, owner);
     log.info('started', { url: service.url });
-    warnOfOpenDoors(config, log);
+    warnOfGaps(config, log);
     return service;
   } catch (err) {
     log.debug('the start failed', { err });
@@ -89,11 +89,14 @@ async function start(config: Config, log: Log, startService: StartService): Prom
   }
 }
 
-function warnOfOpenDoors({ password, oidcIssuer, metrics, metricsToken }: Config, log: Log): void {
-  if (password === undefined && oidcIssuer === undefined)
+function warnOfGaps(config: Config, log: Log): void {
+  const { password, providers, metrics, metricsToken, reportUrl, operatorToken } = config;
+  if (password === undefined && providers.length === 0)
     log.warn('SERVICE_PASSWORD is not set: whoever reaches the service may make feeds and post notes');
   else if (metrics && metricsToken === undefined)
     log.warn('SERVICE_METRICS_TOKEN is not set: whoever reaches the service may read its metrics');
+  if (reportUrl === BUILT_IN_REPORTS && operatorToken === undefined)
+    log.warn('SERVICE_OPERATOR_TOKEN is not set: the service takes reports, but nobody can read them');
 }
 
 function reducePrivileges(config: Config): Privileges {
@@ -107,10 +110,10 @@ function reducePrivileges(config: Config): Privileges {
 }
 
 /** For standard error, because the log is on standard output. */
-function welcome(url: string, { title, publicUrl, password, oidcIssuer }: Config): string {
+function welcome(url: string, { title, publicUrl, password, providers }: Config): string {
   const base =
     publicUrl ?? url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:|\/|$)/, '//localhost').replace(/\/$/, '');
-  if (password === undefined && oidcIssuer !== undefined)
+  if (password === undefined && providers.length > 0)
     return `${title} is open at ${base}. Sign in there to post.\n`;
   const bearer = password === undefined ? '' : '-H "Authorization: Bearer $SERVICE_PASSWORD" ';
   const post = `curl -d 'Hello' ${bearer}${base}/my-first-feed`;

@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import { Access } from './access/access.ts';
-import { Sessions, Unlocks } from './access/cookies.ts';
+import { type Person, Sessions, Unlocks } from './access/cookies.ts';
 import { PasswordRenewal, Passwords } from './access/passwords.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
+import { readHook } from './hooks/read-hook.ts';
 import { refusalAnswer } from './http/answer.ts';
 import { HttpServer } from './http/server.ts';
 import { checkHeaderValues } from './http/uws.ts';
@@ -10,14 +12,17 @@ import { ImageOperator } from './images/image-operator.ts';
 import { withImageStore } from './images/image-storage.ts';
 import { withMetrics } from './images/image-store.ts';
 import { configuredPlace, openImages } from './images/open-images.ts';
+import { Blocks } from './ingest/blocks.ts';
 import { Editing } from './ingest/edit.ts';
 import { feedLimits } from './ingest/feed-rules.ts';
 import { FeedSettingsWriter } from './ingest/feed-settings.ts';
 import { Importing } from './ingest/importing.ts';
 import type { Licensing } from './ingest/licensing.ts';
+import { OperatedFeeds } from './ingest/operated-feeds.ts';
 import { PictureTexts, TEXT_THREADS } from './ingest/picture-texts.ts';
 import { Posting } from './ingest/post.ts';
 import { Preparation } from './ingest/preparation.ts';
+import { Reports } from './ingest/reports.ts';
 import { makeReservedFeeds } from './ingest/reserved-feeds.ts';
 import { Sweeping } from './ingest/sweeping.ts';
 import { Takedown } from './ingest/takedown.ts';
@@ -26,23 +31,27 @@ import type { Owner } from './privileges.ts';
 import { ReadCache } from './read/cache.ts';
 import { FileBodies } from './read/file-bodies.ts';
 import { LegalTexts } from './read/legal-texts.ts';
+import { Matches } from './read/matches.ts';
 import { Reader } from './read/reader.ts';
 import { Renderer, type RenderingPools } from './read/renderer.ts';
 import { ViewMaker } from './read/view-maker.ts';
 import { withAdmission } from './routes/admission.ts';
 import type { OperationParts } from './routes/operation.ts';
 import { operations } from './routes/operations.ts';
+import { siteForVisitor } from './routes/visitor.ts';
 import type { Service } from './run.ts';
-import { isAllowed, SignIn, signInCredentials, signInSettings } from './sign-in/sign-in.ts';
-import { type OpenedStorage, openStorage } from './storage/open-storage.ts';
+import { SignIn } from './sign-in/sign-in.ts';
+import { backupMark } from './storage/backup-mark.ts';
+import { databasePath, type OpenedStorage, openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { TEXT_NICE } from './task-limit.ts';
-import { eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
+import { auditLog, eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Assets } from './web/assets.ts';
-import { errorPage } from './web/page.ts';
+import { errorPage } from './web/error-page.ts';
 import { siteOf } from './web/site.ts';
+import type { WebSub } from './websub/websub.ts';
 import { WorkerPool } from './worker-pool.ts';
 import type { FeedLimits } from './writing/limits.ts';
 
@@ -83,28 +92,46 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     observeErrors: config.logRequests ? undefined : requestLog(log),
     // Clients below /api are programs, whatever they accept.
     refuse: (refusal, exchange) =>
-      exchange.path.startsWith('/api/') ? refusalAnswer(refusal) : errorPage(site, refusal, exchange),
+      exchange.path.startsWith('/api/')
+        ? refusalAnswer(refusal)
+        : errorPage(siteForVisitor(site, access, exchange), refusal, exchange),
     operations: operations({ ...parts, readiness: () => readinessProblem(server, stores.storage) }).map(
       (operation) => withAdmission(operation, access, site),
     ),
   });
   checkHeaderValues(log);
   const sweeping = new Sweeping(stores.storage, log);
+  const webSub = await createWebSub(config, log, stores.storage, metrics);
   // Not awaited, because everything else works while the provider is down.
   signIn?.check();
-  const bodyBytes = () => server.bodyBytes;
   const streams = () => server.openStreams;
-  const { connections } = server;
-  metrics?.watch({ cache, pools, bodyBytes, streams, connections, linesLost: () => log.linesLost() });
+  const { bodies, connections } = server;
+  metrics?.watch({ cache, pools, bodies, streams, connections, linesLost: () => log.linesLost() });
+  metrics?.watchGround({
+    checkStorage: () => stores.storage.check(),
+    folders: watchedFolders(config),
+    backupMark: backupMark(config.dataDir),
+  });
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     async stop() {
       await server.stop();
       await sweeping.stop();
+      await webSub?.stop();
       // Nobody waits for the tasks that are left.
       await Promise.all(Object.values(pools).map((pool) => pool.drain(DRAIN_MS)));
       await stores.storage.close();
     },
+  };
+}
+
+/** Folders that may fill a disk of this machine, by what is in them. */
+function watchedFolders(config: Config): Record<string, string> {
+  const images = configuredPlace(config);
+  return {
+    data: config.dataDir,
+    ...(config.storage === 'sqlite' && { database: dirname(databasePath(config)) }),
+    ...(images?.kind === 'fs' && { images: images.dir }),
   };
 }
 
@@ -127,7 +154,8 @@ async function openStores(
   const images = new ImageOperator({ rows, place, store, examined: metrics?.images.examined });
   if (!store || !rows) return { ...opened, images };
   metrics?.images.watch(store, rows);
-  return { ...opened, images, storage: withImageStore(opened.storage, rows, store) };
+  const keptMs = config.imagesKeepHours * 3_600_000;
+  return { ...opened, images, storage: withImageStore(opened.storage, { rows, store, keptMs }) };
 }
 
 type Pools = RenderingPools & Readonly<Record<'checks' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;
@@ -167,7 +195,8 @@ async function createParts(
   const gate = createAccess(config, log, foundation, passwords);
   const record = eventLog(log);
   const texts = new PictureTexts(pools, config.parseTimeoutMs);
-  const preparation = new Preparation({ checks: pools.checks, texts, ids: new NoteIds() });
+  const { records } = storage;
+  const preparation = new Preparation({ checks: pools.checks, texts, ids: new NoteIds(), records });
   const limits = feedLimits(config);
   const writing = {
     allowCustomIds,
@@ -180,15 +209,19 @@ async function createParts(
     record,
   };
   const posting = new Posting(writing);
-  const assets = new Assets();
+  const settings = new FeedSettingsWriter(writing);
+  const blocks = new Blocks(records);
+  const assets = await Assets.build();
   const site = siteOf(config, assets.paths);
   const licensing = await createLicensing(config, storage, limits, record);
   const renderer = new Renderer(pools, config.cacheBytes / RENDERED_PART);
+  const reader = createReader(config, foundation, { renderer, site, licensing });
   const { imprintFile: imprint, privacyFile: privacy, termsFile: terms, noticeFile: notice } = config;
   return {
     ...gate,
     storage,
     posting,
+    readHook: (request) => readHook(pools.checks, request),
     importing: new Importing({
       ...writing,
       posting,
@@ -198,11 +231,17 @@ async function createParts(
     }),
     temporaryFolder: config.dataDir,
     editing: new Editing(writing),
-    settings: new FeedSettingsWriter(writing),
-    reader: createReader(config, foundation, { renderer, site, licensing }),
-    events: new FeedEvents(storage),
+    settings,
+    reader,
+    events: new FeedEvents(storage, reader),
     images,
-    takedown: new Takedown(storage, record),
+    operatedFeeds: new OperatedFeeds({ storage, settings, record }),
+    blocks,
+    takedown: new Takedown({ storage, blocks, record }),
+    reports: new Reports(records),
+    audit: auditLog(log),
+    // On plain files pictures are files, too.
+    places: { storage: config.storage, images: config.storage === 'fs' ? 'fs' : config.images },
     limits,
     licensing,
     maxImageBytes: config.maxImageBytes,
@@ -222,15 +261,15 @@ function createAccess(
   { storage, secret, counts }: OpenedStorage,
   passwords: Passwords,
 ): Pick<OperationParts, 'access' | 'signIn' | 'oauth'> {
-  const { password, metricsToken, operatorToken, rateLimit, reservedFeeds, reservedPassword } = config;
+  const { password, providers, publicUrl = '' } = config;
+  const { metricsToken, operatorToken, rateLimit, reservedFeeds, reservedPassword } = config;
   const renewal = new PasswordRenewal({ storage, passwords, log });
-  const provider = signInSettings(config);
-  const signIn = provider && new SignIn({ ...provider, secret, log });
-  // Sessions end when one of these changes. An open instance has none.
+  const signIn = providers.length > 0 ? new SignIn({ providers, publicUrl, secret, log }) : undefined;
   const voidedBy = password === undefined ? [] : [password];
-  if (provider) voidedBy.push(...signInCredentials(provider));
-  const admits = (email: string) => isAllowed(provider?.oidcAllow ?? [], email);
-  const sessions = voidedBy.length === 0 ? undefined : new Sessions({ secret, voidedBy, admits });
+  const admits = (person: Person) => signIn?.admits(person) ?? false;
+  // An open instance has none.
+  const isLocked = password !== undefined || signIn !== undefined;
+  const sessions = isLocked ? new Sessions({ secret, voidedBy, admits }) : undefined;
   const oauth =
     sessions &&
     once(async () => new (await import('./oauth/oauth.ts')).OAuth({ secret, voidedBy }, storage, admits));
@@ -252,6 +291,18 @@ function createAccess(
   return { access, signIn, oauth };
 }
 
+/** Imported lazily, because most instances have no hubs. */
+async function createWebSub(
+  { websubHubs, publicUrl }: Config,
+  log: Log,
+  storage: Storage,
+  metrics: Metrics | undefined,
+): Promise<WebSub | undefined> {
+  if (websubHubs.length === 0) return undefined;
+  const { WebSub } = await import('./websub/websub.ts');
+  return new WebSub(websubHubs, { publicUrl: publicUrl!, storage, log, observe: metrics?.announcements() });
+}
+
 /** Imported lazily, because most instances need no licenses. */
 async function createLicensing(
   { licenseKeys }: Config,
@@ -266,7 +317,7 @@ async function createLicensing(
 }
 
 function createReader(
-  { title }: Config,
+  { title, websubHubs: hubs }: Config,
   { storage, cache, pools }: Foundation,
   { renderer, site, licensing }: Pick<OperationParts, 'site' | 'licensing'> & { readonly renderer: Renderer },
 ): Reader {
@@ -276,12 +327,14 @@ function createReader(
   storage.onFreshness?.((isFresh) => cache.setEnabled(isFresh));
   return new Reader({
     storage,
+    matches: new Matches(pools),
     cache,
     renderer,
     views: new ViewMaker(pools.checks),
     files: new FileBodies(storage, cache.largestEntry),
     serviceTitle: title,
     site,
+    hubs,
     tierOf: licensing && ((feed) => licensing.tierOf(feed)),
   });
 }

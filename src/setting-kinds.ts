@@ -61,14 +61,32 @@ export const baseUrl: Kind<string> = {
   secret: true,
 };
 
+/** Each is told of every change. */
+const MAX_HUBS = 5;
+
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** A plain URL whose requests nobody on the way can read or change. */
+function parseSafeUrl(text: string): URL | undefined {
+  const url = parsePlainUrl(text);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  return isSafe ? url : undefined;
+}
 
 /** The address of an OpenID Connect provider. */
 export const issuer = text(
   'an https URL without user, query and fragment; http is for localhost and loopback addresses only',
-  (text) => {
-    const url = parsePlainUrl(text);
-    return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  (text) => parseSafeUrl(text) !== undefined,
+  true,
+);
+
+/** Hubs of WebSub by their addresses. */
+export const hubs: Kind<readonly string[]> = list(
+  `1 to ${MAX_HUBS} https URLs without user, query and fragment, separated by commas; http is for localhost and loopback addresses only`,
+  (entries) => {
+    const urls = entries.map(parseSafeUrl).filter((url) => url !== undefined);
+    const isUsable = urls.length === entries.length && urls.length > 0 && urls.length <= MAX_HUBS;
+    return isUsable ? [...new Set(urls.map(({ href }) => href))] : undefined;
   },
   true,
 );
@@ -106,6 +124,12 @@ export function urlTemplate(words: readonly string[]): Kind<string> {
     return !/[{}\s]/.test(filled) && /^(https?:\/\/|mailto:)/i.test(filled) && URL.canParse(filled);
   };
   return text(`an absolute http, https or mailto URL${inBraces}`, accepts, true);
+}
+
+/** A word, or a value of another kind. */
+export function wordOr(word: string, other: Kind<string>): Kind<string> {
+  const parse = (text: string) => (text === word ? word : other.parse(text));
+  return { ...other, rule: `${word} or ${other.rule}`, parse };
 }
 
 /** A text as a feed's title may be. */

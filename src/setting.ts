@@ -64,6 +64,11 @@ export function isSet(env: Environment, name: string): boolean {
   return Boolean(env[name] || env[`${name}_FILE`]);
 }
 
+/** A sentence for each of these variables without a value. */
+export function missingSettings(env: Environment, names: readonly string[], reason: string): string[] {
+  return names.filter((name) => !isSet(env, name)).map((name) => `${name} must be set where ${reason}`);
+}
+
 /**
  * Variables that Kubernetes, and Docker with links, set for each of their services whose name begins with "service":
  * names of addresses, and URLs of transport protocols.

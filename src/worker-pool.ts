@@ -51,6 +51,8 @@ export class WorkerPool {
   readonly #options: WorkerPoolOptions & Required<Pick<WorkerPoolOptions, 'idleMs' | 'nice'>>;
   /** Piscina's own queue has no bound for tasks with a signal. */
   readonly #atOnce: LimitFunction;
+  /** Tasks refused since the start because the queue was full. */
+  refused = 0;
   #piscina: Piscina | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -67,8 +69,10 @@ export class WorkerPool {
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
     const { threads, maxQueue } = this.#options;
-    if (this.running === threads && this.waiting >= maxQueue)
+    if (this.running === threads && this.waiting >= maxQueue) {
+      this.refused += 1;
       throw busy('The service is busy, please try again in a moment.');
+    }
     try {
       return await this.#atOnce(() => {
         options.signal?.throwIfAborted();

@@ -87,6 +87,7 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'the name of a bucket, 3 to 63 characters of a-z, 0-9, "." and "-"',
     hidden: true,
   },
+  SERVICE_IMAGES_KEEP_HOURS: { values: ['-1', '1d', '8761'], rule: 'a whole number from 0 to 8760' },
   SERVICE_S3_REGION: {
     values: ['eu west', 'x'.repeat(65)],
     rule: 'the name of a region, of a-z, A-Z, 0-9, "-" and "_"',
@@ -127,7 +128,20 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
       'http://',
       'https://x.example/a b',
     ],
-    rule: 'an absolute http, https or mailto URL, in which only {read_id}, {note_id}, {file} may stand in braces',
+    rule: 'builtin or an absolute http, https or mailto URL, in which only {read_id}, {note_id}, {file} may stand in braces',
+    hidden: true,
+  },
+  SERVICE_WEBSUB_HUBS: {
+    values: [
+      'hub.example',
+      'http://hub.example',
+      'http://10.0.0.1/hub',
+      'https://me:hush@hub.example',
+      'https://hub.example, https://hub.example?x',
+      ',',
+      [1, 2, 3, 4, 5, 6].map((port) => `https://hub.example:${port}`).join(),
+    ],
+    rule: '1 to 5 https URLs without user, query and fragment, separated by commas; http is for localhost and loopback addresses only',
     hidden: true,
   },
   SERVICE_OIDC_ISSUER: {
@@ -284,18 +298,22 @@ t.test('an image store needs a database, and S3 its place and keys', async (t) =
 t.test('sign-in takes its settings together, with PUBLIC_URL', async (t) => {
   t.strictSame(problems(SIGN_IN), []);
   t.match(readConfig(SIGN_IN), {
-    oidcIssuer: 'https://accounts.example/realm/',
-    oidcAllow: ['anna@notes.example', '@friends.example'],
-    oidcSenderClaims: ['name', 'email'],
-    oidcLabel: undefined,
+    providers: [
+      {
+        name: '',
+        issuer: 'https://accounts.example/realm/',
+        allow: ['anna@notes.example', '@friends.example'],
+        senderClaims: ['name', 'email'],
+        label: 'accounts.example',
+      },
+    ],
   });
   const chosen = {
     SERVICE_OIDC_SENDER_CLAIM: 'nickname, https://notes.example/name,',
     SERVICE_OIDC_LABEL: 'Acme',
   };
   t.match(readConfig({ ...SIGN_IN, ...chosen }), {
-    oidcSenderClaims: ['nickname', 'https://notes.example/name'],
-    oidcLabel: 'Acme',
+    providers: [{ senderClaims: ['nickname', 'https://notes.example/name'], label: 'Acme' }],
   });
   for (const name of Object.keys(SIGN_IN)) {
     const first = name === 'SERVICE_OIDC_ISSUER' ? 'SERVICE_OIDC_CLIENT_ID' : 'SERVICE_OIDC_ISSUER';
@@ -315,4 +333,48 @@ t.test('sign-in takes its settings together, with PUBLIC_URL', async (t) => {
     'https://a.b',
   ])
     t.strictSame(problems({ ...SIGN_IN, SERVICE_OIDC_ISSUER }), []);
+});
+
+/** The settings of a provider with a name. */
+function named(name: string): Record<string, string> {
+  const { PUBLIC_URL, ...settings } = SIGN_IN;
+  const entries = Object.entries(settings);
+  return Object.fromEntries(entries.map(([key, value]) => [key.replace('OIDC', `OIDC_${name}`), value]));
+}
+
+t.test('providers with names have the same settings, beside the one without or in its place', async (t) => {
+  const { PUBLIC_URL } = SIGN_IN;
+  const both = { ...named('B2'), ...named('ACME') };
+  const names = (env: Record<string, string>) => readConfig(env).providers.map(({ name }) => name);
+  t.strictSame(names({ PUBLIC_URL, ...both }), ['acme', 'b2']);
+  t.strictSame(names({ ...both, ...SIGN_IN }), ['', 'acme', 'b2']);
+  t.strictSame(names({}), []);
+  const file = join(t.testdir({ secret: 'of a file\n' }), 'secret');
+  const { SERVICE_OIDC_ACME_CLIENT_SECRET: _, ...others } = named('ACME');
+  const read = readConfig({ ...others, PUBLIC_URL, SERVICE_OIDC_ACME_CLIENT_SECRET_FILE: file });
+  t.match(read.providers, [{ name: 'acme', clientId: 'notes', clientSecret: 'of a file' }]);
+});
+
+t.test('what is wrong with a provider names its variable', async (t) => {
+  const acme: Record<string, string> = { PUBLIC_URL: SIGN_IN.PUBLIC_URL, ...named('ACME') };
+  for (const name of Object.keys(acme)) {
+    const first = name.endsWith('ISSUER') ? 'SERVICE_OIDC_ACME_CLIENT_ID' : 'SERVICE_OIDC_ACME_ISSUER';
+    t.strictSame(problems({ ...acme, [name]: '' }), [`${name} must be set where ${first} is`]);
+  }
+  t.equal(problems({ SERVICE_OIDC_ACME_LABEL: 'Acme' }).length, 5);
+  const wrong = problems({ ...acme, SERVICE_OIDC_ACME_ISSUER: 'http://acme.example/hush' });
+  t.match(wrong, [/^SERVICE_OIDC_ACME_ISSUER must be an https URL/]);
+  t.notMatch(wrong.join(), 'hush');
+  for (const [name, nearest] of [
+    ['SERVICE_OIDC_ACME_ISUER', 'SERVICE_OIDC_ACME_ISSUER'],
+    ['SERVICE_OIDC_Acme_ISSUER', 'SERVICE_OIDC_ACME_ISSUER'],
+    ['SERVICE_OIDC_AC_ME_ISSUER', 'SERVICE_OIDC_ACME_ISSUER'],
+    [`SERVICE_OIDC_${'X'.repeat(21)}_CLIENT_SECRET`, 'SERVICE_OIDC_ACME_CLIENT_SECRET'],
+  ] as const)
+    t.strictSame(problems({ ...acme, [name]: 'x' }), [
+      `${name} is no setting of this service; the nearest one is ${nearest}`,
+    ]);
+  t.strictSame(problems({ ...acme, SERVICE_PASSWORD: SIGN_IN.SERVICE_OIDC_CLIENT_SECRET }), [
+    'SERVICE_PASSWORD and SERVICE_OIDC_ACME_CLIENT_SECRET must not be equal',
+  ]);
 });

@@ -32,6 +32,7 @@ t.test('without any variable everything has its default', async (t) => {
     rateLimit: 60,
     maxConnectionsPerClient: undefined,
     maxFeeds: 0,
+    maxBytes: 0,
     keepDays: 0,
     maxNotesPerFeed: 0,
     maxImagesPerFeed: 0,
@@ -118,6 +119,7 @@ t.test('good values', async (t) => {
     rateLimit: 0,
     maxConnectionsPerClient: 0,
     maxFeeds: 1,
+    maxBytes: 0,
     keepDays: 0,
     maxNotesPerFeed: 2,
     maxImagesPerFeed: 3,
@@ -174,6 +176,13 @@ t.test('a PostgreSQL database is on a server, and needs its address and a secret
 t.test('a report address may be one of mail', async (t) => {
   const template = 'mailto:abuse@x.example?subject={file}';
   t.equal(readConfig({ SERVICE_REPORT_URL: template }).reportUrl, template);
+});
+
+t.test('hubs need the address by which they know feeds', async (t) => {
+  const env = { SERVICE_WEBSUB_HUBS: 'https://hub.example,http://[::1]:8080/x , https://hub.example/' };
+  const { websubHubs } = readConfig({ ...env, PUBLIC_URL: 'https://notes.example' });
+  t.strictSame(websubHubs, ['https://hub.example/', 'http://[::1]:8080/x'], 'each once');
+  t.strictSame(problems(env), ['PUBLIC_URL must be set where SERVICE_WEBSUB_HUBS is']);
 });
 
 t.test('reserved feeds that exist from the start need names that can be read ids', async (t) => {

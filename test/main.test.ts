@@ -126,6 +126,10 @@ t.test('--check shows no secret', async (t) => {
     SERVICE_OIDC_CLIENT_ID: 'hush-9',
     SERVICE_OIDC_CLIENT_SECRET: 'hush-10',
     SERVICE_OIDC_ALLOW: 'hush-11@notes.example,*',
+    SERVICE_OIDC_FRIENDS_ISSUER: 'https://sso.friends.example',
+    SERVICE_OIDC_FRIENDS_CLIENT_ID: 'hush-12',
+    SERVICE_OIDC_FRIENDS_CLIENT_SECRET: 'hush-13',
+    SERVICE_OIDC_FRIENDS_ALLOW: '@friends.example',
   };
   const { stdout, stderr } = await runEntry(['--check'], env);
   t.match(stderr, /^The database named by SERVICE_DATABASE_URL cannot be used \([^\n]*\)\.\n$/);
@@ -134,7 +138,8 @@ t.test('--check shows no secret', async (t) => {
     '  Notes: PostgreSQL database notes on db.example port 5433',
     /Address/,
     '  Links: begin with https://notes.example',
-    '  Access: with SERVICE_PASSWORD, or by signing in at accounts.example, whoever has an account there',
+    '  Access: with SERVICE_PASSWORD, or by signing in at accounts.example, whoever has an account there, ' +
+      'or by signing in at sso.friends.example',
     '  Pictures: refused',
     /^ {2}Limits: .* 7 feeds, /,
     '  Licenses: none are needed',

@@ -73,21 +73,27 @@ t.test('a silent log has no line, from the start to the stop', async (t) => {
   t.match(await errors, /^Note Feed is open at [^\n]*\n$/);
 });
 
-t.test('metrics of a locked instance that are open to all are warned of', async (t) => {
-  const locked = { SERVICE_PASSWORD: 'secret', SERVICE_METRICS: '1' };
-  for (const [env, warnings] of [
-    [locked, [{ msg: /^SERVICE_METRICS_TOKEN is not set: / }]],
-    [{ ...locked, SERVICE_METRICS_TOKEN: 'token' }, []],
-    [{ ...locked, SERVICE_METRICS: '0' }, []],
-  ] as const) {
-    const { child, output } = start(t, env);
-    await says(child, 'started');
-    child.kill();
-    const found = (await output).filter(({ level }) => level === 'warn');
-    t.match(found, warnings);
-    t.equal(found.length, warnings.length);
-  }
-});
+t.test(
+  'metrics of a locked instance that are open to all, and reports that nobody can read, are warned of',
+  async (t) => {
+    const locked = { SERVICE_PASSWORD: 'secret', SERVICE_METRICS: '1' };
+    const reporting = { SERVICE_PASSWORD: 'secret', SERVICE_REPORT_URL: 'builtin' };
+    for (const [env, warnings] of [
+      [locked, [{ msg: /^SERVICE_METRICS_TOKEN is not set: / }]],
+      [{ ...locked, SERVICE_METRICS_TOKEN: 'token' }, []],
+      [{ ...locked, SERVICE_METRICS: '0' }, []],
+      [reporting, [{ msg: /^SERVICE_OPERATOR_TOKEN is not set: / }]],
+      [{ ...reporting, SERVICE_OPERATOR_TOKEN: 'o'.repeat(32) }, []],
+    ] as const) {
+      const { child, output } = start(t, env);
+      await says(child, 'started');
+      child.kill();
+      const found = (await output).filter(({ level }) => level === 'warn');
+      t.match(found, warnings);
+      t.equal(found.length, warnings.length);
+    }
+  },
+);
 
 t.test("Node's warnings are lines of the log", async (t) => {
   const { child, output, errors } = start(t, { FAKE: 'warns', SERVICE_LOG_LEVEL: 'debug' });

@@ -119,13 +119,14 @@ t.test(
 );
 
 t.test('tasks wait in order, as many as the queue holds; one more is refused', async (t) => {
-  const { run, echo } = createPool(t);
+  const { pool, run, echo } = createPool(t);
   const holder = createHolder();
   const held = run(holder.task);
   const done: unknown[] = [];
   const waiting = [1, 2].map(async (value) => done.push(await echo(value)));
   await t.rejects(echo(3), BUSY);
   await t.rejects(run({ kind: 'echo', value: 4 }, 1_000), BUSY);
+  t.equal(pool.refused, 2);
   holder.letGo();
   t.equal(await held, 'let go');
   await Promise.all(waiting);

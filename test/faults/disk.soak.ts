@@ -46,7 +46,9 @@ function logged(service: ServiceProcess, code: string): Promise<boolean> {
   );
 }
 
-const namesIn = async (dir: string) => (await readdir(dir, { recursive: true })).sort();
+/** Without the index of the search, which is made when there is time. */
+const namesIn = async (dir: string) =>
+  (await readdir(dir, { recursive: true })).filter((name) => !name.startsWith('.search.db')).sort();
 
 function isRefusal(t: Test, reply: Reply, status: number, code: string, what: string): void {
   t.match({ status: reply.status, json: reply.json }, { status, json: { code, error: /^[A-Z].*\.$/ } }, what);

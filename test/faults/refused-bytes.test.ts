@@ -15,10 +15,12 @@ const service = await ServiceProcess.start(t, {
 });
 const { url } = service;
 
-/** The next syncs of folders wait, fail or, without an order, succeed; they succeed while the file `unless` is there. */
-async function order(what?: 'hold' | 'fail', unless = ''): Promise<void> {
+const OLD_TEXT = 'old text';
+
+/** The next syncs of folders wait, fail or, without an order, succeed; they succeed while the file at `path` is as posted. */
+async function order(what?: 'hold' | 'fail', path?: string): Promise<void> {
   if (what === undefined) return rm(orders, { force: true });
-  await writeFile(`${orders}.new`, `${what} ${unless}`);
+  await writeFile(`${orders}.new`, JSON.stringify({ order: what, path, text: OLD_TEXT }));
   await rename(`${orders}.new`, orders);
 }
 
@@ -32,7 +34,7 @@ interface Posted {
 
 /** A note of a feed of its own, which nobody has read yet. */
 async function posted(feed: string): Promise<Posted> {
-  const { json } = await post(`${url}/${feed}`, 'old text', { 'x-note-title': 'old', 'x-note-tags': 'old' });
+  const { json } = await post(`${url}/${feed}`, OLD_TEXT, { 'x-note-title': 'old', 'x-note-tags': 'old' });
   const [, readId = ''] = /\/r\/([^/]+)\//.exec(json.read_url)!;
   const path = join(service.dir, feed, basename(json.file_url));
   const note = `${url}/api/v1/feeds/${feed}/notes/${json.id}`;
@@ -56,6 +58,8 @@ interface Change {
   /** What it changes; the note unless given. */
   readonly target?: (posted: Posted) => string;
   readonly isOnDisk: (posted: Posted) => Promise<boolean>;
+  /** It has syncs before the file of the note changes, which succeed. */
+  readonly syncsBefore?: true;
 }
 
 const textOf = (path: string) => readFile(path, 'utf8').catch(() => '');
@@ -65,6 +69,8 @@ const CHANGES: Record<string, Change> = {
   put: {
     init: { method: 'PUT', body: 'new text', headers: { 'content-type': 'text/markdown' } },
     isOnDisk: async ({ path }) => (await textOf(path)) === 'new text',
+    // Of the intent to change the metadata with the bytes.
+    syncsBefore: true,
   },
   patch: {
     init: { method: 'PATCH', body: JSON.stringify({ title: 'new', tags: ['new'] }) },
@@ -75,6 +81,8 @@ const CHANGES: Record<string, Change> = {
     init: { method: 'DELETE' },
     target: ({ note }) => note.replace(/\/notes.*/, ''),
     isOnDisk: isGone,
+    // The read id of a feed is retired before the feed goes.
+    syncsBefore: true,
   },
 };
 
@@ -85,15 +93,13 @@ async function takeTurns(): Promise<void> {
 
 /** The answers of a read while a change is on the disk that is then refused, and after it. */
 async function readRefused(t: Test, note: Posted, change: Change, read: Read): Promise<Reply[]> {
-  const { init, target = () => note.note, isOnDisk } = change;
-  // The read id of a feed is retired before the feed goes, with a sync of its own.
-  const unless = change.target && note.path;
-  await order('hold', unless);
+  const { init, target = () => note.note, isOnDisk, syncsBefore } = change;
+  await order('hold', syncsBefore && note.path);
   const changing = ask(target(note), init);
   t.ok(await eventually(() => isOnDisk(note)), 'it is on the disk');
   const reading = ask(read(note));
   await takeTurns();
-  await order('fail', unless);
+  await order('fail');
   t.equal((await changing).status, 503);
   const replies = [await reading, await ask(read(note))];
   await order();

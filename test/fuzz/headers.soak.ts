@@ -39,7 +39,7 @@ async function fuzz<T>(t: Test, values: fc.Arbitrary<T>, check: (value: T) => Pr
     markInterruptAsFailure: false,
   });
   t.comment(`seed ${SEED}, ${requests} requests, longest turn ${Math.round(loop.stop())} ms of CPU`);
-  t.ok(requests > 100);
+  t.ok(requests > 10);
 }
 
 /** Measures the most CPU time that the event loop takes from one look of a timer to the next, which includes 5 ms of other turns. */

@@ -97,13 +97,25 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
 }
 
-/** What axe-core finds wrong with the page as it is shown, one line for each element; empty for a good page. */
+/**
+ * What axe-core finds wrong with the page as it is shown, one line for each element; empty for a good page. Text must have a
+ * contrast of 7 to 1 (WCAG 2.2, 1.4.6).
+ */
 export async function axeFindings(page: Page): Promise<string[]> {
   await page.evaluate(await axeSource);
-  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  const { violations } = await page.evaluate<AxeResults>(
+    "axe.run({rules: {'color-contrast-enhanced': {enabled: true}}})",
+  );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary?.replaceAll(/\s+/g, ' ')}`),
   );
+}
+
+/** Texts with a contrast of less than 7 to 1, as their HTML; what cannot be used now does not count. */
+export async function contrastFindings(page: Page): Promise<string[]> {
+  await page.evaluate(await axeSource);
+  const { violations } = await page.evaluate<AxeResults>("axe.run({runOnly: ['color-contrast-enhanced']})");
+  return violations.flatMap(({ nodes }) => nodes.map(({ html }) => html));
 }
 
 /** By how many pixels the page is wider than the screen: whoever reads it has to scroll sideways. */

@@ -1,6 +1,7 @@
 /**
- * To be imported by a service: SYNC_FILE says what a sync of a folder does. With "hold" in it the sync waits until it says
- * something else, with "fail" it fails; without the file, or while the path is there that follows, it is the system's.
+ * To be imported by a service: SYNC_FILE, in JSON, says what a sync of a folder does. With `order` "hold" the sync waits until
+ * it says something else, with "fail" it fails; without the file, or while the file at `path`, if given, still has the `text`,
+ * it is the system's.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -10,8 +11,8 @@ const { existsSync, readFileSync } = fs;
 
 function orderNow() {
   if (!existsSync(process.env.SYNC_FILE)) return undefined;
-  const [order, unless] = readFileSync(process.env.SYNC_FILE, 'utf8').split(' ');
-  return unless && existsSync(unless) ? undefined : order;
+  const { order, path, text } = JSON.parse(readFileSync(process.env.SYNC_FILE, 'utf8'));
+  return path && existsSync(path) && readFileSync(path, 'utf8') === text ? undefined : order;
 }
 
 fs.fsync = (fd, done) => {

@@ -49,6 +49,11 @@ export const HOSTILE_NOTES: Readonly<Record<string, string>> = {
   deepBrackets: `${'['.repeat(2000)}x${']'.repeat(2000)}`,
   wideTable: `|${'a|'.repeat(1000)}\n|${'-|'.repeat(1000)}\n${'|x\n'.repeat(400)}`,
   longAddress: `[a]: https://a.example/${'b'.repeat(4000)}\n\n${'[a]'.repeat(1000)}`,
+  footnotes: `${'[^a]'.repeat(600)}\n\n[^a]: <b> [^a] [x [^a]](https://a.example/)\n`,
+  footnotesInFootnotes: `${'[^a]: '.repeat(300)}[^a]\n\n[^b]: > - [^c]\n[^c]: [^b] [^d]\n\n    [^d]: \`\`\`\n[^d]`,
+  footnoteLabels: '[^"><b>] [^__proto__] [^]\n\n[^"><b>]: a\n[^__proto__]: b\n[^]: c',
+  manyFootnotes: `${'[^a]'.repeat(20_000)}\n\n[^a]: b`,
+  code: '```js"><script>\na\n```\n\n~~~ a"b\na\n~~~\n\n```JS x\n```\n\n``` c++\n```',
   empty: '',
 };
 
@@ -99,6 +104,10 @@ const PIECES = [
     '-->',
     '<![CDATA[',
     ']]>',
+    '[^a]',
+    '[^a]: ',
+    '[^b]',
+    '[^b]: ',
     'onerror=',
     'style=',
     '&lt;',
@@ -107,6 +116,7 @@ const PIECES = [
     ' ',
     '👍',
     'ש',
+    '|\n|:-|-:|\n|',
   ],
 ];
 

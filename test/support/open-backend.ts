@@ -12,7 +12,7 @@ export type BackendName = 'files' | 'sqlite' | 'postgres';
 
 /** Opens a place of a test. */
 export function openBackend(place: string, name: BackendName = 'files'): Promise<Storage> {
-  const options = { maxFeeds: 0, keepDays: 0, log: console };
+  const options = { maxFeeds: 0, maxBytes: 0, keepDays: 0, log: console };
   if (name === 'sqlite') return openSqlite({ ...options, file: databaseIn(place) });
   if (name === 'postgres') return openPostgres({ ...options, url: place });
   return openFiles({ ...options, dir: place, secret: Buffer.alloc(32) });

@@ -16,10 +16,14 @@ function plain(typed) {
     return readFileSync(copy, 'utf8');
   } catch {
     const stripped = stripTypeScriptTypes(typed);
-    mkdirSync(COPIES, { recursive: true });
-    const unfinished = new URL(`${copy}.${process.pid}.${threadId}`);
-    writeFileSync(unfinished, stripped);
-    renameSync(unfinished, copy);
+    try {
+      mkdirSync(COPIES, { recursive: true });
+      const unfinished = new URL(`${copy}.${process.pid}.${threadId}`);
+      writeFileSync(unfinished, stripped);
+      renameSync(unfinished, copy);
+    } catch {
+      // A test that gave up its rights may not write here.
+    }
     return stripped;
   }
 }

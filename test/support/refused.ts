@@ -41,11 +41,11 @@ interface Asserting {
 
 /**
  * Every file below a folder with a hash of its bytes, and every folder. Not the memory that connections to a database
- * share: who reads is noted there.
+ * share: who reads is noted there. Nor the index of the search, which is made of the rest in the background.
  */
 export function contents(dir: string): Record<string, string> {
   const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort();
-  const kept = paths.filter((path) => !path.endsWith('.db-shm'));
+  const kept = paths.filter((path) => !path.endsWith('.db-shm') && !path.includes('.search.db'));
   return Object.fromEntries(kept.map((path) => [path, contentOf(join(dir, path))]));
 }
 

@@ -6,7 +6,7 @@ export function sanitized(html: string): string {
     allowedTags: [
       ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'blockquote', 'pre', 'code', 'hr', 'br'],
       ...['ul', 'ol', 'li', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
-      ...['em', 'strong', 'del', 'a', 'img'],
+      ...['em', 'strong', 'del', 'sup', 'a', 'img'],
     ],
     allowedAttributes: {
       a: ['href', 'title'],
@@ -14,6 +14,7 @@ export function sanitized(html: string): string {
       ol: ['start'],
       th: ['align'],
       td: ['align'],
+      code: ['class'],
     },
     allowedSchemes: ['http', 'https', 'mailto'],
     allowedSchemesByTag: { img: ['http', 'https'] },

@@ -93,6 +93,7 @@ export function reads(storage: Storage) {
     note: async (name: FeedName, id: NoteId) => storage.note(await admitted(name), id),
     neighbours: async (name: FeedName, position: Position) =>
       storage.neighbours(await admitted(name), position),
+    tags: async (name: FeedName, prefix = '') => storage.tags(await admitted(name), prefix),
     stat: async (name: FeedName, file: NoteFile) => storage.stat(await admitted(name), file),
   };
 }

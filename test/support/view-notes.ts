@@ -59,6 +59,7 @@ export function feedDocument(
       description: 'What I note',
       image: undefined,
       showSender: true,
+      listed: false,
       changedAt: CREATED_AT + 3_600_000,
       ...feed,
     },

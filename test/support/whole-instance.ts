@@ -5,8 +5,15 @@ import { placeFiles, type Question } from './moving.ts';
 import { picture } from './pictures.ts';
 import { ask, start } from './service.ts';
 
+const OPERATOR_TOKEN = 'the token of the operator of the tests';
+
 /** Settings of a service on plain files whose answers hold nothing of its own address. */
-export const ON_FILES = { SERVICE_STORAGE: 'fs', PUBLIC_URL: 'https://notes.example', ...HOSTED };
+export const ON_FILES = {
+  SERVICE_STORAGE: 'fs',
+  PUBLIC_URL: 'https://notes.example',
+  SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
+  ...HOSTED,
+};
 
 const BYTES = '\ufeff# BOM\r\n\0 and NUL\n\n![x][x]\n\n[x]: cat.png\r\n';
 const PASSWORD = 'hush hush';
@@ -27,7 +34,13 @@ export async function fillInstance(t: Test, dir: string): Promise<{ readonly rea
   });
   for (let n = 0; n < 5; n += 1) await plain.post(`# note ${n}`, { 'x-note-tags': 'a' });
   await plain.send('PATCH', `/notes/${first.json.id}`, '{"title": "Other"}');
-  await plain.set({ title: 'T', description: 'D "x"', show_sender: false, image: image.json.file });
+  await plain.set({
+    title: 'T',
+    description: 'D "x"',
+    show_sender: false,
+    listed: true,
+    image: image.json.file,
+  });
   const locked = new FeedClient(service.url, 'locked', { 'x-feed-password': PASSWORD });
   await locked.post('for few', { 'x-read-id': 'chosen-id' });
   const gone = new FeedClient(service.url, 'gone');
@@ -49,6 +62,12 @@ export async function fillInstance(t: Test, dir: string): Promise<{ readonly rea
     ],
     [`plain/${ODD_ID}.md`, 'odd', 1_200_000_000_000],
     ['without-read-id/note.md', 'by hand alone', 1_300_000_000_000],
+    ['shut/note.md', 'of a closed feed', 1_300_000_000_000],
+    ['shut/.readid', 'shut-id\n', 0],
+    ['.blocked', 'never-made\nshut\t2026-01-02T03:04:05.006Z\t"because\\nof this"\n', 0],
+    ['.tombstones', 'removed-id\n', 0],
+    ['.blocklist', `${'0a'.repeat(32)}\n`, 0],
+    ['.reports', '{"id":"1","at":"2026-01-02T03:04:05.006Z","report":"{}"}\n', 0],
   ]);
   return { readId: readIdIn(first.json.read_url) };
 }
@@ -56,7 +75,7 @@ export async function fillInstance(t: Test, dir: string): Promise<{ readonly rea
 /** What is asked of each instance; the read id of the feed that was made by hand is none that is stored. */
 export async function questionsTo(url: string, { readId }: { readonly readId: string }): Promise<Question[]> {
   const { json } = await ask(`${url}/api/v1/feeds/without-read-id`);
-  const readIds = [readId, readIdIn(json.read_url), 'chosen-id', 'gone-id'];
+  const readIds = [readId, readIdIn(json.read_url), 'chosen-id', 'gone-id', 'shut-id'];
   const list = `/api/v1/read/${readId}/notes`;
   const { notes } = (await ask(url + list)).json;
   const locked = { headers: { 'x-feed-password': PASSWORD } };
@@ -65,7 +84,9 @@ export async function questionsTo(url: string, { readId }: { readonly readId: st
     body: 'x',
     headers: { 'content-type': 'text/markdown', 'x-read-id': 'gone-id' },
   };
+  const operator = { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } };
   return [
+    ['/api/operator/feeds?sort=bytes', operator],
     ...readIds.map((id) => [`/api/v1/read/${id}`] as const),
     ...readIds.map((id) => [`/api/v1/read/${id}/notes`] as const),
     ...readIds.map((id) => [`/r/${id}/feed.xml`] as const),
@@ -77,6 +98,8 @@ export async function questionsTo(url: string, { readId }: { readonly readId: st
     ['/api/v1/feeds/locked', locked],
     ['/api/v1/feeds/locked/notes'],
     ['/api/v1/feeds/gone/notes', post],
+    ['/api/v1/feeds/never-made/notes', { ...post, headers: {} }],
+    ['/api/v1/feeds/shut/notes', { ...post, headers: {} }],
     ['/api/v1/feeds/emptied/license', { method: 'PUT', body: LICENSE }],
   ];
 }

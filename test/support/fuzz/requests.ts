@@ -53,9 +53,10 @@ type Field = readonly [name: string, value: string];
  * The table itself, without anything behind it: what is added to it is fuzzed too. But for event streams: an answer that
  * does not end is none that a connection has a next request after.
  */
-export const TABLE = operations({ publicUrl: undefined } as OperationParts).filter(
-  ({ id }) => !id.endsWith('Events'),
-);
+export const TABLE = operations({
+  site: { takesReports: true },
+  publicUrl: undefined,
+} as OperationParts).filter(({ id }) => !id.endsWith('Events'));
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const ODD_METHODS = ['BREW', 'get', 'TRACE', 'CONNECT', 'M-SEARCH'];
@@ -101,6 +102,11 @@ const query = oneof(
   },
   { weight: 1, arbitrary: constantFrom('?tag=a', '?', '?&&=', '?%') },
   { weight: 1, arbitrary: headerText.map((text) => `?tag=${percentEncoded(text)}`) },
+  { weight: 1, arbitrary: headerText.map((text) => `?q=${percentEncoded(text)}`) },
+  {
+    weight: 1,
+    arbitrary: constantFrom('?q="a', '?q=a*&from=2020-01-01', '?q=-a', '?to=x', '?from=2020-02-30'),
+  },
 );
 
 function passwordFor(name: string): string | undefined {
