@@ -28,8 +28,16 @@ export function asText(text: string, max = LINE_LENGTH): string {
 /** A text on one line, not escaped: without controls and direction overrides, cut with `…` beyond `max` characters. */
 export function shortened(text: string, max = LINE_LENGTH): string {
   // The text is cut before it is cleaned, too, because cleaning all of a very long text takes long.
-  const line = shownOneLine(cutAt(text, 2 * max)).trim();
+  const line = shownLine(cutAt(text, 2 * max)).trim();
   return cutText(line, max);
+}
+
+/**
+ * One line without what notes do not show. The renderer removes characters that XML forbids (XML 1.0 §2.2); marks around nothing
+ * but those would be other marks.
+ */
+export function shownLine(text: string): string {
+  return shownOneLine(text).replace(/[\ufffe\uffff]/g, ' ');
 }
 
 /** Escapes a part of a line. */
@@ -111,7 +119,7 @@ export function asParagraphs(text: string, read: (line: string) => Line = plainL
   let markdown = '';
   let before: Line['kind'] | undefined;
   for (const source of cutText(text).split(/\r\n|[\n\r\u2028\u2029]/)) {
-    const line = read(shownOneLine(source).trim());
+    const line = read(shownLine(source).trim());
     if (line.markdown === '') before = undefined;
     else {
       const mark = MARKS_OF_LINES[line.kind];
@@ -138,7 +146,7 @@ function plainLine(line: string): Line {
 export function codeBlock(code: string): string {
   const lines = cutText(code)
     .split(/\r\n|[\n\r]/)
-    .map(shownOneLine);
+    .map(shownLine);
   const longest = Math.max(2, ...lines.map((line) => /^\s*(`*)/.exec(line)![1]!.length));
   const fence = '`'.repeat(longest + 1);
   return [fence, ...lines, fence].join('\n');

@@ -1,6 +1,15 @@
-import { shownOneLine } from '../feeds/text.ts';
 import { addressOf, emphasized, inlineCode, joined } from './chat-text.ts';
-import { asText, blocks, codeBlock, cutText, escaped, escapedStart, linked, shortened } from './markdown.ts';
+import {
+  asText,
+  blocks,
+  codeBlock,
+  cutText,
+  escaped,
+  escapedStart,
+  linked,
+  shortened,
+  shownLine,
+} from './markdown.ts';
 import type { Members } from './members.ts';
 
 /** Most parts of a block that are shown. */
@@ -81,7 +90,7 @@ function textOf(element: Members): string {
   return cutText(element.text('text'))
     .split(/\r\n|[\n\r]/)
     .map((line) => {
-      const [, before = '', text = '', after = ''] = /^(\s*)(.*?)(\s*)$/s.exec(shownOneLine(line))!;
+      const [, before = '', text = '', after = ''] = /^(\s*)(.*?)(\s*)$/s.exec(shownLine(line))!;
       if (text === '') return before;
       let markdown = style.is('code') ? inlineCode(text) : escaped(text);
       if (style.is('strike')) markdown = emphasized('~~', markdown);

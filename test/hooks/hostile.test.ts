@@ -153,6 +153,15 @@ t.test('the notes that break careless readers', async (t) => {
     }
 });
 
+t.test('texts of characters that the renderer removes make no marks', async (t) => {
+  for (const { kind, name, text, headers } of PAYLOADS)
+    for (const evil of ['\ufffe', '\uffff\0', '\ufffe-\ufffe']) {
+      const payload = changed(JSON.parse(text), () => evil);
+      for (const note of notesOrRefusal(kind, payload, headers))
+        t.same(faults(note), [], `${kind} ${name}: ${JSON.stringify(evil)}`);
+    }
+});
+
 t.test('any text in any place', async (t) => {
   const property = fc.property(
     fc.constantFrom(...PAYLOADS),
