@@ -17,7 +17,7 @@ import { text } from 'node:stream/consumers';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { FeedClient } from '../support/feed-client.ts';
-import { untilFound } from '../support/searching.ts';
+import { q, search, untilFound } from '../support/searching.ts';
 import { tempDir } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 
@@ -87,8 +87,10 @@ t.test('the backup replaces the database, which is kept with its log', async (t)
 t.test('the search finds what is restored, and nothing else', async (t) => {
   const { dir, backup } = await killedAfterBackup(t);
   t.match(await restore(dir, backup), { code: 0 });
-  const feed = new FeedClient((await startOn(t, dir)).url, 'feed');
-  const found = async (words: string) => (await feed.list(`?q=${words}`)).json.notes.length;
+  const { url } = await startOn(t, dir);
+  const list = `${url}/api/v1/feeds/feed/notes`;
+  // The index is made anew.
+  const found = async (words: string) => (await search(list, q(words))).json.notes.length;
   t.equal(await found('backup'), 1);
   t.equal(await found('after'), 0);
 });

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { q, search, untilFound } from '../support/searching.ts';
-import { ask, start } from '../support/service.ts';
+import { start } from '../support/service.ts';
 
 const { SERVICE_STORAGE } = process.env;
 const BACKENDS = SERVICE_STORAGE === undefined ? ['fs', 'sqlite', 'postgres'] : [SERVICE_STORAGE];
@@ -150,5 +150,5 @@ async function manyFeeds(url: string): Promise<void> {
     { numRuns: 4 },
   );
   // Feeds beside each other still have notes of the same words.
-  assert.equal((await ask(`${url}/api/v1/feeds/many-1-none/notes${q('red')}`)).json.notes.length, 0);
+  assert.equal((await search(`${url}/api/v1/feeds/many-1-none/notes`, q('red'))).json.notes.length, 0);
 }
