@@ -45,7 +45,8 @@ const TABLES = `
 export const CHUNK_ROWS = 8192;
 
 /** Errors after which the file is of no use. */
-const BROKEN = /^SQLITE_(CORRUPT|NOTADB|FORMAT)|^no such (table|column)|has no column|malformed|^fts5: /;
+const BROKEN =
+  /^SQLITE_(CORRUPT|NOTADB|FORMAT)|^no such (table|column)|has no column|malformed|^fts5: |^invalid fts5 file format/;
 
 /** An error of the engine that says the file is broken as one with `INDEX_BROKEN`; any other as it is. */
 export function asBroken(error: unknown): unknown {

@@ -339,7 +339,7 @@ export class NoteIndexer {
     if (run !== this.#data.run || this.#closing.signal.aborted) return;
     const note = this.#inWork.take();
     const asWritten = note === undefined ? this.#data.asWritten : [...this.#data.asWritten, note];
-    const isBroken = errorCode(error) === INDEX_BROKEN || (this.#failures > 0 && isOfNoSystem(error));
+    const isBroken = errorCode(error) === INDEX_BROKEN || (this.#failures > 0 && isOfContent(error));
     Object.assign(this.#data, {
       run: newRun(),
       isBroken,
@@ -364,9 +364,9 @@ export class NoteIndexer {
   }
 }
 
-/** What is neither of the engine nor of the system comes of what the index holds, if it comes again. */
-function isOfNoSystem(error: unknown): boolean {
-  return !(error instanceof Refusal) && errorCode(error) === undefined;
+/** What is neither a state of the engine nor of the system comes of what the index holds, if it comes again. */
+function isOfContent(error: unknown): boolean {
+  return !(error instanceof Refusal) && ['SQLITE_ERROR', undefined].includes(errorCode(error));
 }
 
 function newRun(): number {

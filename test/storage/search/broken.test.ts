@@ -22,6 +22,10 @@ const BREAKAGES: Record<string, (path: string) => Promise<unknown>> = {
     await rm(path);
     new Database(path).exec('CREATE TABLE notes (row INTEGER); INSERT INTO notes VALUES (1)').close();
   },
+  // As after a cut within its last page.
+  "without its engine's version": async (path) => {
+    new Database(path).unsafeMode().exec('DELETE FROM texts_config').close();
+  },
   'a folder': async (path) => {
     await rename(path, `${path}.away`);
     await rm(`${path}.away`);
