@@ -82,7 +82,7 @@ async function filled(server: PostgresServer, notes: number): Promise<Filled> {
     `UPDATE feeds SET note_count = counted.notes FROM (SELECT feed, count(*) AS notes FROM notes GROUP BY feed) AS counted
      WHERE feeds.id = feed`,
   );
-  await server.sql(url, `UPDATE feed_count SET feeds = ${feeds + 1}`);
+  await server.sql(url, `UPDATE feed_counts SET feeds = ${feeds + 1} WHERE slot = 0`);
   await server.sql(url, 'VACUUM ANALYZE');
   const sample = `SELECT id FROM notes WHERE feed = (SELECT id FROM feeds WHERE name = 'feed-0')
     AND created_at = ANY (SELECT 1700000000000 + 2 * floor(random() * $1 / 2)::bigint FROM generate_series(1, $2))`;

@@ -21,10 +21,10 @@ const POLL_MS = 500;
 const PAUSE_MS = 1_000;
 
 nice(TEXT_NICE);
-const { url, inWork: shared, asWritten } = workerData as WordThreadData;
+const { url, isPooled, inWork: shared, asWritten } = workerData as WordThreadData;
 const inWork = new NoteInWork(shared);
 const slow = new Set(asWritten);
-const database = new Database(url, { connections: 1, limits: { statementMs: STEP_MS } });
+const database = new Database(url, { connections: 1, limits: { statementMs: STEP_MS }, isPooled });
 let isClosed = false;
 let isAwake = false;
 let wake = () => {};

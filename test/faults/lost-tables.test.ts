@@ -81,7 +81,7 @@ t.test('PostgreSQL', async (t) => {
     },
     async restore() {
       await migrate(url);
-      await server.sql(url, 'TRUNCATE feed_count, note_feed_schema');
+      await server.sql(url, 'TRUNCATE feed_counts, note_feed_schema');
       for (const table of await tablesIn('kept'))
         await server.sql(
           url,

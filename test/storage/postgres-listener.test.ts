@@ -1,7 +1,14 @@
 /** Hearing of changes, through what happens to a connection and to a server. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ChangeListener } from '../../src/storage/postgres/change-listener.ts';
+import { CHANGE_CHANNEL } from '../../src/storage/postgres/change-notice.ts';
+import { removeChanges } from '../../src/storage/postgres/changes-table.ts';
+import { connect, connectionOptions } from '../../src/storage/postgres/connection-options.ts';
+import { Database } from '../../src/storage/postgres/database.ts';
+import { migrate } from '../../src/storage/postgres/schema.ts';
+import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
 const server = await PostgresServer.start(t);
@@ -10,7 +17,10 @@ const LISTENERS = `SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'note-feed-listener'`;
 
 /** A listener, and what it was told in order. */
-async function listening(t: Test, database?: string) {
+async function listening(
+  t: Test,
+  { database, isListening = true }: { database?: string; isListening?: boolean } = {},
+) {
   const told: (string | boolean)[] = [];
   const times: number[] = [];
   const tell = (what: string | boolean) => {
@@ -18,11 +28,15 @@ async function listening(t: Test, database?: string) {
     times.push(performance.now());
   };
   const url = database ?? (await server.database());
+  await migrate(url);
   const ignore = () => {};
+  const name = randomUUID();
   const listener = await ChangeListener.start({
-    connection: { connectionString: url },
-    channel: 'changes',
-    onNotice: tell,
+    connection: connectionOptions(url),
+    name,
+    isListening,
+    onChange: tell,
+    onOld: ignore,
     onFreshness: tell,
     log: { warn: ignore },
   });
@@ -31,7 +45,9 @@ async function listening(t: Test, database?: string) {
     url,
     told,
     listener,
-    notify: (payload: string) => server.sql(url, `SELECT pg_notify('changes', $1)`, [payload]),
+    name,
+    notify: (payload: string) => server.sql(url, `SELECT pg_notify('${CHANGE_CHANNEL}', $1)`, [payload]),
+    record: (payload: string) => server.sql(url, 'INSERT INTO feed_changes (payload) VALUES ($1)', [payload]),
     /** When it was told so for the last time, ms. */
     toldAt: (what: string | boolean) => times[told.lastIndexOf(what)]!,
     backend: async () => {
@@ -55,18 +71,66 @@ t.test('notices are heard in order', async (t) => {
   await until(true, 'first', 'second');
 });
 
-t.test('listeners know how many there are, or were within the last minute', async (t) => {
+t.test('processes know how many there are, or were within the last minute', async (t) => {
   const { listener, url } = await listening(t);
-  t.equal(listener.listeners, 1);
-  const other = await listening(t, url);
-  t.equal(other.listener.listeners, 2);
-  while (listener.listeners < 2) await wait(10);
+  t.equal(listener.processes, 1);
+  const other = await listening(t, { database: url });
+  t.equal(other.listener.processes, 2);
+  await eventually(() => listener.processes === 2);
   await other.listener.close();
-  const isGone = async () => (await server.sql(url, LISTENERS)).length === 1;
-  while (!(await isGone())) await wait(10);
-  // Longer than the pause between two counts.
-  await wait(400);
-  t.equal(listener.listeners, 2);
+  const rows = await server.sql(
+    url,
+    'SELECT until - extract(epoch FROM now()) * 1000 AS ms FROM service_processes',
+  );
+  t.same(
+    rows.map(({ ms }) => Number(ms) > 50_000 && Number(ms) <= 60_000),
+    [true, true],
+  );
+  await server.sql(url, 'UPDATE service_processes SET until = until - 60000 WHERE name = $1', [other.name]);
+  t.ok(await eventually(() => listener.processes === 1));
+});
+
+for (const isListening of [true, false])
+  t.test(
+    `what was recorded is found by asking ${isListening ? 'if its notice is lost' : 'alone'}`,
+    async (t) => {
+      const { record, notify, until, url } = await listening(t, { isListening });
+      await until(true);
+      await record('one');
+      await until(true, 'one');
+      // Begun before others that are seen first.
+      const client = await connect(url);
+      await client.query('BEGIN');
+      await client.query("INSERT INTO feed_changes (payload) VALUES ('three')");
+      await record('two');
+      await until(true, 'one', 'two');
+      await client.query('COMMIT');
+      await client.end();
+      await until(true, 'one', 'two', 'three');
+      await record('four');
+      if (isListening) await notify('four');
+      await record('five');
+      await until(true, 'one', 'two', 'three', 'four', 'five');
+    },
+  );
+
+t.test('what a snapshot saw is removed, and nothing else', async (t) => {
+  const { url, record } = await listening(t);
+  const client = await connect(url);
+  await client.query('BEGIN');
+  await client.query("INSERT INTO feed_changes (payload) VALUES ('open')");
+  await record('seen');
+  const [row] = await server.sql(url, 'SELECT pg_current_snapshot()::text AS snapshot');
+  await client.query('COMMIT');
+  await client.end();
+  await record('later');
+  const database = new Database(url);
+  await removeChanges(database, String(row!.snapshot));
+  await database.close();
+  t.same(await server.sql(url, 'SELECT payload FROM feed_changes ORDER BY tx'), [
+    { payload: 'open' },
+    { payload: 'later' },
+  ]);
 });
 
 t.test('a connection that is cut is replaced, and what was missed meanwhile is said to be', async (t) => {
@@ -119,8 +183,10 @@ t.test('a server that cannot be reached lets nobody start', async (t) => {
   await t.rejects(
     ChangeListener.start({
       connection,
-      channel: 'changes',
-      onNotice: ignore,
+      name: 'one',
+      isListening: true,
+      onChange: ignore,
+      onOld: ignore,
       onFreshness: ignore,
       log: { warn: ignore },
     }),

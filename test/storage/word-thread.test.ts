@@ -8,7 +8,7 @@ t.setTimeout(120_000);
 t.test('a thread that hangs or dies is replaced by one that takes the note as it is written', async (t) => {
   const log = keptLog();
   const script = new URL('../fixtures/hanging-words.ts', import.meta.url);
-  const thread = new WordThread('postgres://nobody', log, script);
+  const thread = new WordThread({ url: 'postgres://nobody', isPooled: false }, log, script);
   await eventually(() => log.lines.some((line) => line.includes('(hangs,dies)')));
   t.equal(log.lines.filter((line) => line.includes('has ended')).length, 2);
   await thread.close();

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, type QueryConfig, type QueryResultRow } from 'pg';
+import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { CHANGE_CHANNEL } from './change-notice.ts';
+import { type Statement, statement } from './transaction.ts';
 
 /** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
 const HEARTBEAT_INTERVAL_MS = 250;
@@ -9,43 +12,82 @@ const HEARTBEAT_INTERVAL_MS = 250;
  * show in the others within a second.
  */
 const HEARTBEAT_TIMEOUT_MS = 800;
-/** A container that stopped listening still counts for this long, ms, because the requests it granted count in the same window. */
-const PEER_TTL_MS = 60_000;
-/** The `application_name` of the connection, of which every container has one. */
+/** How long recorded changes are kept, ms of the server's clock, and how long the pause before a round trip may be that finds all of them. */
+const KEPT_MS = 60_000;
+const MAX_PAUSE_MS = 10_000;
+/** How often this process says that it is there, and that old changes can go, ms of the server's clock. */
+const TIDY_INTERVAL_MS = 10_000;
+/** A process that has stopped still counts for this long, ms, because the requests it granted count in the same window. */
+const PROCESS_TTL_MS = 60_000;
+/** The `application_name` of the connection, of which every process has one. */
 const LISTENER_NAME = 'note-feed-listener';
+const FEATURE_NOT_SUPPORTED = '0A000';
 
-/** A round trip, which also tells how many listen, and which files of the server hold the tables: others after a restore. */
-const COUNT_LISTENERS =
-  'SELECT count(*)::integer AS listeners, ' +
-  "concat_ws(' ', pg_relation_filenode(to_regclass('feeds')), pg_relation_filenode(to_regclass('notes'))) AS tables " +
-  `FROM pg_stat_activity WHERE datname = current_database() AND application_name = '${LISTENER_NAME}'`;
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** Where change notices come from, and who receives them. */
+interface State {
+  /** What of all transactions this round trip saw. */
+  readonly snapshot: string;
+  /** The server's clock, ms. */
+  readonly now: number;
+  readonly processes: number;
+  /** Which server it is, since when, and which of its files hold the tables: others after a restore. */
+  readonly place: string;
+  /** The payloads of the changes that the round trip of $1 did not see yet; none if $1 is null. */
+  readonly changes: readonly string[];
+}
+
+const ASK = statement<State>('changes_since')`
+  SELECT pg_current_snapshot()::text AS snapshot, ${NOW} AS now,
+    (SELECT count(*)::integer FROM service_processes WHERE until > ${NOW}) AS processes,
+    concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(to_regclass('feeds')),
+      pg_relation_filenode(to_regclass('notes'))) AS place,
+    ARRAY(
+      SELECT payload FROM feed_changes WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
+      UNION ALL
+      SELECT payload FROM feed_changes WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
+    ) AS changes`;
+const COUNT_IN = statement('count_in_process')`
+  INSERT INTO service_processes VALUES ($1, ${NOW} + ${PROCESS_TTL_MS})
+  ON CONFLICT (name) DO UPDATE SET until = excluded.until`;
+const FORGET_PROCESSES = statement('forget_processes')`
+  DELETE FROM service_processes
+  WHERE name IN (SELECT name FROM service_processes WHERE until <= ${NOW} FOR UPDATE SKIP LOCKED)`;
+/** Where changes come from, and who is told of them. */
 interface ChangeListenerOptions {
   readonly connection: ClientConfig;
-  readonly channel: string;
+  /** Identifies this process. */
+  readonly name: string;
+  /** Notices may come, too; false behind a pooler that hands each transaction to another connection. */
+  readonly isListening: boolean;
   /** Runs first on every new connection; if it throws, the connection is not used. */
   readonly onConnect?: (client: Client) => Promise<void>;
-  /** Called with the payload of every notice, including those that this process sent. */
-  readonly onNotice: (payload: string) => void;
-  /** Called with false when notices may be lost, and with true when they arrive again. */
+  /** Called with each payload of a change, also those of this process, seldom twice. */
+  readonly onChange: (payload: string) => void;
+  /** Called now and then with a snapshot that is so old that no process needs the changes which it saw. */
+  readonly onOld: (snapshot: string) => void;
+  /** Called with false when changes may be missed, and with true when none is. */
   readonly onFreshness: (isFresh: boolean) => void;
   readonly log: Pick<Log, 'warn'>;
 }
 
 /**
- * Receives notices of changes on a connection of its own. A round trip on that connection delivers all notices of changes
- * that were committed before it began, so one every quarter of a second shows that none is missing. A connection that is
- * lost or hangs is replaced.
+ * Finds the changes that any process has committed, on a connection of its own. Every quarter of a second a round trip asks for
+ * those that the last one did not see, by the snapshots of both, so none is missing. Notices, which may be lost, only tell
+ * sooner. A connection that is lost or hangs is replaced.
  */
 export class ChangeListener {
-  /** How many processes listened at a time within the last minute, this one included. */
-  listeners = 1;
+  /** How many processes used the database at a time within the last minute, this one included. */
+  processes = 1;
   readonly #options: ChangeListenerOptions;
   readonly #closing = new AbortController();
   #isFresh: boolean | undefined;
-  #tables: string | undefined;
-  #countedAt = 0;
+  #last: State | undefined;
+  /** The state of a round trip in each interval of the time for which changes are kept. */
+  #earlier: Pick<State, 'now' | 'snapshot'>[] = [];
+  /** Payloads that only one of notice and round trip has brought so far, since the last round trip and before it. */
+  #once = new Set<string>();
+  #onceBefore = new Set<string>();
   #client: Client | undefined;
   /** Fires if the last round trip began too long ago. */
   #expiry: NodeJS.Timeout | undefined;
@@ -99,28 +141,87 @@ export class ChangeListener {
     this.#client = client;
     // The next round trip meets it, too.
     client.on('error', () => {});
-    client.on('notification', ({ payload = '' }) => this.#options.onNotice(payload));
+    client.on('notification', ({ payload = '' }) => this.#onChange(payload));
     await client.connect();
     await this.#options.onConnect?.(client);
-    // Between two connections anything may have been missed.
-    if (this.#isFresh) this.#tell(false);
-    await this.#roundTrip(
-      client,
-      `SET application_name = '${LISTENER_NAME}'; LISTEN ${this.#options.channel}`,
-    );
+    if (this.#options.isListening) await this.#listen(client);
+    await this.#countIn(client);
+    // It may be another server, which counts transactions anew.
+    this.#forget();
     await this.#beat(client);
   }
 
+  async #listen(client: Client): Promise<void> {
+    await this.#send(client, { text: `SET application_name = '${LISTENER_NAME}'` });
+    try {
+      await this.#send(client, { text: `LISTEN ${CHANGE_CHANNEL}` });
+    } catch (error) {
+      if (errorCode(error) !== FEATURE_NOT_SUPPORTED) throw error;
+    }
+  }
+
+  /** What was changed from the last round trip on until the next one may be missed. */
+  #forget(): void {
+    if (this.#isFresh) this.#tell(false);
+    this.#last = undefined;
+    this.#earlier = [];
+  }
+
   async #beat(client: Client): Promise<void> {
-    const [row] = await this.#roundTrip(client, COUNT_LISTENERS);
-    const { listeners = 1, tables } = row ?? {};
-    // Nobody tells of what a restore changes. The next round trip makes the listener fresh again.
-    if (tables !== this.#tables && this.#tables !== undefined) this.#tell(false);
-    this.#tables = tables;
-    const now = performance.now();
-    if (listeners < this.listeners && now - this.#countedAt < PEER_TTL_MS) return;
-    this.listeners = listeners;
-    this.#countedAt = now;
+    const begunAt = performance.now();
+    const state = await this.#ask(client);
+    const left = begunAt + HEARTBEAT_TIMEOUT_MS - performance.now();
+    if (left <= 0) throw new Error('The round trip took too long');
+    this.processes = Math.max(1, state.processes);
+    const last = this.#last;
+    const pause = last ? Math.abs(state.now - last.now) : 0;
+    if (last && (state.place !== last.place || pause > MAX_PAUSE_MS)) this.#forget();
+    else for (const payload of state.changes) this.#onChange(payload);
+    this.#last = state;
+    this.#onceBefore = this.#once;
+    this.#once = new Set();
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(() => this.#tell(false), left).unref();
+    this.#tell(true);
+    const tidiedAt = this.#earlier.at(-1)?.now;
+    if (tidiedAt === undefined) this.#earlier.push(state);
+    else if (state.now - tidiedAt >= TIDY_INTERVAL_MS) await this.#tidy(client, state);
+  }
+
+  async #ask(client: Client): Promise<State> {
+    const { rows } = await this.#query(client, ASK, [this.#last?.snapshot ?? null]);
+    return rows[0]!;
+  }
+
+  async #tidy(client: Client, state: State): Promise<void> {
+    this.#earlier.push(state);
+    await this.#countIn(client);
+    for (let oldest = this.#earlier[0]!; state.now - oldest.now >= KEPT_MS; oldest = this.#earlier[0]!) {
+      this.#options.onOld(oldest.snapshot);
+      this.#earlier.shift();
+    }
+  }
+
+  /** Says that this process is there, and forgets those that are not. */
+  async #countIn(client: Client): Promise<void> {
+    await this.#query(client, COUNT_IN, [this.#options.name]);
+    await this.#query(client, FORGET_PROCESSES, []);
+  }
+
+  /** Without a name, because a pooler may hand the next one to a connection that has not prepared it. */
+  #query<R extends QueryResultRow>(client: Client, { name, text }: Statement<R>, values: unknown[]) {
+    return this.#send<R>(client, { text, values, ...(this.#options.isListening && { name }) });
+  }
+
+  #send<R extends QueryResultRow>(client: Client, query: QueryConfig) {
+    const limited = { ...query, query_timeout: HEARTBEAT_TIMEOUT_MS };
+    return client.query<R>(limited);
+  }
+
+  #onChange(payload: string): void {
+    if (this.#once.delete(payload) || this.#onceBefore.delete(payload)) return;
+    this.#once.add(payload);
+    this.#options.onChange(payload);
   }
 
   #disconnect(): void {
@@ -129,23 +230,12 @@ export class ChangeListener {
     this.#client = undefined;
   }
 
-  async #roundTrip(client: Client, sql: string): Promise<{ listeners?: number; tables?: string }[]> {
-    const begunAt = performance.now();
-    const query = { text: sql, query_timeout: HEARTBEAT_TIMEOUT_MS };
-    const { rows } = await client.query(query);
-    const left = begunAt + HEARTBEAT_TIMEOUT_MS - performance.now();
-    if (left <= 0) throw new Error('The round trip took too long');
-    clearTimeout(this.#expiry);
-    this.#expiry = setTimeout(() => this.#tell(false), left).unref();
-    this.#tell(true);
-    return rows;
-  }
-
   #tell(isFresh: boolean): void {
     if (isFresh === this.#isFresh) return;
     const { log, onFreshness } = this.#options;
-    if (!isFresh) log.warn('notices of changes do not arrive: the cache is disabled');
-    else if (this.#isFresh === false) log.warn('notices of changes arrive again: the cache is enabled');
+    if (!isFresh) log.warn('changes of other processes are not found: the cache is disabled');
+    else if (this.#isFresh === false)
+      log.warn('changes of other processes are found again: the cache is enabled');
     this.#isFresh = isFresh;
     onFreshness(isFresh);
   }

@@ -57,6 +57,18 @@ export function connectionOptions(
   };
 }
 
+/** What `connectionOptions` asks of each connection, as statements for one transaction: a pooler ignores what it is asked. */
+export function localSettings({
+  statementMs = STATEMENT_MS,
+  idleMs = STATEMENT_MS,
+  usesBitmaps = false,
+}: ConnectionLimits = {}): string {
+  const times = [`statement_timeout=${statementMs}`, `idle_in_transaction_session_timeout=${idleMs}`];
+  const plans =
+    [BY_INDEX, UNCOMPILED, usesBitmaps ? '' : without('bitmapscan')].join(' ').match(/\w+=\w+/g) ?? [];
+  return [...times, ...plans].map((setting) => `SET LOCAL ${setting}`).join('; ');
+}
+
 function without(plan: string): string {
   return `-c enable_${plan}=off`;
 }

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientBase, Pool, type QueryResultRow } from 'pg';
-import { type ConnectionLimits, connectionOptions } from './connection-options.ts';
+import { type ConnectionLimits, connectionOptions, localSettings } from './connection-options.ts';
 import { asFailure } from './failures.ts';
-import { type Statement, Transaction } from './transaction.ts';
+import { MOVE_LOCK } from './move-lock.ts';
+import { BEGIN, type Statement, Transaction } from './transaction.ts';
 
 /** Connections for reading, and as many for writing, at most, unless others are asked for. */
 const CONNECTIONS = 4;
 
-interface DatabaseOptions {
+export interface DatabaseOptions {
   /** Runs before a new connection is used for writing; if it throws, the connection is not used. */
   readonly onWriter?: (client: ClientBase) => Promise<void>;
   readonly limits?: ConnectionLimits;
   readonly connections?: number;
+  /** A pooler stands before the server and gives each transaction any of its connections: nothing is kept on one. */
+  readonly isPooled?: boolean;
 }
 
 /**
@@ -22,11 +25,19 @@ export class Database {
   readonly #reading: Pool;
   readonly #writing: Pool;
   /** Identifies this process. */
-  readonly #name = randomBytes(12).toString('base64url');
+  readonly name = randomBytes(12).toString('base64url');
+  /** How transactions begin behind a pooler. */
+  readonly #pooled: string | undefined;
   #transactions = 0;
 
   /** Connects to nothing yet. Throws for a URL that cannot be read. */
-  constructor(url: string, { onWriter, limits, connections = CONNECTIONS }: DatabaseOptions = {}) {
+  constructor(
+    url: string,
+    { onWriter, limits, connections = CONNECTIONS, isPooled = false }: DatabaseOptions = {},
+  ) {
+    this.#pooled = isPooled
+      ? `${BEGIN}; ${localSettings(limits)}; SELECT pg_advisory_xact_lock_shared(${MOVE_LOCK})`
+      : undefined;
     const options = { ...connectionOptions(url, limits), max: connections };
     this.#reading = new Pool(options);
     // Statements that do not need each other's results go out together.
@@ -37,11 +48,14 @@ export class Database {
 
   /** Whether the transaction of that origin is one of this process. */
   isOwn(origin: string): boolean {
-    return origin.startsWith(`${this.#name}.`);
+    return origin.startsWith(`${this.name}.`);
   }
 
   /** The rows of one statement that changes nothing. */
-  async read<R extends QueryResultRow>({ name, text }: Statement<R>, values: unknown[]): Promise<R[]> {
+  async read<R extends QueryResultRow>(statement: Statement<R>, values: unknown[]): Promise<R[]> {
+    // Settings hold for a transaction only.
+    if (this.#pooled !== undefined) return this.write(statement, values);
+    const { name, text } = statement;
     try {
       return (await this.#reading.query<R>({ name, text, values })).rows;
     } catch (error) {
@@ -64,7 +78,7 @@ export class Database {
     });
     // A waiting statement fails with it; between two statements the next one fails.
     client.on('error', ignore);
-    const transaction = new Transaction(client, `${this.#name}.${++this.#transactions}`);
+    const transaction = new Transaction(client, `${this.name}.${++this.#transactions}`, this.#pooled);
     try {
       transaction.begin();
       const result = await work(transaction);

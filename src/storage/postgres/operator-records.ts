@@ -1,10 +1,10 @@
 import type { FeedName } from '../../feeds/names.ts';
 import type { OperatorRecord, OperatorRecordKind, OperatorRecords } from '../operator-records.ts';
 import { datedNow, feedOf } from '../rows.ts';
+import { recordChanges } from './changes-table.ts';
 import type { Database } from './database.ts';
-import { notifyAll } from './notify.ts';
-import { statement, type Transaction } from './transaction.ts';
-import { LOCK_COUNT, LOCK_FEEDS, Outrun } from './writes.ts';
+import { Outrun, statement, type Transaction } from './transaction.ts';
+import { LOCK_FEEDS, NAMES_LOCK } from './writes.ts';
 
 const ADD = statement<object>('add_record')`
   INSERT INTO operator_records (kind, key, value, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1`;
@@ -16,6 +16,7 @@ const LIST = statement<OperatorRecord>('list_records')`
   SELECT kind, key, value, at FROM operator_records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3`;
 const COUNT = statement<{ count: number }>('count_records')`
   SELECT count(*) AS count FROM operator_records WHERE kind = $1`;
+const LOCK_NAMES = statement('lock_names')`SELECT pg_advisory_xact_lock(${NAMES_LOCK})`;
 const IS_THERE = statement<object>('is_feed_there')`SELECT 1 FROM feeds WHERE name = $1`;
 const SET_BLOCKED = statement('set_blocked')`UPDATE feeds SET blocked = $2, changed_at = $3 WHERE id = $1`;
 
@@ -70,12 +71,12 @@ async function changeRecord(
 ): Promise<boolean> {
   if (kind !== 'name') return change();
   const [row] = await transaction.run(LOCK_FEEDS, [[name as FeedName]]);
-  await transaction.run(LOCK_COUNT, []);
+  transaction.send(LOCK_NAMES, []);
   if (!row && (await transaction.run(IS_THERE, [name])).length > 0) throw new Outrun();
   const isDone = await change();
   if (!isDone || !row) return isDone;
   const { key, changedAt, readId } = datedNow(feedOf(row));
   transaction.send(SET_BLOCKED, [key, isBlocked, changedAt]);
-  notifyAll(transaction, [{ key, readIds: [readId] }]);
+  recordChanges(transaction, [{ key, readIds: [readId] }]);
   return true;
 }

@@ -13,11 +13,11 @@ import type { OperatorRecord } from '../operator-records.ts';
 import { FEED_COLUMNS, type FeedRow } from '../rows.ts';
 import { Database } from './database.ts';
 import { asStartFailure } from './failures.ts';
+import { addToCounts } from './feed-counts.ts';
 import { MOVE_TABLE } from './move-lock.ts';
 import { insertNotes } from './note-rows.ts';
 import { migrate } from './schema.ts';
 import { type Statement, statement, type Transaction } from './transaction.ts';
-import { COUNT_FEEDS } from './writes.ts';
 
 /** Limits of one answer: rows, and bytes of notes, but at least one note. */
 const ROWS = 100;
@@ -144,7 +144,7 @@ export class PostgresArchive extends DatabaseArchive {
   protected insertFeed(values: readonly unknown[]): Promise<void> {
     return this.#write(async (transaction) => {
       const made = await transaction.run(INSERT_FEED, [...values]);
-      transaction.send(COUNT_FEEDS, [made.length]);
+      addToCounts(transaction, { feeds: made.length, bytes: 0 });
     });
   }
 

@@ -10,7 +10,9 @@ import { foundPage } from '../found-page.ts';
 import type { OperatorRecords } from '../operator-records.ts';
 import type { FeedChange, Storage, Written } from '../storage.ts';
 import { ChangeListener } from './change-listener.ts';
-import { CHANGE_CHANNEL, type ChangedFeed, decodeChanges } from './change-notice.ts';
+import { decodeChanges } from './change-notice.ts';
+import { ChangeNotifier } from './change-notifier.ts';
+import { removeChanges } from './changes-table.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
 import { connectionOptions } from './connection-options.ts';
@@ -23,9 +25,9 @@ import { PostgresReads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { PostgresSearch } from './search.ts';
 import { dropSearch, ensureSearch } from './search-schema.ts';
-import { statement, type Transaction } from './transaction.ts';
+import { Outrun, statement, type Transaction } from './transaction.ts';
 import { WordThread } from './word-thread.ts';
-import { Outrun, type Result, Writes } from './writes.ts';
+import { type Result, Writes } from './writes.ts';
 
 const USE_TOKEN = statement<{ turn: number }>('use_token')`
   INSERT INTO token_series AS known (id, turn, until)
@@ -39,6 +41,9 @@ const FORGET_SERIES = statement('forget_series')`
 
 const DUE_FEEDS = statement<{ name: FeedName }>('due_feeds')`
   SELECT name FROM feeds WHERE due_at <= $1 ORDER BY due_at LIMIT 100`;
+
+/** How long a commit whose reply was lost may still show, ms. */
+const UNSURE_MS = 60_000;
 
 /** How often a command is decided again, because another transaction took its name or read id. */
 const MAX_ATTEMPTS = 5;
@@ -56,6 +61,8 @@ export interface PostgresOptions {
   readonly log: Pick<Log, 'warn'>;
   /** Notes can be searched. */
   readonly search?: boolean;
+  /** False if a pooler stands before the server, or it has no LISTEN: other processes are not told of changes but find them. */
+  readonly isListening?: boolean;
   /** Observes writes and every commit; optional. */
   readonly commits?: CommitObserver | undefined;
 }
@@ -101,6 +108,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #clearing: Clearing;
   /** By running transaction: the keys of feeds that a notice has reported already. */
   readonly #reported = new Map<string, Set<string>>();
+  readonly #notifier: ChangeNotifier | undefined;
   #changesElsewhere: ChangeListener | undefined;
 
   private constructor({
@@ -110,16 +118,18 @@ class PostgresStorage extends PostgresReads implements Storage {
     keepDays,
     isLicenseValid,
     search,
+    isListening = true,
     log,
     commits,
   }: PostgresOptions) {
-    super(new Database(url, { onWriter: keepMovesOut }), commits);
+    super(new Database(url, isListening ? { onWriter: keepMovesOut } : { isPooled: true }), commits);
     this.#rules = { maxFeeds, maxBytes, keepDays, isLicenseValid };
     this.#posts = new BatchedCalls(
       (posts) => this.#storePosts(posts),
       ({ notes }) => notes.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
     );
     this.#clearing = new Clearing(this.database);
+    this.#notifier = isListening ? new ChangeNotifier(url) : undefined;
     this.pictureRows = new PostgresPictures(this.database);
     this.records = {
       ...recordReads(this.database),
@@ -127,22 +137,26 @@ class PostgresStorage extends PostgresReads implements Storage {
       remove: (kind, key) => this.#changeRecords((transaction) => removeRecord(transaction, kind, key)),
     };
     if (!search) return;
-    const found = new PostgresSearch(url);
+    const isPooled = !isListening;
+    const found = new PostgresSearch(url, isPooled);
     this.#search = found;
     this.search = async (feed, wanted) =>
       foundPage(await found.find(feed, wanted), wanted, (files) => this.notes(feed, files));
-    this.#words = new WordThread(url, log);
+    this.#words = new WordThread({ url, isPooled }, log);
   }
 
   static async start(options: PostgresOptions): Promise<PostgresStorage> {
     const storage = new PostgresStorage(options);
+    const { url, isListening = true, log } = options;
     storage.#changesElsewhere = await ChangeListener.start({
-      connection: connectionOptions(options.url),
-      channel: CHANGE_CHANNEL,
-      onConnect: keepMovesOut,
-      onNotice: (payload) => storage.#onNotice(payload),
+      connection: connectionOptions(url),
+      name: storage.database.name,
+      isListening,
+      ...(isListening && { onConnect: keepMovesOut }),
+      onChange: (payload) => storage.#onChangeFound(payload),
+      onOld: (snapshot) => void removeChanges(storage.database, snapshot).catch(() => {}),
       onFreshness: (isFresh) => storage.tellFreshness(isFresh),
-      log: options.log,
+      log,
     });
     storage.#clearing.wake();
     return storage;
@@ -169,7 +183,7 @@ class PostgresStorage extends PostgresReads implements Storage {
 
   /** Counts of clients that the processes share. */
   clientCounts(options: Pick<ClientCountsOptions, 'secret' | 'perMinute'>): ClientCounts {
-    const containers = () => this.#changesElsewhere?.listeners ?? 1;
+    const containers = () => this.#changesElsewhere?.processes ?? 1;
     return new ClientCounts({ ...options, database: this.database, containers });
   }
 
@@ -189,7 +203,7 @@ class PostgresStorage extends PostgresReads implements Storage {
 
   protected async release(): Promise<void> {
     await Promise.all([this.#clearing.stop(), this.#words?.close(), this.#search?.close()]);
-    await this.#changesElsewhere?.close();
+    await Promise.all([this.#changesElsewhere?.close(), this.#notifier?.close()]);
     await this.database.close();
   }
 
@@ -228,32 +242,40 @@ class PostgresStorage extends PostgresReads implements Storage {
     return this.change(() => untilFirst(() => this.#transaction(work)));
   }
 
-  /** Reports the changes, once each, also if the result of the commit is unknown. */
+  /** Reports the changes, once each, also if the result of the commit is unknown; then once more if they are found. */
   async #transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let origin = '';
-    let done: readonly ChangedFeed[] = [];
+    let done: Transaction | undefined;
+    let isUnsure = true;
     try {
-      return await this.database.transaction(async (transaction) => {
+      const result = await this.database.transaction(async (transaction) => {
         origin = transaction.origin;
         this.#reported.set(origin, new Set());
         const result = await work(transaction);
-        done = transaction.changes;
+        done = transaction;
         return result;
       });
+      isUnsure = false;
+      return result;
     } finally {
       const reported = this.#reported.get(origin);
       this.#reported.delete(origin);
-      for (const { key, ...change } of done) if (!reported?.has(key)) this.tellChange(change);
+      for (const { key, ...change } of done?.changes ?? []) if (!reported?.has(key)) this.tellChange(change);
+      this.#notifier?.tell(done?.payloads ?? []);
+      if (done && isUnsure) {
+        this.#reported.set(origin, new Set());
+        setTimeout(() => this.#reported.delete(origin), UNSURE_MS).unref();
+      }
     }
   }
 
-  /** Our own NOTIFY usually arrives after the reply to COMMIT. It counts too, because the reply may be lost. */
-  #onNotice(payload: string): void {
-    const notice = decodeChanges(payload);
-    const reported = this.#reported.get(notice.origin);
-    const isForeign = !this.database.isOwn(notice.origin);
+  /** Our own changes are mostly found after the reply to COMMIT. They count too, because the reply may be lost. */
+  #onChangeFound(payload: string): void {
+    const { origin, changes } = decodeChanges(payload);
+    const reported = this.#reported.get(origin);
+    const isForeign = !this.database.isOwn(origin);
     if (!isForeign && !reported) return;
-    for (const { key, ...change } of notice.changes) {
+    for (const { key, ...change } of changes) {
       reported?.add(key);
       this.tellChange(isForeign ? { ...change, isForeign } : change);
     }

@@ -68,8 +68,8 @@ interface PageRow extends PlacedRow {
 
 /** Fails if a table is gone; gives no row if they are there without what is in them. */
 const STATE = statement<{ is_read_only: boolean }>('state')`
-  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only FROM feed_count
-  WHERE NOT EXISTS (SELECT FROM feeds, notes, tags, freed_keys, sweeper, token_series, operator_records WHERE false)`;
+  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only FROM feed_counts
+  WHERE slot = 0 AND NOT EXISTS (SELECT FROM feeds, notes, tags, freed_keys, sweeper, token_series, operator_records WHERE false)`;
 const FEEDS = statement<FeedRow>('feeds')`SELECT ${FEED_COLUMNS} FROM feeds WHERE name = ANY ($1)`;
 const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL AND NOT blocked`;

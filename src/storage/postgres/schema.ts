@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { connect } from './connection-options.ts';
 import { WrongDatabase } from './failures.ts';
+import { LEVEL } from './feed-counts.ts';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
@@ -8,7 +9,7 @@ import { WrongDatabase } from './failures.ts';
  *
  * A row of `feeds` without a name is a deleted feed: it keeps the read id from being given again, and says with
  * `to_clear` that notes are still to be cleared away. No index has a column that every post changes, so that posts
- * update the row in place. The one row of `feed_count` is locked to make or delete a feed. `notes.type` is
+ * update the row in place. `notes.type` is
  * the place in md, png, jpg, gif, webp. Pictures do not get smaller by compression, and parts of what is not
  * compressed can be read. Ids and tags are ordered by their bytes. `client_counts` may be lost in a crash: it holds what
  * each client did within the last minute, by second at most (`ClientCounts`). A picture has its bytes in `content`, or an
@@ -19,8 +20,9 @@ import { WrongDatabase } from './failures.ts';
  * the text in `feeds.license` counts by. `notes.key` and `expires_at` say again what is in the metadata.
  * No note of a feed is to be removed before `feeds.due_at` (`dueAfter`). `sweeper.keep_days` is the instance's limit by which
  * that was found out. `operator_records` holds the records of `OperatorRecords`; `feeds.blocked` repeats whether it has the feed's name.
- * `feed_count.bytes` is the sum of `feeds.byte_count`, but only while there is a limit of bytes. `notes.arrived_at` is
+ * `feed_counts` is in slots (`CountLimits`), whose `bytes` are the sum of `feeds.byte_count`, but only while there is a limit of bytes. `notes.arrived_at` is
  * `feeds.changed_at` as of the transaction that stored the note; null if it is from before there was this column.
+ * `feed_changes` holds the changes of the last minute (`ChangeNotice`) by the transaction that made them.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE feeds (
@@ -116,6 +118,15 @@ const MIGRATIONS: readonly string[] = [
      at bigint NOT NULL,
      PRIMARY KEY (kind, key)
    );`,
+  `CREATE TABLE feed_changes (tx xid8 NOT NULL DEFAULT pg_current_xact_id(), payload text NOT NULL);
+   CREATE INDEX feed_changes_by_tx ON feed_changes (tx);
+   -- A process of an earlier version cannot count in slots: without its table it makes and deletes no feed.
+   LOCK TABLE feed_count;
+   CREATE TABLE feed_counts (slot integer PRIMARY KEY, feeds bigint NOT NULL, bytes bigint NOT NULL);
+   INSERT INTO feed_counts SELECT 0, feeds, bytes FROM feed_count;
+   INSERT INTO feed_counts SELECT slot, 0, 0 FROM generate_series(1, 15) AS slot;
+   DROP TABLE feed_count;
+   CREATE UNLOGGED TABLE service_processes (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);`,
 ];
 
 /** The version that this program reads and writes. */
@@ -134,13 +145,18 @@ interface Limits {
   readonly keepDays?: number;
   /** The most bytes that the notes of all feeds may have. */
   readonly maxBytes?: number;
+  /** The most feeds. */
+  readonly maxFeeds?: number;
 }
 
 /**
  * Brings a database to the version of this program, all in one transaction; several may do so at once. Throws
  * `WrongDatabase` for one of a newer version or of something else, and any other error as the client does.
  */
-export async function migrate(url: string, { keepDays, maxBytes = 0 }: Limits = {}): Promise<void> {
+export async function migrate(
+  url: string,
+  { keepDays, maxBytes = 0, maxFeeds = 0 }: Limits = {},
+): Promise<void> {
   const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
@@ -148,18 +164,27 @@ export async function migrate(url: string, { keepDays, maxBytes = 0 }: Limits = 
     const version = await versionOf(client);
     for (const sql of MIGRATIONS.slice(version)) await client.query(sql);
     await client.query(`UPDATE ${VERSION_TABLE} SET version = $1 WHERE version <> $1`, [SCHEMA_VERSION]);
+    // Transactions that are still to come have written nothing: these rows are of another server, from which they were restored.
+    await client.query('DELETE FROM feed_changes WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())');
     if (keepDays !== undefined) await keepDaysOf(client, keepDays);
-    if (maxBytes > 0) await countBytes(client);
+    if (maxBytes > 0 || maxFeeds > 0) await countAll(client, maxBytes > 0);
     await client.query('COMMIT');
   } finally {
     await client.end();
   }
 }
 
-/** Nobody counted while there was no limit. Whoever adds bytes now waits, or is counted (`Writes`). */
-async function countBytes(client: Client): Promise<void> {
-  await client.query('SELECT FROM feed_count FOR UPDATE');
-  await client.query('UPDATE feed_count SET bytes = (SELECT coalesce(sum(byte_count), 0) FROM feeds)');
+/**
+ * Makes the counts level, because the limits may be others than before. Nobody counted bytes while there was no limit of them.
+ * Whoever adds some now waits, or is counted (`Writes`).
+ */
+async function countAll(client: Client, isOfBytes: boolean): Promise<void> {
+  await client.query('SELECT FROM feed_counts ORDER BY slot FOR UPDATE');
+  if (isOfBytes)
+    await client.query(
+      'UPDATE feed_counts SET bytes = CASE slot WHEN 0 THEN (SELECT coalesce(sum(byte_count), 0) FROM feeds) ELSE 0 END',
+    );
+  await client.query(LEVEL.text);
 }
 
 /** Feeds are locked in the order that writes have, so that there is no deadlock. */

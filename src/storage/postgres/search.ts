@@ -57,9 +57,10 @@ const ALL = statement<FoundRow>('search_all')`${foundFrom(`
 export class PostgresSearch {
   readonly #database: Database;
 
-  constructor(url: string) {
+  /** @param isPooled see `DatabaseOptions` */
+  constructor(url: string, isPooled: boolean) {
     const limits = { statementMs: STATEMENT_MS, usesBitmaps: true };
-    this.#database = new Database(url, { limits, connections: CONNECTIONS });
+    this.#database = new Database(url, { limits, connections: CONNECTIONS, isPooled });
   }
 
   /** Notes that may match, newest first, some of which may be gone. Throws as `Storage.search`. */

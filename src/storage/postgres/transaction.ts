@@ -24,6 +24,9 @@ export function statement<R extends QueryResultRow = never>(name: string) {
   };
 }
 
+/** Each statement sees what others have committed before it, whatever the server's default is. */
+export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+
 /** The columns of rows, as `unnest` takes them. */
 export function columnsOf<R>(rows: readonly R[], ...names: readonly (keyof R)[]): unknown[][] {
   return names.map((name) => rows.map((row) => row[name]));
@@ -39,32 +42,37 @@ export class Transaction {
   readonly origin: string;
   /** The connection must be closed. */
   isLost = false;
-  /** Changes to notify every process of at the commit. */
+  /** What it changes, and how that is recorded for every process. */
   readonly changes: ChangedFeed[] = [];
+  readonly payloads: string[] = [];
   readonly #client: PoolClient;
   readonly #stream: Writable;
+  readonly #begin: string;
+  readonly #isPrepared: boolean;
   #isCorked = false;
   #failure: Error | undefined;
 
-  constructor(client: PoolClient, origin: string) {
+  /** @param pooled how it begins behind a pooler, whose connections prepare no statements */
+  constructor(client: PoolClient, origin: string, pooled?: string) {
     this.origin = origin;
+    this.#begin = pooled ?? BEGIN;
+    this.#isPrepared = pooled === undefined;
     this.#client = client;
     this.#stream = (client as PoolClient & { connection: { stream: Writable } }).connection.stream;
   }
 
-  /** Each statement sees what others have committed before it, whatever the server's default is. */
   begin(): void {
-    this.#sendUnheard({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
+    this.#sendUnheard({ text: this.#begin });
   }
 
   /** The rows of a statement. */
-  async run<R extends QueryResultRow>({ name, text }: Statement<R>, values: unknown[]): Promise<R[]> {
-    return (await this.#send<R>({ name, text, values })).rows;
+  async run<R extends QueryResultRow>(statement: Statement<R>, values: unknown[]): Promise<R[]> {
+    return (await this.#send<R>(this.#prepared(statement, values))).rows;
   }
 
   /** Runs a statement without waiting for it. If it fails, the transaction cannot be committed. */
-  send({ name, text }: Statement<never>, values: unknown[]): void {
-    this.#sendUnheard({ name, text, values });
+  send(statement: Statement<never>, values: unknown[]): void {
+    this.#sendUnheard(this.#prepared(statement, values));
   }
 
   async commit(): Promise<void> {
@@ -77,6 +85,10 @@ export class Transaction {
   async rollBack(reason: unknown): Promise<void> {
     this.#failure ??= reason as Error;
     if (!this.isLost) await this.#query({ text: 'ROLLBACK' }).catch(() => {});
+  }
+
+  #prepared({ name, text }: Statement<QueryResultRow>, values: unknown[]): QueryConfig {
+    return this.#isPrepared ? { name, text, values } : { text, values };
   }
 
   #sendUnheard(sent: QueryConfig): void {
@@ -112,3 +124,6 @@ export class Transaction {
     });
   }
 }
+
+/** Another transaction took a name, a read id or room after this one had found it free. This one is rolled back and has to look again. */
+export class Outrun extends Error {}

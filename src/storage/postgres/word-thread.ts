@@ -18,6 +18,8 @@ const MOST_AS_WRITTEN = 1_000;
 /** The `workerData` of the thread. */
 export interface WordThreadData {
   readonly url: string;
+  /** See `DatabaseOptions`. */
+  readonly isPooled: boolean;
   /** `NoteInWork.shared` */
   readonly inWork: SharedArrayBuffer;
   /** Keys of notes whose text is taken as it is written, because the thread died or hung when it read it. */
@@ -31,7 +33,7 @@ export interface WordThreadMessage {
 
 /** The thread that makes what notes are found by, if no other process does. One that dies or hangs is replaced. */
 export class WordThread {
-  readonly #url: string;
+  readonly #database: Pick<WordThreadData, 'url' | 'isPooled'>;
   readonly #script: URL;
   readonly #log: Pick<Log, 'warn'>;
   readonly #asWritten = new Set<string>();
@@ -43,8 +45,8 @@ export class WordThread {
   #begun = 0;
   #isClosed = false;
 
-  constructor(url: string, log: Pick<Log, 'warn'>, script = SCRIPT) {
-    this.#url = url;
+  constructor(database: Pick<WordThreadData, 'url' | 'isPooled'>, log: Pick<Log, 'warn'>, script = SCRIPT) {
+    this.#database = database;
     this.#script = script;
     this.#log = log;
     this.#start();
@@ -75,7 +77,7 @@ export class WordThread {
 
   #start(): void {
     const workerData: WordThreadData = {
-      url: this.#url,
+      ...this.#database,
       inWork: this.#inWork.shared,
       asWritten: [...this.#asWritten],
     };

@@ -1,7 +1,7 @@
 import type { Feed } from '../../feeds/feed.ts';
 import { randomReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, noteFile, parseNoteFile, type ReadId } from '../../feeds/names.ts';
-import type { NewNote } from '../../feeds/note.ts';
+import { contentSize, type NewNote } from '../../feeds/note.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
 import { Refusal } from '../../refusals.ts';
 import { type Command, contentsOf, lookupsOf, type NamedNote } from '../../writing/command.ts';
@@ -16,7 +16,6 @@ import {
 import { dueOf, SWEPT_NOTES } from '../../writing/due.ts';
 import { changedNotes, touchesNotes } from '../arrivals.ts';
 import { dueAfter, needsOldest, OLDEST_NOTES, sweptRows } from '../due-rows.ts';
-import { storeUnavailable } from '../failures.ts';
 import {
   contentColumns,
   datedNow,
@@ -35,6 +34,8 @@ import {
 } from '../rows.ts';
 import type { Written } from '../storage.ts';
 import type { ChangedFeed } from './change-notice.ts';
+import { recordChanges } from './changes-table.ts';
+import { CountLimits } from './feed-counts.ts';
 import {
   CONTENTLESS_COLUMNS,
   deleteNotes,
@@ -44,9 +45,11 @@ import {
   isLive,
   NOTE_COLUMNS,
 } from './note-rows.ts';
-import { notifyAll } from './notify.ts';
 import { freeKeys } from './picture-rows.ts';
-import { columnsOf, statement, type Transaction } from './transaction.ts';
+import { columnsOf, Outrun, statement, type Transaction } from './transaction.ts';
+
+/** The lock of closed names, of those that are for one transaction: any number that nothing else uses. */
+export const NAMES_LOCK = 6_478_236_894;
 
 /** The result of a command; an error if it is refused or fails; undefined if it found no feed or note. */
 export type Result = Written | Error | undefined;
@@ -74,9 +77,8 @@ interface Decision {
 
 export const LOCK_FEEDS = statement<FeedRow & { due_at: number | null }>('lock_feeds')`
   SELECT ${FEED_COLUMNS}, due_at FROM feeds WHERE name = ANY ($1) ORDER BY id FOR UPDATE`;
-/** How many feeds there are, and bytes in them. No other transaction makes or deletes one until this one ends. */
-export const LOCK_COUNT = statement<{ feeds: number; bytes: number }>('lock_count')`
-  SELECT feeds, bytes FROM feed_count FOR UPDATE`;
+/** No operator closes a name until this transaction ends. */
+const KEEP_NAMES_OPEN = statement('keep_names_open')`SELECT pg_advisory_xact_lock_shared(${NAMES_LOCK})`;
 const BLOCKED_NAMES = statement<{ key: FeedName }>('blocked_names')`
   SELECT key FROM operator_records WHERE kind = 'name' AND key = ANY ($1)`;
 const HOLDERS = statement<{ name: FeedName | null; read_id: ReadId }>('holders')`
@@ -134,10 +136,6 @@ const COUNT_NOTES = statement('count_notes')`
   FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[])
     AS now (feed, notes, images, bytes, changed, due)
   WHERE feeds.id = feed`;
-/** Adds to the number of feeds. */
-export const COUNT_FEEDS = statement('count_feeds')`UPDATE feed_count SET feeds = feeds + $1`;
-/** Adds to the bytes of all feeds. */
-const COUNT_BYTES = statement('count_bytes')`UPDATE feed_count SET bytes = bytes + $1`;
 const SET_DUE = statement('set_due')`UPDATE feeds SET due_at = $2 WHERE id = $1`;
 
 /** Decides and stores commands in one transaction, in their order. Only posts come together, and only one of each key. */
@@ -150,15 +148,18 @@ export class Writes {
   readonly #holders = new Map<ReadId, FeedName | null>();
   /** By feed and key. */
   readonly #keyed = new Map<string, StoredNote>();
+  readonly #limits: CountLimits;
   #feeds = 0;
   #bytes = 0;
-  /** What this transaction adds to the bytes of all feeds. */
+  /** What this transaction adds to the number of feeds and the bytes in them. */
+  #moreFeeds = 0;
   #moreBytes = 0;
   #blockedNames: ReadonlySet<FeedName> = new Set();
 
   constructor(transaction: Transaction, rules: WritingRules) {
     this.#transaction = transaction;
     this.#rules = rules;
+    this.#limits = new CountLimits(transaction, rules);
   }
 
   async run(commands: readonly Command[]): Promise<readonly Result[]> {
@@ -166,7 +167,7 @@ export class Writes {
     const makers = commands
       .filter(({ name, target }) => target.kind === 'new' && !this.#open.has(name))
       .map(({ name }) => name);
-    await this.#lockCount(commands, makers);
+    await this.#lockCounts(commands, makers);
     await this.#lookUpReadIds(commands, makers);
     await this.#lookUpKeys(commands);
     const decisions: (Decision | Refusal | undefined)[] = [];
@@ -198,15 +199,13 @@ export class Writes {
     }
   }
 
-  /** Feeds are made, and bytes added if there is a limit of them, by one transaction at a time. */
-  async #lockCount(commands: readonly Command[], makers: readonly FeedName[]): Promise<void> {
-    const isLimited = this.#rules.maxBytes > 0 && commands.some((command) => contentsOf(command).length > 0);
-    if (makers.length === 0 && !isLimited) return;
-    const [count] = await this.#transaction.run(LOCK_COUNT, []);
-    if (!count) throw storeUnavailable(new Error('the database is empty'));
-    this.#feeds = count.feeds;
-    this.#bytes = count.bytes;
+  async #lockCounts(commands: readonly Command[], makers: readonly FeedName[]): Promise<void> {
+    const bytes = commands.flatMap(contentsOf).reduce((sum, content) => sum + contentSize(content), 0);
+    const counts = await this.#limits.lock({ feeds: makers.length, bytes });
+    this.#feeds = counts.feeds;
+    this.#bytes = counts.bytes;
     if (makers.length === 0) return;
+    this.#transaction.send(KEEP_NAMES_OPEN, []);
     const blocked = await this.#transaction.run(BLOCKED_NAMES, [makers]);
     this.#blockedNames = new Set(blocked.map(({ key }) => key));
   }
@@ -305,7 +304,7 @@ export class Writes {
     const rows = await this.#transaction.run(MAKE, [names, ...values]);
     if (rows.length < made.length) throw new Outrun();
     for (const { id, name } of rows) keys.set(this.#open.get(name)!, String(id));
-    this.#transaction.send(COUNT_FEEDS, [rows.length]);
+    this.#moreFeeds += rows.length;
     return keys;
   }
 
@@ -322,7 +321,7 @@ export class Writes {
       if (swept) deleteNotes(this.#transaction, swept);
       if (swept?.length === 0) this.#transaction.send(SET_DUE, [key, open.dueAt]);
       if (effects.fate === 'deleted') {
-        this.#transaction.send(COUNT_FEEDS, [-1]);
+        this.#moreFeeds -= 1;
         this.#transaction.send(DELETE_FEED, [key]);
         notices.push({ key, readIds: effects.readIds });
       } else if (effects.fate !== 'unchanged' && !finals.has(open) && open.after) {
@@ -340,9 +339,8 @@ export class Writes {
         COUNT_NOTES,
         columnsOf(feeds, 'key', 'noteCount', 'imageCount', 'byteCount', 'changedAt', 'dueAt'),
       );
-    if (this.#rules.maxBytes > 0 && this.#moreBytes !== 0)
-      this.#transaction.send(COUNT_BYTES, [this.#moreBytes]);
-    notifyAll(this.#transaction, notices);
+    this.#limits.add({ feeds: this.#moreFeeds, bytes: this.#rules.maxBytes > 0 ? this.#moreBytes : 0 });
+    recordChanges(this.#transaction, notices);
     const notes = decisions.flatMap(({ effects, open }) => {
       const feed = finals.get(open);
       if (!feed) return [];
@@ -411,6 +409,3 @@ export class Writes {
     return named !== undefined && (await this.#find(key, named)) !== undefined;
   }
 }
-
-/** Another transaction took a name or a read id after this one had found it free. This one is rolled back and has to look again. */
-export class Outrun extends Error {}
