@@ -22,7 +22,7 @@ import { ask, tempDir } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 import { CANNOT_MOUNT, smallDisk } from '../support/small-disk.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 const MIB = 1024 * 1024;
 const CLIENTS = 4;

@@ -14,7 +14,7 @@ const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const SECRET = { SERVICE_SECRET: 'a secret of tests that is long enough' };
 const ON_SQLITE = { SERVICE_STORAGE: 'sqlite', ...SECRET };
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 async function check(settings: Record<string, string>) {
   const { PATH = '' } = process.env;

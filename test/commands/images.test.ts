@@ -12,7 +12,7 @@ import { picture } from '../support/pictures.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 import { SwiftServer } from '../support/swift.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const PNG = { 'content-type': 'image/png' };

@@ -25,7 +25,7 @@ import { placeFiles } from '../support/moving.ts';
 import { tempDir } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const SERVICE_SECRET = 'a secret of tests that is long enough';

@@ -7,7 +7,7 @@ import { newKeyPair, parsePublicKeys } from '../../src/licenses/keys.ts';
 import { Licenses } from '../../src/licenses/licenses.ts';
 import { tempDir } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const MAIN = new URL('../../src/main.cjs', import.meta.url).pathname;
 const dir = await tempDir(t);

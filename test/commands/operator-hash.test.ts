@@ -5,7 +5,7 @@ import { FeedClient } from '../support/feed-client.ts';
 import { operator } from '../support/operator-command.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 for (const [how, set] of [
   ['the secret of the data folder', {}],

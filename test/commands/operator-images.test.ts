@@ -10,7 +10,7 @@ import { picture } from '../support/pictures.ts';
 import { ask, start, tempDir } from '../support/service.ts';
 
 const noTerminal = missing('script');
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 t.test(
   'pictures are moved out of the database, some at a time, and the store is looked at',

@@ -10,7 +10,7 @@ import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
 
 const noTerminal = missing('script');
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PNG = { 'content-type': 'image/png' };
 const { url } = await start(t, { ...WITH_OPERATOR, SERVICE_REPORT_URL: 'builtin' });

@@ -7,7 +7,7 @@ import { NoteStream } from '../support/note-stream.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const databaseUrl = await server.database();

@@ -10,7 +10,7 @@ import { picture } from '../support/pictures.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask, tempDir } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const ROUNDS = 25;
 const PNG = { 'content-type': 'image/png' };

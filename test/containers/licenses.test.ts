@@ -11,7 +11,7 @@ import { PostgresServer } from '../support/postgres.ts';
 import type { Reply } from '../support/service.ts';
 import { dataDir } from '../support/service-process.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const CLIENTS = 64;
 const server = await PostgresServer.start(t);

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const LIMIT = 60;
 

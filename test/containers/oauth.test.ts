@@ -4,7 +4,7 @@ import { startContainers } from '../support/containers.ts';
 import { answerIn, OAuthClient, opensTools, REDIRECT } from '../support/oauth-client.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 /** As a proxy in front of them says. */
 const PROXIED = { 'x-forwarded-host': 'notes.example', 'x-forwarded-proto': 'https' };

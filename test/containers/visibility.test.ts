@@ -8,7 +8,7 @@ import { picture } from '../support/pictures.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask } from '../support/service.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const SECOND = 1_000;
 

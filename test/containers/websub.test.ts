@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { TestHub } from '../support/websub-hub.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('each change is announced by the container that made it', async (t) => {
   const server = await PostgresServer.start(t);

@@ -12,7 +12,7 @@ import { ask, start, tempDir } from '../support/service.ts';
 const run = promisify(execFile);
 const PASSWORD = { 'x-feed-password': 'open sesame' };
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('what was dumped is there in a new database', { skip: missing('pg_dump') }, async (t) => {
   const programs = { initdb: program('initdb'), postgres: program('postgres') };

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { obstacle, rehearse } from './rehearse.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const POSTS = 40;
 

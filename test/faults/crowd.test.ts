@@ -8,7 +8,7 @@ import { RawConnection, type RawResponse } from '../support/raw-connection.ts';
 import { ask, post } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(600_000);
 
 const CONNECTIONS = 1_000;
 /** One connection in this many brings garbage. */

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { ask, post, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const SERVICE_SECRET = 'a secret of tests that is long enough';
 const FILE = 'lost.db';

@@ -11,7 +11,7 @@ import { listen } from '../support/http-server.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 
 t.jobs = 12;
-t.setTimeout(90_000);
+t.setTimeout(600_000);
 
 const MIB = 1024 * 1024;
 const NEVER = 3_600_000;

@@ -14,7 +14,7 @@ import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start } from '../support/service.ts';
 import { SwiftServer } from '../support/swift.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PNG = { 'content-type': 'image/png' };
 const SMALL_CACHE = { SERVICE_CACHE_BYTES: String(1024 * 1024) };

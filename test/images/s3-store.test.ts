@@ -5,7 +5,7 @@ import { missing } from '../support/installed.ts';
 import { clientOf, SwiftServer } from '../support/swift.ts';
 import { PAGE, testStore } from './contract.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const skip = missing('swift');
 if (skip) t.plan(0, skip);

@@ -4,7 +4,7 @@ import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { NoteStream } from '../support/note-stream.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const LINES = { accept: 'application/x-ndjson' };
 const service = await start(t, { SERVICE_TRUST_PROXY: '1' });

@@ -9,7 +9,7 @@ import { NoteStream } from '../support/note-stream.ts';
 import { ask, start } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const LINES = { accept: 'application/x-ndjson' };
 const OF_FILES = { skip: (process.env.SERVICE_STORAGE ?? 'fs') !== 'fs' };

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask, post } from '../support/service.ts';
 import { dataDir, ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const OLD = { 'x-feed-password': 'the old owner' };
 const NEW = { 'x-feed-password': 'the new owner' };

@@ -13,7 +13,7 @@ import { RawConnection } from '../support/raw-connection.ts';
 import { ask, post, start } from '../support/service.ts';
 import { zipOf } from '../support/zips.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PNG = { 'content-type': 'image/png' };
 const service = await start(t, WITH_OPERATOR);

@@ -8,7 +8,7 @@ import { exactly } from '../support/exact-request.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PROXIED = { SERVICE_TRUST_PROXY: '1', SERVICE_METRICS: '1' };
 const service = await start(t, PROXIED);

@@ -12,7 +12,7 @@ import { FORM_TYPE, field, file, formBody } from '../support/multipart.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, type Reply, start } from '../support/service.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const BUY = 'https://shop.example/licenses?x=1&y=2';
 const service = await start(t, { ...HOSTED, SERVICE_LICENSE_URL: BUY });

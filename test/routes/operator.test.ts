@@ -9,7 +9,7 @@ import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PNG = { 'content-type': 'image/png' };
 const STORAGE = process.env.SERVICE_STORAGE ?? 'fs';

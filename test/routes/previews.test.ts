@@ -9,7 +9,7 @@ import { start } from '../support/service.ts';
 
 const service = await start(t, { SERVICE_METRICS: '1', SERVICE_WORKERS: '2' });
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 const preview = (text: string): ClientRequest => {
   const sent = request(`${service.url}/api/v1/feeds/key/preview`, {

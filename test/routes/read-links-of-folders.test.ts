@@ -22,7 +22,7 @@ import { ask, type LogLine, start, type TestService, tempDir } from '../support/
 import { ServiceProcess } from '../support/service-process.ts';
 
 process.env.SERVICE_STORAGE = 'fs';
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** 32 raw bytes, as the reference writes them; not all of them are UTF-8. */
 const RAW_SECRET = Buffer.from(Array.from({ length: 32 }, (_, i) => (i * 37 + 200) % 256));

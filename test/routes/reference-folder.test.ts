@@ -10,7 +10,7 @@ import { picture } from '../support/pictures.ts';
 import { ask, type LogLine, type Reply, start, type TestService, tempDir } from '../support/service.ts';
 
 process.env.SERVICE_STORAGE = 'fs';
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const ID = '20250102T030405Z-6f0f3c1e-5b1c-4c53-9d5e-0f3a0c7a1b2c';
 const PASSWORD = 'correct horse';

@@ -5,7 +5,7 @@ import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { ask, post, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const SETTINGS = { ...WITH_OPERATOR, SERVICE_REPORT_URL: 'builtin' };
 const PROXIED = { ...SETTINGS, SERVICE_TRUST_PROXY: '1' };

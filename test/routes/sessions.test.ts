@@ -6,7 +6,7 @@ import { EventStream } from '../support/event-stream.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PASSWORD = 'let us in';
 const SECRET = 'the same secret in all the containers';

@@ -4,7 +4,7 @@ import { Browser } from '../support/cookie-browser.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const service = await start(t, { SERVICE_TRUST_PROXY: '1', SERVICE_RATE_LIMIT: '9' });
 const { url } = service;

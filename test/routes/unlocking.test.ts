@@ -5,7 +5,7 @@ import { EventStream } from '../support/event-stream.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const service = await start(t, { SERVICE_TRUST_PROXY: '1', SERVICE_RATE_LIMIT: '5' });
 const { url } = service;

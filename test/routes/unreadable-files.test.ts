@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask, post } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const service = await ServiceProcess.start(t, { env: { SERVICE_STORAGE: 'fs' } });
 const { url, dir } = service;

@@ -4,7 +4,7 @@ import t from 'tap';
 import { Provider } from '../../src/sign-in/provider.ts';
 import { CLIENT, TestProvider } from '../support/oidc-provider.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const HOUR = 60 * 60 * 1000;
 const HOME = 'https://notes.example';

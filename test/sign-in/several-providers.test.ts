@@ -7,7 +7,7 @@ import { answerIn, OAuthClient, opensTools } from '../support/oauth-client.ts';
 import { CLIENT, TestProvider } from '../support/oidc-provider.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const url = `http://127.0.0.1:${await freePort()}`;
 const anna = { name: 'Anna', email: 'anna@notes.example', email_verified: true };

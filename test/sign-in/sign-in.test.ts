@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, type Reply, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const url = `http://127.0.0.1:${await freePort()}`;
 const provider = await TestProvider.start(t, [url], {

@@ -10,7 +10,7 @@ import { listedAreWhole, noKeyTwice, nothingIsLost, postAndKill } from './kills.
 
 const KILLS = times(2, 12);
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 t.test(
   'no kill loses an acknowledged note, shows a half one, or leaves anything unfinished behind',

@@ -10,7 +10,7 @@ import { testSearch, textsFound } from './contract-search.ts';
 import { name, other } from './contract-support.ts';
 import { dataFolder, opened, searchedFiles } from './files-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 testSearch(searchedFiles);
 

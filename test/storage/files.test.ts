@@ -13,7 +13,7 @@ import { testTags } from './contract-tags.ts';
 import { testTokens } from './contract-tokens.ts';
 import { filesBackend } from './files-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 testContract(filesBackend);
 testFeeds(filesBackend);

@@ -10,7 +10,7 @@ import { dataFolder } from './files-support.ts';
 import { opened as openedPostgres } from './postgres-support.ts';
 import { opened as openedSqlite } from './sqlite-support.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const DAY_MS = 24 * 60 * 60_000;
 const name = feedName('feed');

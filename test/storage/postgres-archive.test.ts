@@ -8,7 +8,7 @@ import { PostgresArchive } from '../../src/storage/postgres/postgres-archive.ts'
 import { PostgresServer } from '../support/postgres.ts';
 import { feedName } from './contract.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const MIB = 1024 * 1024;
 const SENT_BYTES_PER_MS = MIB / 1_000;

@@ -6,7 +6,7 @@ import { opened } from './postgres-support.ts';
 
 const KILLS = times(2, 5);
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('no kill loses an acknowledged note, or leaves a part of a request', async (t) => {
   const server = await PostgresServer.start(t);

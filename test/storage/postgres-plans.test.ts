@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { keptLog } from './files-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const url = await server.database();

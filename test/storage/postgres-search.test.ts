@@ -16,7 +16,7 @@ import { newNote } from './contract.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const name = 'feed' as FeedName;

@@ -12,7 +12,7 @@ import { heard, tally } from './contract-support.ts';
 import { keptLog } from './files-support.ts';
 import { opened } from './postgres-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const name = feedName('feed');

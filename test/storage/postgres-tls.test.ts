@@ -11,7 +11,7 @@ import { post, start, tempDir } from '../support/service.ts';
 import { keptLog } from './files-support.ts';
 
 const skip = missing('openssl');
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** A key, and a certificate for a host that it has signed itself. */
 async function certificate(

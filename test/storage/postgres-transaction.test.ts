@@ -3,7 +3,7 @@ import { Database } from '../../src/storage/postgres/database.ts';
 import { statement } from '../../src/storage/postgres/transaction.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const url = await server.database();

@@ -17,7 +17,7 @@ import { tally } from './contract-support.ts';
 import { dataFolder, keptLog } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 const MIB = 1024 * 1024;
 const name = feedName('feed');

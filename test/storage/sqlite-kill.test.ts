@@ -6,7 +6,7 @@ import { opened } from './sqlite-support.ts';
 
 const KILLS = times(2, 12);
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 t.test('no kill loses an acknowledged note, or leaves a part of a request', async (t) => {
   const dir = await dataFolder(t);

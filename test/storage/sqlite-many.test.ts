@@ -2,6 +2,6 @@ import t from 'tap';
 import { testManyNotes } from './contract-many.ts';
 import { sqliteBackend } from './sqlite-support.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 testManyNotes(sqliteBackend);

@@ -14,7 +14,7 @@ import { name } from './contract-support.ts';
 import { dataFolder } from './files-support.ts';
 import { opened, searchedSqlite } from './sqlite-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** Makes a text so long that some hundred are no single commit. */
 const FILLING = ' '.repeat(50_000);

@@ -13,7 +13,7 @@ import { feedName, idsOf, newNote } from './contract.ts';
 import { dataFolder, keptLog } from './files-support.ts';
 import { opened } from './sqlite-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const name = feedName('feed');
 const open = (file: string) => openSqlite({ file, maxFeeds: 0, maxBytes: 0, keepDays: 0, log: keptLog() });

@@ -12,7 +12,7 @@ import { testTags } from './contract-tags.ts';
 import { testTokens } from './contract-tokens.ts';
 import { sqliteBackend } from './sqlite-support.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 testContract(sqliteBackend);
 testFeeds(sqliteBackend);

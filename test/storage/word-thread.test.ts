@@ -3,7 +3,7 @@ import { WordThread } from '../../src/storage/postgres/word-thread.ts';
 import { eventually } from '../support/eventually.ts';
 import { keptLog } from './files-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('a thread that hangs or dies is replaced by one that takes the note as it is written', async (t) => {
   const log = keptLog();

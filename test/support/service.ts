@@ -31,7 +31,7 @@ interface Scope {
 /** A folder that is removed when the test ends. */
 export async function tempDir(t: Scope): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'note-feed-'));
-  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  t.teardown(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   return dir;
 }
 

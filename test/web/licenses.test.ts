@@ -7,7 +7,7 @@ import { HOSTED, licenseFor } from '../support/licenses.ts';
 import { picture } from '../support/pictures.ts';
 import { start } from '../support/service.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const DAY = 24 * 60 * 60 * 1000;
 /** The clock of the service, which runs in this process. */

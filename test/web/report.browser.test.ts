@@ -6,7 +6,7 @@ import { readIdIn } from '../support/feed-client.ts';
 import { operate, WITH_OPERATOR } from '../support/operator.ts';
 import { post, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const browser = await startBrowser(t);
 const { url } = await start(t, { ...WITH_OPERATOR, SERVICE_REPORT_URL: 'builtin' });

@@ -5,7 +5,7 @@ import { freePort } from '../support/free-port.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const browser = await startBrowser(t);
 // By its name, so that the provider is another site to the browser.

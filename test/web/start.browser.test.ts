@@ -5,7 +5,7 @@ import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/br
 import { FeedClient } from '../support/feed-client.ts';
 import { ask, post, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const browser = await startBrowser(t);
 const { url } = await start(t);

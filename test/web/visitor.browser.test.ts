@@ -9,7 +9,7 @@ import { OAuthClient } from '../support/oauth-client.ts';
 import { signInEnvironment, TestProvider } from '../support/oidc-provider.ts';
 import { ask, post, start } from '../support/service.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const PASSWORD = 'instance password';
 const BEARER = { authorization: `Bearer ${PASSWORD}` };

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts';
 import { ask, start } from '../support/service.ts';
 import { serve, TestHub, TestSubscriber } from '../support/websub-hub.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const SECRET = 'a secret of tests that is long enough';
 

@@ -9,7 +9,7 @@ import { PostgresServer } from '../../support/postgres.ts';
 import { start, tempDir } from '../../support/service.ts';
 import { fillInstance, ON_FILES, questionsTo } from '../../support/whole-instance.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 const SERVICE_SECRET = 'another secret than that of the files';
 

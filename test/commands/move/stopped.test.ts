@@ -10,7 +10,7 @@ import { PostgresServer } from '../../support/postgres.ts';
 import { tempDir } from '../../support/service.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 const SECRET = { SERVICE_SECRET: 'a secret of tests that is long enough' };
 /** A few batches. */

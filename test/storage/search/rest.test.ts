@@ -4,7 +4,7 @@ import t from 'tap';
 import { eventually } from '../../support/eventually.ts';
 import { FEEDS, IndexedFolder } from './indexed-folder.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 t.test('threads without work end, leave a small file, and come back', async (t) => {
   let alive = 0;
