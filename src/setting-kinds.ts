@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { hostUrls } from './database-hosts.ts';
 import { type FeedName, isFeedName } from './feeds/names.ts';
 import { oneLine } from './feeds/text.ts';
 import { type PublicKeyText, parsePublicKeys } from './licenses/keys.ts';
@@ -169,10 +170,9 @@ type DatabasePlace =
 
 /** `file:notes.db`, `file:/srv/notes.db` or `file:///srv/notes.db`, or the URL of a PostgreSQL server. */
 export const databaseUrl: Kind<DatabasePlace> = {
-  rule: 'a file: URL such as file:/srv/notes.db, without ?, # and %, or a URL such as postgres://user:password@host/database',
+  rule: 'a file: URL such as file:/srv/notes.db, without ?, # and %, or a URL such as postgres://user:password@host/database, with commas between several hosts',
   parse(text) {
-    if (/^postgres(ql)?:\/\/./.test(text))
-      return URL.canParse(text) ? { kind: 'server', url: text } : undefined;
+    if (/^postgres(ql)?:\/\/./.test(text)) return hostUrls(text) ? { kind: 'server', url: text } : undefined;
     const path = /^file:(?:\/\/(?=\/))?([^\0?#%]+)$/.exec(text)?.[1];
     const usable = path !== undefined && !path.startsWith('//') && !path.endsWith('/');
     return usable ? { kind: 'file', path: resolve(path) } : undefined;

@@ -15,6 +15,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   writing: ['feeds', 'licenses', 'refusals.ts'],
   storage: [
     'config.ts',
+    'database-hosts.ts',
     'feeds',
     'licenses',
     'privileges.ts',

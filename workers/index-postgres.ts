@@ -3,6 +3,7 @@ import { nice } from '@napi-rs/nice';
 import { CpuLimit } from '../src/read/cpu-limit.ts';
 import { READING_MS, searchedAsWritten, searchedNote } from '../src/read/searched-note.ts';
 import { NoteInWork } from '../src/storage/note-in-work.ts';
+import { knownHosts } from '../src/storage/postgres/connection-options.ts';
 import { Database } from '../src/storage/postgres/database.ts';
 import { NO_TABLES } from '../src/storage/postgres/failures.ts';
 import { tokensOf } from '../src/storage/postgres/note-tokens.ts';
@@ -21,7 +22,8 @@ const POLL_MS = 500;
 const PAUSE_MS = 1_000;
 
 nice(TEXT_NICE);
-const { url, isPooled, inWork: shared, asWritten } = workerData as WordThreadData;
+const { url, isPooled, timeline, inWork: shared, asWritten } = workerData as WordThreadData;
+knownHosts(url)?.learn(timeline);
 const inWork = new NoteInWork(shared);
 const slow = new Set(asWritten);
 const database = new Database(url, { connections: 1, limits: { statementMs: STEP_MS }, isPooled });

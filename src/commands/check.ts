@@ -65,8 +65,9 @@ function access({ password, providers }: Config): string {
 function notes(config: Config): string {
   if (config.storage === 'fs') return `plain files in ${config.dataDir}`;
   if (config.database?.kind !== 'server') return `SQLite database ${databasePath(config)}`;
-  const [host, port, database] = databaseName(config.database.url);
-  return `PostgreSQL database ${database} on ${host} port ${port}`;
+  const { hosts, database } = databaseName(config.database.url);
+  const places = hosts.map(({ host, port }) => `${host} port ${port}`);
+  return `PostgreSQL database ${database} on ${places.join(', ')}`;
 }
 
 function caps({ maxFeeds, maxNotesPerFeed, maxImagesPerFeed }: Config): string {

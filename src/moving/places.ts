@@ -68,11 +68,15 @@ export async function lockTarget(place: Place, settings: PlaceSettings): Promise
 /** Identifies a place without revealing it. */
 export function digestOf(place: Place): string {
   const { kind } = place;
-  const name =
-    kind === 'postgres' ? databaseName(place.url) : [realPath(kind === 'fs' ? place.dir : place.file)];
+  const name = kind === 'postgres' ? nameOf(place.url) : [realPath(kind === 'fs' ? place.dir : place.file)];
   return createHash('sha256')
     .update(JSON.stringify([kind, ...name]))
     .digest('hex');
+}
+
+function nameOf(url: string): readonly unknown[] {
+  const { hosts, database } = databaseName(url);
+  return [...hosts.flatMap(({ host, port }) => [host, port]), database];
 }
 
 /** Whether one of two data folders is in the other, where it would be a feed. */

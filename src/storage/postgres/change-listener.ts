@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client, type ClientConfig, type QueryConfig, type QueryResultRow } from 'pg';
+import type { Client, ClientConfig, QueryConfig, QueryResultRow } from 'pg';
 import { errorCode } from '../../system-errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CHANGE_CHANNEL } from './change-notice.ts';
 import { type Statement, statement } from './transaction.ts';
+import { WriterClient } from './writer-client.ts';
 
 /** From the beginning of a round trip, or of a try to connect, to that of the next one, in ms. */
 const HEARTBEAT_INTERVAL_MS = 250;
@@ -137,7 +138,7 @@ export class ChangeListener {
   }
 
   async #connect(): Promise<void> {
-    const client = new Client(this.#options.connection);
+    const client = new WriterClient(this.#options.connection);
     this.#client = client;
     // The next round trip meets it, too.
     client.on('error', () => {});

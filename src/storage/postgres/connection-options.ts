@@ -1,4 +1,7 @@
 import { Client, type ClientConfig, TypeOverrides } from 'pg';
+import { hostUrls } from '../../database-hosts.ts';
+import { type Hosts, hostsOf } from './hosts.ts';
+import { WriterClient } from './writer-client.ts';
 
 /** How long opening a connection may take, or waiting for a free one, in ms. */
 const CONNECT_MS = 5_000;
@@ -73,19 +76,32 @@ function without(plan: string): string {
   return `-c enable_${plan}=off`;
 }
 
-/** A connection outside of any pool; it throws what the client does. */
+/** A connection outside of any pool, to the host that takes writes; it throws what the client does. */
 export async function connect(url: string, limits?: ConnectionLimits): Promise<Client> {
-  const client = new Client(connectionOptions(url, limits));
+  const client = new WriterClient(connectionOptions(url, limits));
   // A waiting query fails with it.
   client.on('error', () => {});
   await client.connect();
   return client;
 }
 
+/** What is known here of the hosts of a URL; undefined if it names one only. */
+export function knownHosts(url: string): Hosts | undefined {
+  return hostsOf(parseUrl(url).url);
+}
+
+/** What identifies a database. */
+interface DatabaseName {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly database: string | undefined;
+}
+
 /** Identifies the database of a URL, without user and password. */
-export function databaseName(url: string): readonly unknown[] {
-  const { host, port, database } = new Client(connectionOptions(url));
-  return [host, port, database];
+export function databaseName(url: string): DatabaseName {
+  const options = connectionOptions(url);
+  const urls = hostUrls(options.connectionString!) ?? [];
+  const clients = urls.map((connectionString) => new Client({ ...options, connectionString }));
+  return { hosts: clients.map(({ host, port }) => ({ host, port })), database: clients[0]?.database };
 }
 
 /** Parameters of the URL would win over what is decided here. */

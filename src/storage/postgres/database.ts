@@ -4,6 +4,7 @@ import { type ConnectionLimits, connectionOptions, localSettings } from './conne
 import { asFailure } from './failures.ts';
 import { MOVE_LOCK } from './move-lock.ts';
 import { BEGIN, type Statement, Transaction } from './transaction.ts';
+import { WriterClient } from './writer-client.ts';
 
 /** Connections for reading, and as many for writing, at most, unless others are asked for. */
 const CONNECTIONS = 4;
@@ -38,7 +39,7 @@ export class Database {
     this.#pooled = isPooled
       ? `${BEGIN}; ${localSettings(limits)}; SELECT pg_advisory_xact_lock_shared(${MOVE_LOCK})`
       : undefined;
-    const options = { ...connectionOptions(url, limits), max: connections };
+    const options = { ...connectionOptions(url, limits), max: connections, Client: WriterClient };
     this.#reading = new Pool(options);
     // Statements that do not need each other's results go out together.
     this.#writing = new Pool({ ...options, pipeline: true, ...(onWriter && { onConnect: onWriter }) });

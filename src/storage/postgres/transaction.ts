@@ -3,6 +3,9 @@ import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import type { ChangedFeed } from './change-notice.ts';
 import { asFailure, endsConnection } from './failures.ts';
 
+/** SQLSTATE of warnings without a code of their own. */
+const WARNING = '01000';
+
 /** A statement that each connection prepares when it first needs it. `R` is a row of its result. */
 export interface Statement<R extends QueryResultRow> {
   readonly name: string;
@@ -76,7 +79,8 @@ export class Transaction {
   }
 
   async commit(): Promise<void> {
-    await this.#send({ text: 'COMMIT' });
+    this.#client.on('notice', this.#onNotice);
+    await this.#send({ text: 'COMMIT' }).finally(() => this.#client.off('notice', this.#onNotice));
     // After a failure the server rolled back.
     if (this.#failure) throw this.#failure;
   }
@@ -90,6 +94,11 @@ export class Transaction {
   #prepared({ name, text }: Statement<QueryResultRow>, values: unknown[]): QueryConfig {
     return this.#isPrepared ? { name, text, values } : { text, values };
   }
+
+  /** Somebody ended the wait for the standby: then the server commits, but a failover may lose the transaction. */
+  readonly #onNotice = ({ code }: { readonly code: string | undefined }) => {
+    if (code === WARNING) this.#failure ??= asFailure(new Error('the standby may lack the commit'));
+  };
 
   #sendUnheard(sent: QueryConfig): void {
     this.#send(sent).catch(() => {});

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Log } from '../../telemetry/log.ts';
 import { NoteInWork } from '../note-in-work.ts';
 import { CLOSE } from '../thread-calls.ts';
+import { knownHosts } from './connection-options.ts';
 
 const SCRIPT = new URL('../../../workers/index-postgres.ts', import.meta.url);
 /** Changes of this time go to the thread together, ms. */
@@ -20,6 +21,8 @@ export interface WordThreadData {
   readonly url: string;
   /** See `DatabaseOptions`. */
   readonly isPooled: boolean;
+  /** `Hosts.timeline` when the thread was started. */
+  readonly timeline: number;
   /** `NoteInWork.shared` */
   readonly inWork: SharedArrayBuffer;
   /** Keys of notes whose text is taken as it is written, because the thread died or hung when it read it. */
@@ -78,6 +81,7 @@ export class WordThread {
   #start(): void {
     const workerData: WordThreadData = {
       ...this.#database,
+      timeline: knownHosts(this.#database.url)?.timeline ?? 0,
       inWork: this.#inWork.shared,
       asWritten: [...this.#asWritten],
     };
