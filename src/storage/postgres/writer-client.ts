@@ -29,7 +29,13 @@ export class WriterClient extends Client {
     this.host = host;
     this.port = port;
     await super.connect();
-    this.#hosts.add(this, timeline);
+    try {
+      this.#hosts.add(this, timeline);
+    } catch (error) {
+      // A pool does not end what it could not connect.
+      this.end().catch(() => {});
+      throw error;
+    }
     return this;
   }
 }
