@@ -3,17 +3,20 @@
  * Says how long posts and reads were not answered. FAILOVERS is their number.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { containerSettings } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { readIdIn } from '../support/feed-client.ts';
+import { missing, program } from '../support/installed.ts';
 import { Posters, textsOf } from '../support/posters.ts';
+import type { Programs } from '../support/postgres.ts';
 import { PostgresPair } from '../support/postgres-pair.ts';
 import { ask, post } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
 const FAILOVERS = Number(process.env.FAILOVERS ?? 3);
 const FEED = 'dunlin';
+const MOST_UNNOTICED_MS = 3_000;
 
 t.setTimeout(120_000 + FAILOVERS * 30_000);
 
@@ -51,20 +54,23 @@ function summary(times: readonly number[]): string {
   return `median ${sorted[sorted.length >> 1]} ms, most ${sorted.at(-1)} ms`;
 }
 
-t.test(`${FAILOVERS} failovers`, async (t) => {
-  const pair = await PostgresPair.start(t);
+/** @param installed another version than that of npm */
+async function failOver(t: Test, count: number, installed?: Programs): Promise<void> {
+  const pair = await PostgresPair.start(t, installed);
   const { url } = await ServiceProcess.start(t, { env: containerSettings(pair.url) });
   const readId = readIdIn((await post(`${url}/quiet`, 'first')).json.read_url);
   const posters = new Posters(`${url}/${FEED}`);
   const times: Record<'killed' | 'frozen', number[]> = { killed: [], frozen: [] };
   const gaps: number[] = [];
-  for (let n = 0; n < FAILOVERS; n += 1) {
+  for (let n = 0; n < count; n += 1) {
     const kind = n % 2 === 0 ? 'killed' : 'frozen';
     t.ok(await posters.more(100));
     const reader = new Reader(`${url}/r/${readId}/feed.xml`);
     const old = pair.primary;
     const thaw = kind === 'frozen' ? await old.freeze(t) : () => {};
     if (kind === 'killed') await old.stop('SIGKILL');
+    // Somebody has to notice it first.
+    await wait(Math.random() * MOST_UNNOTICED_MS);
     const asked = performance.now();
     const promoted = pair.promote();
     t.ok(await eventually(() => posters.lastSent > asked));
@@ -91,4 +97,10 @@ t.test(`${FAILOVERS} failovers`, async (t) => {
   for (const [kind, some] of Object.entries(times))
     if (some.length > 0) t.comment(`from the promotion to the first post, primary ${kind}: ${summary(some)}`);
   t.comment(`longest without a page: ${summary(gaps)}`);
-});
+}
+
+t.test(`${FAILOVERS} failovers`, (t) => failOver(t, FAILOVERS));
+
+t.test('failovers of an older version', { skip: missing('postgres') }, (t) =>
+  failOver(t, 2, { initdb: program('initdb'), postgres: program('postgres') }),
+);

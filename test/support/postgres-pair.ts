@@ -1,5 +1,5 @@
 import { eventually } from './eventually.ts';
-import { PostgresServer } from './postgres.ts';
+import { PostgresServer, type Programs } from './postgres.ts';
 
 interface Scope {
   teardown(fn: () => unknown): void;
@@ -17,8 +17,9 @@ export class PostgresPair {
     this.#database = database;
   }
 
-  static async start(t: Scope): Promise<PostgresPair> {
-    const primary = await PostgresServer.start(t, ['wal_keep_size=256MB']);
+  /** @param installed another version than that of npm */
+  static async start(t: Scope, installed?: Programs): Promise<PostgresPair> {
+    const primary = await PostgresServer.start(t, ['wal_keep_size=256MB'], installed);
     const database = new URL(await primary.database()).pathname.slice(1);
     const pair = new PostgresPair(primary, await primary.standby(t), database);
     await pair.waitForStandby();
