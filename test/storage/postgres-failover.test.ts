@@ -40,7 +40,8 @@ t.test(
   'a primary is killed under load: nothing acknowledged is lost, and posts go on by themselves',
   async (t) => {
     const pair = await PostgresPair.start(t);
-    const { url } = await serviceOn(t, pair);
+    const service = await serviceOn(t, pair);
+    const { url } = service;
     const posters = new Posters(`${url}/${FEED}`);
     t.ok(await posters.more(50));
     await pair.primary.stop('SIGKILL');
@@ -52,20 +53,21 @@ t.test(
     const search = `${url}/api/v1/feeds/${FEED}/notes?q=oystercatcher`;
     t.ok(await eventually(async () => (await ask(search)).json.notes?.length === 1));
 
+    await service.says('another database server was promoted: it is used from now on, and no older one');
+
     // It comes back as if nothing had happened, and takes writes without any standby.
     await pair.standby.configure({ synchronous_standby_names: '' });
     await pair.standby.start();
     const before = await pair.notesOn(pair.standby);
     const later = await serviceOn(t, pair);
-    for (const service of [url, later.url])
-      t.equal((await post(`${service}/${FEED}`, 'two of them')).status, 201);
+    for (const one of [url, later.url]) t.equal((await post(`${one}/${FEED}`, 'two of them')).status, 201);
     await pair.primary.stop('SIGKILL');
-    for (const service of [url, later.url]) {
-      t.equal((await post(`${service}/${FEED}`, 'refused')).status, 503);
-      t.equal((await ask(`${service}/health/ready`)).status, 503);
+    for (const one of [url, later.url]) {
+      t.equal((await post(`${one}/${FEED}`, 'refused')).status, 503);
+      t.equal((await ask(`${one}/health/ready`)).status, 503);
     }
     await pair.primary.start();
-    for (const service of [url, later.url]) t.ok(await takesPosts(service));
+    for (const one of [url, later.url]) t.ok(await takesPosts(one));
     t.equal(await pair.notesOn(pair.standby), before);
   },
 );

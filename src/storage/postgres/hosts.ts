@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { Client } from 'pg';
 import { hostUrls } from '../../database-hosts.ts';
 import { errorCode } from '../../system-errors.ts';
@@ -28,8 +29,9 @@ interface Writer {
 /**
  * The hosts of a database, of which one takes writes. After a promotion an old primary may come back that takes them, too.
  * So only hosts of the highest timeline that was ever seen here are used, and connections to others are cut.
+ * Emits `promoted` when a higher one is seen.
  */
-export class Hosts {
+export class Hosts extends EventEmitter<{ promoted: [] }> {
   readonly #urls: readonly string[];
   readonly #connections = new Map<Client, number>();
   #timeline = 0;
@@ -38,6 +40,7 @@ export class Hosts {
   #watch: NodeJS.Timeout | undefined;
 
   constructor(urls: readonly string[]) {
+    super();
     this.#urls = urls;
   }
 
@@ -49,7 +52,9 @@ export class Hosts {
   /** Cuts all connections to hosts of lower timelines, because what is written there is lost. */
   learn(timeline: number): void {
     if (timeline <= this.#timeline) return;
+    const isFirst = this.#timeline === 0;
     this.#timeline = timeline;
+    if (!isFirst) this.emit('promoted');
     for (const [client, itsTimeline] of this.#connections)
       if (itsTimeline < timeline) client.connection.stream.destroy();
   }

@@ -15,7 +15,7 @@ import { ChangeNotifier } from './change-notifier.ts';
 import { removeChanges } from './changes-table.ts';
 import { Clearing } from './clearing.ts';
 import { ClientCounts, type ClientCountsOptions } from './client-counts.ts';
-import { connectionOptions } from './connection-options.ts';
+import { connectionOptions, knownHosts } from './connection-options.ts';
 import { Database } from './database.ts';
 import { asStartFailure, isUniqueViolation, mayWorkAlone, NOT_ALLOWED } from './failures.ts';
 import { keepMovesOut, refuseDuringMove } from './move-lock.ts';
@@ -110,6 +110,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   readonly #reported = new Map<string, Set<string>>();
   readonly #notifier: ChangeNotifier | undefined;
   #changesElsewhere: ChangeListener | undefined;
+  #stopWatching = () => {};
 
   private constructor({
     url,
@@ -158,6 +159,11 @@ class PostgresStorage extends PostgresReads implements Storage {
       onFreshness: (isFresh) => storage.tellFreshness(isFresh),
       log,
     });
+    const hosts = knownHosts(options.url);
+    const onPromoted = () =>
+      options.log.warn('another database server was promoted: it is used from now on, and no older one');
+    hosts?.on('promoted', onPromoted);
+    storage.#stopWatching = () => hosts?.off('promoted', onPromoted);
     storage.#clearing.wake();
     return storage;
   }
@@ -205,6 +211,7 @@ class PostgresStorage extends PostgresReads implements Storage {
     await Promise.all([this.#clearing.stop(), this.#words?.close(), this.#search?.close()]);
     await Promise.all([this.#changesElsewhere?.close(), this.#notifier?.close()]);
     await this.database.close();
+    this.#stopWatching();
   }
 
   /** Posts with one key come one after the other, because a transaction looks up the notes of keys at its start. */
