@@ -71,6 +71,7 @@ const SETTINGS = {
   trustProxy: setting('SERVICE_TRUST_PROXY', onOff, false),
   storage: setting('SERVICE_STORAGE', oneOf(['fs', 'sqlite', 'postgres']), 'fs'),
   database: setting('SERVICE_DATABASE_URL', databaseUrl),
+  databaseListen: setting('SERVICE_DATABASE_LISTEN', onOff, true),
   images: setting('SERVICE_IMAGES', oneOf(['db', 'fs', 's3']), 'db'),
   imagesDir: setting('SERVICE_IMAGES_DIR', folder),
   imagesKeepHours: setting('SERVICE_IMAGES_KEEP_HOURS', integer([0, 8_760]), 0),

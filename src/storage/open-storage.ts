@@ -18,6 +18,7 @@ type StorageSettings = Pick<
   | 'storage'
   | 'dataDir'
   | 'database'
+  | 'databaseListen'
   | 'secret'
   | 'derivedReadIds'
   | 'maxFeeds'
@@ -72,7 +73,12 @@ export async function openStorage(
   }
   if (database?.kind !== 'server') throw new TypeError('The settings let no server be without its address');
   const { openPostgres } = await import('./postgres/postgres.ts');
-  const opened = await openPostgres({ ...parts, isLicenseValid, url: database.url });
+  const opened = await openPostgres({
+    ...parts,
+    isLicenseValid,
+    url: database.url,
+    isListening: settings.databaseListen,
+  });
   return {
     storage: opened,
     pictures: opened.pictureRows,

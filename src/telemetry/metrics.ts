@@ -23,8 +23,7 @@ const HELP = {
   service_cache_misses_total: 'Answers the read cache did not have',
   service_cache_evictions_total: 'Answers the read cache forgot to make room',
   service_cache_entries: 'Answers in the read cache',
-  service_cache_fresh:
-    '1; 0 while the read cache is off, because notices of changes by other containers do not arrive',
+  service_cache_fresh: '1; 0 while the read cache is off, because changes by other containers are not found',
   service_cache_bytes: 'Bytes in the read cache',
   service_request_body_bytes: 'Bytes of request bodies in memory',
   service_event_streams: 'Event streams that are open',

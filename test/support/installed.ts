@@ -28,6 +28,7 @@ const PROGRAMS = {
   postgres: { file: '/usr/lib/postgresql/15/bin/postgres', packages: 'postgresql-15' },
   pg_dump: { file: '/usr/lib/postgresql/15/bin/pg_dump', packages: 'postgresql-15' },
   pg_restore: { file: '/usr/lib/postgresql/15/bin/pg_restore', packages: 'postgresql-15' },
+  pgbouncer: { file: '/usr/sbin/pgbouncer', packages: 'pgbouncer' },
   rsync: { file: '/usr/bin/rsync', packages: 'rsync' },
   rclone: { file: '/usr/bin/rclone', packages: 'rclone' },
   restic: { file: '/usr/bin/restic', packages: 'restic' },
