@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { cacheTag } from '../feeds/cache-tag.ts';
 import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import { Representation, readTogether } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
 import type { CacheableView } from './cache.ts';
-import { expiryField, lifetimeOf } from './lifetime.ts';
+import { expiryField, FILE_TERMS, lifetimeOf } from './lifetime.ts';
 
 /** Versions of files whose hashes the storage does not know, and which are remembered. */
 const REMEMBERED_HASHES = 1_000;
 
-/** For how long others may keep a file, seconds. */
-const MAX_AGE = 300;
 /** Bytes that strangers posted: nothing in them may run, load or frame. */
 const FIELDS = {
   'Content-Security-Policy': "default-src 'none'; sandbox",
@@ -41,8 +40,7 @@ export class FileBodies {
     const bytes = known === undefined && size <= this.#largestKept && (await readTogether(stored, size));
     const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfLarge(stored)));
     if (known === undefined) this.#hashes.set(version, etag);
-    const { until, mustRevalidate } = lifetimeOf([expires], MAX_AGE);
-    const maxAge = mustRevalidate ? 0 : MAX_AGE;
+    const { until, cacheControl } = lifetimeOf([expires], FILE_TERMS);
     const representation = new Representation({
       body: bytes || stored,
       largestKept: this.#largestKept,
@@ -50,7 +48,8 @@ export class FileBodies {
       changedAt: modifiedAt,
       fields: {
         'Content-Type': type === 'text/markdown' ? `${type}; charset=utf-8` : type,
-        'Cache-Control': `public, max-age=${maxAge}, must-revalidate`,
+        'Cache-Control': cacheControl,
+        'Cache-Tag': cacheTag(readId),
         ...expiryField(expires),
         ...FIELDS,
       },

@@ -3,30 +3,54 @@ import type { NoteMeta } from '../feeds/note.ts';
 /** How long a view of an index that is behind is kept, ms. */
 const BEHIND_MS = 200;
 
+/** What others may do with an answer. */
+interface Terms {
+  readonly cacheControl: string;
+  /** The longest that they may show it after they got it, seconds. */
+  readonly seconds: number;
+}
+
+/** `Cache-Control` of what others must ask for before each use. */
+export const ASK_EACH_TIME = 'public, max-age=0, must-revalidate';
+
+/** Terms of views, the best first. What is taken down is shown for six minutes at most, by a cache that nobody tells. */
+export const VIEW_TERMS: readonly Terms[] = [
+  { cacheControl: 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300', seconds: 60 + 300 },
+  // Without this word caches show a little longer what they could not ask for.
+  { cacheControl: 'public, max-age=60, must-revalidate', seconds: 60 },
+];
+/** The same of files (contract §6). */
+export const FILE_TERMS: readonly Terms[] = [
+  { cacheControl: 'public, max-age=300, must-revalidate', seconds: 300 },
+];
+
 /** How long a view may be kept. */
 export interface Lifetime {
   /** When this process must drop the view, ms since the epoch; undefined if it may keep the view until the feed changes. */
   readonly until: number | undefined;
-  /** Others must ask each time before they use it. */
-  readonly mustRevalidate: boolean;
+  /** `Cache-Control` of a public view. */
+  readonly cacheControl: string;
 }
 
 /**
- * No view outlives the first note in it that expires, wherever it is kept: others may keep it for `maxAge` after they got
- * it, so this long before that moment it gives way to one that they must ask for each time.
- * @param maxAge that its `Cache-Control` says, seconds
+ * No view outlives the first note in it that expires, wherever it is kept: this process gives it up when others could show
+ * it beyond that moment, for one with shorter terms.
+ * @param terms from the longest to the shortest
  * @param isCurrent false if the same view may soon show other notes, although the feed does not change
  */
 export function lifetimeOf(
   expiries: Iterable<NoteMeta['expires']>,
-  maxAge: number,
+  terms: readonly Terms[],
   isCurrent = true,
 ): Lifetime {
   const first = firstOf(expiries);
-  if (!isCurrent) return { until: Math.min(first, Date.now() + BEHIND_MS), mustRevalidate: true };
-  if (first === Number.POSITIVE_INFINITY) return { until: undefined, mustRevalidate: false };
-  const last = first - maxAge * 1000;
-  return Date.now() < last ? { until: last, mustRevalidate: false } : { until: first, mustRevalidate: true };
+  const now = Date.now();
+  if (!isCurrent) return { until: Math.min(first, now + BEHIND_MS), cacheControl: ASK_EACH_TIME };
+  for (const { cacheControl, seconds } of terms) {
+    const until = first - seconds * 1000;
+    if (now < until) return { until: Number.isFinite(until) ? until : undefined, cacheControl };
+  }
+  return { until: first, cacheControl: ASK_EACH_TIME };
 }
 
 /** The first moment at which a note expires, ms since the epoch; infinite if none does. */

@@ -3,9 +3,9 @@ import { type Preconditions, preferredCoding } from '../http/representation.ts';
 import type { AskedNotes } from './asked-notes.ts';
 import type { Attachments } from './attachments.ts';
 import type { CacheableView, KnownBases } from './cache.ts';
-import { firstOf, lifetimeOf } from './lifetime.ts';
+import { firstOf, lifetimeOf, VIEW_TERMS } from './lifetime.ts';
 import type { Renderer } from './renderer.ts';
-import { VIEW_MAX_AGE, type ViewMaker, type ViewToMake } from './view-maker.ts';
+import type { ViewMaker, ViewToMake } from './view-maker.ts';
 import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
 import type { TitledNote, ViewNote } from './views/document.ts';
 
@@ -63,11 +63,11 @@ export class NoteViews {
     const { notes, base } = view.task.document;
     const expiries = [...notes, ...attachments.basis].map(({ meta }) => meta.expires);
     const isCurrent = asked?.isCurrent ?? true;
-    const { until, mustRevalidate } = lifetimeOf(expiries, VIEW_MAX_AGE, isCurrent);
+    const { until, cacheControl } = lifetimeOf(expiries, VIEW_TERMS, isCurrent);
     const representation = await views.composed(view, {
       // Notes that the index gets later do not change the feed again.
       changedAt: isCurrent ? changedAt(feed) : undefined,
-      mustRevalidate,
+      cacheControl,
       etag,
       expires: firstOf(expiries),
       isIndexed: asked?.isOfAll ?? true,

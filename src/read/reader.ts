@@ -21,6 +21,7 @@ import type { CacheableView, ReadCache } from './cache.ts';
 import { KnownBases } from './cache.ts';
 import { Documents } from './documents.ts';
 import type { FileBodies } from './file-bodies.ts';
+import { ASK_EACH_TIME, lifetimeOf, VIEW_TERMS } from './lifetime.ts';
 import { type LoadedPage, listOf, loadNote } from './note-pages.ts';
 import { placedHtml } from './note-text.ts';
 import { changedAt, NoteViews } from './note-views.ts';
@@ -50,7 +51,7 @@ const TAGS_MS = 1_000;
 const PREVIEW_READ_ID = 'new' as ReadId;
 /** Level of the heading above a preview. */
 const PREVIEW_LEVEL = 1;
-/** The read id in the page of a feed that does not exist, which shows no note. */
+/** The read id in views by the name of a feed that does not exist, which show no note. */
 const NO_READ_ID = '' as ReadId;
 
 interface ReaderParts {
@@ -216,7 +217,9 @@ export class Reader {
       const feed = await this.#feedByReadId(readId);
       return {
         representation: this.#parts.views.json(readFeed(feed ?? UNKNOWN_FEED, place), 'public-note', {
+          readId,
           changedAt: changedAt(feed),
+          cacheControl: lifetimeOf([], VIEW_TERMS).cacheControl,
         }),
         isCacheable: feed !== undefined,
         isGuest: feed !== undefined && !this.#bases.admit(place.base),
@@ -281,14 +284,14 @@ export class Reader {
     const readId = readIdOf(exchange);
     const start = tagStart(exchange.query('q') ?? '');
     return this.#answer(exchange, readId, `tags ${readId} ${start ?? '-'}`, async () =>
-      this.#tagsView('public-note', await this.#feedByReadId(readId), start),
+      this.#tagsView('public-note', readId, await this.#feedByReadId(readId), start),
     );
   }
 
   /** `GET /api/v1/feeds/{feed}/tags` for a client that may write to the feed, which need not exist. */
   async namedTags(exchange: NamedRequest, { feed }: NamedFeed): Promise<Answer> {
     const start = tagStart(exchange.query('q') ?? '');
-    const build = () => this.#tagsView('named-note', feed, start);
+    const build = () => this.#tagsView('named-note', feed?.readId ?? NO_READ_ID, feed, start);
     if (feed === undefined) return (await build()).representation.answer(exchange);
     return this.#answer(
       exchange,
@@ -357,12 +360,18 @@ export class Reader {
   /** @param start of the tags; undefined if none begins so */
   async #tagsView(
     view: 'public-note' | 'named-note',
+    readId: ReadId,
     feed: Feed | undefined,
     start: string | undefined,
   ): Promise<CacheableView> {
     const hasTags = feed !== undefined && feed.noteCount > 0 && start !== undefined;
     const body: Json<'TagList'> = { tags: hasTags ? await this.#storage.tags(feed, start) : [] };
-    const about = { changedAt: undefined, mustRevalidate: true, isIndexed: start === '' };
+    const about = {
+      readId,
+      changedAt: undefined,
+      cacheControl: ASK_EACH_TIME,
+      isIndexed: start === '',
+    };
     return {
       representation: this.#parts.views.json(body, view, about),
       isCacheable: body.tags.length > 0,

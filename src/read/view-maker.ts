@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
+import { cacheTag } from '../feeds/cache-tag.ts';
+import type { ReadId } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
 import type { Coding } from '../http/representation.ts';
 import { Representation } from '../http/representation.ts';
 import { PAGE_FIELDS } from '../web/page.ts';
 import type { WorkerPool } from '../worker-pool.ts';
-import { expiryField } from './lifetime.ts';
+import { ASK_EACH_TIME, expiryField } from './lifetime.ts';
 import {
   type Composed,
   type ComposeTask,
@@ -20,21 +22,18 @@ const INLINE_MAX_TEXT = 64 * 1024;
 /** The same for a page, which uses the rendered notes as they are: 1 ms. */
 const INLINE_MAX_PAGE = 160 * 1024;
 
-/** For how long others may keep a public view, seconds. */
-export const VIEW_MAX_AGE = 60;
-const PUBLIC = { ...NOSNIFF, 'Cache-Control': `public, max-age=${VIEW_MAX_AGE}` };
-const MUST_REVALIDATE = { 'Cache-Control': 'public, max-age=0, must-revalidate' };
 const PRIVATE = { ...NOSNIFF, 'Cache-Control': 'private, no-store' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-const PUBLIC_PAGE = { ...PAGE_FIELDS, ...PUBLIC };
+const PUBLIC_PAGE = { ...PAGE_FIELDS, ...NOSNIFF };
 const NAMED_PAGE = { ...PAGE_FIELDS, ...PRIVATE, ...robotsField(false) };
 
+/** Those without `Cache-Control` are public. */
 const FIELDS: Readonly<Record<ComposeTask['view'], Readonly<Record<string, string>>>> = {
-  rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', ...PUBLIC },
-  'json-feed': { 'Content-Type': 'application/feed+json', ...PUBLIC },
-  'public-note-list': { ...JSON_TYPE, ...PUBLIC },
-  'public-note': { ...JSON_TYPE, ...PUBLIC },
+  rss: { 'Content-Type': 'application/rss+xml; charset=utf-8', ...NOSNIFF },
+  'json-feed': { 'Content-Type': 'application/feed+json', ...NOSNIFF },
+  'public-note-list': { ...JSON_TYPE, ...NOSNIFF },
+  'public-note': { ...JSON_TYPE, ...NOSNIFF },
   'named-note-list': { ...JSON_TYPE, ...PRIVATE },
   'named-note': { ...JSON_TYPE, ...PRIVATE },
   'read-page': PUBLIC_PAGE,
@@ -51,8 +50,8 @@ export interface ViewToMake extends ViewTask {
 
 interface AboutView {
   readonly changedAt: number | undefined;
-  /** Whether others must ask each time before they use it, if it is public. */
-  readonly mustRevalidate?: boolean;
+  /** `Cache-Control`, if it is public. */
+  readonly cacheControl: string;
   /** False if search engines must not list it, whatever the feed says. */
   readonly isIndexed?: boolean;
   /** When the first note of it expires, ms since the epoch. */
@@ -61,6 +60,10 @@ interface AboutView {
   readonly links?: string | undefined;
   /** Without quotes; by default the hash of the bytes. */
   readonly etag?: string | undefined;
+}
+
+interface OfFeed {
+  readonly readId: ReadId;
 }
 
 /** Makes representations of views: bytes, validators, and compressed forms on request. */
@@ -75,12 +78,13 @@ export class ViewMaker {
     const made = composed ?? (await this.#compose(task, coding));
     const links = hubLinks(task);
     // A hub that is told of a change must not get an older view from a cache in front.
-    const mustRevalidate = about.mustRevalidate || links !== undefined;
-    return this.#represent(made, task.view, { ...about, mustRevalidate, links });
+    const cacheControl = links === undefined ? about.cacheControl : ASK_EACH_TIME;
+    const { readId } = task.document;
+    return this.#represent(made, task.view, { ...about, readId, cacheControl, links });
   }
 
   /** A JSON value without notes, with the header fields of a view. */
-  json(value: unknown, view: 'public-note' | 'named-note', about: AboutView): Representation {
+  json(value: unknown, view: 'public-note' | 'named-note', about: AboutView & OfFeed): Representation {
     const bytes = new TextEncoder().encode(JSON.stringify(value));
     return this.#represent({ bytes, sha256: hash('sha256', bytes, 'base64url') }, view, about);
   }
@@ -88,7 +92,7 @@ export class ViewMaker {
   #represent(
     { bytes, sha256, encoded }: Composed,
     view: ComposeTask['view'],
-    about: AboutView,
+    about: AboutView & OfFeed,
   ): Representation {
     const { changedAt, etag = sha256 } = about;
     return new Representation({
@@ -118,13 +122,13 @@ export function robotsField(isIndexed: boolean): Readonly<Record<string, string>
 
 function fieldsOf(
   view: ComposeTask['view'],
-  { mustRevalidate, expires, links, isIndexed = true }: AboutView,
+  { readId, cacheControl, expires, links, isIndexed = true }: AboutView & OfFeed,
 ) {
   const fields = FIELDS[view];
-  const isBrief = mustRevalidate === true && fields['Cache-Control'] === PUBLIC['Cache-Control'];
+  const isPublic = fields['Cache-Control'] === undefined;
   return {
     ...fields,
-    ...(isBrief && MUST_REVALIDATE),
+    ...(isPublic && { 'Cache-Control': cacheControl, 'Cache-Tag': cacheTag(readId) }),
     ...(isPage(view) && expiryField(expires)),
     ...robotsField(isIndexed),
     Link: links,

@@ -17,7 +17,9 @@ export const TAGS = {
 export const RESPONSE_HEADERS = {
   'Accept-Ranges': 'Parts of the file may be asked for: `bytes`.',
   'Access-Control-Allow-Origin': '`*`: scripts of every web page may read this.',
-  'Cache-Control': 'Who may keep the answer, and for how long.',
+  'Cache-Control':
+    'Who may keep the answer, and for how long; `stale-…` how long it may stand in for one that is late or fails.',
+  'Cache-Tag': '`feed-` and the read id: by this tag a cache in front can drop all answers of a feed.',
   'Content-Disposition': 'To be saved as a file of that name.',
   'Content-Range': 'Which bytes these are, of how many.',
   'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',

@@ -39,27 +39,27 @@ const READING = {
 const FEED: OperationDocs = {
   ...READING,
   summary: 'Read a feed by its read id',
-  answers: conditionalAnswers({ 'application/json': 'ReadFeed' }, 'The feed.'),
+  answers: publicAnswers({ 'application/json': 'ReadFeed' }, 'The feed.'),
 };
 
 const LIST: OperationDocs = {
   ...READING,
   summary: 'List or search notes by the read id, newest first',
   parameters: ['limit', 'before', ...SELECTION, ...CONDITIONAL],
-  answers: conditionalAnswers({ 'application/json': 'NoteList' }, 'A page of notes.', ['X-Robots-Tag']),
+  answers: publicAnswers({ 'application/json': 'NoteList' }, 'A page of notes.', ['X-Robots-Tag']),
 };
 
 const TAGS: OperationDocs = {
   ...READING,
   summary: 'List the tags of a feed by the read id',
   parameters: ['tagStart', ...CONDITIONAL],
-  answers: conditionalAnswers({ 'application/json': 'TagList' }, 'The tags.', ['X-Robots-Tag']),
+  answers: publicAnswers({ 'application/json': 'TagList' }, 'The tags.', ['X-Robots-Tag']),
 };
 
 const NOTE: OperationDocs = {
   ...READING,
   summary: 'Read a note by the read id',
-  answers: conditionalAnswers({ 'application/json': 'Note' }, 'The note.'),
+  answers: publicAnswers({ 'application/json': 'Note' }, 'The note.'),
 };
 
 const SYNDICATION = {
@@ -71,7 +71,7 @@ const SYNDICATION = {
 const RSS: OperationDocs = {
   ...SYNDICATION,
   summary: 'The newest notes as RSS 2.0',
-  answers: conditionalAnswers({ 'application/rss+xml; charset=utf-8': 'text' }, 'The RSS feed.', [
+  answers: publicAnswers({ 'application/rss+xml; charset=utf-8': 'text' }, 'The RSS feed.', [
     'Link',
     'X-Robots-Tag',
   ]),
@@ -80,11 +80,13 @@ const RSS: OperationDocs = {
 const JSON_FEED: OperationDocs = {
   ...SYNDICATION,
   summary: 'The newest notes as JSON Feed 1.1',
-  answers: conditionalAnswers({ 'application/feed+json': 'JsonFeed' }, 'The JSON Feed.', [
-    'Link',
-    'X-Robots-Tag',
-  ]),
+  answers: publicAnswers({ 'application/feed+json': 'JsonFeed' }, 'The JSON Feed.', ['Link', 'X-Robots-Tag']),
 };
+
+/** The answers of a conditional request by a read id. */
+function publicAnswers(...[content, description, headers = []]: Parameters<typeof conditionalAnswers>) {
+  return conditionalAnswers(content, description, ['Cache-Tag', ...headers]);
+}
 
 /** The bytes of every kind of note. */
 const FILE_CONTENT: Readonly<Record<string, 'text' | 'bytes'>> = {
@@ -97,7 +99,7 @@ const FILE: OperationDocs = {
   summary: 'The file of a note, byte for byte',
   parameters: [...CONDITIONAL, 'range', 'ifRange'],
   answers: {
-    ...conditionalAnswers(FILE_CONTENT, 'The file.', [
+    ...publicAnswers(FILE_CONTENT, 'The file.', [
       'Accept-Ranges',
       'Content-Security-Policy',
       'X-Note-Expires',
@@ -107,6 +109,7 @@ const FILE: OperationDocs = {
       headers: [
         'Accept-Ranges',
         'Cache-Control',
+        'Cache-Tag',
         'Content-Range',
         'Content-Security-Policy',
         'ETag',

@@ -42,7 +42,7 @@ t.test('the read-only page of a feed', async (t) => {
   t.equal(status, 200);
   t.match(Object.fromEntries(headers), {
     'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'public, max-age=60',
+    'cache-control': 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300',
     'x-frame-options': 'DENY',
     'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self';/,
     etag: /^".+"$/,

@@ -1,6 +1,8 @@
 /** Who may keep an answer, which web pages may read it, and what paths and methods there are. */
 import t from 'tap';
 import { exactly } from '../support/exact-request.ts';
+import { OPERATOR_TOKEN } from '../support/image-settings.ts';
+import { WITH_OPERATOR } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';
 import { post, start } from '../support/service.ts';
@@ -12,14 +14,19 @@ const cat = await post(`${url}/key`, picture('png'), { 'content-type': 'image/pn
 const readId: string = text.json.read_url.split('/').at(-2);
 const { id } = text.json;
 
+const VIEW = 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300';
+
 /** Public paths, and what their answers may be kept for. */
 const PUBLIC: Record<string, string> = {
-  [`/r/${readId}/feed.xml`]: 'public, max-age=60',
-  [`/r/${readId}/feed.json`]: 'public, max-age=60',
-  [`/r/${readId}/feed.xml?tag=a`]: 'public, max-age=60',
-  [`/api/v1/read/${readId}`]: 'public, max-age=60',
-  [`/api/v1/read/${readId}/notes`]: 'public, max-age=60',
-  [`/api/v1/read/${readId}/notes/${id}`]: 'public, max-age=60',
+  [`/r/${readId}/feed.xml`]: VIEW,
+  [`/r/${readId}/feed.json`]: VIEW,
+  [`/r/${readId}/feed.xml?tag=a`]: VIEW,
+  [`/r/${readId}/feed.xml?q=note`]: VIEW,
+  [`/api/v1/read/${readId}`]: VIEW,
+  [`/api/v1/read/${readId}/notes`]: VIEW,
+  [`/api/v1/read/${readId}/notes/${id}`]: VIEW,
+  [`/api/v1/read/${readId}/tags`]: 'public, max-age=0, must-revalidate',
+  '/api/v1/read/nobody-has-this/notes': VIEW,
   [`/r/${readId}/${cat.json.file}`]: 'public, max-age=300, must-revalidate',
   [`/r/${readId}/${text.json.file}`]: 'public, max-age=300, must-revalidate',
 };
@@ -46,7 +53,9 @@ t.test('public reads may be kept, and read by every web page', async (t) => {
   for (const [path, kept] of Object.entries(PUBLIC))
     for (const method of ['GET', 'HEAD']) {
       const reply = await exactly(url + path, { method, headers: ORIGIN });
-      t.match(reply, { status: 200, headers: { 'cache-control': kept } }, path);
+      t.equal(reply.status, 200, path);
+      t.equal(reply.headers['cache-control'], kept, path);
+      t.equal(reply.headers['cache-tag'], `feed-${/(?:r|read)\/([^/?]+)/.exec(path)![1]}`, path);
       t.equal(reply.headers['access-control-allow-origin'], '*', path);
       t.equal(reply.headers['access-control-allow-credentials'], undefined);
       t.equal(reply.headers['x-content-type-options'], 'nosniff');
@@ -54,6 +63,43 @@ t.test('public reads may be kept, and read by every web page', async (t) => {
     }
   const absent = await exactly(`${url}/r/${readId}/none.png`, { headers: ORIGIN });
   t.match(absent.headers, { 'access-control-allow-origin': '*', 'cache-control': 'private, no-store' });
+  t.equal(absent.headers['cache-tag'], undefined);
+  const { headers } = await exactly(`${url}/r/${readId}/${cat.json.file}`, {
+    headers: { range: 'bytes=0-1' },
+  });
+  t.equal(headers['cache-tag'], `feed-${readId}`, 'a part too');
+});
+
+t.test('nothing private has a tag, or may be shown stale', async (t) => {
+  const locked = await start(t, { SERVICE_PASSWORD: 'let me in', ...WITH_OPERATOR, SERVICE_METRICS: '1' });
+  const bearer = { authorization: 'Bearer let me in' };
+  const operator = { authorization: `Bearer ${OPERATOR_TOKEN}` };
+  await post(`${locked.url}/locked`, 'x', { ...bearer, 'x-feed-password': 'hush' });
+  const of = (base: string, paths: readonly string[], headers: Record<string, string> = {}) =>
+    paths.map((path) => [base + path, headers] as const);
+  const named = (name: string) => [
+    ...[
+      `/${name}`,
+      `/${name}/settings`,
+      `/${name}/none`,
+      `/api/v1/feeds/${name}`,
+      `/api/v1/feeds/${name}/notes`,
+    ],
+    ...[`/api/v1/feeds/${name}/tags`, `/api/v1/feeds/${name}/events`, `/api/v1/feeds/${name}/export`],
+  ];
+  for (const [address, headers] of [
+    ...of(url, [...named('key'), ...named('nobody-has'), `/key/${id}`, '/', '/login', `/r/${readId}/events`]),
+    ...of(locked.url, [...named('locked'), '/', '/login', '/logout', '/metrics']),
+    ...of(locked.url, named('locked'), { ...bearer, 'x-feed-password': 'hush' }),
+    ...of(locked.url, ['/api/operator/stats', '/api/operator/feeds'], operator),
+    ...of(locked.url, ['/api/operator/stats']),
+  ]) {
+    const reply = await exactly(address, { method: 'HEAD', headers });
+    const { 'cache-tag': tag, 'cache-control': kept } = reply.headers;
+    t.equal(tag, undefined, address);
+    t.match(kept, /no-store/, address);
+    t.notMatch(kept, /public|stale/, address);
+  }
 });
 
 t.test('what is keyed by the name is for one client, and for no other web page', async (t) => {

@@ -99,7 +99,7 @@ t.test('feeds name hubs, and parts of them do not', async (t) => {
     for (const path of ['feed.xml', 'feed.json', '']) {
       const without = await fields(`${plain.url}/r/${readId}/${path}`);
       t.equal(without.link, null);
-      t.equal(without.cache, 'public, max-age=60');
+      t.equal(without.cache, 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300');
       t.notMatch(without.text, /rel="hub"|"hubs"/);
     }
   }
