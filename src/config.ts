@@ -111,6 +111,8 @@ const SETTINGS = {
   termsFile: setting('SERVICE_TERMS_FILE', readableFile),
   noticeFile: setting('SERVICE_NOTICE_FILE', readableFile),
   websubHubs: setting('SERVICE_WEBSUB_HUBS', hubs, [] as readonly string[]),
+  purgeUrl: setting('SERVICE_PURGE_URL', baseUrl),
+  purgeToken: setting('SERVICE_PURGE_TOKEN', secretText([1, 1024])),
   reportUrl: setting(
     'SERVICE_REPORT_URL',
     wordOr(BUILT_IN_REPORTS, urlTemplate(['read_id', 'note_id', 'file'])),
@@ -120,7 +122,7 @@ const SETTINGS = {
 };
 
 /** No two of these may be equal, nor one of them and a client secret, because who knows one must not know another. */
-const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken'] as const;
+const SECRETS = ['secret', 'password', 'operatorToken', 'metricsToken', 'purgeToken'] as const;
 
 const S3_NEEDS = ['s3Endpoint', 's3Bucket', 's3AccessKey', 's3SecretKey'] as const;
 const IMAGE_SETTINGS = ['dataDir', 'images', 'imagesDir', 's3Region', ...S3_NEEDS] as const;
@@ -166,6 +168,7 @@ export function readConfig(env: Environment): Config {
     ...bodyMemoryProblems(config),
     ...reservedFeedProblems(config),
     ...hubProblems(env, config),
+    ...purgeProblems(env, config),
     ...problems,
   ]);
   return Object.freeze({ ...values, providers });
@@ -289,4 +292,8 @@ function reservedFeedProblems({ reservedFeeds, reservedPassword }: Values): stri
 /** The addresses that hubs are told must be those by which their subscribers know the feeds. */
 function hubProblems(env: Environment, { websubHubs }: Values): string[] {
   return websubHubs.length === 0 ? [] : missing(env, ['publicUrl'], 'SERVICE_WEBSUB_HUBS is');
+}
+
+function purgeProblems(env: Environment, { purgeToken }: Values): string[] {
+  return purgeToken === undefined ? [] : missing(env, ['purgeUrl'], 'SERVICE_PURGE_TOKEN is set');
 }

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { Access } from './access/access.ts';
 import { type Person, Sessions, Unlocks } from './access/cookies.ts';
 import { PasswordRenewal, Passwords } from './access/passwords.ts';
+import type { Cdn } from './cdn/cdn.ts';
 import type { Config } from './config.ts';
 import { NoteIds } from './feeds/ids.ts';
 import { readHook } from './hooks/read-hook.ts';
@@ -102,6 +103,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   checkHeaderValues(log);
   const sweeping = new Sweeping(stores.storage, log);
   const webSub = await createWebSub(config, log, stores.storage, metrics);
+  const cdn = await createCdn(config, log, stores.storage, metrics);
   // Not awaited, because everything else works while the provider is down.
   signIn?.check();
   const streams = () => server.openStreams;
@@ -117,7 +119,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
     async stop() {
       await server.stop();
       await sweeping.stop();
-      await webSub?.stop();
+      await Promise.all([webSub?.stop(), cdn?.stop()]);
       // Nobody waits for the tasks that are left.
       await Promise.all(Object.values(pools).map((pool) => pool.drain(DRAIN_MS)));
       await stores.storage.close();
@@ -301,6 +303,18 @@ async function createWebSub(
   if (websubHubs.length === 0) return undefined;
   const { WebSub } = await import('./websub/websub.ts');
   return new WebSub(websubHubs, { publicUrl: publicUrl!, storage, log, observe: metrics?.announcements() });
+}
+
+/** Imported lazily, because most instances tell no CDN. */
+async function createCdn(
+  { purgeUrl: url, purgeToken: token }: Config,
+  log: Log,
+  storage: Storage,
+  metrics: Metrics | undefined,
+): Promise<Cdn | undefined> {
+  if (url === undefined) return undefined;
+  const { Cdn } = await import('./cdn/cdn.ts');
+  return new Cdn({ url, token, storage, log, observe: metrics?.purges() });
 }
 
 /** Imported lazily, because most instances need no licenses. */

@@ -60,7 +60,8 @@ const ALLOWED: Record<string, readonly string[]> = {
     'worker-pool.ts',
     'writing',
   ],
-  websub: ['feeds', 'storage', 'telemetry'],
+  websub: ['feeds', 'post-target.ts', 'storage', 'telemetry'],
+  cdn: ['feeds', 'post-target.ts', 'storage', 'telemetry'],
   live: ['access', 'feeds', 'http', 'read', 'refusals.ts', 'schemas.ts', 'storage'],
   assistants: [
     'access',

@@ -154,6 +154,12 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: '1 to 5 https URLs without user, query and fragment, separated by commas; http is for localhost and loopback addresses only',
     hidden: true,
   },
+  SERVICE_PURGE_URL: {
+    values: ['127.0.0.1:6082', 'ftp://cdn.example', 'http://me:hush@cdn.example', 'https://cdn.example/?zone=1'],
+    rule: 'an absolute http or https URL without user, query, fragment and semicolon',
+    hidden: true,
+  },
+  SERVICE_PURGE_TOKEN: passwordRow(1, 1024),
   SERVICE_OIDC_ISSUER: {
     values: [
       'accounts.example',

@@ -185,6 +185,14 @@ t.test('hubs need the address by which they know feeds', async (t) => {
   t.strictSame(problems(env), ['PUBLIC_URL must be set where SERVICE_WEBSUB_HUBS is']);
 });
 
+t.test('a CDN may be anywhere, and its token is of no use without it', async (t) => {
+  const env = { SERVICE_PURGE_URL: 'http://10.0.0.7:6082/', SERVICE_PURGE_TOKEN: 'hush' };
+  t.match(readConfig(env), { purgeUrl: 'http://10.0.0.7:6082', purgeToken: 'hush' });
+  t.strictSame(problems({ SERVICE_PURGE_TOKEN: 'hush' }), [
+    'SERVICE_PURGE_URL must be set where SERVICE_PURGE_TOKEN is set',
+  ]);
+});
+
 t.test('reserved feeds that exist from the start need names that can be read ids', async (t) => {
   const names = ['ab', 'login', 'news,api'];
   for (const name of names) {
@@ -299,10 +307,12 @@ t.test('secrets that are equal to one another', async (t) => {
     SERVICE_PASSWORD: 'p'.repeat(32),
     SERVICE_OPERATOR_TOKEN: 'o'.repeat(32),
     SERVICE_METRICS_TOKEN: 'm'.repeat(32),
+    SERVICE_PURGE_TOKEN: 'c'.repeat(32),
+    SERVICE_PURGE_URL: 'https://cdn.example',
     SERVICE_SECRET: 's'.repeat(32),
   };
   t.strictSame(problems(env), []);
-  const names = Object.keys(env);
+  const names = Object.keys(env).filter((name) => name !== 'SERVICE_PURGE_URL');
   for (const one of names)
     for (const other of names.filter((name) => name !== one)) {
       const equal = { ...env, [one]: 'x'.repeat(32), [other]: 'x'.repeat(32) };

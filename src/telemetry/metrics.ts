@@ -31,6 +31,8 @@ const HELP = {
   service_connections_refused_total: 'Connections closed at once, because there were too many',
   service_websub_announcements_total:
     'Attempts to tell WebSub hubs of a changed feed (accepted, failed), and changes that were not told (given_up, dropped)',
+  service_purges_total:
+    'Requests to the CDN to drop changed feeds (accepted, failed), and changes that it was not told (given_up, dropped)',
   service_log_lines_lost_total: 'Log lines dropped because nobody read them',
   service_pool_waiting: 'Tasks that wait for a thread',
   service_pool_running: 'Tasks that have a thread',
@@ -132,7 +134,9 @@ export function createMetrics() {
     tool: ({ tool, code = 'ok', ms }: ToolOutcome) => tools.observe({ tool, outcome: code }, ms / 1000),
     images: imageMetrics(make),
     /** Counts what became of announcements to WebSub hubs. Call it once, if there are hubs. */
-    announcements: () => announcementCounter(make),
+    announcements: () => announcementCounter(make, 'service_websub_announcements_total'),
+    /** Counts what became of purges of the CDN. Call it once, if there is one to tell. */
+    purges: () => announcementCounter(make, 'service_purges_total'),
     /** Reads these parts at every scrape. Call it once. */
     watch: (parts: WatchedParts) => watchParts(make, parts),
     /** Looks at these at every scrape. Call it once. */
@@ -207,8 +211,8 @@ function requestMetrics(make: Maker): (outcome: Outcome) => void {
   };
 }
 
-function announcementCounter(make: Maker): (outcome: AnnouncementOutcome) => void {
-  const counter = make.counter('service_websub_announcements_total', 'outcome');
+function announcementCounter(make: Maker, name: Name): (outcome: AnnouncementOutcome) => void {
+  const counter = make.counter(name, 'outcome');
   // Alerts need a zero to start from.
   for (const outcome of ANNOUNCEMENT_OUTCOMES) counter.inc({ outcome }, 0);
   return (outcome) => counter.inc({ outcome });
