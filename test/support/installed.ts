@@ -18,6 +18,7 @@ const PROGRAMS = {
   nginx: { file: '/usr/sbin/nginx', packages: 'nginx-light' },
   caddy: { file: '/usr/bin/caddy', packages: 'caddy' },
   haproxy: { file: '/usr/sbin/haproxy', packages: 'haproxy' },
+  varnishd: { file: '/usr/sbin/varnishd', packages: 'varnish varnish-modules' },
   openssl: { file: '/usr/bin/openssl', packages: 'openssl' },
   swift: {
     file: '/usr/lib/python3/dist-packages/swift/__init__.py',
