@@ -48,7 +48,7 @@ sub vcl_recv {
     || req.url ~ "^/r/[^/?]+/events/?(\?|$)") {
     return (pass);
   }
-  set req.http.Is-Kept = "1";
+  set req.http.Is-Kept = req.restarts;
   # The answers depend on neither.
   unset req.http.Cookie;
   unset req.http.Authorization;
@@ -59,10 +59,13 @@ sub vcl_backend_response {
   if (bereq.uncacheable && !bereq.http.Is-Kept) {
     return (deliver);
   }
-  # An error takes the place of nothing.
+  # An error takes the place of nothing: where it was delivered, what is stale would be dropped.
   if (beresp.status >= 500) {
     if (bereq.is_bgfetch) {
       return (abandon);
+    }
+    if (bereq.http.Is-Kept == "0") {
+      return (error(503));
     }
     set beresp.ttl = 0s;
     set beresp.grace = 0s;

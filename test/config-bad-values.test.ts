@@ -155,7 +155,12 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     hidden: true,
   },
   SERVICE_PURGE_URL: {
-    values: ['127.0.0.1:6082', 'ftp://cdn.example', 'http://me:hush@cdn.example', 'https://cdn.example/?zone=1'],
+    values: [
+      '127.0.0.1:6082',
+      'ftp://cdn.example',
+      'http://me:hush@cdn.example',
+      'https://cdn.example/?zone=1',
+    ],
     rule: 'an absolute http or https URL without user, query, fragment and semicolon',
     hidden: true,
   },

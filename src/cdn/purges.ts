@@ -7,10 +7,10 @@ const MAX_AT_ONCE = 100;
 /** Shortest time between two requests, ms. */
 const REST_MS = 50;
 /**
- * From a change to its second purge, ms. Until then the CDN may have got an older view: of a request that was running at the
- * time of the change, or of a container that had not heard of it (contract §7: a second).
+ * From a change to its further purges, ms. The CDN may have got an older view meanwhile: of a request that was running at the
+ * time of the change, and until a second has passed of a container that had not heard of it (contract §7).
  */
-const SETTLED_MS = 1_200;
+const AGAIN_MS = [300, 1_200];
 /** The pause after a failure doubles with each up to this, ms. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 15_000;
@@ -35,7 +35,7 @@ interface Untold {
   readonly dueAt: number;
 }
 
-/** Decides which feeds are purged when: each change at once and once more when it is settled, in one request at a time. */
+/** Decides which feeds are purged when: each change at once and twice more, in one request at a time. */
 export class Purges {
   readonly #parts: PurgesParts;
   readonly #now: () => number;
@@ -124,10 +124,12 @@ export class Purges {
     if (untold === undefined) return;
     this.#untold.delete(readId);
     const { changedAt, dueAt } = untold;
-    const settledAt = changedAt + SETTLED_MS;
+    // It changed again since.
     if (changedAt > sentAt) this.#untold.set(readId, { changedAt, dueAt });
-    else if (sentAt < settledAt && !this.#isStopped)
-      this.#untold.set(readId, { changedAt, dueAt: settledAt });
+    else {
+      const again = this.#isStopped ? undefined : AGAIN_MS.find((ms) => changedAt + ms > sentAt);
+      if (again !== undefined) this.#untold.set(readId, { changedAt, dueAt: changedAt + again });
+    }
   }
 
   #giveUp(): void {

@@ -61,7 +61,10 @@ t.test('a note is gone from every view at its moment', async (t) => {
 t.test('others may keep a view of a note that expires much later as long as any', async (t) => {
   const client = new FeedClient(url, 'mayfly-later');
   const { file_url: fileUrl, read_url: readUrl } = (await client.post('x', { 'x-note-expires': '1h' })).json;
-  t.equal((await ask(readUrl)).headers.get('cache-control'), 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300');
+  t.equal(
+    (await ask(readUrl)).headers.get('cache-control'),
+    'public, max-age=60, stale-while-revalidate=30, stale-if-error=300',
+  );
   t.equal((await ask(fileUrl)).headers.get('cache-control'), 'public, max-age=300, must-revalidate');
 });
 
