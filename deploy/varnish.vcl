@@ -42,10 +42,13 @@ sub vcl_recv {
     set req.grace = 1h;
   }
 
-  # What everybody may read, and nothing below the name of a feed. Event streams stay open.
   unset req.http.Is-Kept;
-  if ((req.method != "GET" && req.method != "HEAD") || req.url !~ "^/(r|api/v1/read|static)/"
-    || req.url ~ "^/r/[^/?]+/events/?(\?|$)") {
+  # Passed on, an event would wait here until the next one comes.
+  if (req.url ~ "^/(r|api/v1/feeds)/[^/?]+/events/?(\?|$)") {
+    return (pipe);
+  }
+  # What everybody may read is kept, and nothing below the name of a feed.
+  if ((req.method != "GET" && req.method != "HEAD") || req.url !~ "^/(r|api/v1/read|static)/") {
     return (pass);
   }
   set req.http.Is-Kept = req.restarts;

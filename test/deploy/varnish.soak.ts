@@ -159,9 +159,15 @@ t.test('streams, clients and star fields pass', { skip }, async (t) => {
   for (const client of ['10.1.0.1', '10.1.0.1', '10.1.0.2'])
     statuses.push((await from(client).post()).status);
   t.strictSame(statuses, [201, 429, 201], 'each client has a limit of its own');
-  const stream = await EventStream.open(t, json.read_url.replace('feed.xml', 'events'));
+  const events = json.read_url.replace('feed.xml', 'events');
+  const direct = await EventStream.open(t, events.replace(url, service.url));
+  const streams = [
+    await EventStream.open(t, events),
+    await EventStream.open(t, `${url}/api/v1/feeds/wren/events`),
+  ];
   await from('10.1.0.3').post();
-  t.ok(await eventually(() => stream.text.includes('event: changed')));
+  t.ok(await eventually(() => streams.every(({ text }) => text.includes('event: changed'))));
+  t.notMatch(direct.text, /^:/m, 'before anything else is sent');
   t.notMatch(JSON.stringify(service.lines), /"level":"error"/);
 });
 
