@@ -39,7 +39,7 @@ t.test('containers behind a pooler', { skip }, async (t) => {
     }
   });
 
-  await t.test('notes are found by their words', async (t) => {
+  await t.test('notes are found by their words', async () => {
     const feed = new FeedClient(two.url, 'wren');
     await feed.post('a nightingale');
     await untilFound(`${one.url}/api/v1/feeds/wren/notes`, q('nightingale'), 1);
