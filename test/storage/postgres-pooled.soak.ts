@@ -23,7 +23,8 @@ t.setTimeout(600_000);
 const skip = missing('pgbouncer');
 if (skip) t.pass(skip);
 else {
-  const server = await PostgresServer.start(t);
+  // The pooler keeps connections to each database of the tests.
+  const server = await PostgresServer.start(t, ['max_connections=1000']);
   const through = await startPgBouncer(t, server);
   const backend: Backend = {
     name: 'postgres behind a pooler',

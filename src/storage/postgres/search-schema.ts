@@ -98,12 +98,10 @@ export function ensureSearch(url: string): Promise<void> {
       ? await client.query<{ version: number }>('SELECT version FROM note_words_state')
       : { rows: [] };
     if (rows[0] !== undefined && rows[0].version >= SEARCH_VERSION) return;
-    await client.query('BEGIN');
     // Writers hold this lock when their trigger asks for that of the queue.
     await client.query('LOCK TABLE notes IN SHARE ROW EXCLUSIVE MODE');
     await client.query(TABLES);
     await client.query(TRIGGERS);
-    await client.query('COMMIT');
   });
 }
 
@@ -117,22 +115,26 @@ export function ensureWordIndex(url: string): Promise<void> {
 }
 
 /** Removes all that the search needs. Throws what the client does. */
-export function dropSearch(url: string): Promise<void> {
-  return alone(url, MIGRATION_LOCK, async (client) => {
-    // One after the other, so that none is locked while another one is waited for.
-    await client.query('DROP FUNCTION IF EXISTS note_words_change CASCADE');
-    for (const table of ['note_words', 'words_to_make', 'note_words_state'])
-      await client.query(`DROP TABLE IF EXISTS ${table}`);
-  });
+export async function dropSearch(url: string): Promise<void> {
+  const tables = ['note_words', 'words_to_make', 'note_words_state'].map(
+    (table) => `TABLE IF EXISTS ${table}`,
+  );
+  // One after the other, so that none is locked while another one is waited for.
+  for (const part of ['FUNCTION IF EXISTS note_words_change CASCADE', ...tables])
+    await alone(url, MIGRATION_LOCK, async (client) => {
+      await client.query(`DROP ${part}`);
+    });
 }
 
-/** Only one process at a time has a lock. */
+/** Runs a transaction while no other process has the lock. A pooler would keep a lock of a connection when its client is gone. */
 async function alone(url: string, lock: number, work: (client: Client) => Promise<void>): Promise<void> {
   const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
-    await client.query('SET client_min_messages = error');
-    await client.query('SELECT pg_advisory_lock($1)', [lock]);
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await client.query('SET LOCAL client_min_messages = error');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [lock]);
     await work(client);
+    await client.query('COMMIT');
   } finally {
     await client.end();
   }
