@@ -27,6 +27,7 @@ import {
   lineOfText,
   oneOf,
   onOff,
+  processCount,
   publicKeys,
   readableFile,
   regionName,
@@ -102,6 +103,7 @@ const SETTINGS = {
   cacheBytes: setting('SERVICE_CACHE_BYTES', integer([MIB, 1024 * GIB], ' of bytes'), 64 * MIB),
   bodyMemoryBytes: setting('SERVICE_BODY_MEMORY_BYTES', integer([MIB, 1024 * GIB], ' of bytes'), 256 * MIB),
   workers: setting('SERVICE_WORKERS', integer([1, 256]), availableParallelism()),
+  processes: setting('SERVICE_PROCESSES', processCount(64), 1),
   metrics: setting('SERVICE_METRICS', onOff, false),
   metricsToken: setting('SERVICE_METRICS_TOKEN', secretText([1, 256])),
   logLevel: setting('SERVICE_LOG_LEVEL', oneOf(LOG_LEVELS), 'info'),
@@ -163,6 +165,7 @@ export function readConfig(env: Environment): Config {
     ...formerSettings(env, names),
     ...databaseProblems(env, config),
     ...databaseSecretProblems(env, config),
+    ...processProblems(config),
     ...imageProblems(env, config),
     ...equalSecretProblems(config, providers),
     ...bodyMemoryProblems(config),
@@ -240,6 +243,12 @@ function databaseProblems(
 function databaseSecretProblems(env: Environment, { storage }: Values): string[] {
   if (storage === 'fs' || isSet(env, 'SERVICE_SECRET')) return [];
   return [`SERVICE_SECRET must be set, at least 32 bytes long, where SERVICE_STORAGE is ${storage}`];
+}
+
+/** Only the database keeps the limits of several processes, and tells them of each other's changes. */
+function processProblems({ processes, storage }: Values): string[] {
+  if (processes === 1 || storage === 'postgres') return [];
+  return [`SERVICE_PROCESSES must be 1 where SERVICE_STORAGE is ${storage}, which only one process may use`];
 }
 
 /** Settings of a store that is not chosen may be set, but each must be valid. */

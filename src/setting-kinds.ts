@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { hostUrls } from './database-hosts.ts';
 import { type FeedName, isFeedName } from './feeds/names.ts';
@@ -32,6 +33,15 @@ export function integer([min, max]: readonly [number, number], unit = ''): Kind<
       const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       return number >= min && number <= max ? number : undefined;
     },
+  };
+}
+
+/** A number of processes, where `auto` is one for each core. */
+export function processCount(max: number): Kind<number> {
+  const { rule, parse } = integer([1, max]);
+  return {
+    rule: `auto or ${rule}`,
+    parse: (text) => (text === 'auto' ? Math.min(availableParallelism(), max) : parse(text)),
   };
 }
 

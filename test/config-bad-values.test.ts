@@ -80,6 +80,10 @@ const BAD_VALUES: Record<string, { values: string[]; rule: string; hidden?: bool
     rule: 'a whole number of bytes from 1048576 to 1099511627776',
   },
   SERVICE_WORKERS: { values: ['0', '257', 'all'], rule: 'a whole number from 1 to 256' },
+  SERVICE_PROCESSES: {
+    values: ['0', '65', '-1', '1.5', 'Auto', 'cores'],
+    rule: 'auto or a whole number from 1 to 64',
+  },
   SERVICE_LOG_LEVEL: { values: ['INFO', 'verbose'], rule: 'one of debug, info, warn, error, silent' },
   SERVICE_LOG_REQUESTS: { values: ['false'], rule: '1 (on) or 0 (off)' },
   TZ: { values: ['Nowhere/Town', ':/etc/localtime'], rule: 'the name of a time zone, such as Europe/Berlin' },

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { largestRequestBytes, readConfig } from '../src/config.ts';
@@ -24,6 +25,7 @@ t.test('without any variable everything has its default', async (t) => {
     cacheBytes: 67_108_864,
     bodyMemoryBytes: 268_435_456,
     logLevel: 'info',
+    processes: 1,
     logRequests: true,
     timeZone: 'UTC',
     password: undefined,
@@ -326,4 +328,24 @@ t.test('secrets that are equal to one another', async (t) => {
   t.strictSame(problems({ ...others, SERVICE_METRICS_TOKEN_FILE: file }), [
     'SERVICE_PASSWORD and SERVICE_METRICS_TOKEN must not be equal',
   ]);
+});
+
+t.test('several processes need PostgreSQL, and "auto" is one for each core', async (t) => {
+  const postgres = {
+    SERVICE_STORAGE: 'postgres',
+    SERVICE_DATABASE_URL: 'postgres://db.example/notes',
+    SERVICE_SECRET: 'x'.repeat(32),
+  };
+  const count = (SERVICE_PROCESSES: string) => readConfig({ ...postgres, SERVICE_PROCESSES }).processes;
+  t.equal(count('1'), 1);
+  t.equal(count('64'), 64);
+  t.equal(count('auto'), Math.min(availableParallelism(), 64));
+  const why = (storage: string) =>
+    `SERVICE_PROCESSES must be 1 where SERVICE_STORAGE is ${storage}, which only one process may use`;
+  t.strictSame(problems({ SERVICE_PROCESSES: '2' }), [why('fs')]);
+  t.strictSame(
+    problems({ SERVICE_PROCESSES: '2', SERVICE_STORAGE: 'sqlite', SERVICE_SECRET: 'x'.repeat(32) }),
+    [why('sqlite')],
+  );
+  t.strictSame(problems({ SERVICE_PROCESSES: '1' }), []);
 });

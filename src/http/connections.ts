@@ -20,6 +20,8 @@ interface ConnectionLimits {
   readonly descriptors: number | undefined;
   /** Connections of one client; 0 for any number, by default half of all. */
   readonly perClient: number | undefined;
+  /** Those that share the port, and among which the kernel spreads the connections of each client. */
+  readonly processes?: number | undefined;
 }
 
 /**
@@ -34,17 +36,21 @@ export class Connections {
   /** Connections that were closed at once. */
   refused = 0;
   readonly #most: number;
-  #perClient: number;
+  /** Of all processes together; undefined for any number. */
+  #perClient: number | undefined;
+  /** With fewer open ones here, no client can have too many. */
+  readonly #harmless: number;
   /** At least as many as each client has; undefined until they are counted. */
   #byClient: Map<string, number> | undefined;
   /** Accepted since the last count began. */
   #recent = new Map<string, number>();
   #countedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ descriptors = Number.POSITIVE_INFINITY, perClient }: ConnectionLimits) {
+  constructor({ descriptors = Number.POSITIVE_INFINITY, perClient, processes = 1 }: ConnectionLimits) {
     const reserved = Math.min(RESERVED, descriptors / 3);
     this.#most = Math.floor((descriptors - reserved) / DESCRIPTORS_OF_CONNECTION);
-    this.#perClient = (perClient ?? Math.ceil(this.#most / PART_OF_CLIENT)) || this.#most;
+    this.#perClient = (perClient ?? Math.ceil((this.#most * processes) / PART_OF_CLIENT)) || undefined;
+    this.#harmless = (this.#perClient ?? 0) / 2 / processes;
   }
 
   get isNearlyFull(): boolean {
@@ -65,8 +71,8 @@ export class Connections {
   }
 
   #isWithinShare(res: HttpResponse, port: number): boolean {
-    if (this.#perClient === this.#most) return true;
-    if (this.open <= this.#perClient / 2) {
+    if (this.#perClient === undefined) return true;
+    if (this.open <= this.#harmless) {
       this.#byClient = undefined;
       return true;
     }
@@ -85,7 +91,7 @@ export class Connections {
     this.#countedAt = now;
     this.#recent = new Map();
     const counts = await connectionsByClient(port);
-    if (counts === undefined) this.#perClient = this.#most;
+    if (counts === undefined) this.#perClient = undefined;
     for (const [client, count] of this.#recent) counts?.set(client, (counts.get(client) ?? 0) + count);
     this.#byClient = counts;
   }

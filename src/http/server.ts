@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { notFound, Refusal } from '../refusals.ts';
 import type { Answer } from './answer.ts';
 import { BodyMemory } from './body-memory.ts';
@@ -8,6 +6,7 @@ import { BufferPool } from './buffers.ts';
 import { Connections, maxDescriptors } from './connections.ts';
 import { DEFAULT_LIMITS, Exchange, type Operation, type Serving } from './exchange.ts';
 import { headers } from './headers.ts';
+import { portProblem } from './ports.ts';
 import { ResponseWriter } from './response-writer.ts';
 import { Router } from './router.ts';
 import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedApp, uws } from './uws.ts';
@@ -15,6 +14,11 @@ import { type HttpRequest, type HttpResponse, type ListenSocket, type TemplatedA
 const UPLOAD_BYTES_PER_SECOND = 1024;
 /** Interval of looking whether the last requests have ended, ms. */
 const STOP_INTERVAL = 10;
+/** The option of `listen` with which several sockets have one port (SO_REUSEPORT). */
+const SHARED_PORT = 0;
+/** A turn of the event loop in which nearly nothing happened, and how long to wait for one, ms. */
+const QUIET_TURN = 0.05;
+const QUIET_LIMIT = 1_000;
 
 export interface ServerOptions extends Pick<Serving, 'observe' | 'observeErrors' | 'refuse' | 'trustProxy'> {
   readonly host: string;
@@ -26,6 +30,8 @@ export interface ServerOptions extends Pick<Serving, 'observe' | 'observeErrors'
   readonly onUntrustedProxy?: (() => void) | undefined;
   /** Connections of one client, if no proxy is trusted: 0 for any number, by default half of all. */
   readonly maxConnectionsPerClient?: number | undefined;
+  /** How many processes listen on the port, this one included; 1 if nobody else may. */
+  readonly processes?: number;
   /** For all request bodies at once, bytes. */
   readonly bodyMemory: number;
   readonly limits?: Partial<Serving['limits']> | undefined;
@@ -39,6 +45,7 @@ export class HttpServer {
   readonly #app: TemplatedApp;
   readonly #timer: NodeJS.Timeout;
   #socket: ListenSocket | undefined;
+  #isClosing = false;
 
   private constructor(options: ServerOptions) {
     const { publicUrl, trustProxy, bodyMemory, observe, observeErrors, refuse } = options;
@@ -56,6 +63,7 @@ export class HttpServer {
     };
     this.connections = new Connections({
       descriptors: maxDescriptors(),
+      processes: options.processes,
       perClient: trustProxy ? 0 : options.maxConnectionsPerClient,
     });
     this.#app = uws
@@ -68,13 +76,15 @@ export class HttpServer {
   /** Starts a server. Throws an error with a sentence if it cannot listen. */
   static async listen(options: ServerOptions): Promise<HttpServer> {
     const server = new HttpServer(options);
-    const { host, port } = options;
+    const { host, port, processes = 1 } = options;
     const socket = await new Promise<ListenSocket | false>((resolve) => {
-      server.#app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
+      server.#app.listen(host, port, processes > 1 ? SHARED_PORT : uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
     });
     if (socket === false) {
       clearInterval(server.#timer);
-      throw new Error(`cannot listen on ${host} port ${port}: ${await listenProblem(host, port)}`);
+      // Tries it with Node, because the HTTP library does not say why it failed.
+      const problem = await portProblem(host, port);
+      throw new Error(problem ?? `cannot listen on ${host} port ${port}: another program used it until now`);
     }
     server.#socket = socket;
     return server;
@@ -102,18 +112,36 @@ export class HttpServer {
     return this.#serving.streams.size;
   }
 
+  /**
+   * Leaves new connections to the other processes of the port, and ends each of its own behind its next answer. Waits until
+   * all have ended, up to the limit for running requests.
+   */
+  async drain(): Promise<void> {
+    this.#serving.isStopping = true;
+    await quietTurn();
+    this.#leave();
+    const end = performance.now() + this.#serving.limits.stop;
+    while (this.connections.open > 0 && performance.now() < end) await wait(STOP_INTERVAL);
+  }
+
   /** Refuses new connections, ends live answers, waits for running requests up to the limit, then closes all. */
   async stop(): Promise<void> {
-    const { isStopping, running, streams, limits } = this.#serving;
-    if (isStopping) return;
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    const { running, limits } = this.#serving;
     this.#serving.isStopping = true;
-    if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
-    for (const stream of streams) stream.end();
+    this.#leave();
     const end = performance.now() + limits.stop;
     // The binding flushes the last answer at the end of its turn of the loop, so before the wait is over.
     while (running.size > 0 && performance.now() < end) await wait(STOP_INTERVAL);
     clearInterval(this.#timer);
     this.#app.close();
+  }
+
+  #leave(): void {
+    if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
+    this.#socket = undefined;
+    for (const stream of this.#serving.streams) stream.end();
   }
 
   /** Must not throw, like `#onRequest`. */
@@ -181,23 +209,15 @@ function methodList(methods: readonly string[]): string {
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'there is no address of that name',
-  EAI_AGAIN: 'the address of that name cannot be found now',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EADDRINUSE: 'another program uses it',
-  EACCES: 'it needs more rights',
-};
-
-/** Why nothing can listen at an address. Tries it with Node, because the HTTP library does not say why it failed. */
-async function listenProblem(host: string, port: number): Promise<string> {
-  const server = createServer();
-  try {
-    await once(server.listen({ host, port, exclusive: true }), 'listening');
-    server.close();
-    return 'another program used it until now';
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    return REASONS[code] ?? code;
+/**
+ * Settles behind a turn of the event loop that took no time. The kernel resets connections that wait for a socket that is
+ * closed, but so shortly after the last look there are hardly any.
+ */
+async function quietTurn(): Promise<void> {
+  const end = performance.now() + QUIET_LIMIT;
+  for (let last = Number.NEGATIVE_INFINITY, now = 0; now < end; last = now) {
+    await turn();
+    now = performance.now();
+    if (now - last < QUIET_TURN) return;
   }
 }

@@ -34,6 +34,8 @@ type Write = (message: string, fields?: Fields) => void;
 export interface Log extends Readonly<Record<Exclude<LogLevel, 'silent'>, Write>> {
   /** Call it once the server secret is known; before, lines are written without the field `feed`. */
   hashFeedsWith(secret: Uint8Array): void;
+  /** Writes whole lines of the log of another process as they are. */
+  passOn(lines: string): void;
   /** Lines dropped since the start because nothing read them. */
   readonly linesLost: () => number;
   /** Writes what is still held; gives up after 1 s if nothing reads it. */
@@ -42,7 +44,7 @@ export interface Log extends Readonly<Record<Exclude<LogLevel, 'silent'>, Write>
 
 /** Where log lines go. */
 interface LineDestination {
-  /** Takes a line with its line break. Never throws or waits. */
+  /** Takes lines with their line breaks. Never throws or waits. */
   write(line: string): void;
   /** Lines dropped since the start. */
   readonly lost: number;
@@ -54,13 +56,15 @@ interface LogOptions {
   readonly level: LogLevel;
   /** Default: standard output. */
   readonly destination?: LineDestination;
+  /** Members of each line. */
+  readonly members?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
  * Opens the log. A stalled reader of standard output never stalls the service: at most 1 MiB of lines is held, further ones
  * are dropped, and once the reader has caught up one line says how many were lost.
  */
-export function createLog({ level, destination }: LogOptions): Log {
+export function createLog({ level, destination, members }: LogOptions): Log {
   const onLost = (lost: number) =>
     logger.error({ lost }, 'log lines were lost because standard output was not read');
   const lines = destination ?? lineWriter(unblockedStdout(), onLost);
@@ -68,7 +72,7 @@ export function createLog({ level, destination }: LogOptions): Log {
   const logger = pino(
     {
       level,
-      base: null,
+      base: members ?? null,
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: {
@@ -86,6 +90,7 @@ export function createLog({ level, destination }: LogOptions): Log {
     hashFeedsWith: (secret) => {
       hash = feedHash(secret);
     },
+    passOn: (text) => lines.write(text),
     linesLost: () => lines.lost,
     close: () => lines.close(),
   };

@@ -1,10 +1,11 @@
 import type { StatsFs } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Outcome } from '../http/exchange.ts';
 import { VERSION } from '../version.ts';
 import type { ToolOutcome } from './events.ts';
+import { metricsOf, type ProcessGroup, summedMetrics } from './process-metrics.ts';
 
 /** Every metric of our own, and what it says. */
 const HELP = {
@@ -56,6 +57,18 @@ const HELP = {
 };
 
 type Name = keyof typeof HELP;
+
+/** What all processes of a service say alike becomes one value in another way than by a sum. */
+const ALIKE: Partial<Record<Name, Aggregator>> = {
+  service_build_info: 'first',
+  service_cache_fresh: 'min',
+  service_storage_up: 'min',
+  service_disk_free_bytes: 'min',
+  service_disk_size_bytes: 'min',
+  service_backup_timestamp_seconds: 'max',
+  service_image_store_down: 'max',
+  service_images_freed: 'max',
+};
 
 const ANNOUNCEMENT_OUTCOMES = ['accepted', 'failed', 'given_up', 'dropped'] as const;
 type AnnouncementOutcome = (typeof ANNOUNCEMENT_OUTCOMES)[number];
@@ -113,10 +126,13 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /**
  * Starts to count, also in the process and its event loop, in a registry of its own. An instance without metrics does not
  * load this file. What is given an outcome or a duration is called at the end of that request, task, commit or call.
+ * @param group of processes whose metrics are one answer, if there are several
  */
-export function createMetrics() {
+export function createMetrics(group?: ProcessGroup) {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const labels = group && { pid: String(process.pid) };
+  collectDefaultMetrics({ register: registry, ...(labels && { labels }) });
+  group?.countWith(() => metricsOf(registry));
   const make = makerIn(registry);
   const build = { version: VERSION, node: process.versions.node };
   make.gauge('service_build_info', (gauge) => gauge.set(build, 1), ...Object.keys(build));
@@ -144,7 +160,7 @@ export function createMetrics() {
     /** Media type of `metricsAnswer`. */
     contentType: registry.contentType as string,
     /** All metrics in Prometheus' text format. */
-    metricsAnswer: () => registry.metrics(),
+    metricsAnswer: async () => (group ? summedMetrics(await group.countAll()) : registry.metrics()),
   };
 }
 
@@ -152,7 +168,12 @@ type Maker = ReturnType<typeof makerIn>;
 
 /** Makes metrics in a registry. */
 function makerIn(registry: Registry) {
-  const common = (name: Name) => ({ name, help: HELP[name], registers: [registry] });
+  const common = (name: Name) => ({
+    name,
+    help: HELP[name],
+    registers: [registry],
+    ...(ALIKE[name] && { aggregator: ALIKE[name] }),
+  });
   return {
     histogram: (name: Name, buckets: number[], ...labelNames: string[]) =>
       new Histogram({ ...common(name), buckets, labelNames }),
