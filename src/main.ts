@@ -36,8 +36,9 @@ ${LIST_OF_COMMANDS}`;
 
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined) {
-  const [{ run }, { startService }] = await Promise.all([import('./run.ts'), import('./service.ts')]);
-  await run(startService);
+  const { run } = await import('./run.ts');
+  // A supervisor of processes does not need the service itself.
+  await run(async (...parts) => (await import('./service.ts')).startService(...parts));
 } else {
   // Whoever read the output, such as `head`, has seen enough.
   process.stdout.on('error', () => process.exit(1));

@@ -1,33 +1,46 @@
 import { BUILT_IN_REPORTS, type Config, ConfigError, readConfig } from './config.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
+import { shareOf } from './processes/share.ts';
+import { Supervisor } from './processes/supervisor.ts';
+import { SupervisorLink } from './processes/supervisor-link.ts';
+import { stopRequests, supervisedStopRequests } from './stop-requests.ts';
 import { databasePath, filesOfDatabase } from './storage/open-storage.ts';
 import { cannotBeUsed } from './system-errors.ts';
 import { errorFields } from './telemetry/fields.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+import type { ProcessGroup } from './telemetry/process-metrics.ts';
 import { VERSION } from './version.ts';
-
-/** Interval of looking for the parent, ms. */
-const PARENT_CHECK_MS = 1000;
-/** Time in which a second signal may be the same Ctrl-C, ms. */
-const ECHO_MS = 500;
 
 export interface Service {
   /** For example `http://0.0.0.0:3000`. */
   readonly url: string;
+  /** Lets clients go to the other processes that share the port, if there are any. Call `stop` after it, or during it. */
+  drain?(): Promise<void>;
   /** Finishes running requests and frees everything. */
   stop(): Promise<void>;
 }
 
-/** @param owner gets every file that the service makes */
-type StartService = (config: Config, log: Log, owner: Owner | undefined) => Promise<Service>;
+/**
+ * @param owner gets every file that the service makes
+ * @param group of processes that this one belongs to
+ */
+type StartService = (
+  config: Config,
+  log: Log,
+  owner: Owner | undefined,
+  group?: ProcessGroup,
+) => Promise<Service>;
 
 /**
- * Runs the process from its settings to the first signal. Exits with 0 after a stop, and with 1 if the start or the stop
- * fails or an error is unhandled.
+ * Runs the process from its settings to the first signal. With several processes it is their supervisor, or one of them.
+ * Exits with 0 after a stop, and with 1 if the start or the stop fails or an error is unhandled.
  */
 export async function run(startService: StartService): Promise<void> {
   const config = readSettings();
-  const log = createLog({ level: config.logLevel });
+  const { link, drain, stop } = SupervisorLink.isSupervised
+    ? supervisedStopRequests()
+    : { ...stopRequests(), link: undefined };
+  const log = createLog({ level: config.logLevel, members: link && { pid: process.pid } });
   log.info('starting', { version: VERSION, node: process.versions.node });
   const exit = async (code: number) => {
     await log.close();
@@ -40,13 +53,16 @@ export async function run(startService: StartService): Promise<void> {
       exit(1);
     });
   }
-  const requested = stopRequest();
-  const service = await start(config, log, startService);
+  const service = await start(config, log, startService, link);
   if (!service) return exit(1);
-  process.stderr.write(welcome(service.url, config));
-  log.info('stopping', { reason: await requested });
+  if (link) link.ready(service.url);
+  else process.stderr.write(welcome(service.url, config));
+  log.info('stopping', { reason: await Promise.race([drain, stop]) });
   try {
+    // A drain that was not asked for would never begin, so whichever comes first ends this.
+    await Promise.race([drain.then(() => service.drain?.()), stop]);
     await service.stop();
+    await link?.leave();
   } catch (err) {
     log.error('the stop failed', { err });
     return exit(1);
@@ -74,17 +90,28 @@ function readSettings(): Config {
   }
 }
 
-async function start(config: Config, log: Log, startService: StartService): Promise<Service | undefined> {
+/** Starts the service, or the supervisor of its processes. The warnings of a process are those of its supervisor. */
+async function start(
+  config: Config,
+  log: Log,
+  startService: StartService,
+  link: SupervisorLink | undefined,
+): Promise<Service | undefined> {
   try {
     const { owner, warning } = reducePrivileges(config);
-    if (warning) log.warn(warning);
-    const service = await startService(config, log, owner);
-    log.info('started', { url: service.url });
-    warnOfGaps(config, log);
+    if (warning && !link) log.warn(warning);
+    const isSupervisor = config.processes > 1 && !link;
+    const service = isSupervisor
+      ? await Supervisor.start(config, log)
+      : await startService(shareOf(config), log, owner, link);
+    log.info('started', { url: service.url, ...(isSupervisor && { processes: config.processes }) });
+    if (!link) warnOfGaps(config, log);
     return service;
   } catch (err) {
     log.debug('the start failed', { err });
-    process.stderr.write(`Note Feed cannot start: ${errorFields(err).message}\n`);
+    const { message } = errorFields(err);
+    if (link) await link.failed(message);
+    else process.stderr.write(`Note Feed cannot start: ${message}\n`);
     return undefined;
   }
 }
@@ -118,31 +145,4 @@ function welcome(url: string, { title, publicUrl, password, providers }: Config)
   const bearer = password === undefined ? '' : '-H "Authorization: Bearer $SERVICE_PASSWORD" ';
   const post = `curl -d 'Hello' ${bearer}${base}/my-first-feed`;
   return `${title} is open at ${base}. Post a first note with: ${post}\n`;
-}
-
-/**
- * Settles with the reason to stop: the first SIGTERM or SIGINT, or, under npm, the end of the parent, because a killed npm
- * leaves its child running. A second signal exits with code 1.
- *
- * Under npm, Ctrl-C arrives twice, from the terminal and from npm, so a signal soon after the first is ignored.
- */
-function stopRequest(): Promise<string> {
-  const underNpm = process.env.npm_lifecycle_event !== undefined;
-  const { promise, resolve } = Promise.withResolvers<string>();
-  let first: number | undefined;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      const now = performance.now();
-      first ??= now;
-      const again = now > first + (underNpm ? ECHO_MS : 0);
-      if (again) process.exit(1);
-      resolve(signal);
-    });
-  }
-  if (underNpm) {
-    const parent = process.ppid;
-    const look = () => process.ppid !== parent && resolve('the parent is gone');
-    setInterval(look, PARENT_CHECK_MS).unref();
-  }
-  return promise;
 }

@@ -49,6 +49,7 @@ import { TEXT_NICE } from './task-limit.ts';
 import { auditLog, eventLog, type RecordEvent, requestLog, toolLog } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import type { ProcessGroup } from './telemetry/process-metrics.ts';
 import { Assets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
 import { siteOf } from './web/site.ts';
@@ -71,19 +72,28 @@ const UNTRUSTED_PROXY =
   'a request had X-Forwarded-For, which is not believed: if it came through a proxy of yours, set SERVICE_TRUST_PROXY=1, ' +
   'or all its clients count as one; if not, leave it off, because anybody can send that field';
 
-/** Builds and starts the service. Settles when it takes requests. */
-export async function startService(config: Config, log: Log, owner: Owner | undefined): Promise<Service> {
+/**
+ * Builds and starts the service. Settles when it takes requests.
+ * @param group of processes that this one belongs to
+ */
+export async function startService(
+  config: Config,
+  log: Log,
+  owner: Owner | undefined,
+  group?: ProcessGroup,
+): Promise<Service> {
   // Imported lazily, because most instances have no metrics.
-  const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics() : undefined;
+  const metrics = config.metrics ? (await import('./telemetry/metrics.ts')).createMetrics(group) : undefined;
   const stores = await openStores(config, log, owner, metrics);
   const pools = createPools(config, metrics);
   const cache = new ReadCache(config.cacheBytes);
   const parts = await createParts(config, log, { ...stores, pools, cache, metrics });
   const { access, site, signIn } = parts;
-  const { host, port, publicUrl, trustProxy, maxConnectionsPerClient } = config;
+  const { host, port, processes, publicUrl, trustProxy, maxConnectionsPerClient } = config;
   const server = await HttpServer.listen({
     host,
     port,
+    processes,
     publicUrl,
     trustProxy,
     maxConnectionsPerClient,
@@ -116,6 +126,7 @@ export async function startService(config: Config, log: Log, owner: Owner | unde
   });
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    drain: () => server.drain(),
     async stop() {
       await server.stop();
       await sweeping.stop();
@@ -163,7 +174,7 @@ async function openStores(
 type Pools = RenderingPools & Readonly<Record<'checks' | 'texts' | 'slowTexts' | 'hashing', WorkerPool>>;
 
 /** Separate pools, so that slow texts and a flood of passwords (10 ms of a core each) delay no other work. */
-function createPools({ workers: threads }: Config, metrics: Metrics | undefined): Pools {
+function createPools({ workers: threads, processes }: Config, metrics: Metrics | undefined): Pools {
   const common = { threads, maxQueue: MAX_QUEUE, observe: metrics?.task };
   // Of usual texts few are slow, so one thread is enough.
   const slow = { ...common, threads: 1, nice: TEXT_NICE };
@@ -175,7 +186,11 @@ function createPools({ workers: threads }: Config, metrics: Metrics | undefined)
     slowestParsing: new WorkerPool(slow),
     texts: new WorkerPool(ofTexts),
     slowTexts: new WorkerPool(ofTexts),
-    hashing: new WorkerPool({ ...common, threads: HASHING_THREADS, maxQueue: MAX_HASHING_QUEUE }),
+    hashing: new WorkerPool({
+      ...common,
+      threads: Math.ceil(HASHING_THREADS / processes),
+      maxQueue: MAX_HASHING_QUEUE,
+    }),
   };
 }
 

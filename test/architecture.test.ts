@@ -101,6 +101,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'web',
     'writing',
   ],
+  processes: ['config.ts', 'http', 'telemetry'],
   commands: [
     'config.ts',
     'feeds',

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { ProcessMetrics } from '../telemetry/process-metrics.ts';
+import { type Order, type Report, SUPERVISED } from './messages.ts';
+import { passLinesOn } from './whole-lines.ts';
+
+export interface ChildOptions {
+  /** Settings beside those of this process's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Gets whole lines of its log. */
+  readonly onLines: (lines: string) => void;
+  /** Gets questions for the counts of all processes. */
+  readonly onAsking: (asking: Child, id: number) => void;
+}
+
+/** A process of the service, as the supervisor sees it. */
+export class Child {
+  readonly startedAt = performance.now();
+  /** Settles when it takes requests, with its address. Rejects with a sentence if it ends before. */
+  readonly ready: Promise<string>;
+  /** Settles with the way it ended, when all that it wrote has been passed on. */
+  readonly ended: Promise<{ readonly how: string; readonly isOrderly: boolean }>;
+  isReady = false;
+  hasEnded = false;
+  /** The counts that it sent last; undefined before the first. */
+  counts: ProcessMetrics | undefined;
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, () => void>();
+
+  /** Starts this program again, as a process that serves. */
+  constructor({ env, onLines, onAsking }: ChildOptions) {
+    const { npm_lifecycle_event: _, ...inherited } = process.env;
+    // Which file a value came from does not matter: the value in `env` is the one that counts.
+    for (const name of Object.keys(env)) delete inherited[`${name}_FILE`];
+    this.#process = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+      env: { ...inherited, ...env, [SUPERVISED]: '1' },
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      // JSON would make null of NaN.
+      serialization: 'advanced',
+    });
+    passLinesOn(this.#process.stdout!, onLines);
+    const ready = Promise.withResolvers<string>();
+    this.ready = ready.promise;
+    this.ready.then(
+      () => {
+        this.isReady = true;
+      },
+      () => {},
+    );
+    this.#process.on('message', (report: Report) => {
+      if (report.is === 'ready') ready.resolve(report.url);
+      else if (report.is === 'failed') ready.reject(new Error(report.why));
+      else if (report.is === 'asking') onAsking(this, report.id);
+      else this.#take(report.counts, report.id);
+    });
+    this.#process.on('error', (error) => ready.reject(error));
+    this.ended = once(this.#process, 'close').then(([code, signal]) => {
+      this.hasEnded = true;
+      const how = signal === null ? `with code ${code}` : `by ${signal}`;
+      ready.reject(new Error(`a process ended ${how} before it took requests`));
+      for (const wake of this.#waiting.values()) wake();
+      return { how, isOrderly: code === 0 };
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Does nothing if it is gone. */
+  order(order: Order): void {
+    if (this.#process.connected) this.#process.send(order, () => {});
+  }
+
+  /** Orders it to end, and kills it if it has not after that time, ms. */
+  async end(is: 'stop' | 'drain', limit: number): Promise<void> {
+    this.order({ is });
+    const timer = setTimeout(() => this.kill(), limit);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL');
+  }
+
+  /** Its counts now; those of before, if it does not send them in that time, ms. */
+  async count(id: number, limit: number): Promise<ProcessMetrics | undefined> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(id, resolve);
+    const timer = setTimeout(resolve, limit);
+    this.order({ is: 'count', id });
+    if (!this.hasEnded) await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(id);
+    return this.counts;
+  }
+
+  #take(counts: ProcessMetrics, id: number | undefined): void {
+    this.counts = counts;
+    if (id !== undefined) this.#waiting.get(id)?.();
+  }
+}
