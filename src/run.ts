@@ -59,7 +59,7 @@ export async function run(startService: StartService): Promise<void> {
   else process.stderr.write(welcome(service.url, config));
   log.info('stopping', { reason: await Promise.race([drain, stop]) });
   try {
-    // A drain that was not asked for would never begin, so whichever comes first ends this.
+    // A stop ends a drain.
     await Promise.race([drain.then(() => service.drain?.()), stop]);
     await service.stop();
     await link?.leave();

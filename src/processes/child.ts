@@ -26,6 +26,8 @@ export class Child {
   counts: ProcessMetrics | undefined;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, () => void>();
+  /** Why it cannot start. */
+  #why: string | undefined;
 
   /** Starts this program again, as a process that serves. */
   constructor({ env, onLines, onAsking }: ChildOptions) {
@@ -38,7 +40,8 @@ export class Child {
       // JSON would make null of NaN.
       serialization: 'advanced',
     });
-    passLinesOn(this.#process.stdout!, onLines);
+    // There is no output of a process that the system did not start.
+    if (this.#process.stdout) passLinesOn(this.#process.stdout, onLines);
     const ready = Promise.withResolvers<string>();
     this.ready = ready.promise;
     this.ready.then(
@@ -49,17 +52,15 @@ export class Child {
     );
     this.#process.on('message', (report: Report) => {
       if (report.is === 'ready') ready.resolve(report.url);
-      else if (report.is === 'failed') ready.reject(new Error(report.why));
+      else if (report.is === 'failed') this.#why = report.why;
       else if (report.is === 'asking') onAsking(this, report.id);
       else this.#take(report.counts, report.id);
     });
-    this.#process.on('error', (error) => ready.reject(error));
-    this.ended = once(this.#process, 'close').then(([code, signal]) => {
+    this.ended = this.#end().then((end) => {
       this.hasEnded = true;
-      const how = signal === null ? `with code ${code}` : `by ${signal}`;
-      ready.reject(new Error(`a process ended ${how} before it took requests`));
+      ready.reject(new Error(this.#why ?? `a process ended ${end.how} before it took requests`));
       for (const wake of this.#waiting.values()) wake();
-      return { how, isOrderly: code === 0 };
+      return end;
     });
   }
 
@@ -94,6 +95,15 @@ export class Child {
     clearTimeout(timer);
     this.#waiting.delete(id);
     return this.counts;
+  }
+
+  async #end(): Promise<{ how: string; isOrderly: boolean }> {
+    try {
+      const [code, signal] = await once(this.#process, 'close');
+      return { how: signal === null ? `with code ${code}` : `by ${signal}`, isOrderly: code === 0 };
+    } catch (error) {
+      return { how: `because of ${(error as Error).message}`, isOrderly: false };
+    }
   }
 
   #take(counts: ProcessMetrics, id: number | undefined): void {

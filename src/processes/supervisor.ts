@@ -115,7 +115,7 @@ export class Supervisor {
 
   async #replace(place: Place): Promise<void> {
     while (!this.#isStopping) {
-      await wait(place.pause, undefined, { ref: false });
+      await wait(place.pause);
       if (this.#isStopping) return;
       place.pause = Math.min(Math.max(2 * place.pause, FIRST_PAUSE_MS), MAX_PAUSE_MS);
       place.child = this.#spawn();
