@@ -76,21 +76,21 @@ export class ServerProcess {
     this.#child.kill('SIGUSR2');
   }
 
-  /** CPU time used so far by all its threads, user and system, in microseconds; counted in steps of 10 ms. */
+  /** CPU time used so far by all its threads and processes, user and system, in microseconds; counted in steps of 10 ms. */
   cpuMicros(): number {
-    const [utime, stime] = this.#stat(14, 15);
-    return ((utime + stime) / TICKS_PER_SECOND) * 1e6;
+    const times = this.#family.flatMap((pid) => this.#stat(14, 15, pid));
+    return (times.reduce((sum, time) => sum + time, 0) / TICKS_PER_SECOND) * 1e6;
   }
 
   /** The same of the thread that serves alone. */
   loopMicros(): number {
-    const [utime, stime] = this.#stat(14, 15, `task/${this.#child.pid}/`);
+    const [utime, stime] = this.#stat(14, 15, `${this.#child.pid}/task/${this.#child.pid}`);
     return ((utime + stime) / TICKS_PER_SECOND) * 1e6;
   }
 
-  /** Memory that is resident, in bytes. */
+  /** Memory that is resident, in bytes, of all its processes: pages that they share count for each. */
   residentBytes(): number {
-    return this.#stat(24, 24)[0] * PAGE_BYTES;
+    return this.#family.reduce((sum, pid) => sum + this.#stat(24, 24, pid)[0] * PAGE_BYTES, 0);
   }
 
   /** The most memory that has been resident so far, in bytes. */
@@ -105,9 +105,16 @@ export class ServerProcess {
     await exit;
   }
 
+  /** The server, and the processes that it has started. */
+  get #family(): number[] {
+    const { pid } = this.#child;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+    return [pid!, ...children.split(' ').filter(Boolean).map(Number)];
+  }
+
   /** Two fields of /proc/<pid>/stat by their numbers in proc(5). */
-  #stat(first: number, second: number, thread = ''): [number, number] {
-    const stat = readFileSync(`/proc/${this.#child.pid}/${thread}stat`, 'latin1');
+  #stat(first: number, second: number, task: number | string): [number, number] {
+    const stat = readFileSync(`/proc/${task}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return [Number(fields[first - 3]), Number(fields[second - 3])];
   }
