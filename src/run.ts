@@ -104,7 +104,10 @@ async function start(
     const service = isSupervisor
       ? await Supervisor.start(config, log)
       : await startService(shareOf(config), log, owner, link);
-    log.info('started', { url: service.url, ...(isSupervisor && { processes: config.processes }) });
+    log.info('started', {
+      url: service.url,
+      ...(isSupervisor && { processes: config.processes, supervisor: process.pid }),
+    });
     if (!link) warnOfGaps(config, log);
     return service;
   } catch (err) {

@@ -92,7 +92,7 @@ t.test('--check says what the settings mean, and makes nothing', async (t) => {
   t.strictSame(stdout.split('\n'), [
     USABLE,
     `  Notes: plain files in ${dataDir}`,
-    '  Address: 0.0.0.0 port 3000',
+    '  Address: 0.0.0.0 port 3000, with one process',
     '  Links: begin with the host of each request',
     '  Access: open to all, without SERVICE_PASSWORD',
     '  Pictures: of at most 5242880 bytes',

@@ -39,10 +39,10 @@ async function look(config: Config): Promise<string> {
 }
 
 function summary(config: Config): string {
-  const { host, port, publicUrl, trustProxy, rateLimit, metrics, metricsToken } = config;
+  const { host, port, processes, publicUrl, trustProxy, rateLimit, metrics, metricsToken } = config;
   return `The settings can be used.
   Notes: ${notes(config)}
-  Address: ${host} port ${port}
+  Address: ${host} port ${port}, with ${processes === 1 ? 'one process' : `${processes} processes`}
   Links: begin with ${publicUrl ?? 'the host of each request'}
   Access: ${access(config)}
   Pictures: ${config.imageUploads ? `of at most ${config.maxImageBytes} bytes` : 'refused'}

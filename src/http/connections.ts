@@ -49,7 +49,7 @@ export class Connections {
   constructor({ descriptors = Number.POSITIVE_INFINITY, perClient, processes = 1 }: ConnectionLimits) {
     const reserved = Math.min(RESERVED, descriptors / 3);
     this.#most = Math.floor((descriptors - reserved) / DESCRIPTORS_OF_CONNECTION);
-    this.#perClient = (perClient ?? Math.ceil((this.#most * processes) / PART_OF_CLIENT)) || undefined;
+    this.#perClient = (perClient ?? Math.ceil(this.#most / PART_OF_CLIENT)) || undefined;
     this.#harmless = (this.#perClient ?? 0) / 2 / processes;
   }
 

@@ -146,7 +146,9 @@ export class Supervisor {
     while (this.#restartsAgain) {
       this.#restartsAgain = false;
       this.#log.info('restarting', { processes: this.#places.length });
-      if (await this.#renewAll()) this.#log.info('restarted');
+      const isDone = await this.#renewAll();
+      if (this.#isStopping) return;
+      if (isDone) this.#log.info('restarted');
       else this.#log.error('the restart has ended early, and some processes are those of before');
     }
     this.#isRestarting = false;

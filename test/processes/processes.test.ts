@@ -102,6 +102,19 @@ t.test('a process that is killed is replaced, and others go on', async (t) => {
   t.ok((await metric(service, POSTS, OF_POSTS)) >= posted, 'what it had counted stays counted');
 });
 
+t.test('the limit of connections of a client is for all processes together', async (t) => {
+  const service = await start(t, { SERVICE_MAX_CONNECTIONS_PER_CLIENT: '4' });
+  const pids = pidsThatSay(service, 'started');
+  for (const pid of [...pids, ...pids]) await connectionTo(t, service, pid);
+  const isRefused = async () => {
+    return askAnew(`${service.url}/health`).then(
+      () => false,
+      () => true,
+    );
+  };
+  t.ok(await eventually(isRefused), 'two in each process are four');
+});
+
 t.test('a stop lets requests of all processes finish', async (t) => {
   const service = await start(t);
   const pids = pidsThatSay(service, 'started');
@@ -183,10 +196,11 @@ async function connectionTo(t: Test, service: ServiceProcess, pid: number): Prom
   for (;;) {
     const connection = await RawConnection.open(service.port);
     connection.send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
-    const id = (await connection.response()).headers['x-request-id'];
+    // One beyond a limit is closed.
+    const id = (await connection.response().catch(() => undefined))?.headers['x-request-id'];
     const line = () => service.lines.find(({ request }) => request === id);
-    await eventually(() => line() !== undefined);
-    if (line()?.pid === pid) {
+    if (id !== undefined) await eventually(() => line() !== undefined);
+    if (id !== undefined && line()?.pid === pid) {
       t.teardown(() => connection.close());
       return connection;
     }
