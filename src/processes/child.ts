@@ -32,7 +32,7 @@ export class Child {
   /** Starts this program again, as a process that serves. */
   constructor({ env, onLines, onAsking }: ChildOptions) {
     const { npm_lifecycle_event: _, ...inherited } = process.env;
-    // Which file a value came from does not matter: the value in `env` is the one that counts.
+    // A setting must not be there twice.
     for (const name of Object.keys(env)) delete inherited[`${name}_FILE`];
     this.#process = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
       env: { ...inherited, ...env, [SUPERVISED]: '1' },

@@ -59,7 +59,7 @@ export class Supervisor {
   static async start(config: Config, log: Log): Promise<Supervisor> {
     const { host, port, processes } = config;
     const free = port === 0 ? await takeFreePort(host) : undefined;
-    // Two instances of one user could share a port without knowing.
+    // Otherwise two instances of one user would share a port without knowing.
     const problem = free ? undefined : await portProblem(host, port);
     if (problem !== undefined) throw new Error(problem);
     const supervisor = new Supervisor(config, log, free?.port ?? port);
@@ -139,8 +139,10 @@ export class Supervisor {
 
   /** Replaces one process after the other. A process that cannot start ends the restart, and its predecessor stays. */
   async #restart(): Promise<void> {
+    // All are new while the first ones start.
+    if (this.#isStopping || this.#places.length === 0) return;
     this.#restartsAgain = true;
-    if (this.#isRestarting || this.#isStopping) return;
+    if (this.#isRestarting) return;
     this.#isRestarting = true;
     if (!migratesConnections()) this.#log.warn(RESETS);
     while (this.#restartsAgain) {

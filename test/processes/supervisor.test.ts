@@ -10,6 +10,8 @@ import { eventually } from '../support/eventually.ts';
 
 const FIXTURE = new URL('../fixtures/run-service.ts', import.meta.url).pathname;
 
+t.setTimeout(240_000);
+
 interface Run {
   readonly child: ChildProcess;
   readonly lines: Record<string, unknown>[];
