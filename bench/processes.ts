@@ -1,11 +1,13 @@
 /**
  * What 1, 2 and 4 processes of one service do beside each other (`SERVICE_PROCESSES`), each service on a database of its own:
- * durable posts of 1 KB, and polls of an unchanged RSS feed (304). Answers a second, p50 and p99 (ms), CPU time of all its
- * processes per answer (µs) and, for all of them together, resident memory. The database and the client that loads are on the
- * same machine and need CPU as well: with few cores, look at the CPU per answer. Needs Linux (/proc).
+ * durable posts of 1 KB to many feeds and to one, whose row in the database they wait for, and polls of an unchanged RSS feed
+ * (304). Prints answers a second, p50 and p99 (ms), CPU time of all processes per answer (µs), and their memory when they have
+ * just started and at the end. The database and the client that loads are on the same machine and need CPU as well: with few
+ * cores, look at the CPU per answer. Needs Linux (/proc).
  *
  * `node bench/processes.ts --seconds 3 --rounds 3 --processes 1,2,4 --connections 64`
  */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,6 +20,7 @@ import { columns, medians, row, size } from './table.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const SETTLE_MS = 3_000;
+const FEEDS = 500;
 
 const { values: options } = parseArgs({
   options: {
@@ -31,6 +34,8 @@ const counts = options.processes.split(',').map(Number);
 const amount = { connections: Number(options.connections), duration: Number(options.seconds) };
 const dir = temporaryFolder('processes');
 const { text: bodyFile } = writeBodies(dir);
+const pathsFile = join(dir, 'paths.json');
+writeFileSync(pathsFile, JSON.stringify(Array.from({ length: FEEDS }, (_, n) => `/load-${n}`)));
 
 const endings: (() => unknown)[] = [];
 try {
@@ -41,7 +46,8 @@ try {
   await wait(SETTLE_MS);
   const fresh = services.map((service) => service.residentBytes());
   row('', ['a second', 'p50', 'p99', 'CPU']);
-  await compare('posts of 1 KB', services, async ({ url }) => ({ url: `${url}/load`, bodyFile }));
+  await compare(`posts to ${FEEDS} feeds`, services, async ({ url }) => ({ url, bodyFile, pathsFile }));
+  await compare('posts to one feed', services, async ({ url }) => ({ url: `${url}/load`, bodyFile }));
   await compare('polls of an unchanged feed', services, pollOf);
   for (const [i, service] of services.entries())
     row(`memory of ${nameOf(counts[i]!)}`, [size(fresh[i]!), size(service.residentBytes())]);
@@ -68,7 +74,7 @@ async function start(databaseUrl: string, processes: number): Promise<ServerProc
 async function compare(
   what: string,
   services: readonly ServerProcess[],
-  orderOf: (service: ServerProcess) => Promise<Pick<Order, 'url' | 'headers' | 'bodyFile'>>,
+  orderOf: (service: ServerProcess) => Promise<Omit<Order, 'connections'>>,
 ): Promise<void> {
   const results = services.map((): Round[] => []);
   for (let round = 0; round < Number(options.rounds); round += 1)
