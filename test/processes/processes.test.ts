@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
+import { untilAllKnow } from '../support/containers.ts';
 import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { askAnew, metric, pidsThatSay, postAnew, startProcesses } from '../support/processes.ts';
@@ -105,6 +106,18 @@ t.test('a process that is killed is replaced, and others go on', async (t) => {
   t.equal((await connection.response()).status, 200, 'that of the other process is still open');
   const isCounted = async () => (await metric(service, POSTS, OF_POSTS)) === known + postsOf(other, fresh!);
   t.ok(await eventually(isCounted), 'what it had counted stays counted');
+});
+
+t.test('a client may write as much as with one process', async (t) => {
+  const limit = 60;
+  const database = await server.database();
+  const service = await startProcesses(t, database, { env: { SERVICE_RATE_LIMIT: String(limit) } });
+  await untilAllKnow(server, database, 2);
+  const statuses: number[] = [];
+  for (let i = 0; i < 2 * limit; i += 1) statuses.push((await postAnew(service, 'snipe', 'note')).status);
+  const stored = statuses.filter((status) => status === 201).length;
+  t.ok(stored >= 0.9 * limit && stored <= 1.1 * limit, `${stored} of ${limit}`);
+  t.strictSame(new Set(statuses), new Set([201, 429]));
 });
 
 t.test('the limit of connections of a client is for all processes together', async (t) => {

@@ -16,7 +16,7 @@ import { tempDir } from '../support/service.ts';
 
 t.setTimeout(600_000);
 
-const RESTARTS = Number(process.env.RESTARTS ?? 3);
+const RESTARTS = Number(process.env.RESTARTS ?? 4);
 const CLIENTS = 8;
 const FEED = 'godwit';
 
