@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import type { Config } from '../config.ts';
 import { portProblem, takeFreePort } from '../http/ports.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -49,7 +50,12 @@ export class Supervisor {
     this.#log = log;
     this.#port = port;
     process.on('exit', () => this.#killAll());
-    process.on('SIGHUP', () => this.#restart());
+    const hasTerminal = isatty(0);
+    // A terminal that is closed sends this signal, too: then the service ends, as a single process does.
+    process.on('SIGHUP', () => {
+      if (hasTerminal && !isatty(0)) process.kill(process.pid, 'SIGTERM');
+      else this.#restart();
+    });
   }
 
   /**

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { missing, program } from '../support/installed.ts';
 
 const FIXTURE = new URL('../fixtures/run-service.ts', import.meta.url).pathname;
 
@@ -22,7 +23,7 @@ interface Run {
 }
 
 /** Starts two processes that behave as FAKE says, or as the file FAKE_FILE says when they start. */
-function start(t: Test, env: Record<string, string> = {}): Run {
+function start(t: Test, env: Record<string, string> = {}, command = [process.execPath, FIXTURE]): Run {
   const { npm_lifecycle_event: _, ...inherited } = process.env;
   const settings = {
     PORT: '0',
@@ -34,13 +35,17 @@ function start(t: Test, env: Record<string, string> = {}): Run {
     SERVICE_PROCESSES: '2',
     ...(process.getuid?.() === 0 && { PUID: '0' }),
   };
-  const child = spawn(process.execPath, [FIXTURE], {
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, {
     env: { ...inherited, ...settings, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
   const lines: Record<string, unknown>[] = [];
-  createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line)));
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    // A terminal shows what is for people, too.
+    if (line.startsWith('{')) lines.push(JSON.parse(line));
+  });
   const that = (message: string) => lines.filter(({ msg }) => msg === message);
   return {
     child,
@@ -136,6 +141,14 @@ t.test('Ctrl-C, which all get, stops all in order', async (t) => {
   for (const pid of [child.pid, ...pids]) process.kill(Number(pid), 'SIGINT');
   t.strictSame(await exit, { code: 0, signal: null });
   t.equal(lines.filter(({ msg }) => msg === 'stopped').length, 3);
+});
+
+t.test('all end when their terminal is closed', { skip: missing('script') }, async (t) => {
+  const command = [program('script'), '-qec', `'${process.execPath}' '${FIXTURE}'`, '/dev/null'];
+  const { child, says } = start(t, {}, command);
+  const pids = (await says('started', 3)).map(({ pid, supervisor }) => Number(pid ?? supervisor));
+  child.kill('SIGKILL');
+  t.ok(await eventually(() => !pids.some(isAlive)));
 });
 
 t.test('a second signal ends all at once', async (t) => {
