@@ -42,13 +42,14 @@ t.test('an unknown read id is answered byte for byte like an empty feed', async 
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
         const asked = async (id: string) => {
           const reply = await exactly(url + path.replace('{id}', id), { method, headers });
-          const { date: _, 'x-request-id': __, etag, ...fields } = reply.headers;
+          const { date: _, 'x-request-id': __, etag, 'cache-tag': cacheTag, ...fields } = reply.headers;
           // The tag of a view that holds its own address differs with it, and must only have the same form.
           const tag = path.startsWith('/r/') ? etag?.length : etag;
           return {
             status: reply.status,
             fields,
             tag,
+            cacheTag: String(cacheTag).replace(id, '{id}'),
             text: reply.bytes.toString('latin1').replaceAll(id, '{id}'),
           };
         };
