@@ -30,6 +30,7 @@ t.test('the service and the model agree after every operation', async (t) => {
   const dir = await dataDir(t);
   const env = { SERVICE_LOG_LEVEL: 'error', SERVICE_LOG_REQUESTS: '0' };
   const service = await ServiceClient.start(() => ServiceProcess.start(t, { dir, env }));
+  const end = performance.now() + time;
   let runs = 0;
   let operations = 0;
 
@@ -37,6 +38,8 @@ t.test('the service and the model agree after every operation', async (t) => {
   const property = fc.asyncProperty(
     fc.commands([anyCommand], { maxCommands: 2 * OPERATIONS, size: 'max', ...replay }),
     async (commands) => {
+      // On a busy machine there are fewer runs.
+      if (performance.now() > end) return;
       runs += 1;
       service.prefix = `run${runs}-`;
       const model = new Model();
@@ -52,7 +55,6 @@ t.test('the service and the model agree after every operation', async (t) => {
   );
   await fc.assert(property, {
     numRuns: Number(MODEL_RUNS),
-    skipAllAfterTimeLimit: time,
     ...(MODEL_SEED !== undefined && { seed: Number(MODEL_SEED) }),
     ...(MODEL_PATH !== undefined && { path: MODEL_PATH }),
   });
