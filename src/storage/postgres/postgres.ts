@@ -268,11 +268,11 @@ class PostgresStorage extends PostgresReads implements Storage {
       const reported = this.#reported.get(origin);
       this.#reported.delete(origin);
       for (const { key, ...change } of done?.changes ?? []) if (!reported?.has(key)) this.tellChange(change);
-      this.#notifier?.tell(done?.payloads ?? []);
       if (done && isUnsure) {
+        // A notice before the commit would be taken for the change itself.
         this.#reported.set(origin, new Set());
         setTimeout(() => this.#reported.delete(origin), UNSURE_MS).unref();
-      }
+      } else this.#notifier?.tell(done?.payloads ?? []);
     }
   }
 
