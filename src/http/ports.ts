@@ -6,7 +6,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the address of that name cannot be found now',
   EADDRNOTAVAIL: 'this machine has no such address',
   EADDRINUSE: 'another program uses it',
-  EACCES: 'it needs more rights',
+  EACCES: 'this user may not listen there',
 };
 
 /** Why nothing can listen at an address, as a sentence; undefined if something can. Tries it. */

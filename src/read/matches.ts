@@ -71,7 +71,7 @@ const NOT_FOUND: Judgement = { match: undefined };
 /** A note to judge. */
 interface Asked {
   readonly note: Note;
-  /** Of the note in its feed, another one after each change. */
+  /** The version of the note, which changes with each change of it. */
   readonly etag: string;
   judgement: Judgement | undefined;
 }

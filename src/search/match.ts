@@ -13,7 +13,7 @@ export interface SearchedNote {
 
 /** Where a note was found. */
 export interface Match {
-  /** A piece of plain text around the first place. */
+  /** An excerpt of the plain text around the first match. */
   readonly text: string;
   /** The places in the piece, in UTF-16 units: in order, none touches another. */
   readonly marks: readonly (readonly [start: number, end: number])[];

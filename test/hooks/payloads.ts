@@ -15,7 +15,7 @@ export interface Recorded {
   readonly notes: string;
 }
 
-/** All of them, or those of a kind. GitHub's are named after their event. */
+/** All recorded payloads, or those of one kind. Those of GitHub are named after their event. */
 export function recorded(kind = '*'): Recorded[] {
   return globSync(`${kind}/*.json`, { cwd: folder })
     .sort()

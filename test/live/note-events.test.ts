@@ -1,4 +1,4 @@
-/** Whoever listens to a feed with `?notes=1`, or for lines, is told of its notes. */
+/** Event streams with `?notes=1`, and streams of lines, tell the notes of a feed. */
 import t, { type Test } from 'tap';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { NoteStream } from '../support/note-stream.ts';

@@ -21,7 +21,7 @@ export interface Series {
 }
 
 interface Scraped {
-  /** Address of the service. */
+  /** The address of the service that is scraped. */
   readonly url: string;
   readonly token: string;
   /** Interval of scrapes and of looking at the alerts, as Prometheus writes it. */

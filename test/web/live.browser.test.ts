@@ -106,7 +106,7 @@ t.test('nothing moves for who reads further down', async (t) => {
     );
     t.ok(Math.abs(await topOf(page, two.id)) < 300);
     t.notOk(await page.isVisible('.new'));
-    // As at first, for the next page.
+    // The feed becomes what it was at first, for the next page.
     for (const note of [one, two]) await remove(note);
     await change(notes[3]!, 'Short');
     notes.splice(5, 1);

@@ -11,7 +11,7 @@ import { ask, start } from '../support/service.ts';
 const browser = await startBrowser(t);
 const service = await start(t);
 const UNREACHED = /cannot be reached|did not answer/;
-/** A service worker is allowed, or not. */
+/** Whether the browser may run a service worker. */
 const WORKERS = ['allow', 'block'] as const;
 /** What went wrong in the pages of all walks. */
 const faults: { readonly violations: string[]; readonly errors: string[] }[] = [];

@@ -63,7 +63,7 @@ interface ChangeListenerOptions {
   readonly isListening: boolean;
   /** Runs first on every new connection; if it throws, the connection is not used. */
   readonly onConnect?: (client: Client) => Promise<void>;
-  /** Called with each payload of a change, also those of this process, seldom twice. */
+  /** Called with each payload of a change, also of those that this process made; it may be called twice with one. */
   readonly onChange: (payload: string) => void;
   /** Called now and then with a snapshot that is so old that no process needs the changes which it saw. */
   readonly onOld: (snapshot: string) => void;
@@ -147,7 +147,7 @@ export class ChangeListener {
     await this.#options.onConnect?.(client);
     if (this.#options.isListening) await this.#listen(client);
     await this.#countIn(client);
-    // It may be another server, which counts transactions anew.
+    // The connection may be to another server, whose transactions have other numbers.
     this.#forget();
     await this.#beat(client);
   }

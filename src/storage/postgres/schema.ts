@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { connect } from './connection-options.ts';
 import { WrongDatabase } from './failures.ts';
 import { LEVEL } from './feed-counts.ts';
+import { BEGIN } from './transaction.ts';
 
 /**
  * What makes each version of the schema from the one before; the place in the list, from 1, is the version. What has
@@ -159,7 +160,7 @@ export async function migrate(
 ): Promise<void> {
   const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await client.query(BEGIN);
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     const version = await versionOf(client);
     for (const sql of MIGRATIONS.slice(version)) await client.query(sql);

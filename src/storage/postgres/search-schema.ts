@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { connect } from './connection-options.ts';
 import { MIGRATION_LOCK, MIGRATION_MS } from './schema.ts';
+import { BEGIN } from './transaction.ts';
 
 /** Of what is made of the notes to find them: another one makes all of it again. */
 export const SEARCH_VERSION = 1;
@@ -130,7 +131,7 @@ export async function dropSearch(url: string): Promise<void> {
 async function alone(url: string, lock: number, work: (client: Client) => Promise<void>): Promise<void> {
   const client = await connect(url, { statementMs: MIGRATION_MS });
   try {
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await client.query(BEGIN);
     await client.query('SET LOCAL client_min_messages = error');
     await client.query('SELECT pg_advisory_xact_lock($1)', [lock]);
     await work(client);

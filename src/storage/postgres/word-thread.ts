@@ -13,7 +13,7 @@ const HANG_MS = 5_000;
 const RESTART_MS = 1_000;
 /** How long the thread may take to end, ms. */
 const CLOSE_MS = 2_000;
-/** So many notes at most are known to be taken as written. */
+/** The most notes that are remembered as too slow to read, and are indexed as they are written. */
 const MOST_AS_WRITTEN = 1_000;
 
 /** The `workerData` of the thread. */
