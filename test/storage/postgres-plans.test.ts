@@ -76,12 +76,24 @@ t.test(
   'pages and notes that are due come in the order of an index, so that no more is read than they need',
   async (t) => {
     for (const [name, values] of [
-      ['page', "7, NULL, 15000, 'note-15000', 0, 51, 1"],
-      ['page', "7, NULL, 9000000000000000, '', 0, 101, 1"],
-      ['page', "9, NULL, 9000000000000000, '', 0, 51, 1"],
+      [
+        'pages',
+        "ARRAY[7]::bigint[], ARRAY[NULL]::text[], ARRAY[15000]::bigint[], ARRAY['note-15000'], ARRAY[0]::smallint[], ARRAY[51], 1",
+      ],
+      [
+        'pages',
+        "ARRAY[7]::bigint[], ARRAY[NULL]::text[], ARRAY[9000000000000000]::bigint[], ARRAY[''], ARRAY[0]::smallint[], ARRAY[101], 1",
+      ],
+      [
+        'pages',
+        "ARRAY[9]::bigint[], ARRAY[NULL]::text[], ARRAY[9000000000000000]::bigint[], ARRAY[''], ARRAY[0]::smallint[], ARRAY[51], 1",
+      ],
       ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 1, 'tenth'"],
       ['tagged_page', "7, NULL, 15000, 'note-15000', 0, 51, 1, 'none'"],
-      ['page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51, 1"],
+      [
+        'pages',
+        "ARRAY[NULL]::bigint[], ARRAY['read-id-7']::text[], ARRAY[15000]::bigint[], ARRAY['note-15000'], ARRAY[0]::smallint[], ARRAY[51], 1",
+      ],
       ['tagged_page', "NULL, 'read-id-7', 15000, 'note-15000', 0, 51, 1, 'tenth'"],
       ['note', "7, 'note-15000', 1"],
       ['expired', '7, 10000'],

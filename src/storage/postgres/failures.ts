@@ -14,8 +14,8 @@ export const NO_TABLES = /^(0A000|3F000|42501|42703|42P01)$/;
 export const NOT_ALLOWED = '42501';
 const DISK_FULL = '53100';
 const READ_ONLY = '25006';
-/** Rolled back because of another transaction, for example a deadlock. */
-const TAKEN_BACK = /^40/;
+/** Rolled back because of another transaction, for example a deadlock, or because of damage in a row. */
+const TAKEN_BACK = /^(40|XX)/;
 const UNIQUE_VIOLATION = '23505';
 
 /**
@@ -37,7 +37,7 @@ export function endsConnection(error: unknown): boolean {
   return severity === 'FATAL' || severity === 'PANIC' || code === READ_ONLY || NO_TABLES.test(code);
 }
 
-/** Whether posts that failed together may be stored one by one: the database can be used, and their transaction was rolled back. */
+/** Whether what failed together may work one by one: the database can be used, and nothing was stored. */
 export function mayWorkAlone(failure: unknown): boolean {
   if (!(failure instanceof Refusal) || failure.code !== 'store_unavailable') return true;
   return TAKEN_BACK.test(errorCode(failure.cause) ?? '');

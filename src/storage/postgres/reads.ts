@@ -8,7 +8,7 @@ import {
   type ReadId,
 } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
-import { NOTE_TYPES } from '../../feeds/note-types.ts';
+import { NOTE_TYPES, type NoteType } from '../../feeds/note-types.ts';
 import type { Position } from '../../feeds/order.ts';
 import type { Arrival, Arrivals } from '../arrivals.ts';
 import { BatchedCalls } from '../batcher.ts';
@@ -44,11 +44,14 @@ import {
 import { FILE_COLUMNS, type FileRow, type Piece, storedFile } from '../stored-file.ts';
 import { findArrivals } from './arrival-reads.ts';
 import type { Database } from './database.ts';
+import { mayWorkAlone } from './failures.ts';
 import { CONTENTLESS_COLUMNS, isLive, NOTE_COLUMNS } from './note-rows.ts';
 import { listFeeds, totals } from './overview.ts';
-import { statement } from './transaction.ts';
+import { columnsOf, statement } from './transaction.ts';
 
 const NO_NOTES: Page = { notes: [], next: undefined };
+/** How much of the room for bytes of one statement a page takes: most have far less text than they may. */
+const PAGE_BYTES = PAGE_TEXT_BYTES / 4;
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
 
@@ -66,6 +69,22 @@ interface PageRow extends PlacedRow {
   readonly feed: FeedRow | null;
 }
 
+interface WantedPage extends PageQuery {
+  readonly ref: FeedRef;
+}
+
+interface WantedFile {
+  readonly ref: FeedRef;
+  readonly id: NoteId;
+  readonly type: NoteType;
+}
+
+interface WantedPiece extends Pick<FileRow, 'feed' | 'id' | 'type' | 'modified_at'> {
+  /** From 1. */
+  readonly start: number;
+  readonly length: number;
+}
+
 /** Fails if a table is gone; gives no row if they are there without what is in them. */
 const STATE = statement<{ is_read_only: boolean }>('state')`
   SELECT current_setting('transaction_read_only') = 'on' AS is_read_only FROM feed_counts
@@ -75,28 +94,36 @@ const FEED_BY_READ_ID = statement<FeedRow>('feed_by_read_id')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL AND NOT blocked`;
 const ANY_FEED_BY_READ_ID = statement<FeedRow>('any_feed_by_read_id')`
   SELECT ${FEED_COLUMNS} FROM feeds WHERE read_id = $1 AND name IS NOT NULL`;
-/** The feed of the first two values: `refValues`. */
-const FEED_OF = `FROM feeds WHERE feeds.id = coalesce($1, (SELECT id FROM feeds WHERE read_id = $2 AND NOT blocked)) AND name IS NOT NULL`;
+/** The feed of `refValues`. */
+const feedOfRef = (key: string, readId: string) =>
+  `FROM feeds WHERE feeds.id = coalesce(${key}, (SELECT id FROM feeds WHERE read_id = ${readId} AND NOT blocked)) AND name IS NOT NULL`;
 /** Columns of a page's notes in their order, with those texts that the ones before them leave a place for. */
 const PLACED_COLUMNS = `${CONTENTLESS_COLUMNS}, row_number() OVER newest AS place,
   CASE WHEN type = 0 AND coalesce(sum(size) FILTER (WHERE type = 0) OVER (
     newest ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
   THEN content END AS content`;
 const IN_ORDER = `WINDOW newest AS (ORDER BY ${NEWEST_FIRST}) ORDER BY ${NEWEST_FIRST}`;
-/** The feed is in the row of the first note, or in the only row, without a note. */
-const pageFrom = (notes: string) => `
-  SELECT CASE WHEN coalesce(place, 1) = 1 THEN to_json(feed) END AS feed, page.*
-  FROM (SELECT ${FEED_COLUMNS} ${FEED_OF}) AS feed LEFT JOIN LATERAL (${notes}) AS page ON true`;
-const PAGE = statement<PageRow>('page')`${pageFrom(`
-  SELECT ${PLACED_COLUMNS} FROM notes WHERE notes.feed = feed.id AND (created_at, id, type) < ($3, $4, $5)
-  AND ${isLive('$7')} ${IN_ORDER} LIMIT $6`)}`;
+/** A page for each of the calls. */
+const PAGES = statement<PageRow & Numbered>('pages')`
+  SELECT wanted.number::integer, CASE WHEN coalesce(place, 1) = 1 THEN to_json(feed) END AS feed, page.*
+  FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[], $6::integer[])
+    WITH ORDINALITY AS wanted (key, read_id, created_at, id, type, most, number)
+  CROSS JOIN LATERAL (SELECT ${FEED_COLUMNS} ${feedOfRef('wanted.key', 'wanted.read_id')}) AS feed
+  LEFT JOIN LATERAL (
+    SELECT ${PLACED_COLUMNS} FROM notes WHERE notes.feed = feed.id
+    AND (notes.created_at, notes.id, notes.type) < (wanted.created_at, wanted.id, wanted.type)
+    AND ${isLive('$7')} ${IN_ORDER} LIMIT wanted.most
+  ) AS page ON true`;
 // The inner part comes first, whatever the server thinks of it: the feed may be far larger than most.
-const TAGGED_PAGE = statement<PageRow>('tagged_page')`${pageFrom(`
-  SELECT ${PLACED_COLUMNS} FROM (
-    SELECT tags.feed, created_at, id, type FROM tags
-    WHERE tags.feed = feed.id AND tag = $8 AND (created_at, id, type) < ($3, $4, $5) AND ${isLive('$7')}
-    ORDER BY ${NEWEST_FIRST} LIMIT $6
-  ) AS tagged JOIN notes USING (feed, created_at, id, type) ${IN_ORDER}`)}`;
+const TAGGED_PAGE = statement<PageRow>('tagged_page')`
+  SELECT CASE WHEN coalesce(place, 1) = 1 THEN to_json(feed) END AS feed, page.*
+  FROM (SELECT ${FEED_COLUMNS} ${feedOfRef('$1', '$2')}) AS feed LEFT JOIN LATERAL (
+    SELECT ${PLACED_COLUMNS} FROM (
+      SELECT tags.feed, created_at, id, type FROM tags
+      WHERE tags.feed = feed.id AND tag = $8 AND (created_at, id, type) < ($3, $4, $5) AND ${isLive('$7')}
+      ORDER BY ${NEWEST_FIRST} LIMIT $6
+    ) AS tagged JOIN notes USING (feed, created_at, id, type) ${IN_ORDER}
+  ) AS page ON true`;
 // Each note is looked up by itself, whatever the server thinks of how many the feed has.
 const NOTES = statement<PlacedRow>('notes')`
   SELECT ${PLACED_COLUMNS} FROM unnest($2::text[], $3::smallint[]) AS wanted (wanted_id, wanted_type) CROSS JOIN LATERAL (
@@ -115,12 +142,23 @@ const NEIGHBOURS = statement<{ older: NoteId | null; newer: NoteId | null }>('ne
      ORDER BY ${NEWEST_FIRST} LIMIT 1) AS older,
     (SELECT id FROM notes WHERE feed ${OF_FEED} AND (created_at, id, type) > ($2, $3, $4) AND ${isLive('$5')}
      ORDER BY created_at, id, type LIMIT 1) AS newer`;
-const STAT = statement<FileRow>('stat')`
-  SELECT ${FILE_COLUMNS}, expires_at FROM notes
-  WHERE feed = (SELECT id ${FEED_OF}) AND id = $3 AND type = $4 AND ${isLive('$5')}`;
-const BYTES = statement<Piece>('bytes')`
-  SELECT substring(content FROM $5 FOR $6) AS content FROM notes
-  WHERE feed = $1 AND id = $2 AND type = $3 AND modified_at = $4 AND image_key IS NULL`;
+const STATS = statement<FileRow & Numbered>('stats')`
+  SELECT wanted.number::integer, note.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::smallint[])
+    WITH ORDINALITY AS wanted (key, read_id, id, type, number)
+  CROSS JOIN LATERAL (
+    SELECT ${FILE_COLUMNS}, expires_at FROM notes WHERE feed = (SELECT id ${feedOfRef('wanted.key', 'wanted.read_id')})
+    AND notes.id = wanted.id AND notes.type = wanted.type AND ${isLive('$5')} OFFSET 0
+  ) AS note`;
+const PIECES = statement<Piece & Numbered>('pieces')`
+  SELECT wanted.number::integer, substring(content FROM wanted.start FOR wanted.length) AS content
+  FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::integer[], $6::integer[])
+    WITH ORDINALITY AS wanted (feed, id, type, modified_at, start, length, number)
+  JOIN notes USING (feed, id, type, modified_at) WHERE image_key IS NULL`;
+
+/** A row of a statement that answers several calls: the place of its call among them, from 1. */
+interface Numbered {
+  readonly number: number;
+}
 
 /**
  * The part of the storage that reads. Each call sees one state of the database, with all that was committed before the
@@ -129,6 +167,9 @@ const BYTES = statement<Piece>('bytes')`
 export abstract class PostgresReads extends DatabaseStorage {
   protected readonly database: Database;
   readonly #feeds: BatchedCalls<FeedName, Feed | undefined>;
+  readonly #pages: BatchedCalls<WantedPage, FeedPage | undefined>;
+  readonly #stats: BatchedCalls<WantedFile, FileRow | undefined>;
+  readonly #pieces: BatchedCalls<WantedPiece, Piece | undefined>;
 
   constructor(database: Database, commits: CommitObserver | undefined) {
     super(commits);
@@ -138,6 +179,31 @@ export abstract class PostgresReads extends DatabaseStorage {
       const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
       return names.map((name) => feeds.get(name));
     });
+    this.#pages = together(
+      (wanted) => {
+        const values = wanted.map(({ ref, before, limit }) => [
+          ...refValues(ref),
+          ...placeOf(before),
+          limit + 1,
+        ]);
+        return database.read(PAGES, [...turned(values), Date.now()]);
+      },
+      (rows, { limit }) => pageOfRows(rows, limit),
+      () => PAGE_BYTES,
+    );
+    this.#stats = together(
+      (wanted) => {
+        const values = wanted.map(({ ref, id, type }) => [...refValues(ref), id, typeNumber(type)]);
+        return database.read(STATS, [...turned(values), Date.now()]);
+      },
+      ([row]) => row,
+    );
+    this.#pieces = together(
+      (wanted) =>
+        database.read(PIECES, columnsOf(wanted, 'feed', 'id', 'type', 'modified_at', 'start', 'length')),
+      ([row]) => row,
+      ({ length }) => length,
+    );
   }
 
   async check(): Promise<void> {
@@ -182,17 +248,11 @@ export abstract class PostgresReads extends DatabaseStorage {
     return this.#page({ readId }, query);
   }
 
-  async #page(ref: FeedRef, { limit, before, tag }: PageQuery): Promise<FeedPage | undefined> {
-    const values = [...refValues(ref), ...placeOf(before), limit + 1, Date.now()];
-    const rows =
-      tag === undefined
-        ? await this.database.read(PAGE, values)
-        : await this.database.read(TAGGED_PAGE, [...values, tag]);
-    const feed = rows.find((row) => row.feed)?.feed;
-    if (!feed) return undefined;
-    const { notes, cut } = inOrder(rows);
-    const count = Math.min(limit, cut);
-    return { feed: feedOf(feed), ...pageOf(notes.slice(0, count).map(noteOf), count === notes.length) };
+  async #page(ref: FeedRef, query: PageQuery): Promise<FeedPage | undefined> {
+    const { limit, before, tag } = query;
+    if (tag === undefined) return this.#pages.call({ ...query, ref });
+    const values = [...refValues(ref), ...placeOf(before), limit + 1, Date.now(), tag];
+    return pageOfRows(await this.database.read(TAGGED_PAGE, values), limit);
   }
 
   async note({ key }: AdmittedFeed, id: NoteId): Promise<Note | undefined> {
@@ -231,14 +291,51 @@ export abstract class PostgresReads extends DatabaseStorage {
   async stat(feed: FeedRef, file: NoteFile): Promise<StoredFile | undefined> {
     const named = parseNoteFile(file);
     if (!named) return undefined;
-    const values = [...refValues(feed), named.id, typeNumber(named.type), Date.now()];
-    const [row] = await this.database.read(STAT, values);
-    return row && storedFile(row, PIECE_BYTES, (...part) => this.#bytes(...part));
+    const row = await this.#stats.call({ ref: feed, id: named.id, type: named.type });
+    return (
+      row &&
+      storedFile(row, PIECE_BYTES, (file, start, length) =>
+        this.#pieces.call({ ...file, start: start + 1, length }),
+      )
+    );
   }
+}
 
-  async #bytes({ feed, id, type, modified_at }: FileRow, start: number, length: number) {
-    return (await this.database.read(BYTES, [feed, id, type, modified_at, start + 1, length]))[0];
-  }
+/**
+ * Calls that one statement answers for all that wait, because a statement of its own for each costs more than the rows.
+ * @param ask gives the rows of all calls
+ * @param resultOf of the rows of one call
+ * @param sizeOf about how many bytes its rows have
+ */
+function together<I, R, Row extends Numbered>(
+  ask: (inputs: readonly I[]) => Promise<readonly Row[]>,
+  resultOf: (rows: readonly Row[], input: I) => R,
+  sizeOf?: (input: I) => number,
+): BatchedCalls<I, R> {
+  const answer = async (inputs: readonly I[]): Promise<(R | Error)[]> => {
+    try {
+      const rows = Map.groupBy(await ask(inputs), ({ number }) => number);
+      return inputs.map((input, n) => resultOf(rows.get(n + 1) ?? [], input));
+    } catch (error) {
+      if (inputs.length === 1 || !mayWorkAlone(error)) throw error;
+      const alone = inputs.map((input) => answer([input]).catch((error: Error) => [error]));
+      return (await Promise.all(alone)).flat();
+    }
+  };
+  return new BatchedCalls(answer, sizeOf);
+}
+
+/** Rows as columns. */
+function turned(rows: readonly (readonly unknown[])[]): unknown[][] {
+  return rows[0]!.map((_, column) => rows.map((row) => row[column]));
+}
+
+function pageOfRows(rows: readonly PageRow[], limit: number): FeedPage | undefined {
+  const feed = rows.find((row) => row.feed)?.feed;
+  if (!feed) return undefined;
+  const { notes, cut } = inOrder(rows);
+  const count = Math.min(limit, cut);
+  return { feed: feedOf(feed), ...pageOf(notes.slice(0, count).map(noteOf), count === notes.length) };
 }
 
 /** The notes in their order, and which of them is the first text that those before it left no place for. */
