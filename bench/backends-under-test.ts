@@ -42,7 +42,8 @@ export const BACKENDS: Record<string, (dir: string) => BackendUnderTest | Promis
 /** Starts a PostgreSQL server that is gone, with its data, when it is stopped. */
 export async function startServer(): Promise<{ server: PostgresServer; stop(): Promise<void> }> {
   const endings: (() => unknown)[] = [];
-  const server = await PostgresServer.start({ teardown: (end) => endings.push(end) });
+  // Tests go without.
+  const server = await PostgresServer.start({ teardown: (end) => endings.push(end) }, ['fsync=on']);
   return {
     server,
     stop: async () => {

@@ -25,6 +25,8 @@ const SETTLE_MS = 3_000;
 /** PostgreSQL counts what an idle connection has done after 10 s at most. */
 const COUNTED_MS = 11_000;
 const FEEDS = 500;
+/** Tests go without. */
+const SYNCED = ['fsync=on'];
 const COUNTS = `SELECT (SELECT sum(xact_commit)::integer FROM pg_stat_database) AS commits,
   (SELECT sum(fsyncs)::integer FROM pg_stat_io WHERE object = 'wal') AS syncs`;
 
@@ -100,7 +102,7 @@ async function startBare(): Promise<Setup> {
 }
 
 async function startDatabase(): Promise<{ server: PostgresServer; client: Client }> {
-  const server = await PostgresServer.start({ teardown: (end) => endings.push(end) });
+  const server = await PostgresServer.start({ teardown: (end) => endings.push(end) }, SYNCED);
   const client = new Client(server.url('postgres'));
   await client.connect();
   endings.unshift(() => client.end());
