@@ -6,7 +6,6 @@ import {
   handleWhen,
   type IPolicy,
   retry,
-  wrap,
 } from 'cockatiel';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Refusal } from '../refusals.ts';
@@ -35,7 +34,7 @@ export class CircuitBreaker {
   readonly #slots: LimitFunction;
   readonly #probe: Call<unknown>;
   readonly #breaker;
-  readonly #policy: IPolicy;
+  readonly #retrying: IPolicy;
   #opened = new AbortController();
   #probing: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -52,10 +51,8 @@ export class CircuitBreaker {
       halfOpenAfter: Math.floor(probeMs / 2),
       breaker: new ConsecutiveBreaker(FAILURES),
     });
-    this.#policy = wrap(
-      retry(transient, { maxAttempts: RETRIES, backoff: new ExponentialBackoff(BACKOFF) }),
-      this.#breaker,
-    );
+    const backoff = new ExponentialBackoff(BACKOFF);
+    this.#retrying = retry(transient, { maxAttempts: RETRIES, backoff });
     this.#breaker.onBreak(() => {
       this.#opened.abort(new Error('the store is down'));
       this.#opened = new AbortController();
@@ -105,10 +102,10 @@ export class CircuitBreaker {
     this.#refuseIfDown();
     const { signal: abortSignal } = this.#opened;
     try {
-      return await this.#policy.execute(() => {
-        // The breaker may have opened during the back-off.
+      return await this.#retrying.execute(() => {
+        // The breaker may have opened during the back-off. It would take a refusal of its own call for a store that is back.
         this.#refuseIfDown();
-        return call({ abortSignal });
+        return this.#breaker.execute(() => call({ abortSignal }));
       });
     } catch (error) {
       // Specific failures such as "not found" are passed on.
