@@ -3,6 +3,7 @@
  * every direction with 1,000 pictures each, which takes an hour or more; `MOVES="s3 db"` tries one.
  */
 
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as nextLook } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -20,7 +21,7 @@ import { SwiftServer } from '../support/swift.ts';
 
 const { MOVES = '' } = process.env;
 const IS_LONG = MOVES !== '';
-t.setTimeout(IS_LONG ? 3 * 3_600_000 : 200_000);
+t.setTimeout(IS_LONG ? 3 * 3_600_000 : 600_000);
 
 const PNG = { 'content-type': 'image/png' };
 const PICTURES = IS_LONG ? 1_000 : 40;
@@ -65,8 +66,16 @@ interface Answer {
   readonly next: string | null;
 }
 
-/** Moves until all is done; where the service is killed meanwhile, from the last cursor on when it is back. */
-async function moveAll(url: () => string, from: Record<string, string>, limit: number): Promise<Answer[]> {
+/**
+ * Moves until all is done; where the service is killed meanwhile, from the last cursor on when it is back.
+ * @param onAnswer called at each answer but the last
+ */
+async function moveAll(
+  url: () => string,
+  from: Record<string, string>,
+  limit: number,
+  onAnswer = () => {},
+): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let after = '', tries = 0; tries < 10_000; tries += 1) {
     const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` };
@@ -82,6 +91,7 @@ async function moveAll(url: () => string, from: Record<string, string>, limit: n
     answers.push(reply.json);
     if (reply.json.next === null) return answers;
     after = reply.json.next;
+    onAnswer();
   }
   throw new Error('It never ends');
 }
@@ -173,10 +183,17 @@ for (const from of ['db', 'folder', 's3'])
 
       let isMoved = false;
       let kills = 0;
+      let answersBeforeKill = 1 + randomInt(3);
+      const isDue = Promise.withResolvers<void>();
+      const onAnswer = () => {
+        answersBeforeKill -= 1;
+        if (answersBeforeKill === 0) isDue.resolve();
+      };
       const killing = (async () => {
         for (; kills < KILLS; kills += 1) {
-          // The first comes early, because a store may take all pictures before so many looks.
-          const due = looks + (kills === 0 ? 1 : LOOKS_BEFORE_KILL);
+          // The first comes at one of the first answers, because a store may take all pictures before so many looks.
+          const due = looks + (kills === 0 ? 0 : LOOKS_BEFORE_KILL);
+          await isDue.promise;
           while (looks < due && !isMoved) await nextLook(5);
           if (isMoved) return;
           await service.kill('SIGKILL');
@@ -184,7 +201,7 @@ for (const from of ['db', 'folder', 's3'])
         }
       })();
       const url = () => service.url;
-      await Promise.all(LIMITS.map((limit) => moveAll(url, sourceOf(source), limit)));
+      await Promise.all(LIMITS.map((limit) => moveAll(url, sourceOf(source), limit, onAnswer)));
       isMoved = true;
       await killing;
       t.comment(`${kills} kills, ${looks} looks, ${seed - 10_000} changes`);

@@ -13,7 +13,7 @@ import { ask, type Reply, start, type TestService } from '../support/service.ts'
 import { SwiftServer } from '../support/swift.ts';
 import { hashed, read } from './contract.ts';
 
-t.setTimeout(150_000);
+t.setTimeout(600_000);
 
 const PNG = { 'content-type': 'image/png' };
 const QUICK: S3Tuning = { stallMs: 2_000, probeMs: 100 };

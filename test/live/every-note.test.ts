@@ -16,7 +16,7 @@ const POSTERS = 4;
 const MOST_MISSED = 80;
 const FEED = 'grebe';
 
-t.setTimeout(times(120_000, 1_800_000));
+t.setTimeout(times(600_000, 1_800_000));
 
 /** Services on the same data, some of which are killed. */
 class Killed {
@@ -72,6 +72,8 @@ class Follower {
       if (stream?.response.statusCode === 200) {
         this.connections += 1;
         this.#stream = stream;
+        // It may have been stopped while it connected.
+        if (this.#isOver) this.drop();
         while (!stream.isEnded) await delay(5);
         this.#resets += stream.ids('reset').length;
         this.#before.push(...stream.ids());

@@ -10,7 +10,7 @@ import { contents, refusesAll } from '../support/refused.ts';
 import { untilItRenders } from '../support/rendering.ts';
 import { type Reply, start } from '../support/service.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 const LIMIT_MS = 1_000;
 /** Slow texts that one client sends at once: one at a time they take 8 s. */

@@ -19,4 +19,4 @@ await import('./search.test.ts');
 await import('./transfer.test.ts');
 await import('./unknown-read-ids.test.ts');
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);

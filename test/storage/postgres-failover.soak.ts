@@ -18,7 +18,7 @@ const FAILOVERS = Number(process.env.FAILOVERS ?? 3);
 const FEED = 'dunlin';
 const MOST_UNNOTICED_MS = 3_000;
 
-t.setTimeout(120_000 + FAILOVERS * 30_000);
+t.setTimeout(600_000 + FAILOVERS * 30_000);
 
 /** Asks for a page that nobody changes; `longest` is the longest time between two answers with it, ms. */
 class Reader {
