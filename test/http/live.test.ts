@@ -22,6 +22,7 @@ const REQUEST = 'GET /live HTTP/1.1\r\nHost: test\r\n\r\n';
 class Live {
   readonly streams: LiveStream[] = [];
   readonly outcomes: Outcome[] = [];
+  asked = 0;
   closed = 0;
   server!: HttpServer;
 
@@ -44,7 +45,10 @@ class Live {
       id: 'live',
       method: 'GET',
       path: '/live',
-      handle: () => (wait === 0 ? answer : delay(wait).then(() => answer)),
+      handle: () => {
+        live.asked += 1;
+        return wait === 0 ? answer : delay(wait).then(() => answer);
+      },
     };
     live.server = await listen(t, [operation], { observe: (one) => live.outcomes.push(one), ...options });
     return live;
@@ -133,7 +137,7 @@ t.test('a stop ends streams at once, also one that was about to begin', async (t
   const reader = await Reader.open(t, live);
   const waiting = await Reader.open(t, late);
   await reader.has('start');
-  await delay(100);
+  t.ok(await eventually(() => late.asked === 1));
   await Promise.all([live.server.stop(), late.server.stop()]);
   await Promise.all([reader.connection.closed, waiting.connection.closed]);
   t.ok(reader.text.endsWith('\r\n0\r\n\r\n'));

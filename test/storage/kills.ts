@@ -64,7 +64,8 @@ async function killedOnce(
     output += text;
   });
   const closed = once(child, 'close');
-  await once(child.stdout, 'data');
+  await Promise.race([once(child.stdout, 'data'), closed]);
+  if (output === '') throw new Error(`It ended before it had posted anything: ${await closed}`);
   await wait(Math.random() * 150);
   child.kill('SIGKILL');
   await closed;
