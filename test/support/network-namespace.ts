@@ -14,37 +14,49 @@ export const noNamespaces: string | false = process.getuid?.() === 0 ? missing('
 /** An address of the link layer that nobody has: what is sent to it arrives nowhere. */
 const NOBODY = '02:00:00:00:00:99';
 
+/** Networks of eight addresses in 10.213.0.0/16. */
+const NETS = 8_192;
+const PREFIX = 29;
+
+type Names = [name: string, link: string, peer: string];
+
+let count = 0;
+
 /**
  * A network namespace behind a link of its own, in which a process can be started, and whose packets to one address of
  * this side can be dropped, in silence, without touching any other.
  */
 export class NetworkNamespace {
   readonly #name: string;
+  readonly #peer: string;
   /** Addresses of this side. */
   readonly here: string;
   readonly droppable: string;
   /** The address inside. */
   readonly inside: string;
 
-  private constructor(name: string, net: string) {
+  private constructor(name: string, peer: string, net: number) {
     this.#name = name;
-    this.here = `${net}.1`;
-    this.inside = `${net}.2`;
-    this.droppable = `${net}.3`;
+    this.#peer = peer;
+    const address = (host: number) => `10.213.${net >> 5}.${((net & 31) << 3) + host}`;
+    this.here = address(1);
+    this.inside = address(2);
+    this.droppable = address(3);
   }
 
   /** Makes one, which is gone when the test ends. */
   static async create(t: Scope): Promise<NetworkNamespace> {
-    const name = `notes${process.pid}`;
-    const net = `10.213.${process.pid % 256}`;
-    const made = new NetworkNamespace(name, net);
-    const [link, peer] = [`no${process.pid}`, `ni${process.pid}`];
+    // The kernel removes the link of one that is deleted a little later, so the next has other names and addresses.
+    count += 1;
+    const [name, link, peer] = ['notes', 'no', 'ni'].map((word) => `${word}${process.pid}x${count}`) as Names;
+    const made = new NetworkNamespace(name, peer, (4 * process.pid + count) % NETS);
     await ip('netns', 'add', name);
     t.teardown(() => ip('netns', 'del', name));
     await ip('link', 'add', link, 'type', 'veth', 'peer', 'name', peer, 'netns', name);
-    for (const address of [made.here, made.droppable]) await ip('addr', 'add', `${address}/24`, 'dev', link);
+    for (const address of [made.here, made.droppable])
+      await ip('addr', 'add', `${address}/${PREFIX}`, 'dev', link);
     await ip('link', 'set', link, 'up');
-    await made.#ip('addr', 'add', `${made.inside}/24`, 'dev', peer);
+    await made.#ip('addr', 'add', `${made.inside}/${PREFIX}`, 'dev', peer);
     await made.#ip('link', 'set', peer, 'up');
     return made;
   }
@@ -71,10 +83,6 @@ export class NetworkNamespace {
 
   async pass(): Promise<void> {
     await this.#ip('neigh', 'del', this.droppable, 'dev', this.#peer);
-  }
-
-  get #peer(): string {
-    return `ni${this.#name.slice('notes'.length)}`;
   }
 
   #ip(...args: string[]): Promise<unknown> {
