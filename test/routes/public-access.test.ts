@@ -1,5 +1,6 @@
 /** Who may keep an answer, which web pages may read it, and what paths and methods there are. */
 import t from 'tap';
+import { eventually } from '../support/eventually.ts';
 import { exactly } from '../support/exact-request.ts';
 import { OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { WITH_OPERATOR } from '../support/operator.ts';
@@ -13,6 +14,12 @@ const text = await post(`${url}/key`, '# Note');
 const cat = await post(`${url}/key`, picture('png'), { 'content-type': 'image/png' });
 const readId: string = text.json.read_url.split('/').at(-2);
 const { id } = text.json;
+
+/** Waits until the search of a view is kept: until then it may be refused as `busy`, or be kept less long than others. */
+const untilSearched = () =>
+  eventually(
+    async () => (await exactly(`${url}/r/${readId}/feed.xml?q=note`)).headers['cache-control'] === VIEW,
+  );
 
 const VIEW = 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300';
 
@@ -50,6 +57,7 @@ t.test('media types', async (t) => {
 });
 
 t.test('public reads may be kept, and read by every web page', async (t) => {
+  t.ok(await untilSearched());
   for (const [path, kept] of Object.entries(PUBLIC))
     for (const method of ['GET', 'HEAD']) {
       const reply = await exactly(url + path, { method, headers: ORIGIN });
@@ -153,6 +161,7 @@ t.test('a known path with another method says which it takes', async (t) => {
 });
 
 t.test('a trailing slash changes nothing, and never redirects', async (t) => {
+  t.ok(await untilSearched());
   for (const path of [...Object.keys(PUBLIC), ...NAMED, '/health', '/health/ready']) {
     const [place, query = ''] = path.split('?');
     const plain = await exactly(url + path);

@@ -1,14 +1,24 @@
 import { eventually } from './eventually.ts';
 import { ask, type Reply } from './service.ts';
 
-/** The hits of a list, once the index is made. */
-export async function search(listUrl: string, query: string): Promise<Reply> {
-  let reply!: Reply;
+/**
+ * Asks for something that is searched for, again while that is refused as `busy`: the index is not made yet, or a busy machine
+ * leaves a search less time than it may take.
+ */
+export async function unlessBusy<T extends { readonly status: number }>(
+  search: () => Promise<T>,
+): Promise<T> {
+  let reply!: T;
   await eventually(async () => {
-    reply = await ask(listUrl + query);
+    reply = await search();
     return reply.status !== 503;
   });
   return reply;
+}
+
+/** The hits of a list. */
+export function search(listUrl: string, query: string): Promise<Reply> {
+  return unlessBusy(() => ask(listUrl + query));
 }
 
 /** Waits until a query finds so many notes. Throws if it does not within a minute. */
