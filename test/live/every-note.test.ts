@@ -13,7 +13,8 @@ const NOTES = times(400, 10_000);
 const RECONNECTS = times(20, 100);
 const KILLS = times(1, 8);
 const POSTERS = 4;
-const MOST_MISSED = 80;
+/** Far below a hundred, because some notes are stored without an answer: up to one of each poster at each kill. */
+const MOST_MISSED = 50;
 const FEED = 'grebe';
 
 t.setTimeout(times(600_000, 1_800_000));

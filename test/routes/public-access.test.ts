@@ -6,6 +6,7 @@ import { OPERATOR_TOKEN } from '../support/image-settings.ts';
 import { WITH_OPERATOR } from '../support/operator.ts';
 import { picture } from '../support/pictures.ts';
 import { untilItRenders } from '../support/rendering.ts';
+import { unlessBusy } from '../support/searching.ts';
 import { post, start } from '../support/service.ts';
 
 const { url } = await start(t);
@@ -15,8 +16,8 @@ const cat = await post(`${url}/key`, picture('png'), { 'content-type': 'image/pn
 const readId: string = text.json.read_url.split('/').at(-2);
 const { id } = text.json;
 
-/** Waits until the search of a view is kept: until then it may be refused as `busy`, or be kept less long than others. */
-const untilSearched = () =>
+/** Waits until the index has all notes: until then a view of a search may be kept less long than others. */
+const untilIndexed = () =>
   eventually(
     async () => (await exactly(`${url}/r/${readId}/feed.xml?q=note`)).headers['cache-control'] === VIEW,
   );
@@ -57,10 +58,10 @@ t.test('media types', async (t) => {
 });
 
 t.test('public reads may be kept, and read by every web page', async (t) => {
-  t.ok(await untilSearched());
+  t.ok(await untilIndexed());
   for (const [path, kept] of Object.entries(PUBLIC))
     for (const method of ['GET', 'HEAD']) {
-      const reply = await exactly(url + path, { method, headers: ORIGIN });
+      const reply = await unlessBusy(() => exactly(url + path, { method, headers: ORIGIN }));
       t.equal(reply.status, 200, path);
       t.equal(reply.headers['cache-control'], kept, path);
       t.equal(reply.headers['cache-tag'], `feed-${/(?:r|read)\/([^/?]+)/.exec(path)![1]}`, path);
@@ -161,11 +162,11 @@ t.test('a known path with another method says which it takes', async (t) => {
 });
 
 t.test('a trailing slash changes nothing, and never redirects', async (t) => {
-  t.ok(await untilSearched());
+  t.ok(await untilIndexed());
   for (const path of [...Object.keys(PUBLIC), ...NAMED, '/health', '/health/ready']) {
     const [place, query = ''] = path.split('?');
-    const plain = await exactly(url + path);
-    const slashed = await exactly(`${url}${place}/${query && `?${query}`}`);
+    const plain = await unlessBusy(() => exactly(url + path));
+    const slashed = await unlessBusy(() => exactly(`${url}${place}/${query && `?${query}`}`));
     t.equal(slashed.status, 200, path);
     t.ok(slashed.bytes.equals(plain.bytes), path);
     t.equal(slashed.headers.etag, plain.headers.etag, path);
