@@ -118,15 +118,18 @@ async function untilNotesAreThere({ process }: RunningMove, { count }: Target): 
   while (!hasEnded() && (await count()) === 0) await wait(5);
 }
 
-/** A target with some of the notes only: the move was killed. Where it was done before, another one is begun. */
-async function halfMoved(from: string, makeTarget: () => Promise<Target>): Promise<Target> {
+/** A move that stands still with some of the notes in its target only. Where it was further already, another one is begun. */
+async function halfMoved(t: Test, from: string, makeTarget: () => Promise<Target>) {
   for (;;) {
     const target = await makeTarget();
     const running = startMove(from, target.place);
+    t.teardown(() => running.process.kill('SIGKILL'));
     await untilNotesAreThere(running, target);
+    running.process.kill('SIGSTOP');
+    const count = await target.count();
+    if (count > 0 && count < NOTES) return { target, running };
     running.process.kill('SIGKILL');
     await running.result;
-    if ((await target.count()) < NOTES) return target;
   }
 }
 
@@ -150,10 +153,12 @@ for (const [name, makeTarget] of Object.entries(TARGETS))
       const source = join(dir, 'source');
       fill(source);
       let targets = 0;
-      const target = await halfMoved(`fs:${source}`, () => {
+      const { target, running } = await halfMoved(t, `fs:${source}`, () => {
         targets += 1;
         return makeTarget(join(dir, `target-${targets}`), server);
       });
+      running.process.kill('SIGKILL');
+      await running.result;
       await refusesToStart(t, target);
       await target.write(NOTE.toUpperCase());
       t.match(await runMove(`fs:${source}`, target.place), {
@@ -181,20 +186,22 @@ t.test('a move that has lost its lock does not say that all was well', IN_SOAK, 
       `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
        WHERE locktype = 'advisory' AND datname = current_database()`,
     );
-  const target = await TARGETS.postgres!(dir, server);
-  const into = startMove(`fs:${source}`, target.place);
-  while ((await target.count()) === 0) await wait(5);
+  const { target, running: into } = await halfMoved(t, `fs:${source}`, () => TARGETS.postgres!(dir, server));
   t.equal((await cutOff(target.place)).length, 1);
+  into.process.kill('SIGCONT');
   t.match(await into.result, {
     code: 1,
     stdout: /^(?!.*Moved)/s,
     stderr: /^The lock on the target was lost/,
   });
   t.match(await runMove(`fs:${source}`, target.place), { code: 0 });
-  const next = await TARGETS.sqlite!(join(dir, 'next'), server);
-  const from = startMove(target.place, next.place);
-  while (next.count() === 0) await wait(5);
+  let targets = 0;
+  const { target: next, running: from } = await halfMoved(t, target.place, () => {
+    targets += 1;
+    return TARGETS.sqlite!(join(dir, `next-${targets}`), server);
+  });
   t.equal((await cutOff(target.place)).length, 1);
+  from.process.kill('SIGCONT');
   t.match(await from.result, {
     code: 1,
     stdout: /^(?!.*Moved)/s,
@@ -207,19 +214,11 @@ t.test('a move goes on after a crash of the server', IN_SOAK, async (t) => {
   const dir = await tempDir(t);
   const source = join(dir, 'source');
   fill(source);
-  /** Undefined when the move was done before. */
-  const crashed = async () => {
-    const target = await TARGETS.postgres!(dir, server);
-    const running = startMove(`fs:${source}`, target.place);
-    await untilNotesAreThere(running, target);
-    await server.stop('SIGQUIT');
-    const stopped = await running.result;
-    await server.start();
-    return stopped.code === 0 ? undefined : { target, stopped };
-  };
-  let crash = await crashed();
-  while (crash === undefined) crash = await crashed();
-  const { target, stopped } = crash;
+  const { target, running } = await halfMoved(t, `fs:${source}`, () => TARGETS.postgres!(dir, server));
+  await server.stop('SIGQUIT');
+  running.process.kill('SIGCONT');
+  const stopped = await running.result;
+  await server.start();
   t.match(stopped, { code: 1, stderr: /^The move was stopped \(.+\)\. Run it again to go on\.\n$/ });
   t.notMatch(stopped.stderr, target.place);
   t.match(await runMove(`fs:${source}`, target.place), { code: 0 });
