@@ -96,7 +96,11 @@ async function killWhilePosting(service: ServiceProcess, round: number): Promise
 
 /** Names in the data folder that only something unfinished has. */
 async function leftovers(dir: string): Promise<string[]> {
-  const names = await readdir(dir, { recursive: true });
+  const names = await readdir(dir, { recursive: true }).catch((error) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (names === undefined) return ['a folder that was removed during the look'];
   const all = new Set(names);
   return names.filter((path) => {
     const name = basename(path);
