@@ -7,7 +7,7 @@ import { PostgresServer } from '../support/postgres.ts';
 import { ask, type Reply } from '../support/service.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const SECOND = 1_000;
 

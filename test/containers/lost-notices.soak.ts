@@ -9,7 +9,7 @@ import { ServiceProcess } from '../support/service-process.ts';
 const KILLS = Number(process.env.NOTICE_KILLS ?? 5);
 const DIES = new URL('../support/dies-before-notice.mjs', import.meta.url).href;
 
-t.setTimeout(KILLS * 20_000 + 60_000);
+t.setTimeout(KILLS * 40_000 + 60_000);
 
 t.test('what a process stored before it died shows in another one within a second', async (t) => {
   const server = await PostgresServer.start(t);

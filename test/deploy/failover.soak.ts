@@ -80,7 +80,7 @@ async function nothingIsLost(t: Test, url: string, { acknowledged }: Posters): P
 
 t.test(
   'when one of three containers goes away in the middle of posts',
-  { skip, timeout: 200_000 },
+  { skip, timeout: 600_000 },
   async (t) => {
     const deployment = await Deployment.start(t, { SERVICE_RATE_LIMIT: '0' });
     const { proxy, containers } = deployment;

@@ -15,7 +15,7 @@ import { SwiftServer } from '../support/swift.ts';
 const PNG = { 'content-type': 'image/png' };
 const AUTHORIZED = { authorization: `Bearer ${OPERATOR_TOKEN}` };
 
-t.test('one container with an image store', { skip: missing('swift'), timeout: 110_000 }, async (t) => {
+t.test('one container with an image store', { skip: missing('swift'), timeout: 600_000 }, async (t) => {
   const { notes, pictures } = composeServices('compose.s3.yaml');
   const env = environmentOf(notes!);
   const swift = await SwiftServer.start(t);

@@ -60,7 +60,7 @@ t.test('the folder of the data is its user’s alone', async (t) => {
 const isAsked = process.env.CI === 'true' || process.env.TEST_IMAGE === '1';
 const skip = isAsked ? false : 'it installs packages: only with CI=true or TEST_IMAGE=1';
 
-t.test('what its steps make serves, on every storage', { skip, timeout: 280_000 }, async (t) => {
+t.test('what its steps make serves, on every storage', { skip, timeout: 600_000 }, async (t) => {
   const dir = await tempDir(t);
   await chmod(dir, 0o755);
   // The test runner's own options must not reach npm's Node.

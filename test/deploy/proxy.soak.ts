@@ -14,7 +14,7 @@ const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 const LIMIT = 60;
 
 const skip = missing('nginx');
-const options = { skip, timeout: 110_000 };
+const options = { skip, timeout: 600_000 };
 
 t.test('through the proxy of several containers', options, async (t) => {
   const deployment = await Deployment.start(t);

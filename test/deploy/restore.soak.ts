@@ -4,7 +4,7 @@ import { obstacle, type Pictures, rehearse, type Storage } from './rehearse.ts';
 
 t.setTimeout(600_000);
 
-const POSTS = 200;
+const POSTS = 100;
 const PLACES: readonly (readonly [Storage, readonly Pictures[]])[] = [
   ['fs', ['db']],
   ['restic', ['db']],

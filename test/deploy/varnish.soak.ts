@@ -15,7 +15,7 @@ import { ask, start, type TestService } from '../support/service.ts';
 import { startVarnish, type Varnish } from '../support/varnish.ts';
 import { serve } from '../support/websub-hub.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const skip = missing('varnishd');
 const GZIP = { headers: { 'accept-encoding': 'gzip' } };

@@ -9,7 +9,7 @@ import { ask, post, type Reply } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(600_000);
 
 const FEED = 'very-secret-name';
 const NEW_FEED = 'very-secret-other';

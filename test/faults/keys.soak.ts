@@ -16,7 +16,7 @@ const AT_ONCE = 64;
 /** Between the start of a process and its end, ms. */
 const LIFE_MS = 700;
 
-t.setTimeout(KILLS * 20_000 + 60_000);
+t.setTimeout(KILLS * 40_000 + 60_000);
 
 /** Where the services of a storage keep their notes: three on PostgreSQL, one elsewhere. */
 async function settingsOf(t: Test, storage: string) {

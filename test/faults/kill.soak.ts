@@ -135,7 +135,7 @@ async function listed(url: string, feed: string): Promise<any[]> {
   }
 }
 
-t.setTimeout(110_000);
+t.setTimeout(600_000);
 
 t.test('killed again and again, it loses nothing and shows nothing by half', async (t) => {
   const dir = await dataDir(t);

@@ -12,7 +12,7 @@ import { ask, post, tempDir } from '../support/service.ts';
 import { dataDir, type ProcessOptions, ServiceProcess } from '../support/service-process.ts';
 import { CANNOT_MOUNT, makeReadOnly, smallDisk } from '../support/small-disk.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const SYSTEM_NODE = '/usr/bin/node';
 const MIB = 1024 * 1024;

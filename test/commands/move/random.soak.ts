@@ -18,7 +18,7 @@ import { tempDir } from '../../support/service.ts';
 
 const RUNS = 12;
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 /** What a test has in memory of an instance. */
 interface Content {

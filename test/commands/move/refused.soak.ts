@@ -9,7 +9,7 @@ import { PostgresServer } from '../../support/postgres.ts';
 import { ask, post, start, tempDir } from '../../support/service.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 const SERVICE_SECRET = 'a secret of tests that is long enough';
 
