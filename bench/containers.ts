@@ -3,13 +3,15 @@
  * writes: median, p99 and maximum from the 201 to the answer that shows the note, in ms, and how often a container that
  * had shown a note took the tag of before it for current again.
  *
- * `node bench/containers.ts --rate 2000 --seconds 20`: writes per second wanted, of 1 KB, on 64 connections. PostgreSQL
- * and its data are in the system's folder for temporary files.
+ * `node bench/containers.ts --rate 2000 --seconds 20 --pooled`: writes per second wanted, of 1 KB, on 64 connections; whether
+ * the containers reach the database through PgBouncer, without `LISTEN`. PostgreSQL and its data are in the system's folder
+ * for temporary files.
  */
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { startPgBouncer } from '../test/support/pgbouncer.ts';
 import { PostgresServer } from '../test/support/postgres.ts';
 import { ServerProcess } from './server-process.ts';
 import { spread } from './statistics.ts';
@@ -23,7 +25,11 @@ const PROBE_PAUSE = 50;
 const POLL_PAUSE = 2;
 
 const { values: options } = parseArgs({
-  options: { rate: { type: 'string', default: '2000' }, seconds: { type: 'string', default: '20' } },
+  options: {
+    rate: { type: 'string', default: '2000' },
+    seconds: { type: 'string', default: '20' },
+    pooled: { type: 'boolean', default: false },
+  },
 });
 const [rate, seconds] = [Number(options.rate), Number(options.seconds)];
 
@@ -40,8 +46,10 @@ const reading = new Agent({ keepAlive: true });
 
 const endings: (() => unknown)[] = [];
 try {
-  const server = await PostgresServer.start({ teardown: (end) => endings.push(end) });
-  const url = await server.database();
+  const scope = { teardown: (end: () => unknown) => void endings.unshift(end) };
+  const server = await PostgresServer.start(scope, ['fsync=on']);
+  const database = await server.database();
+  const url = options.pooled ? (await startPgBouncer(scope, server))(database) : database;
   const services = await Promise.all([1, 2, 3].map((n) => startContainer(url, n)));
   for (const service of services) endings.unshift(() => service.stop());
   await measure(services.map((service) => service.url));
@@ -53,6 +61,7 @@ function startContainer(databaseUrl: string, n: number): Promise<ServerProcess> 
   return ServerProcess.startService(join(dir, String(n)), {
     SERVICE_STORAGE: 'postgres',
     SERVICE_DATABASE_URL: databaseUrl,
+    SERVICE_DATABASE_LISTEN: options.pooled ? '0' : '1',
     SERVICE_SECRET: 'a secret that is the same in all of them',
     SERVICE_LOG_REQUESTS: '0',
     SERVICE_WORKERS: '1',
