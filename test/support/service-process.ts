@@ -45,6 +45,7 @@ export class ServiceProcess {
   readonly #url: Promise<string>;
   #errors = '';
   #address = '';
+  #isOver = false;
   #onLine: (() => void)[] = [];
 
   private constructor(dir: string, child: ChildProcess) {
@@ -61,6 +62,7 @@ export class ServiceProcess {
     });
     if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => this.#took(line));
     this.exit.then(() => {
+      this.#isOver = true;
       url.reject(new Error(`The service ended before it listened: ${this.#errors}`));
       this.#woken();
     });
@@ -125,7 +127,8 @@ export class ServiceProcess {
   /** Waits for a line on standard output with that message. */
   async says(message: string): Promise<void> {
     while (!this.lines.some(({ msg }) => msg === message)) {
-      if (!this.isRunning) throw new Error(`The service ended without saying "${message}": ${this.#errors}`);
+      // What it wrote last may be read after its end.
+      if (this.#isOver) throw new Error(`The service ended without saying "${message}": ${this.#errors}`);
       await new Promise<void>((resolve) => this.#onLine.push(resolve));
     }
   }
