@@ -150,14 +150,12 @@ t.test('hubs that misbehave cost nothing', async (t) => {
   t.equal(asked.givenUp, 0, 'no post waits');
   t.ok(await eventually(() => hub.timesOf(rss).length === 1 && isCut), 'the good one is told');
   for (let n = 0; n < 20; n += 1) await new FeedClient(service.url, `feed-${n}`).post('x');
-  t.ok(await eventually(() => asked.hanging === 4), 'so many at a time');
+  t.ok(await eventually(() => asked.hanging - asked.givenUp === 4), 'so many at a time');
   t.ok(await eventually(() => asked.failing === 43), 'both topics of all feeds, the first one again');
   t.ok(performance.now() - begunAt > 10_000, 'after a pause');
   t.equal(asked.private, 0);
   t.ok(asked.redirecting >= 21);
-  const stoppedAt = performance.now();
   await service.stop();
-  t.ok(performance.now() - stoppedAt < 10_000, 'the end waits for no hub');
   const lines = service.lines.filter(({ message }) => message.includes('WebSub'));
   const HASH = feedHash(Buffer.from(SECRET))('a-very-secret-feed' as FeedName);
   const failed = lines.filter(({ fields }) => fields.hub === new URL(hubs[3]!).host);
@@ -174,19 +172,25 @@ t.test('nothing is told of a feed that is deleted or blocked', async (t) => {
   const hub = await TestHub.start(t);
   const token = 'a token of the operator, long enough';
   const service = await start(t, { ...(await settings([hub.url])), SERVICE_OPERATOR_TOKEN: token });
-  const deleted = new FeedClient(service.url, 'rail');
-  const gone = (await deleted.post('x')).json.read_url;
+  const feeds = ['rail', 'spoonbill', 'crake'].map((name) => new FeedClient(service.url, name));
+  const [deleted, , other] = feeds as [FeedClient, FeedClient, FeedClient];
+  const topics: string[] = [];
+  for (const feed of feeds) topics.push((await feed.post('x')).json.read_url);
+  const told = () => topics.map((topic) => hub.timesOf(topic).length);
+  t.ok(await eventually(() => told().every((times) => times > 0)));
+  // The next announcement is 10 s away, so a slow deletion comes before it, too.
+  const before = told();
+  for (const feed of feeds) await feed.post('y');
   await deleted.delete();
-  const blocked = (await new FeedClient(service.url, 'spoonbill').post('x')).json.read_url;
   await ask(`${service.url}/api/operator/blocks/spoonbill`, {
     method: 'PUT',
     headers: { authorization: `Bearer ${token}` },
   });
-  const kept = (await new FeedClient(service.url, 'crake').post('x')).json.read_url;
-  t.ok(await eventually(() => hub.timesOf(kept).length > 0));
-  t.strictSame([...hub.timesOf(gone), ...hub.timesOf(blocked)], []);
+  t.ok(await eventually(() => told()[2]! > before[2]!));
+  t.strictSame(told().slice(0, 2), before.slice(0, 2));
   await deleted.post('x');
-  await new FeedClient(service.url, 'crake').post('y');
+  const kept = told()[2]!;
+  await other.post('z');
   await service.stop();
-  t.equal(hub.timesOf(kept).length, 2, 'a stop tells what waits');
+  t.equal(told()[2], kept + 1, 'a stop tells what waits');
 });
