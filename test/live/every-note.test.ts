@@ -84,6 +84,12 @@ class Follower {
     }
   }
 
+  /** Waits until it is connected. */
+  async dropOnce(): Promise<void> {
+    while (this.#stream === undefined) await delay(1);
+    this.drop();
+  }
+
   drop(): void {
     this.#stream?.close();
   }
@@ -125,7 +131,7 @@ async function everyNoteOnce(t: Test, options: ProcessOptions, count = 1): Promi
     for (let n = 1; n <= RECONNECTS; n += 1) {
       await reach(n / (RECONNECTS + 1));
       // The last one hears all without a break but for kills.
-      for (const follower of followers.slice(0, -1)) follower.drop();
+      for (const follower of followers.slice(0, -1)) await follower.dropOnce();
     }
   };
   const kill = async () => {
