@@ -9,7 +9,7 @@ import { askAnew, metric, pidsThatSay, postAnew, startProcesses } from '../suppo
 import { RawConnection } from '../support/raw-connection.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const POSTS = 'service_http_request_duration_seconds_count';
@@ -35,8 +35,12 @@ t.test('posts and reads on many connections reach all processes, which have one 
   const service = await start(t);
   const posted = await postToAll(service, 'curlew');
   const list = `${service.url}/api/v1/feeds/curlew/notes?limit=100`;
-  for (let i = 0; i < 10; i += 1)
-    t.equal(JSON.parse((await askAnew(list)).text).notes.length, posted, 'every process shows all notes');
+  for (let i = 0; i < 10; i += 1) {
+    const { notes } = JSON.parse((await askAnew(list)).text);
+    t.equal(notes[0].content, `note ${posted}`);
+    // The log comes late on a busy machine, and there are more posts until then.
+    t.equal(notes.length, Math.min(posted, 100), 'every process shows all notes');
+  }
   t.equal(await service.kill('SIGTERM').then(({ code }) => code), 0);
   const pids = pidsThatSay(service, 'started');
   t.equal(pids.length, 2);
@@ -85,10 +89,15 @@ t.test('a process that is killed is replaced, and others go on', async (t) => {
     }),
   );
   process.kill(killed, 'SIGKILL');
-  t.ok(await eventually(() => pidsThatSay(service, 'started').length === 3));
+  /** Asks on the connection to the other process, which would be closed if it had nothing to do for ten seconds. */
+  const isOpen = async () => {
+    connection.send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    return (await connection.response()).status === 200;
+  };
+  t.ok(await eventually(async () => (await isOpen()) && pidsThatSay(service, 'started').length === 3));
   const [, , fresh] = pidsThatSay(service, 'started') as number[];
   t.ok(
-    await eventually(() => pidsThatSay(service, 'note posted').includes(fresh!)),
+    await eventually(async () => (await isOpen()) && pidsThatSay(service, 'note posted').includes(fresh!)),
     'the new one gets posts',
   );
   isOver = true;
@@ -102,8 +111,7 @@ t.test('a process that is killed is replaced, and others go on', async (t) => {
     [],
     'only its own connections broke',
   );
-  connection.send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
-  t.equal((await connection.response()).status, 200, 'that of the other process is still open');
+  t.ok(await isOpen(), 'that of the other process is still open');
   const isCounted = async () => (await metric(service, POSTS, OF_POSTS)) === known + postsOf(other, fresh!);
   t.ok(await eventually(isCounted), 'what it had counted stays counted');
 });
@@ -166,13 +174,21 @@ t.test('SIGHUP replaces all processes, one after the other', async (t) => {
   const connections = await Promise.all(before.map((pid) => connectionTo(t, service, pid)));
   const { read_url: page } = JSON.parse((await postAnew(service, 'ruff', 'last')).text);
   service.signal('SIGHUP');
-  for (const [i, pid] of before.entries()) {
-    t.ok(await eventually(() => pidsThatSay(service, 'stopping').includes(pid)), 'it drains');
-    const connection = connections[i]!;
-    connection.send(`GET ${new URL(page).pathname} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    t.match(await connection.response(), { status: 200, headers: { connection: 'close' } });
+  const drained: number[] = [];
+  /** Asks on a connection until it is told to go, because one without requests is closed after ten seconds. */
+  const askUntilClosed = async (connection: RawConnection, pid: number) => {
+    const isLast = async () => {
+      connection.send(`GET ${new URL(page).pathname} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const { status, headers } = await connection.response();
+      t.equal(status, 200);
+      return headers.connection === 'close';
+    };
+    t.ok(await eventually(isLast), 'it drains');
+    drained.push(pid);
     await connection.closed;
-  }
+  };
+  await Promise.all(connections.map((connection, i) => askUntilClosed(connection, before[i]!)));
+  t.same(drained, before, 'one after the other');
   await service.says('restarted');
   const after = pidsThatSay(service, 'started').filter((pid) => !before.includes(pid));
   t.equal(after.length, 2);

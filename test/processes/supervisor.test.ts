@@ -11,7 +11,7 @@ import { missing, program } from '../support/installed.ts';
 
 const FIXTURE = new URL('../fixtures/run-service.ts', import.meta.url).pathname;
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 interface Run {
   readonly child: ChildProcess;

@@ -8,7 +8,7 @@ import { PostgresPair } from '../support/postgres-pair.ts';
 import { ask, post } from '../support/service.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 const FEED = 'dunlin';
 

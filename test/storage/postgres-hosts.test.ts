@@ -10,7 +10,7 @@ import { post } from '../support/storing.ts';
 import { feedName, newNote } from './contract.ts';
 import { opened } from './postgres-support.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const server = await PostgresServer.start(t);
 const silent = createServer(() => {}).listen(0, '127.0.0.1');
