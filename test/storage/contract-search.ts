@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AdmittedFeed } from '../../src/feeds/feed.ts';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName, NoteId } from '../../src/feeds/names.ts';
 import type { NewNote, Note, NoteMeta } from '../../src/feeds/note.ts';
@@ -22,17 +23,26 @@ const AGAIN_MS = 10;
 
 type Asked = Partial<Omit<NoteSearch, 'query'>>;
 
-/** A page of the index once all that was stored before is in it. */
-async function currentPage(storage: Storage, feed: FeedName, search: NoteSearch): Promise<FoundPage> {
+/** A page of the index; asked for again while it is refused as `busy`, as on a busy machine. */
+async function anyPage(storage: Storage, admitted: AdmittedFeed, search: NoteSearch): Promise<FoundPage> {
   for (;;) {
-    const admitted = (await storage.feed(feed)) ?? { name: feed, key: '0' };
     const page = await onRefusal(
       () => storage.search!(admitted, search),
       (refusal) => {
         if (refusal.code !== 'busy') throw refusal;
       },
     );
-    if (page?.isCurrent) return page;
+    if (page !== undefined) return page;
+    await delay(AGAIN_MS);
+  }
+}
+
+/** A page of the index once all that was stored before is in it. */
+async function currentPage(storage: Storage, feed: FeedName, search: NoteSearch): Promise<FoundPage> {
+  for (;;) {
+    const admitted = (await storage.feed(feed)) ?? { name: feed, key: '0' };
+    const page = await anyPage(storage, admitted, search);
+    if (page.isCurrent) return page;
     await delay(AGAIN_MS);
   }
 }
@@ -184,7 +194,7 @@ export function testSearch(backend: Backend): void {
     t.equal((await found(storage, name, 'word', { tag: 't' })).length, 20);
     const search = { query: parseQuery('word'), limit: 100, tag: 't' };
     const now = async () => {
-      const page = await storage.search!((await storage.feed(name))!, search);
+      const page = await anyPage(storage, (await storage.feed(name))!, search);
       return page.notes.filter((note) => isFound('word', note)).map(({ id }) => id);
     };
     for (const [n, { id }] of notes.entries()) {
@@ -228,12 +238,12 @@ export function testSearch(backend: Backend): void {
     const feed = (await storage.feed(name))!;
     await edits(storage).deleteFeed(name);
     const search = { query: parseQuery('old'), limit: 10 };
-    t.same((await storage.search!(feed, search)).notes, []);
+    t.same((await anyPage(storage, feed, search)).notes, []);
     t.same(await found(storage, name, 'old'), []);
     await post(storage, name, newNote('new shared'));
     t.same(await textsFound(storage, name, 'shared'), ['new shared']);
     t.same(await textsFound(storage, name, 'old'), []);
-    t.same((await storage.search!(feed, search)).notes, [], 'it is another feed');
+    t.same((await anyPage(storage, feed, search)).notes, [], 'it is another feed');
     await post(storage, name, newNote('new alone'));
     t.same(await textsFound(storage, name, 'alone'), ['new alone']);
   });
@@ -244,7 +254,7 @@ export function testSearch(backend: Backend): void {
     await configure(storage, name, { readId: readId('another'), title: 'word' });
     t.same(await textsFound(storage, name, 'word'), ['word']);
     await edits(storage).setPassword(name, 'x');
-    t.same((await storage.search!(feed, { query: parseQuery('word'), limit: 1 })).notes.length, 1);
+    t.same((await anyPage(storage, feed, { query: parseQuery('word'), limit: 1 })).notes.length, 1);
     await post(storage, name, newNote('word again'));
     t.same(await textsFound(storage, name, 'word'), ['word again', 'word']);
   });

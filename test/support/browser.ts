@@ -4,6 +4,9 @@ import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { missing, program } from './installed.ts';
 
+/** How long a page may take to show what is waited for, ms; `eventually` waits as long. */
+const PATIENCE_MS = 60_000;
+
 /** No sandbox, because tests run as root; and nothing that Chromium does on its own account. */
 const ARGUMENTS = [
   '--no-sandbox',
@@ -72,6 +75,7 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   t.teardown(() => context.close());
+  context.setDefaultTimeout(PATIENCE_MS);
   const faults: Faults = { violations: [], errors: [], dialogs: [] };
   await context.exposeBinding('reportViolation', (_, text: string) => faults.violations.push(text));
   await context.addInitScript(REPORT_VIOLATIONS);

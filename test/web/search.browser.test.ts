@@ -1,10 +1,18 @@
 /** Notes are found on the pages of a feed, as a user of Chromium: by mouse, by keyboard, on a phone, without scripts. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import {
+  visit as anyVisit,
+  axeFindings,
+  overflow,
+  PHONE,
+  startBrowser,
+  type VisitOptions,
+} from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
+import { unlessBusy } from '../support/searching.ts';
 import { ask, start } from '../support/service.ts';
 
 const browser = await startBrowser(t);
@@ -22,11 +30,31 @@ await feed.post('הלוטרה שוחה בנהר river כל הלילה');
 await feed.post(PIXEL, { 'content-type': 'image/png', 'x-note-alt': 'A river and a hill' });
 const readPage = low.read_url.replace(/\/[^/]*$/, '');
 
+/** A new user, whose searches are sent again while the service refuses them as `busy`, as on a busy machine. */
+async function visit(t: Test, options?: VisitOptions) {
+  const visited = await anyVisit(t, browser, options);
+  const context = visited.page.context();
+  // What is asked for when the test ends is nobody's.
+  t.teardown(() => context.unrouteAll({ behavior: 'ignoreErrors' }));
+  await context.route(/[?&](?:q|tag|from|to)=/, async (route) => {
+    let response = await route.fetch();
+    while (response.status() === 503) response = await route.fetch();
+    await route.fulfill({ response });
+  });
+  return visited;
+}
+
 /** Waits until the search finds what was posted. */
 async function isFound(q: string, count: number): Promise<boolean> {
   return eventually(async () => (await feed.list(`?q=${q}&limit=100`)).json.notes?.length === count);
 }
 if (!(await isFound('river', 4)) || !(await isFound('stone', 55))) throw new Error('the notes are not found');
+
+/** Waits until the whole page of hits is there, with the script that takes keys. */
+async function isFoundOn(page: Page): Promise<void> {
+  await page.waitForSelector('.hit');
+  await page.waitForLoadState();
+}
 
 const query = (page: Page) => decodeURIComponent(new URL(page.url()).search);
 const heading = (page: Page) => page.textContent('.narrowed h2');
@@ -41,11 +69,11 @@ for (const place of [address, readPage]) {
   const kind = place === address ? 'feed' : 'read page';
 
   t.test(`words are found and marked: ${kind}`, async (t) => {
-    const { page, ...faults } = await visit(t, browser);
+    const { page, ...faults } = await visit(t);
     await page.goto(place);
     await page.fill('[name=q]', 'river');
     await page.click('.seek button');
-    await page.waitForSelector('.hit');
+    await isFoundOn(page);
     t.equal(query(page), '?q=river', 'the address says only what was filled in');
     t.match(await page.title(), /^river · /);
     t.equal(await heading(page), '4 notes for “river”');
@@ -76,7 +104,7 @@ for (const place of [address, readPage]) {
   });
 
   t.test(`older hits keep what was asked for: ${kind}`, async (t) => {
-    const { page } = await visit(t, browser);
+    const { page } = await visit(t);
     await page.goto(`${place}?q=stone&tag=stones`);
     t.equal(await heading(page), 'More than 50 notes for “stone”');
     t.equal((await hits(page)).length, 50);
@@ -92,7 +120,7 @@ for (const place of [address, readPage]) {
   });
 
   t.test(`tags and days narrow it, and each can be taken away: ${kind}`, async (t) => {
-    const { page, ...faults } = await visit(t, browser);
+    const { page, ...faults } = await visit(t);
     await page.goto(`${place}?q=river`);
     await page.click('.find summary');
     await page.waitForSelector('.tags >> text=stones');
@@ -133,12 +161,12 @@ for (const place of [address, readPage]) {
   });
 
   t.test(`it works without scripts: ${kind}`, async (t) => {
-    const { page } = await visit(t, browser, { javaScriptEnabled: false });
+    const { page } = await visit(t, { javaScriptEnabled: false });
     await page.goto(place);
     t.notOk(await page.isVisible('.seek kbd'), 'no key is promised');
     await page.fill('[name=q]', 'river');
     await page.press('[name=q]', 'Enter');
-    await page.waitForSelector('.hit');
+    await isFoundOn(page);
     t.equal(await heading(page), '4 notes for “river”');
     await page.click('.find summary');
     t.same(await page.locator('.tags li').allTextContents(), ['river 2', 'dam 1'], 'tags of what was found');
@@ -155,7 +183,7 @@ for (const place of [address, readPage]) {
 }
 
 t.test('a keyboard alone finds a note', async (t) => {
-  const { page, ...faults } = await visit(t, browser);
+  const { page, ...faults } = await visit(t);
   const { keyboard } = page;
   const focused = () =>
     page.evaluate<string>('document.activeElement.name || document.activeElement.className');
@@ -177,10 +205,8 @@ t.test('a keyboard alone finds a note', async (t) => {
   await keyboard.press('/');
   await keyboard.type('riv* low');
   await keyboard.press('Enter');
-  await page.waitForSelector('.hit');
+  await isFoundOn(page);
   t.same(await hits(page), ['The river is low today.']);
-  // Before that the page has no script that takes keys.
-  await page.waitForLoadState();
   for (const [selector, key] of [
     ['.seek button', 'Tab'],
     ['.find summary', 'Tab'],
@@ -201,7 +227,7 @@ t.test('a keyboard alone finds a note', async (t) => {
 });
 
 t.test('nothing found says what can be tried, and does not count as a new feed', async (t) => {
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t);
   await page.goto(`${address}?q=wolpertinger`);
   t.equal(await heading(page), 'No notes for “wolpertinger”');
   t.match(await page.textContent('.below'), /No note has all of these words\..*"a phrase".*begin\*.*-word/s);
@@ -213,7 +239,7 @@ t.test('nothing found says what can be tried, and does not count as a new feed',
 
 t.test('a search that cannot be is explained, and can be mended', async (t) => {
   for (const place of [address, readPage]) {
-    const { page, ...faults } = await visit(t, browser);
+    const { page, ...faults } = await visit(t);
     const answer = await page.goto(`${place}?q=${encodeURIComponent('"?!"')}&tag=river`);
     t.equal(answer?.status(), 400);
     t.match(await page.textContent('[role=alert]'), /^The search needs a word to find: /);
@@ -228,31 +254,31 @@ t.test('a search that cannot be is explained, and can be mended', async (t) => {
     await page.waitForSelector('[role=alert]:has-text("at most 200 characters")');
     await page.fill('[name=q]', 'river');
     await page.press('[name=q]', 'Enter');
-    await page.waitForSelector('.hit');
+    await isFoundOn(page);
     t.equal(query(page), '?q=river&tag=river');
     t.same(faults, { violations: [], errors: [], dialogs: [] });
   }
 });
 
 t.test('a search of a read page can be followed', async (t) => {
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t);
   await page.goto(`${readPage}?q=low+river`);
   const rss = await page.getAttribute('text=Follow this search', 'href');
   t.equal(rss, `${readPage}/feed.xml?q=low%20river`);
-  const { status, text } = await ask(rss!);
+  const { status, text } = await unlessBusy(() => ask(rss!));
   t.equal(status, 200);
   t.equal(text.split('<item>').length - 1, 1);
 });
 
 t.test('what was found stays as it is when notes come', async (t) => {
-  const { page } = await visit(t, browser);
-  const { page: list } = await visit(t, browser);
+  const { page } = await visit(t);
+  const { page: list } = await visit(t);
   await page.goto(`${address}?q=river`);
   await list.goto(address);
   const { json: late } = await feed.post('A late river');
   await list.waitForSelector(`#n-${late.id}`);
   t.equal((await hits(page)).length, 4);
-  await isFound('river', 5);
+  t.ok(await isFound('river', 5));
   await page.reload();
   t.equal(await heading(page), '5 notes for “river”');
   await ask(late.url, { method: 'DELETE' });
@@ -260,14 +286,15 @@ t.test('what was found stays as it is when notes come', async (t) => {
 
 t.test('search engines list no searches', async (t) => {
   await feed.send('PATCH', '', '{"listed":true}');
-  const isListed = async (search: string) => !/content="noindex"/.test((await ask(readPage + search)).text);
+  const isListed = async (search: string) =>
+    !/content="noindex"/.test((await unlessBusy(() => ask(readPage + search))).text);
   t.ok(await isListed(''));
   for (const search of ['?q=river', '?tag=river', '?from=2020-01-01', '?to=2020-01-01'])
     t.notOk(await isListed(search), search);
 });
 
 t.test('the box offers tags of notes that the page does not show', async (t) => {
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t);
   await page.goto(address);
   t.notMatch(await page.textContent('#notes'), 'early');
   await page.focus('#note-text');
@@ -298,7 +325,7 @@ for (const [kind, options] of Object.entries({
   'dark phone': { ...PHONE, colorScheme: 'dark' },
 } as const)) {
   t.test(`everybody can use it: ${kind}`, async (t) => {
-    const { page } = await visit(t, browser, options);
+    const { page } = await visit(t, options);
     for (const place of [address, readPage])
       for (const search of ['', '?q=river&tag=river', '?q=dam', '?q=nowhere', '?q=%21', '?from=2020-01-01']) {
         await page.goto(place + search);
@@ -311,7 +338,7 @@ for (const [kind, options] of Object.entries({
 }
 
 t.test('on paper there are the notes that were found alone', async (t) => {
-  const { page } = await visit(t, browser);
+  const { page } = await visit(t);
   await page.goto(`${readPage}?q=river`);
   await page.emulateMedia({ media: 'print' });
   t.ok(await page.isVisible('.hit'));
