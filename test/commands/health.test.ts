@@ -18,13 +18,22 @@ async function health(env: Record<string, string>, args: string[] = []) {
 
 const READY = { code: 0, stdout: 'The service is ready.\n', stderr: '' };
 
-/** A port that browsers never ask is one like any other. */
-const BLOCKED_PORT = '6669';
+/** A free port of those that browsers never ask: it is one like any other. */
+async function blockedPort(): Promise<string> {
+  for (const port of [6669, 6668, 6667, 6666, 6665]) {
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '::', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return String(port);
+  }
+  throw new Error('all of these ports are used');
+}
 
 t.test('a service that takes requests is ready, whatever address and port it listens on', async (t) => {
   for (const [HOST, PORT] of [
     ['0.0.0.0', '0'],
-    ['::', BLOCKED_PORT],
+    ['::', await blockedPort()],
   ] as const) {
     const { port } = await ServiceProcess.start(t, { env: { HOST, PORT } });
     t.strictSame(await health({ HOST, PORT: String(port) }), READY, HOST);

@@ -54,9 +54,10 @@ async function listening(
       const [row] = await server.sql(url, LISTENERS);
       return Number(row?.pid);
     },
+    /** Waits for what it is told first; on a busy machine more may have come by then. */
     async until(...expected: (string | boolean)[]) {
       while (told.length < expected.length) await wait(5);
-      t.strictSame(told, expected);
+      t.strictSame(told.slice(0, expected.length), expected);
     },
   };
 }
