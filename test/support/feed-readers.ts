@@ -9,7 +9,7 @@ import { program } from './installed.ts';
 /** Real feed readers, as Debian packages them, that read a feed at an address. */
 
 const run = promisify(execFile);
-const OPTIONS = { timeout: 30_000, maxBuffer: 64 * 1024 * 1024 };
+const OPTIONS = { timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
 
 /** An item as a reader understood it. */
 export interface ReadItem {

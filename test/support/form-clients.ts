@@ -13,7 +13,7 @@ import { program } from './installed.ts';
 /** Programs with which people post forms, each in the way that its manual shows. */
 
 const run = promisify(execFile);
-const OPTIONS = { timeout: 60_000 };
+const OPTIONS = { timeout: 300_000 };
 
 /** A text with pictures, as a client is told of it. */
 export interface ClientForm {
