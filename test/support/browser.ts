@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { eventually } from './eventually.ts';
 import { missing, program } from './installed.ts';
 
 /** How long a page may take to show what is waited for, ms; `eventually` waits as long. */
@@ -99,6 +100,19 @@ export const PHONE = {
 /** Waits until what the page has begun to report is in its faults. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+}
+
+/** Waits until the box for new notes has its script, which is loaded when the page is idle. Until then files are not taken. */
+export async function boxIsReady(page: Page): Promise<void> {
+  // Its script opens the box at any input.
+  const isReady = () =>
+    page.evaluate<boolean>(`(() => {
+      const box = document.querySelector('#compose');
+      box.classList.remove('open');
+      box.dispatchEvent(new Event('input'));
+      return box.classList.contains('open');
+    })()`);
+  if (!(await eventually(isReady))) throw new Error('the box for new notes has no script');
 }
 
 /**

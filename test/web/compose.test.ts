@@ -1,7 +1,16 @@
 /** Writing and posting on the page of a feed, as a user of Chromium. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { axeFindings, contrastFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import {
+  axeFindings,
+  boxIsReady,
+  contrastFindings,
+  overflow,
+  PHONE,
+  settled,
+  startBrowser,
+  visit,
+} from '../support/browser.ts';
 import { EXIF_MARK, exif, jpegWith } from '../support/exif.ts';
 import { PIXEL } from '../support/pictures.ts';
 import { ask, post, start } from '../support/service.ts';
@@ -76,6 +85,7 @@ t.test('the box is one line until it is used, and is left by Escape', async (t) 
 
 t.test('a first note is posted with pasted and dropped pictures, title and tags', async (t) => {
   await page.goto(`${url}/new-feed`);
+  await boxIsReady(page);
   t.match(await page.textContent('#curl-line'), `${url}/new-feed`);
   t.notMatch(await page.content(), '/r/', 'nothing to read yet');
   await page.fill('#note-text', 'Before\n\nBehind');
@@ -103,6 +113,7 @@ t.test('a first note is posted with pasted and dropped pictures, title and tags'
 
 t.test('a picture without words is posted as a picture', async (t) => {
   await page.goto(`${url}/new-feed`);
+  await boxIsReady(page);
   await page.focus('#note-text');
   await give(page, 'paste', 'dot.png', 'image/png', PIXEL.toString('base64'));
   await page.fill('.attachments input', 'A dot');
@@ -114,6 +125,7 @@ t.test('a picture without words is posted as a picture', async (t) => {
 t.test('rules are said when they are broken, and Post goes to what breaks one', async (t) => {
   await post(`${url}/ruled`, 'A note', { 'x-note-tags': 'server,green' });
   await page.goto(`${url}/ruled`);
+  await boxIsReady(page);
   await page.fill('#note-text', 'A text');
   for (const [field, wrong, said] of [
     ['#note-tags', 'not a tag', 'The tag "not a tag" has a space in it.'],
@@ -157,6 +169,7 @@ t.test('rules are said when they are broken, and Post goes to what breaks one', 
 
 t.test('a refusal is explained and nothing is lost; a first note may protect its feed', async (t) => {
   await page.goto(`${url}/protected`);
+  await boxIsReady(page);
   await page.fill('#note-text', 'A secret');
   for (const wrong of ['Grüße', ' x', 'x ']) {
     await page.fill('#feed-password', wrong);
@@ -175,6 +188,7 @@ t.test('a refusal is explained and nothing is lost; a first note may protect its
 
 t.test('the tools act on the selection, and undo takes each back', async (t) => {
   await page.goto(`${url}/lined`);
+  await boxIsReady(page);
   const select = (from: number, to: number) =>
     page.evaluate(`document.querySelector('#note-text').setSelectionRange(${from}, ${to})`);
   const tool = (name: string) => page.click(`[data-tool=${name}]`);
@@ -223,9 +237,15 @@ t.test('the tools act on the selection, and undo takes each back', async (t) => 
 
 t.test('tags of the feed are offered, and chosen by keys', async (t) => {
   await page.goto(`${url}/ruled`);
+  await boxIsReady(page);
   await page.focus('#note-text');
   await page.focus('#note-tags');
+  // An offer that comes later takes the choice by key back.
+  const offered = page.waitForResponse(/tags\?q=ser$/);
   await page.keyboard.type('ser');
+  await (await offered).finished();
+  await settled(page);
+  await page.waitForSelector('#note-known-tags >> text=server');
   t.equal(await page.textContent('#note-known-tags'), 'server');
   await page.keyboard.press('ArrowDown');
   t.equal(await page.getAttribute('#note-tags', 'aria-activedescendant'), 'note-known-tags-0');
@@ -241,6 +261,7 @@ t.test('tags of the feed are offered, and chosen by keys', async (t) => {
 
 t.test('a note with pictures is written, ordered and posted with the keyboard alone', async (t) => {
   await page.goto(`${url}/lined`);
+  await boxIsReady(page);
   await page.evaluate("document.querySelector('#main').focus()");
   const { keyboard } = page;
   // Early, because the browser takes a moment until it leaves the dialog to the test.
@@ -294,6 +315,7 @@ t.test('a file that is dropped where no box is opens nothing', async (t) => {
 
 t.test('a large picture is shrunk upright, and a position is pointed out and removed', async (t) => {
   await page.goto(`${url}/photos`);
+  await boxIsReady(page);
   const jpeg = await noise(page, 400, 300, 'image/jpeg');
   const withPosition = Buffer.concat([EXIF_MARK, exif({ position: true })]);
   const photo = jpegWith(jpeg, withPosition);
@@ -335,6 +357,7 @@ t.test('a large picture is shrunk upright, and a position is pointed out and rem
 
 t.test('an upload shows how far it is, and can be cancelled with nothing lost', async (t) => {
   await page.goto(`${url}/cancelled`);
+  await boxIsReady(page);
   await page.fill('#note-text', 'Slow');
   await page.route(`${url}/cancelled`, () => {}, { times: 1 });
   await page.click('#compose .primary');
@@ -365,6 +388,7 @@ t.test('Post stays in view, however much is written and shown', async (t) => {
   for (const options of [PHONE, { viewport: { width: 1000, height: 700 } }]) {
     const { page } = await visit(t, browser, options);
     await page.goto(`${url}/ruled`);
+    await boxIsReady(page);
     await page.fill('#note-text', '\n\nA line'.repeat(50));
     await page.setInputFiles('.pictures input[type=file]', {
       name: 'tall.png',
@@ -393,6 +417,7 @@ t.test('the box is good in light, in dark, wide and on a phone', async (t) => {
     t.same(await axeFindings(page), []);
     t.same(await contrastFindings(page), []);
     await page.focus('#note-text');
+    await boxIsReady(page);
     await page.waitForSelector('#compose .primary');
     await page.fill('#note-text', 'Some *words*');
     await page.setInputFiles('.pictures input[type=file]', {

@@ -1,7 +1,7 @@
 /** Drafts of Chromium's windows: each has its own, and none is lost with its window. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, contrastFindings, startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, boxIsReady, contrastFindings, startBrowser, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
@@ -83,6 +83,7 @@ t.test('each window has its own draft; posting one leaves the other', async (t) 
 
 t.test('the draft of a window that is closed comes back in the next, with its pictures', async (t) => {
   const { first, second, open } = await twoWindows(t, 'closed');
+  await boxIsReady(first);
   await first.fill('#note-text', 'Words');
   const picture = { mimeType: 'image/png', buffer: PIXEL };
   await first.setInputFiles('.pictures input', [

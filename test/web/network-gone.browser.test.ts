@@ -1,7 +1,7 @@
 /** A walk in Chromium with the service gone before, or in the middle of, each action: nothing is lost, and everything is said. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, startBrowser, type VisitOptions, visit } from '../support/browser.ts';
+import { axeFindings, boxIsReady, startBrowser, type VisitOptions, visit } from '../support/browser.ts';
 import { CutProxy } from '../support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
@@ -161,7 +161,7 @@ t.test('a text is posted with a picture', async (t) => {
       const { page, proxy, feed, address } = await walk(t, `picture-${serviceWorkers}-${where}`, '', {
         serviceWorkers,
       });
-      await page.focus('#note-text');
+      await boxIsReady(page);
       await page.locator('#compose input[type=file]').setInputFiles(LARGE);
       await page.waitForSelector('.attachments li');
       await write(page, 'Second', () => proxy.cutIn(where, `POST /${feed.name} `));
@@ -396,7 +396,7 @@ t.test('a password is changed', async (t) => {
 
 t.test('the preview is opened', async (t) => {
   const { page, proxy } = await walk(t, 'preview', '', { viewport: { width: 800, height: 700 } });
-  await page.focus('#note-text');
+  await boxIsReady(page);
   await page.fill('#note-text', '**bold**');
   await proxy.cut();
   await page.click('[data-tool=eye]');

@@ -1,7 +1,7 @@
 /** The service as an app of Chromium: reading and posting without a network, sharing into it, and what of that is forgotten. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, boxIsReady, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { PIXEL } from '../support/pictures.ts';
@@ -115,6 +115,7 @@ t.test('a post without a network waits, and arrives once', async (t) => {
   await feed.post('Before');
   const { page, ...faults } = await visit(t, browser, PHONE);
   await read(page, `${url}/offline-posting`);
+  await boxIsReady(page);
   await page.context().setOffline(true);
   const file = { name: 'dot.png', mimeType: 'image/png', buffer: PIXEL };
   await page.locator('form input[type=file]').first().setInputFiles(file);
@@ -174,6 +175,7 @@ t.test('what is refused stays, and goes back into the box', async (t) => {
   await feed.post('Before');
   const { page } = await visit(t, browser);
   await read(page, `${url}/offline-refused`);
+  await boxIsReady(page);
   await page.context().setOffline(true);
   await page.focus('#note-text');
   await page.fill('#note-tags', 'one, two');

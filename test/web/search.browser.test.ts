@@ -4,8 +4,10 @@ import t, { type Test } from 'tap';
 import {
   visit as anyVisit,
   axeFindings,
+  boxIsReady,
   overflow,
   PHONE,
+  settled,
   startBrowser,
   type VisitOptions,
 } from '../support/browser.ts';
@@ -297,9 +299,14 @@ t.test('the box offers tags of notes that the page does not show', async (t) => 
   const { page } = await visit(t);
   await page.goto(address);
   t.notMatch(await page.textContent('#notes'), 'early');
+  await boxIsReady(page);
   await page.focus('#note-text');
   await page.focus('#note-tags');
+  // An offer that comes later takes the choice by key back.
+  const offered = page.waitForResponse(/tags\?q=ear$/);
   await page.keyboard.type('ear');
+  await (await offered).finished();
+  await settled(page);
   await page.waitForSelector('#note-known-tags >> text=early');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');

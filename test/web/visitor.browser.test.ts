@@ -1,7 +1,7 @@
 /** Who is logged in, on every page for writers, and the way out. */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
+import { axeFindings, boxIsReady, overflow, PHONE, startBrowser, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { HOSTED } from '../support/licenses.ts';
@@ -137,6 +137,7 @@ t.test('logging out forgets what the browser keeps, and asks first where a note 
 
   await givePassword(page);
   await page.goto(`${url}/puffin`);
+  await boxIsReady(page);
   await page.fill('#note-text', 'Not posted yet');
   await page.locator('#note-text').blur();
   await page.goto(url);

@@ -1,7 +1,7 @@
 /** Pages in Chromium at 400 % (WCAG 2.2, 1.4.10), and with more space between letters, words and lines (1.4.12). */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { axeFindings, startBrowser, type VisitOptions, visit } from '../support/browser.ts';
+import { axeFindings, boxIsReady, startBrowser, type VisitOptions, visit } from '../support/browser.ts';
 import { FeedClient, readIdIn } from '../support/feed-client.ts';
 import { start } from '../support/service.ts';
 
@@ -116,6 +116,7 @@ async function walk(page: Page, look: (stop: string) => Promise<void>): Promise<
   await page.waitForSelector('.toast');
   await look('toast');
   await page.click('.toast button');
+  await boxIsReady(page);
   await page.fill('#note-text', TEXT);
   await page.click('[data-action=title]');
   const buffer = await page.screenshot();
