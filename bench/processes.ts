@@ -2,9 +2,9 @@
  * What 1, 2 and 4 processes of one service (`SERVICE_PROCESSES`), 3 containers, and a bare server that only commits do beside
  * each other, each on a PostgreSQL server of its own: durable posts of 1 KB to many feeds and to one, whose row in the
  * database they wait for, and polls of an unchanged RSS feed (304). Prints answers a second, p50 and p99 (ms), CPU time of
- * all processes per answer (µs), commits and syncs of the log a second, and memory just started and at the end. The
- * databases and the client that loads are on the same machine and need CPU as well: with few cores, look at the CPU per
- * answer. Needs Linux (/proc).
+ * all processes per answer (µs), commits of posts and syncs of the log a second (of the index of the search, too, unless
+ * SERVICE_SEARCH=0), and memory just started and at the end. The databases and the client that loads are on the same
+ * machine and need CPU as well: with few cores, look at the CPU per answer. Needs Linux (/proc).
  *
  * `node bench/processes.ts --seconds 3 --rounds 3 --processes 1,2,4 --containers 3 --connections 64`
  */
@@ -27,8 +27,10 @@ const COUNTED_MS = 11_000;
 const FEEDS = 500;
 /** Tests go without. */
 const SYNCED = ['fsync=on'];
-const COUNTS = `SELECT (SELECT sum(xact_commit)::integer FROM pg_stat_database) AS commits,
-  (SELECT sum(fsyncs)::integer FROM pg_stat_io WHERE object = 'wal') AS syncs`;
+const SYNCS = `SELECT sum(fsyncs)::integer AS count FROM pg_stat_io WHERE object = 'wal'`;
+/** Of transactions that only read, too. */
+const COMMITS = 'SELECT sum(xact_commit)::integer AS count FROM pg_stat_database';
+const WRITES = /^service_storage_commit_writes_count (\d+)$/m;
 
 /** What is measured: servers that share a database and the load. */
 interface Setup {
@@ -36,10 +38,12 @@ interface Setup {
   readonly servers: readonly ServerProcess[];
   /** To the database server, for its counts. */
   readonly client: Client;
+  readonly isBare: boolean;
 }
 
-/** Of a database server since its start. */
+/** Since the start. */
 interface Counts {
+  /** Transactions that store notes. */
   readonly commits: number;
   readonly syncs: number;
 }
@@ -90,7 +94,7 @@ async function start(name: string, processes: readonly number[]): Promise<Setup>
     servers.push(service);
     endings.unshift(() => service.stop());
   }
-  return { name, servers, client };
+  return { name, servers, client, isBare: false };
 }
 
 async function startBare(): Promise<Setup> {
@@ -98,7 +102,7 @@ async function startBare(): Promise<Setup> {
   const place = JSON.stringify({ url: await server.database() });
   const bare = await ServerProcess.start([program('./commit-server.ts'), place]);
   endings.unshift(() => bare.stop());
-  return { name: 'bare commits', servers: [bare], client };
+  return { name: 'bare commits', servers: [bare], client, isBare: true };
 }
 
 async function startDatabase(): Promise<{ server: PostgresServer; client: Client }> {
@@ -115,6 +119,7 @@ async function startService(folder: string, databaseUrl: string, processes: numb
     SERVICE_DATABASE_URL: databaseUrl,
     SERVICE_SECRET: 'a secret that is long enough for this',
     SERVICE_LOG_REQUESTS: '0',
+    SERVICE_METRICS: '1',
     SERVICE_MAX_CONNECTIONS_PER_CLIENT: '0',
     SERVICE_PROCESSES: String(processes),
     PUBLIC_URL: 'http://notes.example',
@@ -164,9 +169,15 @@ async function loadAll(
   };
 }
 
-async function countsOf({ client }: Setup): Promise<Counts> {
-  const { rows } = await client.query<Counts>(COUNTS);
-  return rows[0]!;
+async function countsOf({ servers, client, isBare }: Setup): Promise<Counts> {
+  const counted = async (text: string) => (await client.query<{ count: number }>(text)).rows[0]!.count;
+  const commits = isBare ? counted(COMMITS) : writesOf(servers);
+  return { commits: await commits, syncs: await counted(SYNCS) };
+}
+
+async function writesOf(servers: readonly ServerProcess[]): Promise<number> {
+  const pages = await Promise.all(servers.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+  return pages.reduce((sum, page) => sum + Number(WRITES.exec(page)?.[1] ?? 0), 0);
 }
 
 function memoryOf({ servers }: Setup): number {
