@@ -103,7 +103,8 @@ export class CircuitBreaker {
     const { signal: abortSignal } = this.#opened;
     try {
       return await this.#retrying.execute(() => {
-        // The breaker may have opened during the back-off. It would take a refusal of its own call for a store that is back.
+        // The breaker may have opened during the back-off. This must not be asked inside its call, because it would take the refusal
+        // for an answer of the store and close.
         this.#refuseIfDown();
         return this.#breaker.execute(() => call({ abortSignal }));
       });

@@ -126,7 +126,7 @@ t.test('no frame hides a request', async (t) => {
   const check = async (batch: readonly Frames[]) => {
     await Promise.all(
       batch.map(async (one) => {
-        // No spoiled bit turns it into that of another connection, nor what a shorter length leaves of it.
+        // Neither a changed bit nor a shorter length may turn it into the text of another connection.
         const text = `${randomUUID()} outside`;
         await send(service.port, bytesOf(one, text), one.cuts);
       }),

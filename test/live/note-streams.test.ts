@@ -130,7 +130,7 @@ t.test('changes by hand are told', OF_FILES, async (t) => {
   const folder = join(service.dir, 'by-hand');
   await mkdir(folder);
   const place = async (name: string, text: string) => {
-    // In one step: while it is written it may be seen empty, and is told as edited then.
+    // A rename places it complete: the service could see a file that is being written empty, and then tell of an edit.
     await writeFile(join(service.dir, '.prepared'), text);
     await rename(join(service.dir, '.prepared'), join(folder, name));
   };
@@ -158,7 +158,7 @@ t.test('notes whose time is over', async (t) => {
   const stream = await NoteStream.open(t, `${byName}?since=${id}`, LINES);
   t.ok(await stream.hears(2, 'note'));
   t.same(stream.ids(), [expiring, last]);
-  // Only now, because a busy machine may take a while to here.
+  // The time is set only here, because a busy machine may need long for what is above.
   const expires = new Date(Date.now() + 2_000).toISOString();
   t.match(await feed.send('PATCH', `/notes/${expiring}`, JSON.stringify({ expires })), { status: 200 });
   t.ok(await stream.hears(1, 'gone'));

@@ -175,7 +175,7 @@ t.test('SIGHUP replaces all processes, one after the other', async (t) => {
   const { read_url: page } = JSON.parse((await postAnew(service, 'ruff', 'last')).text);
   service.signal('SIGHUP');
   const drained: number[] = [];
-  /** Asks on a connection until it is told to go, because one without requests is closed after ten seconds. */
+  /** Sends requests on a connection until it is told to stop, because the service closes one without requests after ten seconds. */
   const askUntilClosed = async (connection: RawConnection, pid: number) => {
     const isLast = async () => {
       connection.send(`GET ${new URL(page).pathname} HTTP/1.1\r\nHost: x\r\n\r\n`);

@@ -16,7 +16,7 @@ const cat = await post(`${url}/key`, picture('png'), { 'content-type': 'image/pn
 const readId: string = text.json.read_url.split('/').at(-2);
 const { id } = text.json;
 
-/** Waits until the index has all notes: until then a view of a search may be kept less long than others. */
+/** Waits until the index has all notes: before that, caches may keep the view of a search for a shorter time than others. */
 const untilIndexed = () =>
   eventually(
     async () => (await exactly(`${url}/r/${readId}/feed.xml?q=note`)).headers['cache-control'] === VIEW,

@@ -23,7 +23,7 @@ const AGAIN_MS = 10;
 
 type Asked = Partial<Omit<NoteSearch, 'query'>>;
 
-/** A page of the index; asked for again while it is refused as `busy`, as on a busy machine. */
+/** A page of the index. It is asked for again while the answer is `busy`, which a busy machine gives now and then. */
 async function anyPage(storage: Storage, admitted: AdmittedFeed, search: NoteSearch): Promise<FoundPage> {
   for (;;) {
     const page = await onRefusal(

@@ -134,7 +134,7 @@ eitherWay('settings, read id and password change', async (t, { storage, dir, cha
   t.ok(await eventually(async () => (await feed())?.passwordHash === undefined));
 
   changes.length = 0;
-  // In one step: while it is written it may be seen empty, and the feed has no read id then.
+  // A rename places it complete: the service could see a file that is being written empty, and the feed would have no read id.
   await writeFile(join(dir, '.another'), 'another-id\n');
   await rename(join(dir, '.another'), join(dir, name, '.readid'));
   t.ok(await eventually(async () => (await feed())?.readId === 'another-id'));
@@ -215,7 +215,7 @@ byHand("the service's own posts are told once", async (t, { storage, dir, change
   await post(storage, name, newNote('1', 'md', { title: 'x', tags: ['a'] }));
   const many = Array.from({ length: 200 }, (_, i) => newNote(`${i}`, 'png', { tags: ['b'] }));
   await Promise.all(many.map((note) => post(storage, name, note)));
-  // In one step: while it is written it may be seen empty first.
+  // A rename places it complete: the service could see a file that is being written empty.
   await writeFile(join(dir, '.end'), 'the watch has come this far');
   await rename(join(dir, '.end'), join(dir, name, 'end.md'));
   t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 202));

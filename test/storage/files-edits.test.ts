@@ -147,7 +147,7 @@ for (const events of [true, false]) {
       await edits(storage).remove(name, picture.id);
       await edits(storage).deleteFeed(name);
       await post(storage, name, newNote('anew'));
-      // In one step: while it is written it may be seen empty first, and is told twice.
+      // A rename places it complete: the service could see a file that is being written empty, and tell of it twice.
       await writeFile(join(dir, '.end'), 'the watch has come this far');
       await rename(join(dir, '.end'), join(dir, name, 'end.md'));
       t.ok(await eventually(async () => (await storage.feed(name))?.noteCount === 2));

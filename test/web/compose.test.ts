@@ -240,7 +240,7 @@ t.test('tags of the feed are offered, and chosen by keys', async (t) => {
   await boxIsReady(page);
   await page.focus('#note-text');
   await page.focus('#note-tags');
-  // An offer that comes later takes the choice by key back.
+  // If tags are offered after a key has chosen one, the choice is lost.
   const offered = page.waitForResponse(/tags\?q=ser$/);
   await page.keyboard.type('ser');
   await (await offered).finished();

@@ -302,7 +302,7 @@ t.test('the box offers tags of notes that the page does not show', async (t) => 
   await boxIsReady(page);
   await page.focus('#note-text');
   await page.focus('#note-tags');
-  // An offer that comes later takes the choice by key back.
+  // If tags are offered after a key has chosen one, the choice is lost.
   const offered = page.waitForResponse(/tags\?q=ear$/);
   await page.keyboard.type('ear');
   await (await offered).finished();

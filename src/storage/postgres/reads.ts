@@ -50,7 +50,7 @@ import { listFeeds, totals } from './overview.ts';
 import { columnsOf, statement } from './transaction.ts';
 
 const NO_NOTES: Page = { notes: [], next: undefined };
-/** How much of the room for bytes of one statement a page takes: most have far less text than they may. */
+/** How many bytes of text a page is expected to have when it is decided how many pages one statement reads: most have far less. */
 const PAGE_BYTES = PAGE_TEXT_BYTES / 4;
 /** Bytes of a note come in pieces of this size, because the client decodes each from hex text in one go. */
 const PIECE_BYTES = 256 * 1024;
@@ -103,7 +103,7 @@ const PLACED_COLUMNS = `${CONTENTLESS_COLUMNS}, row_number() OVER newest AS plac
     newest ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) < ${PAGE_TEXT_BYTES}
   THEN content END AS content`;
 const IN_ORDER = `WINDOW newest AS (ORDER BY ${NEWEST_FIRST}) ORDER BY ${NEWEST_FIRST}`;
-/** A page for each of the calls. */
+/** The pages of several calls. The feed is in the row of a page's first note, or in its only row, which has no note. */
 const PAGES = statement<PageRow & Numbered>('pages')`
   SELECT wanted.number::integer, CASE WHEN coalesce(place, 1) = 1 THEN to_json(feed) END AS feed, page.*
   FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::smallint[], $6::integer[])
@@ -155,7 +155,7 @@ const PIECES = statement<Piece & Numbered>('pieces')`
     WITH ORDINALITY AS wanted (feed, id, type, modified_at, start, length, number)
   JOIN notes USING (feed, id, type, modified_at) WHERE image_key IS NULL`;
 
-/** A row of a statement that answers several calls: the place of its call among them, from 1. */
+/** A row of a statement that answers several calls. `number` says which call it is for; the first is 1. */
 interface Numbered {
   readonly number: number;
 }
