@@ -1,16 +1,18 @@
 /**
- * Copies the sources without their types to `build/`: Node loads them in half the time, with 16 MB less per thread. Run as
- * a program, it makes the copy.
+ * Copies the sources without their types to `build/`, and bundles there what pages load: a start then takes half the time,
+ * and each thread 16 MB less. Run as a program, it makes the copy.
  */
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
-const { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { stripTypeScriptTypes } = require('node:module');
 const { dirname, join } = require('node:path');
 
 const ROOT = dirname(__dirname);
 const BUILD = join(ROOT, 'build');
-/** The hash of the copied sources. */
+/** What npm has installed, some of which is bundled. */
+const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
+/** The hash of what the copy is made of. */
 const MARK = join(BUILD, 'sha256');
 
 /** The sources by path, and their hash. */
@@ -21,6 +23,7 @@ function read() {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true }).toSorted())
       if (/\.\w+$/.test(name)) sources.set(join(folder, name), readFileSync(join(ROOT, folder, name)));
   for (const [path, bytes] of sources) hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+  if (existsSync(INSTALLED)) hash.update(readFileSync(INSTALLED));
   return { sources, sha256: hash.digest('hex') };
 }
 
@@ -35,7 +38,7 @@ function plain(source) {
   return stripTypeScriptTypes(source).replace(/\.ts(?=['`])/g, '.js');
 }
 
-function make() {
+async function make() {
   process.umask(0o022);
   const { sources, sha256 } = read();
   for (const [path, bytes] of sources) {
@@ -43,6 +46,8 @@ function make() {
     // Types become spaces, so lines and columns stay.
     else put(join(BUILD, path.replace(/ts$/, 'js')), plain(bytes.toString()));
   }
+  const { bundleAll } = await import(join(BUILD, 'src', 'web', 'bundle.js'));
+  put(join(BUILD, 'src', 'web', 'bundles.json'), JSON.stringify(await bundleAll()));
   put(MARK, sha256);
 }
 

@@ -13,10 +13,11 @@ async function enter(
   main: string,
   { args = [] as string[], env = {}, dir = t.testdir({ workers: {} }) } = {},
 ) {
-  mkdirSync(join(dir, 'src'), { recursive: true });
+  mkdirSync(join(dir, 'src', 'web'), { recursive: true });
   for (const file of ['main.cjs', 'plain-sources.cjs'])
     copyFileSync(join(SOURCE, file), join(dir, 'src', file));
   writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
+  writeFileSync(join(dir, 'src', 'web', 'bundle.ts'), 'export const bundleAll = async () => ({});');
   writeFileSync(join(dir, 'src', 'main.ts'), main);
   const run = execute(process.execPath, [...args, join(dir, 'src', 'main.cjs')], {
     env: { ...process.env, ...env },

@@ -1,6 +1,6 @@
 import { type Answer, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
-import type { ScriptName } from './assets.ts';
+import type { ScriptName } from './bundle.ts';
 import { type Child, type Html, html } from './html.ts';
 import { MARK } from './icons.ts';
 import { LEGAL_TITLES, type LegalPage, type Site, type Visitor } from './site.ts';

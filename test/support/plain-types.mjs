@@ -4,11 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import module, { syncBuiltinESMExports } from 'node:module';
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { threadId } from 'node:worker_threads';
 
 const COPIES = new URL('../../build/plain/', import.meta.url);
-const { registerHooks, stripTypeScriptTypes } = module;
 
 function plain(typed) {
   const copy = new URL(`${createHash('sha1').update(typed).digest('hex')}.js`, COPIES);
@@ -34,6 +33,3 @@ registerHooks({
       ? { format: 'module', source: plain(readFileSync(new URL(url), 'utf8')), shortCircuit: true }
       : next(url, context),
 });
-// The service joins the scripts of its pages with it.
-module.stripTypeScriptTypes = plain;
-syncBuiltinESMExports();
