@@ -99,9 +99,13 @@ export class ServerProcess {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
-  async stop(): Promise<void> {
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const exit = once(this.#child, 'exit');
-    this.#child.kill();
+    this.#child.kill(signal);
     await exit;
   }
 
