@@ -1,11 +1,9 @@
 /** kill -9 under load, through the front door: what was acknowledged is there, and nothing is there by half. */
 import { randomInt } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { isIntentName, isTempName, noteOfMetaFile } from '../../src/storage/files/names.ts';
 import { eventually } from '../support/eventually.ts';
+import { leftovers } from '../support/leftovers.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { type SentForm, SentForms } from '../support/sent-forms.ts';
 import { type SentNote, SentNotes, shownOf } from '../support/sent-notes.ts';
@@ -92,22 +90,6 @@ async function killWhilePosting(service: ServiceProcess, round: number): Promise
   await service.kill('SIGKILL');
   await Promise.all(posting);
   return made;
-}
-
-/** Names in the data folder that only something unfinished has. */
-async function leftovers(dir: string): Promise<string[]> {
-  const names = await readdir(dir, { recursive: true }).catch((error) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (names === undefined) return ['a folder that was removed during the look'];
-  const all = new Set(names);
-  return names.filter((path) => {
-    const name = basename(path);
-    const note = noteOfMetaFile(name);
-    const isOrphan = note !== undefined && !all.has(path.slice(0, -name.length) + note);
-    return isTempName(name) || isIntentName(name) || isOrphan;
-  });
 }
 
 async function isThere(url: string, { note, id, file, readId }: Acknowledged): Promise<boolean> {

@@ -1,5 +1,7 @@
 /** Texts of the marks of markdown, of the length that may be rendered on the event loop. */
 
+import { randomNumbers } from '../random-numbers.ts';
+
 export const MAX_LENGTH = 316;
 /** The slowest texts that are kept to be varied. */
 const KEPT = 40;
@@ -146,16 +148,5 @@ export function textMaker(seed: number) {
       slowest.sort((a, b) => b.ms - a.ms);
       if (slowest.length > KEPT) slowest.pop();
     },
-  };
-}
-
-/** Numbers from 0 to 1 (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
