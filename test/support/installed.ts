@@ -46,6 +46,8 @@ const PROGRAMS = {
   promtool: { file: '/usr/bin/promtool', packages: 'prometheus' },
   alertmanager: { file: '/usr/bin/prometheus-alertmanager', packages: 'prometheus-alertmanager' },
   python3: { file: '/usr/bin/python3', packages: 'python3' },
+  'mkfs.ext4': { file: '/usr/sbin/mkfs.ext4', packages: 'e2fsprogs' },
+  cc: { file: '/usr/bin/cc', packages: 'gcc libc6-dev' },
 } as const;
 
 type Program = keyof typeof PROGRAMS;

