@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import Database from 'better-sqlite3';
+import { inspectFolder } from '../../../src/storage/files/inspect.ts';
 import { eventually } from '../eventually.ts';
 import { FeedClient, readIdIn } from '../feed-client.ts';
 import { leftovers } from '../leftovers.ts';
 import { operate } from '../operator.ts';
-import { ask } from '../service.ts';
+import { ask, type Reply } from '../service.ts';
 import {
   type Ledger,
   type LedgerFeed,
@@ -17,12 +19,23 @@ import {
 import type { Machine } from './machine.ts';
 import { FLEETING, numberIn } from './writer.ts';
 
+/** When notes were listed, and who may do so. */
+interface Look {
+  readonly client: FeedClient;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Texts that are searched for after a cut. */
+const SEARCHED = 5;
+
 /** A note as a list of the service shows it. */
 interface ListedNote {
   readonly id: string;
   readonly type: string;
   readonly file: string;
-  readonly file_url: string;
+  /** Null if the feed has no read link. */
+  readonly file_url: string | null;
   readonly size: number;
   readonly title: string;
   readonly content?: string;
@@ -54,6 +67,8 @@ export async function differences(machine: Machine, ledger: Ledger, isFull: bool
 
 class Check {
   readonly problems: string[] = [];
+  /** Texts that the last requests were about. */
+  readonly #fresh: { readonly client: FeedClient; readonly id: string; readonly number: number }[] = [];
   readonly #machine: Machine;
   readonly #url: string;
   readonly #ledger: Ledger;
@@ -67,16 +82,19 @@ class Check {
   }
 
   async run(): Promise<void> {
-    const { feeds } = (await operate(this.#url, 'GET', '/feeds?limit=1000')).json;
+    const { feeds } = (await served(() => operate(this.#url, 'GET', '/feeds?limit=1000'))).json;
     const counted = new Map<string, CountedFeed>(feeds.map((feed: CountedFeed) => [feed.name, feed]));
     for (const name of counted.keys())
       if (!this.#ledger.feeds.has(name)) this.problems.push(`${name} was never made, or deleted`);
     const looks = [...this.#ledger.feeds.values()].map((feed) => this.#feed(feed, counted.get(feed.name)));
     await Promise.all([...looks, this.#retired()]);
+    if (this.#machine.options.hasSearch) await this.#search();
+    if (this.#isFull) await this.#inspect();
     if (!(await eventually(async () => (await leftovers(this.#machine.dataDir)).length === 0)))
       this.problems.push(`left unfinished: ${(await leftovers(this.#machine.dataDir)).join(', ')}`);
+    // What failed of the requests of this look is a difference, or was asked again.
     for (const { level, msg } of this.#machine.service.lines)
-      if (level === 'error') this.problems.push(`the log has an error: ${msg}`);
+      if (level === 'error' && msg !== 'request') this.problems.push(`the log has an error: ${msg}`);
   }
 
   async #feed(feed: LedgerFeed, counted: CountedFeed | undefined): Promise<void> {
@@ -93,7 +111,9 @@ class Check {
     const notes = await listed(client);
     const to = Date.now();
     const byPost = await this.#byPost(feed, notes);
-    await Promise.all(feed.posts.map((post) => this.#post(feed, post, byPost.get(post) ?? [], from, to)));
+    await Promise.all(
+      feed.posts.map((post) => this.#post(feed, post, byPost.get(post) ?? [], { client, from, to })),
+    );
     if (feed.settled === undefined && byPost.size === 0)
       this.problems.push(`${feed.name} is there without the post that was to make it`);
     feed.settled ??= feed.birth;
@@ -115,10 +135,11 @@ class Check {
       const { password } = possible;
       const open = new FeedClient(this.#url, feed.name);
       const client = password === '' ? open : open.with({ 'x-feed-password': password });
-      const { status, json } = await client.get();
+      const { status, json } = await served(() => client.get());
       if (status !== 200) continue;
       const isShut =
-        json.protected === (password !== '') && (password === '' || (await open.get()).status === 401);
+        json.protected === (password !== '') &&
+        (password === '' || (await served(() => open.get())).status === 401);
       const readId = json.read_url === null ? possible.readId : readIdIn(json.read_url);
       const { title, description } = json;
       const shown: Settings = { title, description, password, readId };
@@ -156,8 +177,7 @@ class Check {
     feed: LedgerFeed,
     post: Post,
     notes: readonly ListedNote[],
-    from: number,
-    to: number,
+    { client, from, to }: Look,
   ): Promise<void> {
     const found = new Map(notes.map((note) => [slotOf(note), note]));
     const looksClosely = post.isFresh || this.#isFull;
@@ -170,6 +190,8 @@ class Check {
       }
       for (const slot of post.ids.keys()) if (!found.has(slot)) post.ids.delete(slot);
       if (post.unsure === undefined && parts.size < post.settled.size) post.keyed = undefined;
+      const id = post.ids.get(TEXT);
+      if (post.isFresh && id !== undefined) this.#fresh.push({ client, id, number: post.number });
       post.settle(parts);
       post.isFresh = false;
       return;
@@ -196,7 +218,7 @@ class Check {
       if (note === undefined || (post.ids.get(slot) ?? note.id) !== note.id) return false;
       if (!isDeepStrictEqual(shownOf(note), expectedOf(slot, part, files))) return false;
       if (part.sha256 === undefined || !looksClosely) return true;
-      const { bytes } = await ask(note.file_url);
+      const bytes = await bytesOf(note);
       return bytes.length === note.size && sha256(bytes) === part.sha256;
     });
     return (await Promise.all(same)).every(Boolean);
@@ -211,7 +233,7 @@ class Check {
         post.keyed = undefined;
         const [[slot] = ['']] = post.settled;
         if (post.settled.size === 0) return;
-        const { status, headers, json } = await client.post(body, sent);
+        const { status, headers, json } = await served(() => client.post(body, sent));
         const isReplayed = status === 201 && headers.get('idempotent-replayed') === 'true';
         if (!isReplayed || json.id !== post.ids.get(slot))
           this.problems.push(
@@ -221,12 +243,42 @@ class Check {
     );
   }
 
+  /** The index of the search may have lost what it knew, and learns it again. */
+  async #search(): Promise<void> {
+    const looks = this.#fresh.slice(0, SEARCHED).map(async ({ client, id, number }) => {
+      const isFound = await eventually(async () => {
+        const { json } = await client.list(`?q=s${number}`);
+        return json.notes?.some((note: ListedNote) => note.id === id) === true;
+      });
+      if (!isFound) this.problems.push(`the text of post ${number} in ${client.name} is not found`);
+    });
+    await Promise.all(looks);
+  }
+
+  /** What the API does not show: files that are no notes, pages of the database that are not right. */
+  async #inspect(): Promise<void> {
+    const { dataDir, options } = this.#machine;
+    if (options.storage === 'fs') {
+      const { found } = await inspectFolder(dataDir, {});
+      for (const { path, problem } of found) this.problems.push(`${path} is ${problem}`);
+    }
+    if (options.storage === 'sqlite') {
+      const db = new Database(`${dataDir}/notefeed.db`, { readonly: true });
+      const said = [
+        db.pragma('integrity_check', { simple: true }),
+        ...(db.pragma('foreign_key_check') as unknown[]),
+      ];
+      db.close();
+      if (!isDeepStrictEqual(said, ['ok'])) this.problems.push(`the database says ${JSON.stringify(said)}`);
+    }
+  }
+
   /** The links of deleted feeds stay empty, and nobody gets them. */
   async #retired(): Promise<void> {
     const { retired } = this.#ledger;
     await Promise.all(
       retired.map(async (readId) => {
-        const { json } = await ask(`${this.#url}/api/v1/read/${readId}/notes`);
+        const { json } = await served(() => ask(`${this.#url}/api/v1/read/${readId}/notes`));
         if (!isDeepStrictEqual(json, { notes: [], next: null }))
           this.problems.push(`a deleted feed is read at ${readId}`);
       }),
@@ -234,25 +286,41 @@ class Check {
     // Random ones cannot be chosen.
     const last = retired.findLast((readId) => readId.startsWith('chosen-'));
     if (last === undefined) return;
-    const { status } = await new FeedClient(this.#url, 'heir').post('x', { 'x-read-id': last });
+    const { status } = await served(() => new FeedClient(this.#url, 'heir').post('x', { 'x-read-id': last }));
     if (status !== 409) this.problems.push(`a new feed got the read id of a deleted one: ${status}`);
   }
+}
+
+/** None without a read link. */
+async function bytesOf({ file_url: url }: ListedNote): Promise<Buffer> {
+  return url === null ? Buffer.alloc(0) : (await served(() => ask(url))).bytes;
+}
+
+/** Asks again while the service is busy, as a machine with many other tests makes it. */
+async function served(request: () => Promise<Reply>): Promise<Reply> {
+  let reply = await request();
+  await eventually(async () => {
+    if (reply.status === 503) reply = await request();
+    return reply.status !== 503;
+  });
+  return reply;
 }
 
 async function listed(client: FeedClient): Promise<ListedNote[]> {
   const notes: ListedNote[] = [];
   for (let before = ''; ; ) {
-    const { json } = await client.list(`?limit=100${before}`);
+    const { json } = await served(() => client.list(`?limit=100${before}`));
     notes.push(...json.notes);
     if (json.next === null) return notes;
     before = `&before=${encodeURIComponent(json.next)}`;
   }
 }
 
-async function numberOf({ tags, content, file_url }: ListedNote): Promise<number | undefined> {
+async function numberOf(note: ListedNote): Promise<number | undefined> {
+  const { tags, content } = note;
   const tag = tags.find((one) => /^s\d+$/.test(one));
   if (tag !== undefined) return Number(tag.slice(1));
-  return numberIn(content === undefined ? (await ask(file_url)).bytes : Buffer.from(content));
+  return numberIn(content === undefined ? await bytesOf(note) : Buffer.from(content));
 }
 
 function slotOf({ content, name }: ListedNote): string {

@@ -6,7 +6,7 @@ import { PostgresServer } from '../postgres.ts';
 import { ServiceProcess } from '../service-process.ts';
 import type { CutDisk } from './cut-disk.ts';
 
-/** Whom the folder of a database service belongs to. */
+/** As whom the service runs if root starts it. */
 const USER = 1_000;
 
 /** Where a service keeps its notes; with a database, `images` says where its pictures are. */
@@ -15,46 +15,54 @@ export interface Place {
   readonly images: 'db' | 'fs';
 }
 
+interface MachineOptions extends Place {
+  /** Makes an index of the notes, which takes half of the time of a start. */
+  readonly hasSearch?: boolean;
+  /** The variables with which the service does not sync. */
+  readonly unsynced?: Record<string, string>;
+}
+
 /** The service, and its database server if it has one, with all that they keep on one disk. */
 export class Machine {
   readonly disk: CutDisk;
+  readonly options: MachineOptions;
   readonly #t: Pick<Test, 'teardown'>;
-  readonly #env: Record<string, string>;
   readonly #postgres: PostgresServer | undefined;
+  #env: Record<string, string> = {};
   #service: ServiceProcess | undefined;
 
   private constructor(
     t: Pick<Test, 'teardown'>,
     disk: CutDisk,
-    env: Record<string, string>,
+    options: MachineOptions,
     postgres: PostgresServer | undefined,
   ) {
     this.#t = t;
     this.disk = disk;
-    this.#env = env;
+    this.options = options;
     this.#postgres = postgres;
   }
 
-  /** Starts them on an empty disk. @param unsynced the variables with which nothing is synced */
-  static async start(
-    t: Pick<Test, 'teardown'>,
-    disk: CutDisk,
-    { storage, images }: Place,
-    unsynced?: Record<string, string>,
-  ): Promise<Machine> {
-    const postgres =
-      storage === 'postgres'
-        ? await PostgresServer.start(
-            t,
-            [`fsync=${unsynced ? 'off' : 'on'}`, 'max_wal_size=64MB'],
-            undefined,
-            disk.dir,
-          )
-        : undefined;
-    const database = await postgres?.database();
-    // A database server is older than its first notes; what the service makes for itself must last at once.
-    disk.sync();
-    const env = {
+  /** Starts them on an empty disk. */
+  static async start(t: Pick<Test, 'teardown'>, disk: CutDisk, options: MachineOptions): Promise<Machine> {
+    const isServer = options.storage === 'postgres';
+    const settings = [`fsync=${options.unsynced ? 'off' : 'on'}`, 'max_wal_size=64MB'];
+    const postgres = isServer ? await PostgresServer.start(t, settings, undefined, disk.dir) : undefined;
+    const machine = new Machine(t, disk, options, postgres);
+    await machine.#startFirst();
+    return machine;
+  }
+
+  async #startFirst(): Promise<void> {
+    const { storage, images, hasSearch = false, unsynced } = this.options;
+    const database = await this.#postgres?.database();
+    if (database !== undefined) {
+      await mkdir(this.dataDir);
+      await chown(this.dataDir, USER, USER);
+    }
+    // A server is older than its first notes. What the service makes for itself must last at once.
+    this.disk.sync();
+    this.#env = {
       SERVICE_STORAGE: storage,
       SERVICE_OPERATOR_TOKEN: OPERATOR_TOKEN,
       ...(storage !== 'fs' && {
@@ -65,18 +73,13 @@ export class Machine {
       // With limits, feeds and bytes are counted beside the rows.
       SERVICE_MAX_FEEDS: '100000',
       SERVICE_MAX_BYTES: String(2 ** 40),
+      SERVICE_SEARCH: hasSearch ? '1' : '0',
       SERVICE_LOG_REQUESTS: '0',
-      // Its index promises nothing and takes half of the time of a start.
-      SERVICE_SEARCH: '0',
       ...unsynced,
     };
-    const machine = new Machine(t, disk, env, postgres);
-    if (storage !== 'fs') await mkdir(machine.dataDir);
-    if (storage !== 'fs') await chown(machine.dataDir, USER, USER);
-    await machine.#start();
+    await this.#start();
     // What is lost without syncs are to be notes, not the instance.
-    if (unsynced) disk.sync();
-    return machine;
+    if (unsynced) this.disk.sync();
   }
 
   get service(): ServiceProcess {
