@@ -2,6 +2,7 @@ import {
   chownSync,
   closeSync,
   existsSync,
+  fsyncSync,
   lchownSync,
   lstatSync,
   mkdirSync,
@@ -19,7 +20,7 @@ export interface Owner {
 }
 
 interface PrivilegesOptions {
-  /** Undefined if no data is in files. */
+  /** The folder of the data, or of the pictures if only they are in files; undefined if nothing is. */
   readonly dataDir: string | undefined;
   /** False: gives nothing to the new user, and stays root if it would have to. */
   readonly mayGive?: boolean;
@@ -165,8 +166,8 @@ function canOpen(path: string): boolean {
 const READ_BY_OTHERS = 0o055;
 
 /**
- * Makes DATA_DIR if it is absent, readable by its owner only, because its folders have the names of feeds, which are keys.
- * Throws the system's error.
+ * Makes DATA_DIR, or another folder of data, if it is absent, durably and readable by its owner only: the folders in DATA_DIR
+ * have the names of feeds, which are keys. Throws the system's error.
  */
 export function makeDataFolder(dir: string): void {
   makeParents(dirname(dir));
@@ -193,4 +194,14 @@ function makeFolder(dir: string, mode: number): void {
     const isThere = statSync(dir, { throwIfNoEntry: false })?.isDirectory();
     if (!isThere) throw error;
   }
+  syncFolder(dirname(dir));
+}
+
+/** Else a power cut could take a new folder away, with what is durable in it. */
+function syncFolder(dir: string): void {
+  // One that may not be listed cannot be opened.
+  if (!canOpen(dir)) return;
+  const fd = openSync(dir, 'r');
+  fsyncSync(fd);
+  closeSync(fd);
 }

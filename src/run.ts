@@ -1,4 +1,5 @@
 import { BUILT_IN_REPORTS, type Config, ConfigError, readConfig } from './config.ts';
+import { configuredPlace } from './images/open-images.ts';
 import { dropPrivileges, type Owner, type Privileges } from './privileges.ts';
 import { shareOf } from './processes/share.ts';
 import { Supervisor } from './processes/supervisor.ts';
@@ -130,12 +131,15 @@ function warnOfGaps(config: Config, log: Log): void {
 }
 
 function reducePrivileges(config: Config): Privileges {
-  const { storage, dataDir, puid, pgid } = config;
+  const { storage, puid, pgid } = config;
   const dataFiles = storage === 'sqlite' ? filesOfDatabase(databasePath(config)) : [];
+  const place = configuredPlace(config);
+  const pictures = place?.kind === 'fs' ? place.dir : undefined;
+  const dataDir = storage === 'postgres' ? pictures : config.dataDir;
   try {
-    return dropPrivileges({ dataDir: storage === 'postgres' ? undefined : dataDir, dataFiles, puid, pgid });
+    return dropPrivileges({ dataDir, dataFiles, puid, pgid });
   } catch (error) {
-    throw cannotBeUsed(`DATA_DIR=${dataDir}`, error);
+    throw cannotBeUsed(`${dataDir === config.dataDir ? 'DATA_DIR' : 'SERVICE_IMAGES_DIR'}=${dataDir}`, error);
   }
 }
 

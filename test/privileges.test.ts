@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
   chmodSync,
   chownSync,
   copyFileSync,
@@ -7,14 +7,16 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import t, { type Test } from 'tap';
-import { dropPrivileges } from '../src/privileges.ts';
+import { dropPrivileges, makeDataFolder } from '../src/privileges.ts';
 
 const FIXTURE = new URL('./fixtures/drop-privileges.ts', import.meta.url).pathname;
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'only root can drop privileges' };
@@ -161,4 +163,21 @@ t.test('a user who is not root stays who it is', async (t) => {
   Object.assign(process, { getuid: () => 500 });
   t.strictSame(dropPrivileges({ dataDir: '/nowhere' }), {});
   t.match(dropPrivileges({ dataDir: '/nowhere', puid: 1 }), { warning: /^PUID and PGID have no effect/ });
+});
+
+t.test('a folder that is made is synced with all that lead to it', async (t) => {
+  const { dir } = folder(t);
+  const { fsyncSync } = fs;
+  const synced: string[] = [];
+  t.teardown(() => {
+    fs.fsyncSync = fsyncSync;
+    syncBuiltinESMExports();
+  });
+  fs.fsyncSync = (fd) => {
+    synced.push(relative(dir, readlinkSync(`/proc/self/fd/${fd}`)));
+    fsyncSync(fd);
+  };
+  syncBuiltinESMExports();
+  makeDataFolder(join(dir, 'not', 'there', 'yet'));
+  t.strictSame(synced, ['', 'not', 'not/there']);
 });

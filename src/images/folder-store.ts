@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants, mkdirSync } from 'node:fs';
+import { constants } from 'node:fs';
 import {
   chown,
   type FileHandle,
@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ImageKey, isImageKey } from '../feeds/ids.ts';
-import type { Owner } from '../privileges.ts';
+import { makeDataFolder, type Owner } from '../privileges.ts';
 import { storageFull } from '../storage/failures.ts';
 import { FolderSync } from '../storage/files/durable.ts';
 import { errorCode } from '../system-errors.ts';
@@ -54,7 +54,7 @@ export class FolderStore implements ImageStore {
 
   /** Makes the folder if it is missing. Throws the system's error if it cannot be made or written to. */
   static async make(dir: string, owner?: Owner, pageSize?: number): Promise<FolderStore> {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeDataFolder(dir);
     const store = new FolderStore(dir, owner, pageSize);
     if (owner) await chown(dir, owner.uid, owner.gid);
     await store.#removeOldParts();

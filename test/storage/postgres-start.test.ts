@@ -1,11 +1,13 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import t from 'tap';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventually } from '../support/eventually.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { ServiceProcess } from '../support/service-process.ts';
+import { dataDir, ServiceProcess } from '../support/service-process.ts';
 import { edits, NEW, NO_LIMITS, OPEN, post, reads, writes } from '../support/storing.ts';
 import { feedName, idsOf, newNote } from './contract.ts';
 import { heard, tally } from './contract-support.ts';
@@ -214,3 +216,15 @@ t.test('changes of one feed through several are done one after the other', async
   t.match(await storages[0]!.feed(name), { title: 'T', description: 'D', noteCount: 9 });
   t.equal(idsOf(await reads(storages[1]!).page(name, { limit: 100 })).length, 9);
 });
+
+t.test(
+  'root makes the folder of pictures where the user that it becomes may not, and gives it away',
+  { skip: process.getuid?.() === 0 ? false : 'only root can give folders away' },
+  async (t) => {
+    const env = { ...SETTINGS, SERVICE_IMAGES: 'fs', SERVICE_DATABASE_URL: await server.database() };
+    const service = await ServiceProcess.start(t, { dir: await dataDir(t), env });
+    const pictures = statSync(join(service.dir, 'images'));
+    t.match(pictures, { uid: 1000, gid: 1000 });
+    t.equal(pictures.mode & 0o777, 0o700);
+  },
+);
