@@ -4,7 +4,7 @@
  */
 
 /** What a rendered note may hold. */
-interface Allowed {
+export interface Allowed {
   /** By the name of the element. */
   readonly attributes: Readonly<Record<string, readonly string[]>>;
   /** By the name of the attribute. */
@@ -15,7 +15,8 @@ interface Allowed {
 const VOID = new Set(['hr', 'br', 'img']);
 const BLOCKS = 'h1 h2 h3 h4 h5 h6 p blockquote pre code hr br ul ol li table thead tbody tr th td'.split(' ');
 
-const FEED: Allowed = {
+/** In a feed. */
+export const FEED: Allowed = {
   attributes: {
     a: ['href', 'title'],
     img: ['src', 'alt', 'title'],
@@ -37,7 +38,7 @@ const FEED: Allowed = {
 const CELL = ['class', 'dir'];
 const BLOCK = Object.fromEntries(BLOCKS.map((name) => [name, ['dir']]));
 /** In a page, with the footnotes of a note whose id is `the-note`. */
-const PAGE: Allowed = {
+export const PAGE: Allowed = {
   attributes: {
     ...BLOCK,
     a: ['href', 'title', 'rel', 'class', 'id', 'role', 'aria-label'],

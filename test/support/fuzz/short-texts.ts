@@ -1,4 +1,5 @@
 /** Texts of the marks of markdown, of the length that may be rendered on the event loop. */
+import { randomChoices } from './random.ts';
 
 import { randomNumbers } from '../random-numbers.ts';
 
@@ -87,9 +88,7 @@ interface Timed {
 
 /** Makes texts, the same for a seed as long as the same are slow. */
 export function textMaker(seed: number) {
-  const random = randomNumbers(seed);
-  const below = (limit: number) => Math.floor(random() * limit);
-  const oneOf = <T>(values: readonly T[]): T => values[below(values.length)]!;
+  const { below, oneOf } = randomChoices(seed);
   const slowest: Timed[] = [];
 
   const piece = (): string =>
