@@ -6,7 +6,7 @@ import { MARKS } from './short-texts.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 /** Longest text that anything is put into, in UTF-16 units, so that most texts stay quick. */
-const USUAL = 2_000;
+const USUAL = 600;
 /** The largest note, bytes. */
 const LARGEST = 100 * 1024;
 /** Blocks in blocks, and parts of lines in parts. */
