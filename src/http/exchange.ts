@@ -78,6 +78,8 @@ export interface Serving extends UploadContext {
 
 /** Methods of requests that need neither a body nor its length. */
 const BODILESS = ['GET', 'HEAD', 'OPTIONS'];
+/** `Connection` of the last request of a connection. */
+const LAST = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 export class Exchange {
   readonly method: string;
@@ -89,8 +91,9 @@ export class Exchange {
   /** @internal */
   upload: Upload | undefined;
   /**
-   * Bytes that follow are the next request. Not certain without a length, because the binding hides all fields behind an
-   * empty name (`: x`), nor with chunks, because it accepts any two bytes as the end of one and reads trailers as a request.
+   * Bytes that follow are the next request. Not if the client says that there is none (RFC 9112 §9.6). Not certain without a
+   * length, because the binding hides all fields behind an empty name (`: x`), nor with chunks, because it accepts any two
+   * bytes as the end of one and reads trailers as a request.
    */
   hasCertainEnd = true;
   /** The client is gone; further work is useless. */
@@ -110,9 +113,9 @@ export class Exchange {
     this.#res = res;
     this.#req = req;
     this.#serving = serving;
-    const method = req.getMethod();
-    this.isHead = method === 'head';
-    this.method = method === 'get' ? 'GET' : method.toUpperCase();
+    // As it was sent, because a proxy that keeps `DELETE` away may let `delete` pass (RFC 9110 §9.1).
+    this.method = req.getCaseSensitiveMethod();
+    this.isHead = this.method === 'HEAD';
     this.path = req.getUrl();
     this.#fields = new RequestFields(req);
   }
@@ -231,12 +234,13 @@ export class Exchange {
   openUpload(): void {
     const length = this.#fields.joined('content-length');
     const encoding = this.#fields.joined('transfer-encoding');
+    const isLast = LAST.test(this.#fields.joined('connection') ?? '');
     if (encoding === undefined && length === undefined) {
-      this.hasCertainEnd = BODILESS.includes(this.method);
+      this.hasCertainEnd = !isLast && BODILESS.includes(this.method);
       return;
     }
     const isLength = encoding === undefined && /^\d{1,15}$/.test(length!);
-    this.hasCertainEnd = isLength;
+    this.hasCertainEnd = !isLast && isLength;
     if (!isLength && encoding?.toLowerCase() !== 'chunked')
       throw new Refusal('invalid_request', 'The length of the request body is not clear.');
     if (length === '0') return;

@@ -94,6 +94,22 @@ t.test('the end of a request', async (t) => {
     t.equal(stored, before);
   });
 
+  for (const option of ['close', 'Close', 'x-a, close', 'close\t,x-a'])
+    for (const head of ['GET /', 'DELETE /none'])
+      t.test(`${head}: nothing behind Connection: ${option} is a request`, async (t) => {
+        const request = `${head} HTTP/1.1\r\n${HOST}Content-Length: 0\r\nConnection: ${option}\r\n\r\n`;
+        const connection = await open(t);
+        connection.send(request);
+        t.match((await connection.response()).status, /20[04]/);
+        await connection.closed;
+
+        const before = outcomes.length;
+        const both = await open(t);
+        both.send(`${request}POST /store HTTP/1.1\r\n${HOST}Content-Length: 0\r\n\r\n`);
+        await both.closed;
+        t.equal(outcomes.length, before + 1);
+      });
+
   t.test('requests whose end is certain share a connection', async (t) => {
     const connection = await open(t);
     for (const request of [

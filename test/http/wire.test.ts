@@ -197,6 +197,14 @@ t.test('raw bytes', async (t) => {
         t.equal(outcomes.length, before + 1, 'what follows is not read as a request');
       });
 
+  for (const method of ['get', 'Get', 'head', 'GeT'])
+    t.test(`${method} is another method than GET`, async (t) => {
+      const connection = await open(t);
+      connection.send(`${method} / HTTP/1.1\r\n${HOST}\r\n`);
+      const { status, headers } = await connection.response();
+      t.match({ status, headers }, { status: 405, headers: { allow: /GET/ } });
+    });
+
   t.test('header values are UTF-8, bytes that are not are refused', async (t) => {
     const connection = await open(t);
     const ask = async (value: Uint8Array | string) => {
