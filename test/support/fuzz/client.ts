@@ -3,8 +3,8 @@ import { RawConnection, type RawResponse } from '../raw-connection.ts';
 import type { FuzzRequest } from './requests.ts';
 import { isWhole, wireBytes } from './wire.ts';
 
-/** Longest wait for an answer: more than the longest that the service lets a client wait. */
-const PATIENCE_MS = 40_000;
+/** Longest wait for an answer: several times the longest that the service lets a client wait, for busy machines. */
+const PATIENCE_MS = 240_000;
 /** How long answers to what is no whole request are waited for. */
 const GLANCE_MS = 40;
 /** Fields on which `fetch` fails. */

@@ -23,7 +23,9 @@ export function faultOf(request: FuzzRequest, response: RawResponse): string | u
     return undefined;
   if (!(status >= 200 && status < 500) && status !== 503) return 'a status that the service never gives';
   const needed = NEEDED[status];
-  if (needed !== undefined && headers[needed] === undefined) return `no ${needed}`;
+  // A client that is registered is at no address.
+  const isClient = status === 201 && request.path.startsWith('/oauth/');
+  if (needed !== undefined && !isClient && headers[needed] === undefined) return `no ${needed}`;
   // Of a request that is not whole one cannot tell whether the answer is to HEAD.
   if (request.method === 'HEAD' || status === 204 || status === 304 || !isWhole(request)) return undefined;
   if (status >= 400) return refusalFault(status, headers['content-type'], body.toString());
@@ -33,6 +35,8 @@ export function faultOf(request: FuzzRequest, response: RawResponse): string | u
 }
 
 function refusalFault(status: number, type: string | undefined, text: string): string | undefined {
+  // To forms, and to clients that ask for it.
+  if (type?.startsWith('text/html')) return /<\/html>\s*$/.test(text) ? undefined : 'half a page';
   if (type !== 'application/json') return 'a refusal that is not JSON';
   const { error, code, error_description: described, jsonrpc } = parsed(text) ?? {};
   // What assistants ask for is refused in the words of their protocols.
