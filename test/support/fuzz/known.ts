@@ -14,6 +14,19 @@ interface Posted {
   readonly password: string;
 }
 
+/** Members of the answers to posts, of lists for the operator, and of OAuth. */
+interface Told {
+  readonly url?: string;
+  readonly id?: string;
+  readonly file?: string;
+  readonly read_url?: string | null;
+  readonly reports?: readonly { readonly id: string }[];
+  readonly blocks?: readonly { readonly kind: string; readonly key: string }[];
+  readonly client_id?: string;
+  readonly access_token?: string;
+  readonly refresh_token?: string;
+}
+
 const KEPT = 20;
 /** The longest body that is looked through for marks, bytes. */
 const MAX_MARKED = 4_096;
@@ -50,17 +63,17 @@ export class Known {
       this.#learnJson(JSON.parse(body.toString()));
   }
 
-  #learnJson(json: Record<string, any>): void {
-    if (json.client_id !== undefined) this.#newest.client = json.client_id;
-    if (json.access_token !== undefined) this.#newest.token = json.access_token;
-    if (json.refresh_token !== undefined) this.#newest.refresh = json.refresh_token;
-    if (Array.isArray(json.reports)) this.#newest.report = json.reports.at(-1)?.id;
-    for (const { kind, key } of json.blocks ?? []) {
+  #learnJson(told: Told): void {
+    const { client_id: client, access_token: token, refresh_token: refresh } = told;
+    const report = told.reports?.at(-1)?.id;
+    for (const [kind, value] of Object.entries({ client, token, refresh, report }))
+      if (value !== undefined) this.#newest[kind] = value;
+    for (const { kind, key } of told.blocks ?? []) {
       if (kind === 'picture') this.#newest.sha = key;
       if (kind === 'link') this.#newest.link = key;
     }
-    if (json.url === undefined || json.file === undefined) return;
-    const { url, id, file, read_url } = json;
+    const { url, id, file, read_url } = told;
+    if (url === undefined || id === undefined || file === undefined) return;
     const path = new URL(url).pathname;
     const feed = path.split('/')[1]!;
     const password =
@@ -69,8 +82,7 @@ export class Known {
         : LOCKED_FEEDS.some((name) => name === feed)
           ? FEED_PASSWORD
           : '';
-    const read =
-      read_url === null ? NOTHING.read : (new URL(read_url).pathname.split('/')[2] ?? NOTHING.read);
+    const read = (read_url && new URL(read_url).pathname.split('/')[2]) || NOTHING.read;
     this.#posted.push({ feed, url: path, id, file, read, password });
     if (this.#posted.length > KEPT) this.#posted.shift();
   }
