@@ -118,7 +118,8 @@ export async function nodeReader(t: Scope): Promise<Reader> {
   });
   const errors: string[] = [];
   server.on('clientError', (error: ParserError, socket) => {
-    errors.push([error.code, error.reason].join(' '));
+    // The end of the connection before may be noticed late.
+    if (error.code !== 'HPE_INVALID_EOF_STATE') errors.push([error.code, error.reason].join(' '));
     socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
   });
   server.listen(0, '127.0.0.1');
