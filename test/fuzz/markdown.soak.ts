@@ -17,7 +17,7 @@ import { type AskedHtml, browserViolations } from '../support/html-in-browser.ts
 import { FEED, PAGE } from '../support/strict-html.ts';
 import { READ_ID, unrenderedNote } from '../support/view-notes.ts';
 
-const TEXTS = Number(process.env.TEXTS ?? 20_000);
+const TEXTS = Number(process.env.TEXTS ?? 15_000);
 const BROWSER_EVERY = Number(process.env.BROWSER_EVERY ?? 1);
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
 /** Texts that are rendered together. */
