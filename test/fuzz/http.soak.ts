@@ -135,9 +135,10 @@ class Fuzz {
     let isFailed = false;
     const lane = async (client: FuzzClient) => {
       while (!isFailed && sent < most && (performance.now() < end || sent < FIRST)) {
-        if (sent % UNLOCK_EVERY === 0) await this.#unlock();
         sent += 1;
-        await this.#sendOne(client, next(), sent);
+        const number = sent;
+        if (number % UNLOCK_EVERY === 1) await this.#unlock();
+        await this.#sendOne(client, next(), number);
         for (const line of this.#service.lines.splice(0)) this.#check(line);
         if (performance.now() < reportAt) continue;
         reportAt += REPORT_EVERY_MS;

@@ -253,8 +253,9 @@ const TEXT_FIELDS = [
 /** Values at once that fast-check has made, and requests from one replacement of some to the next. */
 const POOL = 200;
 const REPLACE_EVERY = 64;
-/** Requests that come first: each operation a few times, so that what is loaded when it is needed is loaded then. */
-export const FIRST = 3 * OTHERS.length;
+/** Requests that come first: each operation some times, so that what is loaded when it is needed is
+ * loaded then. A tool can be called in the fourth round, behind a client, a code and a token. */
+export const FIRST = 6 * OTHERS.length;
 const LONG = 40_000;
 
 /** Makes requests, the same for a seed: as a rule right ones of an operation of the table, and some that nobody should send. */
@@ -293,7 +294,7 @@ export function requestMaker(seed: number): () => FuzzRequest {
   const row = (): Row => {
     if (made <= FIRST) return OTHERS[made % OTHERS.length]!;
     if (oneIn(3)) return oneOf(POSTS);
-    return oneIn(50) ? oneOf(ENDS) : oneOf(OTHERS);
+    return oneIn(25) ? oneOf(ENDS) : oneOf(OTHERS);
   };
   const framing = (): FuzzRequest['framing'] => {
     const kind = below(40);
@@ -336,12 +337,15 @@ export function requestMaker(seed: number): () => FuzzRequest {
 
   function ordinary(): FuzzRequest {
     const operation = row();
-    const wish = oneIn(5) ? undefined : WISHES[operation.id] && oneOf(WISHES[operation.id]!);
+    const isFirst = made <= FIRST;
+    const wishes = WISHES[operation.id] ?? [];
+    const wish = isFirst || wishes.length === 0 ? wishes[0] : oneIn(5) ? undefined : oneOf(wishes);
     const number = below(20);
     // What is below a feed is found only by the name of that feed.
-    const name = below(4) > 0 ? `{feed ${number}}` : feed();
+    const isLocked = operation.path.endsWith('/password') && !oneIn(4);
+    const name = isLocked ? oneOf(LOCKED_FEEDS) : below(4) > 0 ? `{feed ${number}}` : feed();
     const body = (wish && wished(wish, name)) ?? bodyOf(operation);
-    const isKnown = !oneIn(20);
+    const isKnown = isFirst || !oneIn(20);
     const own: Field[] = [];
     if (isKnown) own.push(['Authorization', `Bearer ${bearerFor(operation)}`]);
     const password = name.startsWith('{') ? `{password ${number}}` : passwordFor(name);
@@ -350,7 +354,7 @@ export function requestMaker(seed: number): () => FuzzRequest {
     if (wish?.form !== undefined) own.push(['Sec-Fetch-Site', 'same-origin']);
     if (operation.id === 'mcp') own.push(...MCP_FIELDS);
     if (oneIn(8)) own.push(['Accept', 'text/html']);
-    const odd = oneIn(12) ? segment() : undefined;
+    const odd = !isFirst && oneIn(12) ? segment() : undefined;
     const values: Record<string, string> = {
       feed: name,
       readId:
@@ -370,11 +374,12 @@ export function requestMaker(seed: number): () => FuzzRequest {
       return odd ?? values[parameter];
     });
     return {
-      method: method(operation.method),
-      path: path + (odd !== undefined && odd.length % 2 ? '/' : '') + (wish?.query ?? query()),
-      headers: [...own, ...fields()],
+      method: isFirst ? operation.method : method(operation.method),
+      path:
+        path + (odd !== undefined && odd.length % 2 ? '/' : '') + (wish?.query ?? (isFirst ? '' : query())),
+      headers: isFirst ? own : [...own, ...fields()],
       body: body.bytes,
-      framing: framing(),
+      framing: isFirst ? 'length' : framing(),
       at: below(1_001) / 1_000,
     };
   }
@@ -407,7 +412,7 @@ export function requestMaker(seed: number): () => FuzzRequest {
   return () => {
     made += 1;
     if (made % REPLACE_EVERY === 0) oneOf(pools)();
-    const kind = below(34);
+    const kind = made <= FIRST ? 2 : below(34);
     return kind === 0 ? oddPath() : kind === 1 ? oddHead() : ordinary();
   };
 }
