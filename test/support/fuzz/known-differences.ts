@@ -102,6 +102,17 @@ export const KNOWN_DIFFERENCES: Readonly<Record<string, Known>> = {
       hasField('transfer-encoding', serviceRequest(difference)) &&
       /chunk|LF after headers|header token|header field char/i.test(difference.node.error ?? ''),
   },
+  lastChunk: {
+    because:
+      'For the binding a body ends with the size of its last chunk; Node waits for the empty line behind it. All of the body ' +
+      'is there, and the connection ends.',
+    applies: (difference) =>
+      doesMore(difference) &&
+      isLast(difference) &&
+      hasField('transfer-encoding', serviceRequest(difference)) &&
+      difference.node.error === undefined &&
+      !difference.node.isClosed,
+  },
   spaceBehindCoding: {
     because: 'White space around a value is no part of it (RFC 9110 §5.5); Node takes none behind `chunked`.',
     applies: (difference) =>
