@@ -1,3 +1,5 @@
+import { randomNumbers } from '../random-numbers.ts';
+
 /** Choices that a seed repeats; much faster than those of fast-check, which keep what is needed for shrinking. */
 export interface Choices {
   /** An integer from 0 up to but not including `limit`. */
@@ -11,15 +13,4 @@ export function randomChoices(seed: number): Choices {
   const random = randomNumbers(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   return { below, oneOf: (values) => values[below(values.length)]!, oneIn: (n) => below(n) === 0 };
-}
-
-/** Numbers from 0 to 1 (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

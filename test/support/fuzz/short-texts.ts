@@ -1,8 +1,6 @@
 /** Texts of the marks of markdown, of the length that may be rendered on the event loop. */
 import { randomChoices } from './random.ts';
 
-import { randomNumbers } from '../random-numbers.ts';
-
 export const MAX_LENGTH = 316;
 /** The slowest texts that are kept to be varied. */
 const KEPT = 40;
