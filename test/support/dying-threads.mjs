@@ -16,7 +16,8 @@ const POLL_MS = 5;
 function die(how) {
   if (how === 'exit') process.exit(1);
   if (how === 'throw') throw new Error('it was told to die');
-  for (const all = []; ; ) all.push(new Array(100_000).fill(all.length));
+  // Large pieces, because with many small ones the collector of garbage runs for seconds.
+  for (const all = []; ; ) all.push(new Array(5_000_000).fill(all.length));
 }
 
 function dieIfTold(work, moment) {
