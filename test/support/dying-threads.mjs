@@ -16,8 +16,8 @@ const POLL_MS = 5;
 function die(how) {
   if (how === 'exit') process.exit(1);
   if (how === 'throw') throw new Error('it was told to die');
-  // Large pieces, because with many small ones the collector of garbage runs for seconds.
-  for (const all = []; ; ) all.push(new Array(5_000_000).fill(all.length));
+  // Small pieces: one that does not fit at all would end the process.
+  for (const all = []; ; ) all.push(new Array(10_000).fill(all.length + 0.5));
 }
 
 function dieIfTold(work, moment) {

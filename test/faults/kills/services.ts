@@ -78,6 +78,12 @@ export class Services {
     return this.#running.flatMap((service) => service?.url ?? []);
   }
 
+  /** How those ended that nobody killed, with what they wrote on standard error. */
+  async ends(): Promise<string[]> {
+    const ended = this.#running.filter((service) => service !== undefined && !service.isRunning);
+    return Promise.all(ended.map(async (one) => `${JSON.stringify(await one!.exit)} ${one!.errors}`));
+  }
+
   /** Where pictures were before, as a request to move them says it. */
   get movedFrom(): Record<string, string> {
     const place = PLACES[this.#movedFrom]!;
