@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { FeedClient } from '../support/feed-client.ts';
 import { operate } from '../support/operator.ts';
 import { Random } from '../support/random.ts';
+import type { Reply } from '../support/service.ts';
 import { deletions } from './kills/deletions.ts';
 import { edits } from './kills/edits.ts';
 import { expiring } from './kills/expiring.ts';
@@ -112,17 +113,21 @@ async function deleteAll(services: Services, expires: string): Promise<void> {
   same([json.feeds, json.notes, json.pictures, json.bytes], [0, 0, 0, 0], 'what is left');
 }
 
-/** Each key gets one note, however many clients post it at once. */
+/** Each key gets one note, however many clients post it at once, each until it is answered. */
 async function postKeysAtOnce(t: Test, { urls }: Services): Promise<void> {
+  const insist = async (url: string, key: string): Promise<Reply> => {
+    for (;;) {
+      const posting = new FeedClient(url, 'at-once').post(key, { 'idempotency-key': key });
+      const reply = await posting.catch(() => undefined);
+      if (reply) return answered(reply, 201);
+    }
+  };
   for (const key of ['makes the feed', 'second', 'third']) {
-    const posting = Array.from({ length: AT_ONCE }, (_, n) =>
-      new FeedClient(urls[n % urls.length]!, 'at-once').post(key, { 'idempotency-key': key }),
-    );
-    const replies = await Promise.all(posting);
-    t.same(new Set(replies.map(({ status }) => status)), new Set([201]));
+    const all = Array.from({ length: AT_ONCE }, (_, n) => insist(urls[n % urls.length]!, key));
+    const replies = await Promise.all(all);
     t.equal(new Set(replies.map(({ json }) => json.id)).size, 1, 'one note');
     const firsts = replies.filter(({ headers }) => headers.get('idempotent-replayed') === null);
-    t.equal(firsts.length, 1, 'one of them stored it');
+    t.ok(firsts.length <= 1, 'at most one of them stored it');
   }
   t.equal((await listed(new FeedClient(urls[0]!, 'at-once'))).length, 3);
 }
@@ -131,7 +136,9 @@ for (const backend of KILL_STORAGES.split(' ') as Backend[])
   t.test(`on ${backend}`, async (t) => {
     const random = new Random(Number(KILL_SEED));
     const services = await Services.start(t, backend, random);
-    await t.test('many clients post one key at once', (t) => postKeysAtOnce(t, services));
+    await t.test('many clients post one key at once', { timeout: 600_000 }, (t) =>
+      postKeysAtOnce(t, services),
+    );
     const begunAt = performance.now();
     const answers = new Map<string, number>();
     let kinds: readonly WriteKind[] = [];
@@ -160,7 +167,7 @@ for (const backend of KILL_STORAGES.split(' ') as Backend[])
         await deleteAll(services, `${prefix}expiring`).catch((error) => broken.push(error.message));
       problems += broken.length;
       if (broken.length > 0) t.same(broken, [], `all is as promised after kill ${kills + 1}`);
-      if (kills % 20 === 19)
+      if (kills % 5 === 4)
         t.comment(`${kills + 1} kills in ${Math.round((performance.now() - begunAt) / 1000)} s`);
     }
     t.comment(`${kills} kills in ${Math.round((performance.now() - begunAt) / 1000)} s`);
