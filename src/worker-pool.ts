@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
 import { Refusal } from './refusals.ts';
@@ -7,6 +8,8 @@ const WORKERS = new URL('../workers/', import.meta.url).href;
 const LIMITED_TASK = fileOf('limited-task');
 /** Heap limit of a thread; a task that needs more fails and ends only its thread. */
 const HEAP_LIMIT_MB = 256;
+/** The error of Piscina for a task whose thread has ended by itself. */
+const EXITED = /^worker exited with code/;
 /** A thread takes 10 to 25 MB, so it ends after this time without a task, in ms. */
 const IDLE_MS = 30_000;
 
@@ -54,6 +57,9 @@ export class WorkerPool {
   /** Tasks refused since the start because the queue was full. */
   refused = 0;
   #piscina: Piscina | undefined;
+  readonly #watched = new WeakSet<Worker>();
+  /** Errors that nobody caught in a thread: these ended it, and not only its task. */
+  readonly #fatal = new WeakSet<Error>();
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WorkerPoolOptions) {
@@ -63,8 +69,8 @@ export class WorkerPool {
 
   /**
    * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
-   * Rejects with what the function threw, `TaskTimeout`, the error that ended its thread, the reason of the signal, or the
-   * refusal `busy` if the queue is full or the pool is being drained.
+   * Rejects with what the function threw, `TaskTimeout`, an error for which `ranOutOfMemory`, the reason of the signal, or the
+   * refusal `busy` if the queue is full, the pool is being drained or the thread died.
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
@@ -135,8 +141,7 @@ export class WorkerPool {
   }
 
   async #execute(filename: string, task: unknown, { limit, signal }: RunOptions): Promise<unknown> {
-    this.#piscina ??= this.#start();
-    if (limit === undefined) return this.#piscina.run(task, { filename });
+    if (limit === undefined) return this.#runOnThread(task, { filename });
     const abort = new AbortController();
     const watch = new LimitWatch(
       limit,
@@ -147,7 +152,7 @@ export class WorkerPool {
     const giveUp = () => watch.giveUp();
     signal?.addEventListener('abort', giveUp);
     try {
-      const result = await this.#piscina.run(limited, { filename: LIMITED_TASK, signal: abort.signal });
+      const result = await this.#runOnThread(limited, { filename: LIMITED_TASK, signal: abort.signal });
       signal?.throwIfAborted();
       return result;
     } catch (error) {
@@ -155,6 +160,28 @@ export class WorkerPool {
     } finally {
       signal?.removeEventListener('abort', giveUp);
       watch.stop();
+    }
+  }
+
+  async #runOnThread(task: unknown, options: { filename: string; signal?: AbortSignal }): Promise<unknown> {
+    this.#piscina ??= this.#start();
+    const running = this.#piscina.run(task, options);
+    this.#watchThreads(this.#piscina.threads);
+    try {
+      return await running;
+    } catch (error) {
+      const isThreadDead = error instanceof Error && (this.#fatal.has(error) || EXITED.test(error.message));
+      if (!isThreadDead || ranOutOfMemory(error)) throw error;
+      throw busy('The service could not finish this, please try again in a moment.', error);
+    }
+  }
+
+  /** Piscina does not tell an error that ended a thread from one that a task threw. */
+  #watchThreads(threads: readonly Worker[]): void {
+    for (const thread of threads) {
+      if (this.#watched.has(thread)) continue;
+      this.#watched.add(thread);
+      thread.prependListener('error', (error: Error) => this.#fatal.add(error));
     }
   }
 }
@@ -185,6 +212,6 @@ function fileOf(work: string | URL): string {
   return typeof work === 'string' ? `${WORKERS}${work}.ts` : work.href;
 }
 
-function busy(message: string): Refusal {
-  return new Refusal('busy', message);
+function busy(message: string, cause?: unknown): Refusal {
+  return new Refusal('busy', message, { cause });
 }

@@ -219,7 +219,7 @@ t.test('a task that is done in time leaves no timer behind', async (t) => {
 for (const kind of ['exit', 'unsendable', 'fill-heap'] as const) {
   t.test(`a thread that dies fails its task and no other: ${kind}`, async (t) => {
     const { run, echo } = createPool(t);
-    const dying = t.rejects(run({ kind }));
+    const dying = kind === 'exit' ? t.rejects(run({ kind }), BUSY) : t.rejects(run({ kind }));
     const next = echo('next');
     await dying;
     t.equal(await next, 'next');
@@ -230,6 +230,14 @@ for (const kind of ['exit', 'unsendable', 'fill-heap'] as const) {
     t.equal(await echo('again'), 'again');
   });
 }
+
+t.test('an error that ends a thread refuses its task as busy, unlike one that the task throws', async (t) => {
+  const { run, echo } = createPool(t);
+  await t.rejects(run({ kind: 'throw uncaught' }), BUSY);
+  await t.rejects(run({ kind: 'throw uncaught' }, 60_000), BUSY);
+  await t.rejects(run({ kind: 'throw' }), { name: 'RangeError' });
+  t.equal(await echo('again'), 'again');
+});
 
 t.test('draining waits for all tasks, also those in the queue, and takes no more', async (t) => {
   const { pool, run, echo } = createPool(t, { threads: 2 });

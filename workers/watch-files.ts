@@ -55,11 +55,14 @@ class DataFolderWatch {
     this.#events = task.events;
   }
 
-  start(): void {
+  /** @param isAgain reports all that is there, because nobody watched for a while */
+  start(isAgain: boolean): void {
     this.#watch('');
     this.#root = this.#rootIdentity();
-    for (const file of WATCHED_RECORD_FILES) this.#recordFiles.set(file, this.#stateOf(file));
-    for (const name of this.#listRoot()) this.#addFolder(name);
+    if (!isAgain) {
+      for (const file of WATCHED_RECORD_FILES) this.#recordFiles.set(file, this.#stateOf(file));
+      for (const name of this.#listRoot()) this.#addFolder(name);
+    }
     parentPort!.on('message', (order: LookOrder | MarksOrder) => {
       if ('marksOf' in order) {
         void this.#findMarks(order);
@@ -246,4 +249,5 @@ function say(notice: WatchNotice): void {
 }
 
 nice(BACKGROUND_NICE);
-new DataFolderWatch(workerData as WatchTask).start();
+const task = workerData as WatchTask;
+new DataFolderWatch(task).start(task.isAgain);

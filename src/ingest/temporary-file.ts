@@ -1,9 +1,13 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../refusals.ts';
 import { tempName } from '../storage/files/names.ts';
 import { errorCode } from '../system-errors.ts';
+
+/** `O_TMPFILE` of Linux, which Node does not name: the file has no name from the start (open(2)). */
+const UNNAMED = 0o20000000 | constants.O_DIRECTORY | constants.O_RDWR;
 
 /**
  * Pieces in a file that has no name, so that it is gone with the process: in that folder, or else where the system has its
@@ -22,9 +26,12 @@ export async function temporaryFile(folder: string, pieces: AsyncIterable<Uint8A
   }
 }
 
+/** A file that never had a name, so a kill leaves none; one that loses its name at once if the file system cannot do that. */
 async function nameless(folder: string): Promise<FileHandle> {
-  const path = join(folder, tempName());
-  const file = await open(path, 'wx+', 0o600);
-  await unlink(path);
-  return file;
+  return open(folder, UNNAMED, 0o600).catch(async () => {
+    const path = join(folder, tempName());
+    const file = await open(path, 'wx+', 0o600);
+    await unlink(path);
+    return file;
+  });
 }

@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
+import { constants, readdirSync } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
@@ -13,7 +13,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { dueOf } from '../../writing/due.ts';
 import type { Arrival, Arrivals } from '../arrivals.ts';
 import type { CommitObserver } from '../commit-observer.ts';
-import { unfinishedMove } from '../failures.ts';
+import { unfinishedMove, withoutPath } from '../failures.ts';
 import { foundPage, NOTHING_FOUND } from '../found-page.ts';
 import { indexOfFolder } from '../index-place.ts';
 import { KeyedLock } from '../keyed-lock.ts';
@@ -44,13 +44,13 @@ import { findArrivals } from './find-arrivals.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
 import { MarkKeeper, type MarksNotice, type MarksOrder } from './mark-keeper.ts';
-import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
+import { isLeftover, MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
 import { type FileSeen, type FolderSeen, Reconciler } from './reconciler.ts';
 import { RecordFiles } from './record-files.ts';
 import { Removals } from './removals.ts';
-import { scanAll } from './scan.ts';
+import { scanAll, scanFeed } from './scan.ts';
 import { WriterThread } from './writer-thread.ts';
 import { type WriteParts, write } from './writes.ts';
 
@@ -59,6 +59,8 @@ export interface WatchTask {
   readonly dir: string;
   /** False: poll only, as if the kernel sent no events. */
   readonly events: boolean;
+  /** It takes the place of one that died, so it reports all that is there. */
+  readonly isAgain: boolean;
 }
 
 /** Asks that thread to look at the folders of feeds. */
@@ -105,6 +107,9 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
+const WATCH = new URL('../../../workers/watch-files.ts', import.meta.url);
+/** How soon a thread that died is replaced, ms. */
+const RESTART_MS = 1_000;
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
@@ -145,7 +150,7 @@ class FilesStorage implements Storage {
   constructor(options: FilesOptions, lock: FolderLock, retired: string) {
     const { dir, log } = options;
     this.#lock = lock;
-    this.#thread = new WriterThread(options.owner, options.commits);
+    this.#thread = new WriterThread(options.owner, options.commits, (...lost) => this.#clearAfter(...lost));
     this.#removals = new Removals(log);
     this.#tokens = new UsedTokens(dir, this.#thread);
     const shared = {
@@ -189,20 +194,12 @@ class FilesStorage implements Storage {
   /** The watch begins before the scan, so that no change falls between the two. */
   async start({ events = true, search = false, owner }: FilesOptions): Promise<void> {
     const { dir, log } = this.#parts;
-    const [watching, scanned] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const scanned = Promise.withResolvers<void>();
     this.#reconciler.after(scanned.promise);
-    const workerData: WatchTask = { dir, events };
-    this.#watch = new Worker(new URL('../../../workers/watch-files.ts', import.meta.url), { workerData });
-    this.#watch.on('message', (notice: WatchNotice) => {
-      if (notice.kind === 'ready') watching.resolve();
-      else this.#onNotice(notice);
+    await this.#startWatch({ dir, events, isAgain: false }).catch((error) => {
+      this.#isClosed = true;
+      throw error;
     });
-    this.#watch.on('error', (err) => {
-      watching.reject(err);
-      void this.#keeper.end(err);
-      log.error('changes by hand are not seen until the next start', { err });
-    });
-    await watching.promise;
     await this.#records.load();
     const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
     this.#parts.index.addAll(await scanAll(dir, removeLater, log));
@@ -318,6 +315,64 @@ class FilesStorage implements Storage {
     await this.#indexer?.close();
     await this.#thread.close();
     this.#lock.release();
+  }
+
+  /** Settles when the thread that watches the folder does so. From then on another one takes its place if it dies. */
+  async #startWatch(workerData: WatchTask): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const watch = new Worker(WATCH, { workerData });
+    this.#watch = watch;
+    let cause = new Error('the thread has ended');
+    watch.on('message', (notice: WatchNotice) => {
+      if (notice.kind === 'ready') resolve();
+      else this.#onNotice(notice);
+    });
+    watch.on('error', (error) => {
+      cause = error;
+    });
+    watch.on('exit', () => {
+      reject(cause);
+      if (this.#isClosed || this.#watch !== watch) return;
+      this.#parts.log.warn('the thread that sees changes by hand has died, and is started again', {
+        err: withoutPath(cause),
+      });
+      setTimeout(() => this.#watchAgain(workerData, cause), RESTART_MS).unref();
+    });
+    await promise;
+  }
+
+  #watchAgain(task: WatchTask, cause: Error): void {
+    if (this.#isClosed) return;
+    // The exit of this one, too, starts another.
+    this.#startWatch({ ...task, isAgain: true }).catch(() => {});
+    this.#keeper.lost(cause);
+    this.#order(this.#parts.index.names());
+  }
+
+  /**
+   * The thread that writes has died: what it had begun in these folders is ended or taken away, as at a start, before
+   * anybody else changes them.
+   */
+  #clearAfter(folders: ReadonlySet<string>, ended: Promise<unknown>): void {
+    const { dir, locks, log } = this.#parts;
+    log.error('the thread that writes files has died, and is started again');
+    // Another thread has made nothing yet.
+    const leftovers = readdirSync(dir).filter(isLeftover);
+    const names = [...folders]
+      .filter((folder) => dirname(folder) === dir)
+      .map((folder) => basename(folder) as FeedName);
+    const clear = (name: FeedName) =>
+      locks.exclusive(name, async () => {
+        await ended;
+        await scanFeed(dir, name, log, { clean: true });
+      });
+    const clearing = Promise.allSettled(names.map(clear)).then(async () => {
+      this.#order(names, true);
+      await ended;
+      for (const name of leftovers) void this.#removals.remove(join(dir, name)).catch(() => {});
+      this.#writing.delete(clearing);
+    });
+    this.#writing.add(clearing);
   }
 
   #searchBy(indexer: NoteIndexer): void {

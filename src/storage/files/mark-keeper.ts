@@ -115,11 +115,16 @@ export class MarkKeeper {
     this.#saving.set(feed, saving);
   }
 
-  /** The thread has died, or is about to be ended. */
-  async end(cause?: unknown): Promise<void> {
-    this.#failed = unavailable(cause);
-    for (const { reject } of this.#looks.values()) reject(this.#failed);
+  /** The thread has died: the looks that it had are made again later. */
+  lost(cause: unknown): void {
+    for (const { reject } of this.#looks.values()) reject(unavailable(cause));
     this.#looks.clear();
+  }
+
+  /** The thread is about to be ended. */
+  async end(cause: unknown): Promise<void> {
+    this.#failed = unavailable(cause);
+    this.lost(cause);
     await Promise.all(this.#saving.values());
   }
 

@@ -14,15 +14,25 @@ export interface WriterData {
 export class WriterThread implements FileWriter {
   readonly #thread: ThreadCalls<FileWriter>;
   readonly #observer: CommitObserver | undefined;
+  /** Of the writes that are not answered yet. */
+  readonly #folders = new Set<{ readonly folder: string }>();
 
-  /** @param observer of every write and every sync of a folder */
-  constructor(owner: Owner | undefined, observer?: CommitObserver) {
+  /**
+   * @param observer of every write and every sync of a folder
+   * @param onDeath called with the folders of the writes that a dying thread had, and with its end
+   */
+  constructor(
+    owner: Owner | undefined,
+    observer?: CommitObserver,
+    onDeath?: (folders: ReadonlySet<string>, ended: Promise<unknown>) => void,
+  ) {
     this.#observer = observer;
     const data: WriterData = { owner, tellsSyncs: observer !== undefined };
     this.#thread = new ThreadCalls('write-files', data, {
       onStats: ({ commits }) => {
         for (const writes of commits) observer?.committed(writes);
       },
+      onDeath: (ended) => onDeath?.(new Set([...this.#folders].map(({ folder }) => folder)), ended),
     });
   }
 
@@ -44,9 +54,12 @@ export class WriterThread implements FileWriter {
     ...args: Parameters<FileWriter[M]>
   ): Promise<Awaited<ReturnType<FileWriter[M]>>> {
     const begunAt = performance.now();
+    const begun = { folder: args[0] };
+    this.#folders.add(begun);
     try {
       return await (this.#thread.call(method, ...args) as ReturnType<FileWriter[M]>);
     } finally {
+      this.#folders.delete(begun);
       this.#observer?.wrote(performance.now() - begunAt);
     }
   }

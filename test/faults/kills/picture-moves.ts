@@ -1,0 +1,29 @@
+import { operate } from '../../support/operator.ts';
+import type { Reply } from '../../support/service.ts';
+import { answered, type Load, same, type WriteKind } from './write-kind.ts';
+
+/** Moves pictures to the place that the services were started with. The other kinds see whether they are whole. */
+export function pictureMoves(load: Load): WriteKind {
+  let after: string | null = '';
+  const move = (limit: number): Promise<Reply> =>
+    operate(load.url, 'POST', '/images/move', { ...load.movedFrom, limit, after });
+
+  return {
+    name: 'moves of pictures',
+    clients: 1,
+    write: async () => {
+      const { json } = answered(await move(1 + load.random.below(5)), 200);
+      same([json.missing, json.failed], [0, 0], 'the pictures that cannot be moved');
+      after = json.next ?? '';
+    },
+    check: async () => {
+      after = '';
+      while (after !== null) {
+        const { json }: Reply = answered(await move(1_000), 200);
+        same([json.missing, json.failed], [0, 0], 'the pictures that cannot be moved');
+        after = json.next;
+      }
+      after = '';
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { field, png } from '../../support/multipart.ts';
+import { picture } from '../../support/pictures.ts';
+import { q } from '../../support/searching.ts';
+import { ask, type Reply } from '../../support/service.ts';
+import type { Backend } from './services.ts';
+import { answered, feedOf, type Load } from './write-kind.ts';
+
+type Moment = 'before' | 'after' | 'idle';
+type Death = 'exit' | 'throw' | 'memory';
+
+/** A kind of helper thread, by its file in `workers/`. */
+export interface Helper {
+  readonly work: string;
+  readonly backends: readonly Backend[];
+  readonly moments: readonly Moment[];
+  readonly deaths: readonly Death[];
+  /** Has a thread do this work. */
+  use(load: Load): Promise<Reply>;
+}
+
+const ALL: readonly Backend[] = ['fs', 'sqlite', 'postgres'];
+/** A thread without a limit of its own would take all memory of the process. */
+const POOLED = {
+  backends: ALL,
+  moments: ['before', 'after'],
+  // To fill the memory takes a second or more.
+  deaths: ['exit', 'throw', 'exit', 'throw', 'memory'],
+} as const;
+const OWN = { moments: ['before', 'after', 'idle'], deaths: ['exit', 'throw'] } as const;
+const FEED = 'used';
+
+/** Paragraphs that no page had before, with what the quick reader does not take. */
+function longText(length: number): string {
+  return `# ${randomUUID()}\n\n| a | b |\n|---|---|\n| *c* | \`d\` |\n\n${`- some *words* and ${randomUUID()}\n`.repeat(length / 60)}`;
+}
+
+async function postAndRead(
+  load: Load,
+  text: string,
+  path: string,
+  { feed = FEED, coding = 'identity' } = {},
+): Promise<Reply> {
+  const { json } = answered(await feedOf(load, feed).post(text), 201);
+  const address = json.read_url.replace('feed.xml', path);
+  return ask(address, { headers: { 'accept-encoding': coding } });
+}
+
+const post = (load: Load) => feedOf(load, FEED).post(randomUUID());
+
+/** Every kind of helper thread. */
+export const HELPERS: readonly Helper[] = [
+  { work: 'render-texts', ...POOLED, use: (load) => postAndRead(load, longText(3_000), 'feed.xml') },
+  { work: 'compose', ...POOLED, use: (load) => postAndRead(load, longText(60_000), 'feed.json') },
+  {
+    work: 'compress',
+    ...POOLED,
+    // What is rendered at once is composed at once.
+    use: (load) => postAndRead(load, `plain ${randomUUID()}`, 'feed.xml', { feed: 'plain', coding: 'br' }),
+  },
+  {
+    work: 'find-matches',
+    ...POOLED,
+    use: async (load) => {
+      const feed = feedOf(load, FEED);
+      answered(await feed.post(longText(20_000)), 201);
+      return feed.list(q(`words -${randomUUID().slice(0, 8)}`));
+    },
+  },
+  {
+    work: 'hash-password',
+    ...POOLED,
+    use: (load) => feedOf(load, `protected-${randomUUID()}`).post('x', { 'x-feed-password': 'a password' }),
+  },
+  {
+    work: 'verify-password',
+    ...POOLED,
+    use: async (load) => {
+      const name = 'locked';
+      answered(await feedOf(load, name, { 'x-feed-password': 'the right one' }).post('x'), 201);
+      const reply = await feedOf(load, name, { 'x-feed-password': `wrong ${randomUUID()}` }).get();
+      return reply.status === 401 ? { ...reply, status: 200 } : reply;
+    },
+  },
+  {
+    work: 'inspect-picture',
+    ...POOLED,
+    use: (load) => feedOf(load, FEED).post(picture('png', 100_000), { 'content-type': 'image/png' }),
+  },
+  {
+    work: 'rewrite-references',
+    ...POOLED,
+    use: (load) =>
+      feedOf(load, FEED).postForm([field('text', '![](<a.png>)'), png('a.png', picture('png', 500))]),
+  },
+  {
+    work: 'read-hook',
+    ...POOLED,
+    use: (load) =>
+      feedOf(load, FEED).send(
+        'POST',
+        '/hooks/generic',
+        JSON.stringify({ title: 'a', text: longText(100_000) }),
+      ),
+  },
+  { work: 'write-files', ...OWN, backends: ['fs'], use: post },
+  {
+    work: 'watch-files',
+    ...OWN,
+    backends: ['fs'],
+    // It is told of new feeds.
+    use: (load) => feedOf(load, randomUUID()).post('x'),
+  },
+  { work: 'write-sqlite', ...OWN, backends: ['sqlite'], use: post },
+  {
+    work: 'read-sqlite',
+    ...OWN,
+    backends: ['sqlite'],
+    use: (load) => feedOf(load, FEED).list(`?limit=${load.random.below(100) + 1}`),
+  },
+  {
+    work: 'checkpoint-sqlite',
+    ...OWN,
+    backends: ['sqlite'],
+    use: (load) => feedOf(load, FEED).post(picture('png', 3_000_000), { 'content-type': 'image/png' }),
+  },
+  { work: 'index-notes', ...OWN, backends: ['fs', 'sqlite'], use: post },
+  {
+    work: 'search-notes',
+    ...OWN,
+    backends: ['fs', 'sqlite'],
+    use: async (load) => {
+      // A feed without notes needs no search.
+      answered(await post(load), 201);
+      return feedOf(load, FEED).list(q(randomUUID()));
+    },
+  },
+  { work: 'index-postgres', ...OWN, moments: ['before', 'idle'], backends: ['postgres'], use: post },
+];

@@ -1,0 +1,125 @@
+/**
+ * Every kind of helper thread dies again and again while the service is written to: nothing acknowledged is lost, requests
+ * are answered or refused as 503, and the service goes on. `THREAD_KILLS=100` has each die so often, `KILL_STORAGES=sqlite`
+ * names storages, `KILL_THREADS="compose compress"` kinds of threads, and `KILL_SEED` decides how they die.
+ */
+import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { Random } from '../support/random.ts';
+import { type Reply, tempDir } from '../support/service.ts';
+import { edits } from './kills/edits.ts';
+import { keyed } from './kills/keyed.ts';
+import { posts } from './kills/posts.ts';
+import { searched } from './kills/searched.ts';
+import { type Backend, Services } from './kills/services.ts';
+import { HELPERS, type Helper } from './kills/thread-deaths.ts';
+import { Broken, checkAll, feedOf, type Load, Unavailable, type WriteKind } from './kills/write-kind.ts';
+
+const {
+  THREAD_KILLS = '1',
+  KILL_STORAGES = 'fs sqlite postgres',
+  KILL_THREADS = '',
+  KILL_SEED = `${randomInt(2 ** 31)}`,
+} = process.env;
+const DYING = new URL('../support/dying-threads.mjs', import.meta.url).href;
+const KINDS = [posts, keyed, edits, searched];
+/** Deaths until all that was promised is looked for. */
+const CHECK_EVERY = 5;
+/** Within this time after a death a post and a read must be answered, ms. */
+const BACK_MS = 10_000;
+
+t.setTimeout(Number(THREAD_KILLS) * 600_000 + 600_000);
+t.comment(`KILL_SEED=${KILL_SEED}`);
+
+/** Writes until `stop` is called, which says what was wrong. */
+function writeOn(kinds: readonly WriteKind[]) {
+  const broken: string[] = [];
+  let isOver = false;
+  const write = async (kind: WriteKind, client: number) => {
+    while (!isOver)
+      await kind.write(client).catch(async (error: Error) => {
+        if (!(error instanceof Unavailable) && error instanceof Broken)
+          broken.push(`${kind.name}: ${error.message}`);
+        await delay(5);
+      });
+  };
+  const writing = kinds.flatMap((kind) => Array.from({ length: kind.clients }, (_, n) => write(kind, n)));
+  return async () => {
+    isOver = true;
+    await Promise.all(writing);
+    return broken;
+  };
+}
+
+/** Has a thread die and looks at what comes of it; returns what was wrong. */
+async function dieOnce(helper: Helper, load: Load, dir: string): Promise<string[]> {
+  const broken: string[] = [];
+  const order = join(dir, helper.work);
+  const [moment, death] = [load.random.oneOf(helper.moments), load.random.oneOf(helper.deaths)];
+  const use = async () => {
+    const { status, text, headers }: Reply = await helper.use(load).catch((error) => {
+      if (error instanceof Unavailable)
+        return { status: 503, text: '', headers: new Headers({ 'retry-after': '1' }) } as Reply;
+      throw error;
+    });
+    const isRight = status < 300 || (status === 503 && headers.has('retry-after'));
+    if (!isRight) broken.push(`${helper.work} (${moment}, ${death}): ${status} ${text.slice(0, 200)}`);
+  };
+  await writeFile(order, `${moment} ${death}`);
+  const isDead = await eventually(async () => {
+    await use();
+    return !existsSync(order);
+  });
+  if (!isDead) return [...broken, `no thread did ${helper.work}`];
+  const end = performance.now() + BACK_MS;
+  for (const ask of [() => feedOf(load, 'after').post('x'), () => feedOf(load, 'after').list()])
+    while ((await ask()).status >= 300)
+      if (performance.now() > end)
+        return [...broken, `no answer after the death of ${helper.work} (${moment}, ${death})`];
+  await use();
+  return broken;
+}
+
+for (const backend of KILL_STORAGES.split(' ') as Backend[])
+  t.test(`on ${backend}`, async (t) => {
+    const random = new Random(Number(KILL_SEED));
+    const dir = await tempDir(t);
+    await chmod(dir, 0o777);
+    const services = await Services.start(t, backend, random, {
+      count: 1,
+      env: { DYING_DIR: dir, SERVICE_WORKERS: '2' },
+      flags: [`--import=${DYING}`],
+    });
+    const { url } = services;
+    const helpers = HELPERS.filter(
+      ({ work, backends }) =>
+        backends.includes(backend) && (KILL_THREADS === '' || KILL_THREADS.split(' ').includes(work)),
+    );
+    for (const [n, helper] of helpers.entries()) {
+      if ((await services.ends()).length > 0) break;
+      const load: Load = { prefix: `t${n}-`, random, url, movedFrom: services.movedFrom };
+      const kinds = KINDS.map((kind) => kind(load));
+      const broken: string[] = [];
+      const begunAt = performance.now();
+      let kills = 0;
+      for (; kills < Number(THREAD_KILLS) && broken.length === 0; kills += 1) {
+        const stop = writeOn(kinds);
+        broken.push(...(await dieOnce(helper, load, dir).catch((error: Error) => [error.stack ?? ''])));
+        broken.push(...(await stop()));
+        const isDue = kills % CHECK_EVERY === CHECK_EVERY - 1 || kills === Number(THREAD_KILLS) - 1;
+        if (isDue) broken.push(...(await checkAll(kinds)));
+      }
+      t.same(
+        broken,
+        [],
+        `${helper.work} died ${kills} times, in ${Math.round((performance.now() - begunAt) / 1000)} s`,
+      );
+    }
+    t.same(await services.ends(), [], 'the service still runs');
+    await services.stop();
+  });
