@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, type ReadId, ROUTE_NAMES } from '../../feeds/names.ts';
@@ -36,6 +35,7 @@ import type {
 } from '../storage.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { dueNotes } from './due-notes.ts';
+import type { FileWriter } from './durable.ts';
 
 import { refuse, unavailable } from './failures.ts';
 import { FeedIndex } from './feed-index.ts';
@@ -43,42 +43,17 @@ import { listFeeds } from './feed-lists.ts';
 import { findArrivals } from './find-arrivals.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
-import { MarkKeeper, type MarksNotice, type MarksOrder } from './mark-keeper.ts';
+import { MarkKeeper } from './mark-keeper.ts';
 import { MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
-import { type FileSeen, type FolderSeen, Reconciler } from './reconciler.ts';
+import { Reconciler } from './reconciler.ts';
 import { RecordFiles } from './record-files.ts';
 import { Removals } from './removals.ts';
 import { scanAll } from './scan.ts';
+import { type FolderWatch, type WatchNotice, WatchThread } from './watch-thread.ts';
 import { WriterThread } from './writer-thread.ts';
 import { type WriteParts, write } from './writes.ts';
-
-/** What the thread that watches the data folder is started with. */
-export interface WatchTask {
-  readonly dir: string;
-  /** False: poll only, as if the kernel sent no events. */
-  readonly events: boolean;
-}
-
-/** Asks that thread to look at the folders of feeds. */
-export interface LookOrder {
-  readonly feeds: readonly FeedName[];
-  /** Forgets what it knows of them first. */
-  readonly anew: boolean;
-}
-
-/**
- * The messages of that thread. `root`: the data folder or its lock file came, went or was replaced. `record file`: one of
- * `WATCHED_RECORD_FILES` may have changed.
- */
-export type WatchNotice =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'root' }
-  | { readonly kind: 'record file'; readonly file: string }
-  | MarksNotice
-  | { readonly kind: 'no events'; readonly code: string }
-  | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
 
 export interface FilesOptions {
   /** The data folder (DATA_DIR); must exist. */
@@ -105,18 +80,27 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
+/** What works for the storage beside it: each on a thread of its own, unless others are given. */
+export interface FilesHelpers {
+  readonly writer: FileWriter & { close(): Promise<void> };
+  readonly watch: FolderWatch;
+}
+
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
  * Opens the storage on plain files (docs/specification.md, "Storage on the file backend"). Throws an error with a sentence for
  * the operator when another process uses the folder.
  */
-export async function openFiles(options: FilesOptions): Promise<Storage> {
+export async function openFiles(
+  options: FilesOptions,
+  helpers: FilesHelpers = threadsOf(options),
+): Promise<Storage> {
   const { dir, owner } = options;
   const lock = new FolderLock(dir, owner);
   try {
     if (await isThere(join(dir, MOVE_FILE))) throw unfinishedMove('The data folder (DATA_DIR)');
-    const files = new FilesStorage(options, lock, await readText(dir, RETIRED_FILE));
+    const files = new FilesStorage(options, helpers, { lock, retired: await readText(dir, RETIRED_FILE) });
     await files.start(options);
     return files;
   } catch (error) {
@@ -125,12 +109,17 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
   }
 }
 
+function threadsOf({ owner, commits }: FilesOptions): FilesHelpers {
+  return { writer: new WriterThread(owner, commits), watch: new WatchThread() };
+}
+
 class FilesStorage implements Storage {
   readonly #parts: WriteParts;
   readonly #keeper: MarkKeeper;
   readonly #lock: FolderLock;
   readonly #reader: NoteReader;
-  readonly #thread: WriterThread;
+  readonly #writer: FilesHelpers['writer'];
+  readonly #watch: FolderWatch;
   readonly #removals: Removals;
   readonly #reconciler: Reconciler;
   readonly #tokens: UsedTokens;
@@ -139,19 +128,23 @@ class FilesStorage implements Storage {
   readonly #writing = new Set<Promise<unknown>>();
   search?: NonNullable<Storage['search']>;
   #indexer: NoteIndexer | undefined;
-  #watch: Worker | undefined;
   #isClosed = false;
 
-  constructor(options: FilesOptions, lock: FolderLock, retired: string) {
+  constructor(
+    options: FilesOptions,
+    { writer, watch }: FilesHelpers,
+    { lock, retired }: { readonly lock: FolderLock; readonly retired: string },
+  ) {
     const { dir, log } = options;
     this.#lock = lock;
-    this.#thread = new WriterThread(options.owner, options.commits);
+    this.#writer = writer;
+    this.#watch = watch;
     this.#removals = new Removals(log);
-    this.#tokens = new UsedTokens(dir, this.#thread);
+    this.#tokens = new UsedTokens(dir, writer);
     const shared = {
       dir,
       index: new FeedIndex(options.secret, options.derivation),
-      writer: this.#thread,
+      writer,
       locks: new KeyedLock<string>(),
       log,
     };
@@ -164,7 +157,7 @@ class FilesStorage implements Storage {
       list: (kind, page) => records.list(kind, page),
       count: (kind) => records.count(kind),
     };
-    this.#keeper = new MarkKeeper(shared, (order) => this.#watch?.postMessage(order satisfies MarksOrder));
+    this.#keeper = new MarkKeeper(shared, (order) => watch.order(order));
     shared.index.onApplied = (feed) => {
       this.#keeper.want(feed);
       this.#keeper.saveSome(feed);
@@ -172,7 +165,7 @@ class FilesStorage implements Storage {
     this.#parts = {
       ...shared,
       keeper: this.#keeper,
-      retired: new RetiredReadIds(dir, this.#thread, retired),
+      retired: new RetiredReadIds(dir, writer, retired),
       removals: this.#removals,
       rules: {
         maxFeeds: options.maxFeeds,
@@ -189,20 +182,18 @@ class FilesStorage implements Storage {
   /** The watch begins before the scan, so that no change falls between the two. */
   async start({ events = true, search = false, owner }: FilesOptions): Promise<void> {
     const { dir, log } = this.#parts;
-    const [watching, scanned] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const scanned = Promise.withResolvers<void>();
     this.#reconciler.after(scanned.promise);
-    const workerData: WatchTask = { dir, events };
-    this.#watch = new Worker(new URL('../../../workers/watch-files.ts', import.meta.url), { workerData });
-    this.#watch.on('message', (notice: WatchNotice) => {
-      if (notice.kind === 'ready') watching.resolve();
-      else this.#onNotice(notice);
-    });
-    this.#watch.on('error', (err) => {
-      watching.reject(err);
-      void this.#keeper.end(err);
-      log.error('changes by hand are not seen until the next start', { err });
-    });
-    await watching.promise;
+    await this.#watch.start(
+      { dir, events },
+      {
+        onNotice: (notice) => this.#onNotice(notice),
+        onDeath: (err) => {
+          void this.#keeper.end(err);
+          log.error('changes by hand are not seen until the next start', { err });
+        },
+      },
+    );
     await this.#records.load();
     const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
     this.#parts.index.addAll(await scanAll(dir, removeLater, log));
@@ -309,14 +300,14 @@ class FilesStorage implements Storage {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#keeper.end(new Error('the storage is closed'));
-    await this.#watch?.terminate();
+    await this.#watch.close();
     // Before the writes that run: a deletion that waits for the files of a large feed must not keep the service from stopping.
     await this.#removals.close();
     await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
     await this.#reconciler.whenIdle();
     await this.#indexer?.close();
-    await this.#thread.close();
+    await this.#writer.close();
     this.#lock.release();
   }
 
@@ -356,7 +347,7 @@ class FilesStorage implements Storage {
 
   /** Orders the watch to look at feeds: `anew` to report them again, else to add them. */
   #order(feeds: readonly FeedName[], anew = false): void {
-    this.#watch?.postMessage({ feeds, anew } satisfies LookOrder);
+    this.#watch.order({ feeds, anew });
   }
 
   #mustBeUsable(): void {
