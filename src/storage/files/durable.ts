@@ -91,7 +91,7 @@ export class DurableWriter {
     added: readonly Part[] = [],
     isWhole = false,
   ): Promise<(Stamp | undefined)[]> {
-    return orUndone(async (undo) => {
+    return this.#orUndone(folder, async (undo) => {
       const all = [...added.map((part) => plan(part, true)), ...changes.map((one) => plan(one))];
       const intent = isWhole ? planIntent(all) : undefined;
       const temps = (intent ? [...all, intent] : all).flatMap(tempPart);
@@ -132,7 +132,7 @@ export class DurableWriter {
     name: string,
     parts: readonly Part[],
   ): Promise<{ readonly stamps: readonly Stamp[]; readonly identity: string }> {
-    return orUndone(async (undo) => {
+    return this.#orUndone(parent, async (undo) => {
       let folder = join(parent, tempName());
       fs.mkdirSync(folder);
       undo.push(() => fs.rmdirSync(folder));
@@ -150,7 +150,7 @@ export class DurableWriter {
 
   /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
   moveAway(parent: string, name: string): Promise<string> {
-    return orUndone(async (undo) => {
+    return this.#orUndone(parent, async (undo) => {
       const temp = tempName();
       fs.renameSync(join(parent, name), join(parent, temp));
       undo.push(() => fs.renameSync(join(parent, temp), join(parent, name)));
@@ -163,6 +163,20 @@ export class DurableWriter {
   async append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
     await this.#writeAll(folder, [{ name, bytes }], sys.APPEND);
     await this.#folders.sync(folder);
+  }
+
+  /**
+   * Runs a write in a folder. If it fails, what it did is undone, the last first, and the folder is synced: else a power cut
+   * could undo only that, so that what was refused is there, or a feed that was not deleted is gone. The first failure is the one to tell.
+   */
+  async #orUndone<T>(folder: string, write: (undo: Undo) => Promise<T>): Promise<T> {
+    const undo: Undo = [() => this.#folders.sync(folder)];
+    try {
+      return await write(undo);
+    } catch (error) {
+      for (const step of undo.reverse()) await ignoreErrors(step);
+      throw error;
+    }
   }
 
   async #writeAll(folder: string, parts: readonly Part[], flags = sys.CREATE): Promise<Stamp[]> {
@@ -232,17 +246,6 @@ function keep(path: string, before: string, isSecond: boolean): string | undefin
     const code = errorCode(error) ?? '';
     if (code === 'ENOENT') return undefined;
     if (isSecond && NO_LINKS.has(code)) return '';
-    throw error;
-  }
-}
-
-/** Runs a write. If it fails, what it did is undone, the last first; the first failure is the one to tell. */
-async function orUndone<T>(write: (undo: Undo) => Promise<T>): Promise<T> {
-  const undo: Undo = [];
-  try {
-    return await write(undo);
-  } catch (error) {
-    for (const step of undo.reverse()) await ignoreErrors(step);
     throw error;
   }
 }
