@@ -309,7 +309,9 @@ export class Client {
     const ids = new Set(added.map(({ id }) => id));
     const others = [...known].filter(
       (one) =>
-        isAsked(one.type) && !ids.has(one.id) && one.mayHaveBeen(since, (value) => value !== undefined),
+        isAsked(one.type) &&
+        !ids.has(one.id) &&
+        (one.isUnclear || one.mayHaveBeen(since, (value) => value !== undefined)),
     );
     const count = others.length + added.filter(({ type }) => isAsked(type)).length;
     return count > (code === 'note_limit' ? limits.texts : limits.images);

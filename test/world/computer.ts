@@ -19,12 +19,9 @@ export interface Weather {
 
 export const CALM: Weather = { faults: 0, codes: [], slow: 0, slowMs: 0, restMs: 0 };
 
-/** What a call that changes something can fail with, by its name; other calls fail with `EIO`, and those that open with `EMFILE`. */
-const CHANGING = new Set(['create', 'write', 'mkdir', 'link', 'rename', 'fsync', 'fdatasync', 'futime']);
+/** Calls that change something, which can fail for want of room. */
+const CHANGING = new Set('create write mkdir link rename unlink rmdir fsync fdatasync futime'.split(' '));
 const NEVER_FAILING = new Set(['close', 'fstat', 'lock', 'read by hand']);
-
-/** Lines of the trace that a failure shows. */
-const SHOWN_LINES = 150;
 
 /** A computer with a disk, a clock and a source of chance, which fails, is killed and loses its power as the seed says. */
 export class Computer {
@@ -34,7 +31,7 @@ export class Computer {
   weather = CALM;
   /** Calls of the disk so far. */
   steps = 0;
-  /** The call at which the process dies; infinite for never. */
+  /** The process dies at the first call from this one on that may change something; infinite for never. */
   dyingAt = Number.POSITIVE_INFINITY;
   /** The process has died: nothing that is left of it does anything. */
   isDown = false;
@@ -130,11 +127,11 @@ export class Computer {
     const whole = `${this.steps} ${this.time.now.toFixed(3)} ${line}`;
     this.#hash.update(`${whole}\n`);
     this.#lines.push(whole);
-    if (this.#lines.length > 2 * SHOWN_LINES) this.#lines.splice(0, SHOWN_LINES);
   }
 
-  get lastLines(): readonly string[] {
-    return this.#lines.slice(-SHOWN_LINES);
+  /** The trace so far. */
+  get lines(): readonly string[] {
+    return this.#lines;
   }
 
   /** Of the trace so far. */
@@ -148,7 +145,7 @@ export class Computer {
     this.steps += 1;
     const fault = this.#fault(name);
     this.trace(`${name} ${subject}${fault ? ` ${fault}` : ''}`);
-    if (this.steps >= this.dyingAt) {
+    if (this.steps >= this.dyingAt && CHANGING.has(name)) {
       this.isDown = true;
       if (this.random.chance(0.5)) throw failure('EDOWN', name);
     }

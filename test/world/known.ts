@@ -42,6 +42,8 @@ export class Known<T> {
   readonly #past: { readonly value: T | undefined; readonly until: number }[] = [];
   /** When the last change began or ended. */
   changedAt = 0;
+  /** Nobody can tell whether a change of it was made: it has expired, but may count until it is swept. */
+  isUnclear = false;
 
   constructor(title: string) {
     this.title = title;

@@ -8,6 +8,7 @@ import type { Scene } from './scene.ts';
 interface Found {
   readonly isBefore: boolean;
   readonly isAfter: boolean;
+  readonly shown: string;
 }
 
 /**
@@ -27,9 +28,10 @@ export async function verify(scene: Scene, storage: Storage): Promise<void> {
     if (record && !present)
       throw new Violation(`feed ${name} is as nobody made it: ${JSON.stringify(record)}`);
     for (const feed of ofName) {
+      const shown = feed === present ? record : undefined;
       found.set(
         feed.record,
-        compare(feed.record, (value) => isFeed(value, feed === present ? record : undefined)),
+        compare(feed.record, shown, (value) => isFeed(value, shown)),
       );
       for (const note of feed.notes.values()) {
         const read = feed === present ? notes.get(note.file) : undefined;
@@ -38,9 +40,10 @@ export async function verify(scene: Scene, storage: Storage): Promise<void> {
         const isGone = feed !== present;
         found.set(
           note,
-          compare(note, (value) => {
+          compare(note, read?.meta, (value) => {
             if (!read) return isGone || value === undefined || isExpired(value.expires);
-            return value !== undefined && isNote(value, read) && value.bytes.equals(bytes!);
+            if (value === undefined || !isNote(value, read)) return false;
+            return bytes ? value.bytes.equals(bytes) : isExpired(value.expires);
           }),
         );
       }
@@ -58,7 +61,10 @@ function settle({ moments }: Scene, found: ReadonlyMap<Known<unknown>, Found>): 
   for (const [known, one] of found) {
     const { pending } = known;
     if (pending) changes.set(pending.change, [...(changes.get(pending.change) ?? []), one]);
-    else if (!one.isBefore) throw new Violation(`${known.title} is not as it was acknowledged`);
+    else if (!one.isBefore)
+      throw new Violation(
+        `${known.title} is not as it was acknowledged: ${JSON.stringify(known.sure)}, ${one.shown}`,
+      );
   }
   for (const [change, all] of changes) {
     const isMade = all.every(({ isAfter }) => isAfter);
@@ -68,13 +74,22 @@ function settle({ moments }: Scene, found: ReadonlyMap<Known<unknown>, Found>): 
     const at = moments.next();
     for (const { known, value } of change.effects) {
       known.pending = undefined;
+      known.isUnclear ||= isMade && all.every(({ isBefore }) => isBefore);
       if (isMade) known.become(value, at);
     }
   }
 }
 
-function compare<T>({ sure, pending }: Known<T>, isIt: (value: T | undefined) => boolean): Found {
-  return { isBefore: isIt(sure), isAfter: pending !== undefined && isIt(pending.value) };
+function compare<T>(
+  { sure, pending }: Known<T>,
+  shown: unknown,
+  isIt: (value: T | undefined) => boolean,
+): Found {
+  return {
+    shown: JSON.stringify(shown),
+    isBefore: isIt(sure),
+    isAfter: pending !== undefined && isIt(pending.value),
+  };
 }
 
 /** Notes that have expired count until they are swept. */
@@ -86,8 +101,9 @@ function checkCounts(
 ): void {
   const notes = [...shown];
   const least = notes.length;
-  const mayBeCounted = [...feed.notes.values()].filter(({ sure, pending }) =>
-    [sure, pending?.value].some((value) => (value?.expires ?? now + 1) <= now),
+  const mayBeCounted = [...feed.notes.values()].filter(
+    ({ sure, pending, isUnclear }) =>
+      isUnclear || [sure, pending?.value].some((value) => (value?.expires ?? now + 1) <= now),
   );
   if (record.noteCount < least || record.noteCount > least + mayBeCounted.length)
     throw new Violation(`${feed.record.title} counts ${record.noteCount} notes, and shows ${least}`);
@@ -112,9 +128,10 @@ async function bytesOf(
   storage: Storage,
   feed: Admitted,
   file: Parameters<Storage['stat']>[1],
-): Promise<Buffer> {
+): Promise<Buffer | undefined> {
   const stored = await storage.stat(feed, file);
+  if (!stored) return undefined;
   const pieces: Uint8Array[] = [];
-  if (stored) for await (const piece of stored.read(0, stored.size)) pieces.push(piece);
+  for await (const piece of stored.read(0, stored.size)) pieces.push(piece);
   return Buffer.concat(pieces);
 }

@@ -23,8 +23,9 @@ export interface WorldEnd {
   readonly faults: number;
   /** Of everything that happened. */
   readonly hash: string;
-  /** What the service did wrong, and what came before it. */
-  readonly failure: { readonly error: unknown; readonly lines: readonly string[] } | undefined;
+  /** What the service did wrong. */
+  readonly failure: unknown;
+  readonly trace: readonly string[];
 }
 
 const DATA = `${ROOT}/data`;
@@ -57,7 +58,8 @@ export async function runWorld(
       faults: computer.faults,
     },
     hash: computer.hash,
-    failure: error === undefined ? undefined : { error, lines: computer.lastLines },
+    failure: error,
+    trace: computer.lines,
   };
 }
 
@@ -89,7 +91,11 @@ class World {
     if (!storage) return this.#die();
     computer.dyingAt = Number.POSITIVE_INFINITY;
     await this.#until(verify(this.scene, storage));
-    this.#mustBeTidy();
+    if (random.chance(0.2)) return this.#die();
+    if (random.chance(0.2)) {
+      await this.#until(this.#rest());
+      this.#mustBeTidy();
+    }
     computer.weather = weather(computer);
     if (random.chance(0.7)) computer.dyingAt = computer.steps + random.below(3_000);
     const clients = Array.from({ length: 1 + random.below(6) }, () => this.#client(storage));
@@ -155,7 +161,10 @@ class World {
   }
 }
 
+/** Single failures, each followed by a rest in which what was done is taken back, or storms. */
 function weather({ random }: Computer): Weather {
   if (random.chance(0.3)) return CALM;
-  return { ...CALM, slow: random.pick([0, 0.02]), slowMs: random.pick([20, 2_000]) };
+  const slow = { slow: random.pick([0, 0.02]), slowMs: random.pick([20, 2_000]) };
+  const codes = random.pick([['EIO'], ['ENOSPC'], ['EMFILE'], ['EIO', 'ENOSPC', 'EMFILE']]);
+  return { faults: random.pick([0, 0.002, 0.02]), codes, ...slow, restMs: 500 };
 }
