@@ -27,6 +27,8 @@ export interface Change {
   readonly effects: readonly Effect[];
   /** Somebody has read what it makes, so it may not be taken back. */
   isSeen: boolean;
+  /** Nobody refuses it, so it must be there sooner or later. */
+  readonly isByHand?: boolean;
 }
 
 export interface Effect {
@@ -42,6 +44,8 @@ export class Known<T> {
   readonly #past: { readonly value: T | undefined; readonly until: number }[] = [];
   /** When the last change began or ended. */
   changedAt = 0;
+  /** The same, ms since the epoch. */
+  touchedAt = 0;
   /** Nobody can tell whether a change of it was made: it has expired, but may count until it is swept. */
   isUnclear = false;
 
@@ -80,12 +84,18 @@ export class Known<T> {
   }
 }
 
-export function begin(moments: Moments, title: string, effects: readonly Effect[]): Change {
-  const change: Change = { title, effects, isSeen: false };
+export function begin(
+  moments: Moments,
+  title: string,
+  effects: readonly Effect[],
+  { isByHand = false } = {},
+): Change {
+  const change: Change = { title, effects, isSeen: false, isByHand };
   const at = moments.next();
   for (const { known, value } of effects) {
     known.pending = { value, change };
     known.changedAt = at;
+    known.touchedAt = Date.now();
   }
   return change;
 }
@@ -96,6 +106,7 @@ export function end(moments: Moments, { title, effects, isSeen }: Change, isMade
   const at = moments.next();
   for (const { known, value } of effects) {
     known.pending = undefined;
+    known.touchedAt = Date.now();
     if (isMade) known.become(value, at);
     else known.changedAt = at;
   }

@@ -215,6 +215,16 @@ export class SimulatedDisk {
     inode.mtimeMs = mtimeMs;
   }
 
+  /** Somebody puts a file in its place, or removes it, and syncs it. */
+  placeByHand(path: string, bytes: Buffer | undefined): void {
+    const folder = this.#parentOf(path, 'open');
+    const name = basename(path);
+    const file = bytes && { ...this.#newFile(bytes), synced: bytes };
+    this.#step(folder, file ? { added: [name, file] } : { removed: name });
+    for (const step of folder.steps) apply(folder.synced, step);
+    folder.steps = [];
+  }
+
   /** The process is dead: the kernel closes its files. What was not synced is still there. */
   closeAll(): void {
     this.#descriptors.clear();

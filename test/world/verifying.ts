@@ -70,6 +70,7 @@ function settle({ moments }: Scene, found: ReadonlyMap<Known<unknown>, Found>): 
     const isMade = all.every(({ isAfter }) => isAfter);
     if (!isMade && !all.every(({ isBefore }) => isBefore))
       throw new Violation(`${change.title} is half there`);
+    if (!isMade && change.isByHand) throw new Violation(`${change.title} does not show`);
     if (!isMade && change.isSeen) throw new Violation(`${change.title} is gone, though somebody has read it`);
     const at = moments.next();
     for (const { known, value } of change.effects) {

@@ -5,6 +5,7 @@ import { Client } from './clients.ts';
 import { CALM, Computer, type Weather } from './computer.ts';
 import { Violation } from './known.ts';
 import { openOn } from './opening.ts';
+import { Person } from './person.ts';
 import { Scene } from './scene.ts';
 import { drained, ROOT, runOn } from './system-calls.ts';
 import { verify } from './verifying.ts';
@@ -99,6 +100,7 @@ class World {
     computer.weather = weather(computer);
     if (random.chance(0.7)) computer.dyingAt = computer.steps + random.below(3_000);
     const clients = Array.from({ length: 1 + random.below(6) }, () => this.#client(storage));
+    if (this.scene.hasPerson) clients.push(this.#person());
     const isDone = await this.#until(Promise.all(clients).then(() => true));
     computer.weather = CALM;
     if (!isDone) return this.#die();
@@ -119,6 +121,15 @@ class World {
     for (let n = 1 + random.below(60); n > 0; n -= 1) {
       await new Promise<void>((resolve) => time.after(random.next() * random.pick([1, 30, 300]), resolve));
       await client.act();
+    }
+  }
+
+  async #person(): Promise<void> {
+    const { random, time } = this.#computer;
+    const person = new Person(this.scene, DATA);
+    for (let n = random.below(10); n > 0; n -= 1) {
+      await new Promise<void>((resolve) => time.after(random.next() * 1_000, resolve));
+      person.act();
     }
   }
 
