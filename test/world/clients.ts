@@ -279,7 +279,9 @@ export class Client {
       computer.trace(`${change.title} ${error.code}`);
       if (OF_THE_DISK.has(error.code)) this.#mustBeFelt(error, begunAt);
       else if (!isExpected(error.code)) throw new Violation(`${change.title} was refused: ${error.code}`);
-      end(moments, change, error.message.startsWith('The feed is deleted'));
+      const isDeleted = error.message.startsWith('The feed is deleted');
+      // What was done could not be taken back: what is there is found out when all is calm.
+      if (isDeleted || computer.canTakeBack) end(moments, change, isDeleted);
       return 'refused';
     }
   }

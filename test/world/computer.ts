@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Random } from './random.ts';
+import { type Chance, Random } from './random.ts';
 import { failure, SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedTime } from './simulated-time.ts';
+import { drained } from './system-calls.ts';
 
 /** What the disk does besides what it is asked. */
 export interface Weather {
@@ -23,6 +24,12 @@ export const CALM: Weather = { faults: 0, codes: [], slow: 0, slowMs: 0, restMs:
 const CHANGING = new Set('create write mkdir link rename unlink rmdir fsync fdatasync futime'.split(' '));
 const NEVER_FAILING = new Set(['close', 'fstat', 'lock', 'read by hand']);
 
+/** A write that began in a storm may end so long after it, ms. */
+const STORM_MS = 5_000;
+
+/** Nothing takes so long while no call fails, ms. */
+const PATIENCE_MS = 120_000;
+
 /** A computer with a disk, a clock and a source of chance, which fails, is killed and loses its power as the seed says. */
 export class Computer {
   readonly random: Random;
@@ -39,6 +46,8 @@ export class Computer {
   faults = 0;
   /** When the last one did, ms since the epoch. */
   lastFaultAt = Number.NEGATIVE_INFINITY;
+  #lastCall: RegExp | undefined;
+  #lastStormAt = Number.NEGATIVE_INFINITY;
   /** Syncs do nothing: a control, which must lose notes. */
   readonly #hasFalseSyncs: boolean;
   readonly #hash = createHash('sha256');
@@ -48,6 +57,36 @@ export class Computer {
     this.random = new Random(seed);
     this.disk = new SimulatedDisk(root, () => this.time.now);
     this.#hasFalseSyncs = hasFalseSyncs;
+  }
+
+  /** Of the last calls none failed soon after another. */
+  get canTakeBack(): boolean {
+    return this.time.now > this.#lastStormAt + STORM_MS;
+  }
+
+  /**
+   * Lets things happen until a work is done. Undefined if the process died meanwhile.
+   * @throws an error if the work is not done long after the last failure
+   */
+  async until<T>(work: Promise<T>): Promise<T | undefined> {
+    const begunAt = this.time.now;
+    let outcome: PromiseSettledResult<T> | undefined;
+    void Promise.allSettled([work]).then(([settled]) => {
+      outcome = settled;
+    });
+    for (;;) {
+      await drained();
+      if (this.isDown) return undefined;
+      if (outcome?.status === 'rejected') throw outcome.reason;
+      if (outcome) return outcome.value;
+      const isLate = this.time.now > Math.max(begunAt, this.lastFaultAt) + PATIENCE_MS;
+      if (isLate || !this.time.advance()) throw new Error('something is waited for that does not come');
+    }
+  }
+
+  /** The process dies at the call after the next one whose line in the trace matches. */
+  dieAfter(call: RegExp): void {
+    this.#lastCall = call;
   }
 
   /** A call that the caller waits for. */
@@ -111,11 +150,11 @@ export class Computer {
     return written;
   }
 
-  /** After the death of the process. */
-  restart(isPowerCut: boolean): void {
+  /** After the death of the process. `chance` says what of unsynced bytes and names a power cut leaves. */
+  restart(isPowerCut: boolean, chance: Chance = this.random): void {
     this.trace(isPowerCut ? 'power cut' : 'kill');
     this.time.forget();
-    if (isPowerCut) this.disk.cutPower(this.random);
+    if (isPowerCut) this.disk.cutPower(chance);
     else this.disk.closeAll();
     this.isDown = false;
     this.dyingAt = Number.POSITIVE_INFINITY;
@@ -143,13 +182,21 @@ export class Computer {
   #begin(name: string, subject: unknown): string | undefined {
     if (this.isDown) throw failure('EDOWN', name);
     this.steps += 1;
+    if (this.dyingAt === this.steps && this.#lastCall) this.#die(name);
+    if (this.#lastCall?.test(`${name} ${subject}`)) this.dyingAt = this.steps + 1;
     const fault = this.#fault(name);
     this.trace(`${name} ${subject}${fault ? ` ${fault}` : ''}`);
-    if (this.steps >= this.dyingAt && CHANGING.has(name)) {
+    if (this.steps >= this.dyingAt && !this.#lastCall && CHANGING.has(name)) {
       this.isDown = true;
       if (this.random.chance(0.5)) throw failure('EDOWN', name);
     }
     return fault;
+  }
+
+  #die(name: string): never {
+    this.isDown = true;
+    this.#lastCall = undefined;
+    throw failure('EDOWN', name);
   }
 
   #fault(name: string): string | undefined {
@@ -167,6 +214,7 @@ export class Computer {
 
   #failed(code: string, call: string): Error {
     this.faults += 1;
+    if (this.weather.restMs === 0) this.#lastStormAt = this.time.now;
     this.lastFaultAt = this.time.now;
     return failure(code, call);
   }

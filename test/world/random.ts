@@ -1,3 +1,6 @@
+/** Where decisions come from. */
+export type Chance = Pick<Random, 'below' | 'chance'>;
+
 /** Numbers that follow from a seed (mulberry32): the same seed, the same numbers. */
 export class Random {
   #state: number;

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { Random } from './random.ts';
+import type { Chance } from './random.ts';
 
 /** What a call did to the names in a folder, at once. */
 interface Step {
@@ -234,9 +234,9 @@ export class SimulatedDisk {
    * The power was cut: of what was done in a folder since its last sync any selection is there, or the first part, and
    * of a file whose bytes were not synced any part.
    */
-  cutPower(random: Random): void {
+  cutPower(chance: Chance): void {
     this.closeAll();
-    this.#folder = new PowerCut(random).folder(this.#folder);
+    this.#folder = new PowerCut(chance).folder(this.#folder);
     let ino = 0;
     for (const inode of new Set(inodesIn(this.#folder))) {
       ino += 1;
@@ -307,12 +307,12 @@ export class SimulatedDisk {
 
 /** Copies of what a power cut leaves. */
 class PowerCut {
-  readonly #random: Random;
+  readonly #random: Chance;
   /** File systems with a journal keep the order. */
   readonly #keepsOrder: boolean;
   readonly #copies = new Map<Inode, Inode>();
 
-  constructor(random: Random) {
+  constructor(random: Chance) {
     this.#random = random;
     this.#keepsOrder = random.chance(0.5);
   }

@@ -7,7 +7,7 @@ import { Violation } from './known.ts';
 import { openOn } from './opening.ts';
 import { Person } from './person.ts';
 import { Scene } from './scene.ts';
-import { drained, ROOT, runOn } from './system-calls.ts';
+import { ROOT, runOn } from './system-calls.ts';
 import { verify } from './verifying.ts';
 
 export interface WorldOptions {
@@ -30,8 +30,6 @@ export interface WorldEnd {
 }
 
 const DATA = `${ROOT}/data`;
-/** Nothing takes so long while no call fails, ms. */
-const PATIENCE_MS = 120_000;
 /** Time after which everything is as if no call had failed, ms. */
 const REST_MS = 5_000;
 
@@ -68,8 +66,8 @@ class World {
   readonly scene: Scene;
   deaths = 0;
   readonly #computer: Computer;
-  /** What a client, or something else that nobody waits for, threw. */
-  #thrown: unknown;
+  /** The clients of this life are done. */
+  #isOver = false;
 
   constructor(computer: Computer) {
     this.#computer = computer;
@@ -77,10 +75,11 @@ class World {
   }
 
   async run(steps: number): Promise<void> {
-    while (this.#computer.steps < steps) await this.#live();
-    const storage = await this.#until(openOn(this.#computer, DATA));
-    await this.#until(verify(this.scene, storage!));
-    await this.#until(storage!.close());
+    const computer = this.#computer;
+    while (computer.steps < steps) await this.#live();
+    const storage = await computer.until(openOn(computer, DATA));
+    await computer.until(verify(this.scene, storage!));
+    await computer.until(storage!.close());
   }
 
   /** One life of the process. */
@@ -88,29 +87,31 @@ class World {
     const computer = this.#computer;
     const { random } = computer;
     if (random.chance(0.2)) computer.dyingAt = computer.steps + random.below(300);
-    const storage = await this.#until(openOn(computer, DATA));
+    const storage = await computer.until(openOn(computer, DATA));
     if (!storage) return this.#die();
     computer.dyingAt = Number.POSITIVE_INFINITY;
-    await this.#until(verify(this.scene, storage));
+    await computer.until(verify(this.scene, storage));
     if (random.chance(0.2)) return this.#die();
     if (random.chance(0.2)) {
-      await this.#until(this.#rest());
+      await computer.until(this.#rest());
       this.#mustBeTidy();
     }
-    computer.weather = weather(computer);
+    this.#isOver = false;
+    this.#letWeatherChange();
     if (random.chance(0.7)) computer.dyingAt = computer.steps + random.below(3_000);
     const clients = Array.from({ length: 1 + random.below(6) }, () => this.#client(storage));
     if (this.scene.hasPerson) clients.push(this.#person());
-    const isDone = await this.#until(Promise.all(clients).then(() => true));
+    const isDone = await computer.until(Promise.all(clients).then(() => true));
+    this.#isOver = true;
     computer.weather = CALM;
     if (!isDone) return this.#die();
     computer.dyingAt = Number.POSITIVE_INFINITY;
-    await this.#until(this.#rest());
-    await this.#until(verify(this.scene, storage));
+    await computer.until(this.#rest());
+    await computer.until(verify(this.scene, storage));
     if (computer.disk.openDescriptors !== 1)
       throw new Violation(`${computer.disk.openDescriptors} files are open, and not only the lock`);
     if (random.chance(0.5)) return this.#die();
-    await this.#until(storage.close());
+    await computer.until(storage.close());
     if (computer.disk.openDescriptors > 0) throw new Violation('files are open after the end');
     computer.restart(random.chance(0.5));
   }
@@ -133,6 +134,13 @@ class World {
     }
   }
 
+  #letWeatherChange(): void {
+    const { time, random } = this.#computer;
+    this.#computer.weather = weather(this.#computer);
+    if (this.#isOver) this.#computer.weather = CALM;
+    else time.after(random.below(3_000), () => this.#letWeatherChange());
+  }
+
   #rest(): Promise<void> {
     return new Promise((resolve) => this.#computer.time.after(REST_MS, resolve));
   }
@@ -144,26 +152,6 @@ class World {
     this.#computer.weather = CALM;
   }
 
-  /** Lets things happen until a work is done. Undefined if the process died meanwhile. */
-  async #until<T>(work: Promise<T>): Promise<T | undefined> {
-    const computer = this.#computer;
-    const begunAt = computer.time.now;
-    let outcome: PromiseSettledResult<T> | undefined;
-    void Promise.allSettled([work]).then(([settled]) => {
-      outcome = settled;
-    });
-    for (;;) {
-      await drained();
-      if (this.#thrown) throw this.#thrown;
-      if (computer.isDown) return undefined;
-      if (outcome?.status === 'rejected') throw outcome.reason;
-      if (outcome) return outcome.value;
-      const isLate = computer.time.now > Math.max(begunAt, computer.lastFaultAt) + PATIENCE_MS;
-      if (isLate || !computer.time.advance())
-        throw new Violation('something is waited for that does not come');
-    }
-  }
-
   /** A start has removed what a death left. */
   #mustBeTidy(): void {
     for (const path of this.#computer.disk.paths())
@@ -172,10 +160,12 @@ class World {
   }
 }
 
-/** Single failures, each followed by a rest in which what was done is taken back, or storms. */
+/** Single failures, each followed by a rest in which what was done is taken back, or a storm. */
 function weather({ random }: Computer): Weather {
   if (random.chance(0.3)) return CALM;
   const slow = { slow: random.pick([0, 0.02]), slowMs: random.pick([20, 2_000]) };
   const codes = random.pick([['EIO'], ['ENOSPC'], ['EMFILE'], ['EIO', 'ENOSPC', 'EMFILE']]);
-  return { faults: random.pick([0, 0.002, 0.02]), codes, ...slow, restMs: 500 };
+  const single = { faults: random.pick([0, 0.002, 0.02]), restMs: 500 };
+  const storm = { faults: random.pick([0.1, 0.5, 1]), restMs: 0 };
+  return { codes, ...slow, ...(random.chance(0.15) ? storm : single) };
 }
