@@ -42,6 +42,8 @@ export class Computer {
   dyingAt = Number.POSITIVE_INFINITY;
   /** The process has died: nothing that is left of it does anything. */
   isDown = false;
+  /** Calls whose lines in the trace match fail, whatever the weather. */
+  failing: RegExp | undefined;
   /** Calls that failed so far. */
   faults = 0;
   /** When the last one did, ms since the epoch. */
@@ -184,7 +186,7 @@ export class Computer {
     this.steps += 1;
     if (this.dyingAt === this.steps && this.#lastCall) this.#die(name);
     if (this.#lastCall?.test(`${name} ${subject}`)) this.dyingAt = this.steps + 1;
-    const fault = this.#fault(name);
+    const fault = this.failing?.test(`${name} ${subject}`) ? 'EIO' : this.#fault(name);
     this.trace(`${name} ${subject}${fault ? ` ${fault}` : ''}`);
     if (this.steps >= this.dyingAt && !this.#lastCall && CHANGING.has(name)) {
       this.isDown = true;

@@ -1,4 +1,4 @@
-/** What the seeded world has found: kills, each with a power cut soon after the next start. */
+/** What the seeded world has found, one by one. */
 import './system-calls.ts';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
@@ -6,6 +6,7 @@ import type { FeedName, ReadId } from '../../src/feeds/names.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
 import { NO_LIMITS } from '../../src/writing/limits.ts';
+import { WatchedFolder } from '../../workers/watched-folder.ts';
 import { Computer } from './computer.ts';
 import { openOn } from './opening.ts';
 import { ROOT, runOn } from './system-calls.ts';
@@ -83,4 +84,21 @@ t.test('the read id of a feed stays retired when a deletion was killed and is re
   computer.restart(true, NOTHING_LEFT);
   const third = (await computer.until(openOn(computer, DATA)))!;
   await t.rejects(computer.until(makeFeed(third)), { code: 'taken' });
+});
+
+t.test('a look that fails hides no change by hand from the watch', async (t) => {
+  const computer = start(t);
+  const { disk } = computer;
+  disk.makeFolder(`${DATA}/feed`);
+  disk.placeByHand(`${DATA}/feed/a.md`, Buffer.from('a'));
+  const folder = new WatchedFolder(DATA, name);
+  disk.placeByHand(`${DATA}/feed/a.md`, undefined);
+  computer.failing = /^lstat .*data$/;
+  const gone = { feed: name, file: 'a.md', stamp: undefined, first: false };
+  t.same(folder.compareListing(), [gone]);
+  disk.placeByHand(`${DATA}/feed/b.md`, Buffer.from('b'));
+  computer.failing = /^lstat .*b.md$/;
+  folder.compareListing();
+  computer.failing = undefined;
+  t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
 });
