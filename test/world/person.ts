@@ -4,8 +4,11 @@ import { noteFile } from '../../src/feeds/names.ts';
 import { begin, type Effect, KnownNote } from './known.ts';
 import type { Scene } from './scene.ts';
 
-/** The service writes no two states of a file so soon after each other, ms; see `CLOCK_TICK_MS`. */
-const NOT_AT_ONCE_MS = 50;
+/**
+ * Nobody touches a file that was written so recently, ms: without events the watch has not seen it before, and does not miss it
+ * when it is gone.
+ */
+const YOUNG_MS = 3_000;
 
 /** Somebody who changes files of feeds by hand. What is changed so is on the disk, and has to show. */
 export class Person {
@@ -24,7 +27,7 @@ export class Person {
     const feed = random.pick(there);
     const notes = [...feed.notes.values()].filter(
       ({ sure, pending, touchedAt }) =>
-        sure && !pending && sure.expires === undefined && touchedAt < this.#scene.now - NOT_AT_ONCE_MS,
+        sure && !pending && sure.expires === undefined && touchedAt < this.#scene.now - YOUNG_MS,
     );
     const p = random.below(10);
     if (p < 3 || notes.length === 0) {

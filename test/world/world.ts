@@ -160,6 +160,8 @@ class World {
   }
 }
 
+const HAS_STORMS = process.env.WORLD_STORMS !== undefined;
+
 /** Single failures, each followed by a rest in which what was done is taken back, or a storm. */
 function weather({ random }: Computer): Weather {
   if (random.chance(0.3)) return CALM;
@@ -167,5 +169,5 @@ function weather({ random }: Computer): Weather {
   const codes = random.pick([['EIO'], ['ENOSPC'], ['EMFILE'], ['EIO', 'ENOSPC', 'EMFILE']]);
   const single = { faults: random.pick([0, 0.002, 0.02]), restMs: 500 };
   const storm = { faults: random.pick([0.1, 0.5, 1]), restMs: 0 };
-  return { codes, ...slow, ...(random.chance(0.15) ? storm : single) };
+  return { codes, ...slow, ...(HAS_STORMS && random.chance(0.15) ? storm : single) };
 }
