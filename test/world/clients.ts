@@ -280,8 +280,9 @@ export class Client {
       if (OF_THE_DISK.has(error.code)) this.#mustBeFelt(error, begunAt);
       else if (!isExpected(error.code)) throw new Violation(`${change.title} was refused: ${error.code}`);
       const isDeleted = error.message.startsWith('The feed is deleted');
-      // What was done could not be taken back: what is there is found out when all is calm.
+      // In a storm it is taken back when that is over.
       if (isDeleted || computer.canTakeBack) end(moments, change, isDeleted);
+      else change.isRefused = true;
       return 'refused';
     }
   }

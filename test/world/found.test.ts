@@ -35,8 +35,11 @@ async function postText(storage: Storage) {
   const note = { id: ids.next(), type: 'md', bytes: Buffer.from('text'), meta: { tags: [] } } as const;
   const feed = (await storage.feed(name))!;
   await storage.write({ kind: 'post', ...toFeed(feed), notes: [note], limits: NO_LIMITS });
+  return note.id;
 }
 
+const later = (computer: Computer, ms: number) =>
+  new Promise<void>((resolve) => computer.time.after(ms, resolve));
 const countOf = async (storage: Storage) => (await storage.feed(name))?.noteCount;
 
 /** Does a work that the process does not survive: it is killed before the call after the first one that matches. */
@@ -102,3 +105,26 @@ t.test('a look that fails hides no change by hand from the watch', async (t) => 
   computer.failing = undefined;
   t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
 });
+
+t.test(
+  'what cannot be taken back at once is taken back later, and before anything else is written',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const id = (await computer.until(postText(storage)))!;
+    const feed = (await storage.feed(name))!;
+    computer.failing = /^fsync|^rename .*tmp-nfs-.* /;
+    const refused = { code: 'store_unavailable' };
+    await t.rejects(computer.until(storage.write({ kind: 'remove', ...toFeed(feed), id })), refused);
+    computer.failing = /^rename .*tmp-nfs-.* /;
+    await t.rejects(computer.until(postText(storage)), refused);
+    await computer.until(later(computer, 2_000));
+    t.equal(await computer.until(countOf(storage)), 0, 'the file is away');
+    computer.failing = undefined;
+    await computer.until(later(computer, 3_000));
+    t.equal(await computer.until(countOf(storage)), 1, 'and back');
+    await computer.until(postText(storage));
+    t.equal(await computer.until(countOf(storage)), 2);
+  },
+);

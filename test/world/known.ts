@@ -27,6 +27,8 @@ export interface Change {
   readonly effects: readonly Effect[];
   /** Somebody has read what it makes, so it may not be taken back. */
   isSeen: boolean;
+  /** It is being taken back, and meanwhile a part of it may be read. */
+  isRefused?: boolean;
   /** Nobody refuses it, so it must be there sooner or later. */
   readonly isByHand?: boolean;
 }
@@ -72,14 +74,15 @@ export class Known<T> {
 
   /** Whether it may have been so at some time since a moment. */
   mayHaveBeen(moment: number, isIt: (value: T | undefined) => boolean): boolean {
-    return this.since(moment).some(isIt) || (this.pending !== undefined && isIt(this.pending.value));
+    if (this.since(moment).some(isIt) || this.pending?.change.isRefused) return true;
+    return this.pending !== undefined && isIt(this.pending.value);
   }
 
   /** Whether somebody may have read that; notes that a change that runs was seen. */
   mayBeRead(moment: number, isIt: (value: T | undefined) => boolean): boolean {
-    if (this.since(moment).some(isIt)) return true;
-    if (!this.mayHaveBeen(moment, isIt)) return false;
-    this.pending!.change.isSeen = true;
+    if (this.since(moment).some(isIt) || this.pending?.change.isRefused) return true;
+    if (!this.pending || !isIt(this.pending.value)) return false;
+    this.pending.change.isSeen = true;
     return true;
   }
 }

@@ -15,7 +15,7 @@ interface Found {
  * Reads everything while no client does anything, and compares it with what clients know. Of a change that was not answered,
  * because the process died, all must be there, or nothing.
  */
-export async function verify(scene: Scene, storage: Storage): Promise<void> {
+export async function verify(scene: Scene, storage: Storage, { isOfOneLife = false } = {}): Promise<void> {
   const found = new Map<Known<unknown>, Found>();
   for (const name of scene.names) {
     const record = await storage.feed(name);
@@ -52,11 +52,11 @@ export async function verify(scene: Scene, storage: Storage): Promise<void> {
     if (unknown) throw new Violation(`feed ${name} has ${unknown}, which nobody posted`);
     if (record && present) checkCounts(present, record, notes.values(), scene.now);
   }
-  settle(scene, found);
+  settle(scene, found, isOfOneLife);
 }
 
 /** A change is as a whole as its effects are. */
-function settle({ moments }: Scene, found: ReadonlyMap<Known<unknown>, Found>): void {
+function settle({ moments }: Scene, found: ReadonlyMap<Known<unknown>, Found>, isOfOneLife: boolean): void {
   const changes = new Map<Change, Found[]>();
   for (const [known, one] of found) {
     const { pending } = known;
@@ -67,11 +67,13 @@ function settle({ moments }: Scene, found: ReadonlyMap<Known<unknown>, Found>): 
       );
   }
   for (const [change, all] of changes) {
-    const isMade = all.every(({ isAfter }) => isAfter);
+    const isTakenBack = change.isRefused && isOfOneLife;
+    const isMade = !isTakenBack && all.every(({ isAfter }) => isAfter);
     if (!isMade && !all.every(({ isBefore }) => isBefore))
       throw new Violation(`${change.title} is half there`);
     if (!isMade && change.isByHand) throw new Violation(`${change.title} does not show`);
-    if (!isMade && change.isSeen) throw new Violation(`${change.title} is gone, though somebody has read it`);
+    if (!isMade && change.isSeen && !change.isRefused)
+      throw new Violation(`${change.title} is gone, though somebody has read it`);
     const at = moments.next();
     for (const { known, value } of change.effects) {
       known.pending = undefined;
