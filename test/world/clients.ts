@@ -16,7 +16,15 @@ import {
   noteValue,
   Violation,
 } from './known.ts';
-import { type FoundFeed, findFeed, mayBeAbsent, readNote, readPages } from './reading.ts';
+import {
+  type FoundFeed,
+  findFeed,
+  mayBeAbsent,
+  readArrivals,
+  readNote,
+  readPages,
+  readTags,
+} from './reading.ts';
 import type { Scene } from './scene.ts';
 
 /** What the disk may make of a write or a read. */
@@ -57,7 +65,8 @@ export class Client {
     if (p < 30) await this.#post(found);
     else if (p < 40) await this.#postWithKey(found);
     else if (p < 60) await readPages(this.#scene, this.#storage, found, 1 + random.below(100));
-    else if (p < 68 && note) await readNote(this.#scene, this.#storage, found, note);
+    else if (p < 66 && note) await readNote(this.#scene, this.#storage, found, note);
+    else if (p < 68) await this.#look(found);
     else if (p < 76 && note) await this.#replace(found, note);
     else if (p < 84 && note) await this.#describe(found, note);
     else if (p < 93 && note) await this.#remove(found, note);
@@ -83,6 +92,7 @@ export class Client {
     ]);
     const target = { kind: 'new', readId, passwordHash } as const;
     const written = await this.#write(change, { kind: 'post', name, target, notes, limits }, (code) => {
+      if (code === 'feed_limit') return this.#mayBeFullOfFeeds(since);
       if (code === 'taken') return isReused || feeds.some((one) => one.record.sure?.readId === readId);
       return this.#isFull(code, feed.notes.values(), since, notes);
     });
@@ -206,6 +216,33 @@ export class Client {
     this.#end(change, { known, record }, written);
   }
 
+  /** Answers that are made of many notes. */
+  async #look({ known, record }: FoundFeed): Promise<void> {
+    const { moments, random, maxFeeds } = this.#scene;
+    const since = moments.next();
+    const p = random.below(5);
+    if (p === 0) await readArrivals(this.#scene, this.#storage, { known, record });
+    if (p === 1) await readTags(this.#scene, this.#storage, { known, record });
+    if (p === 2) {
+      const found = await this.#scene.alive(this.#storage.feedByReadId(record.readId));
+      if (!found && known.record.isSteady(since))
+        throw new Violation(`${known.record.title} has no read link`);
+      if (found && found.name !== record.name)
+        throw new Violation(`two feeds have the read id ${record.readId}`);
+    }
+    if (p === 3) {
+      const { feeds } = await this.#scene.alive(this.#storage.totals());
+      if (maxFeeds > 0 && feeds > maxFeeds) throw new Violation(`there are ${feeds} feeds`);
+    }
+    if (p === 4) {
+      const { feeds } = await this.#scene.alive(
+        this.#storage.listFeeds({ order: 'name', start: '', limit: 10 }),
+      );
+      if (known.record.isSteady(since) && !feeds.some(({ name }) => name === known.name))
+        throw new Violation(`${known.record.title} is not listed`);
+    }
+  }
+
   /** What has expired is gone for readers already. */
   async #sweep(): Promise<void> {
     const { now } = this.#scene;
@@ -273,6 +310,7 @@ export class Client {
     try {
       const written = await this.#scene.alive(this.#storage.write(command));
       computer.trace(`${change.title} ${written ? 'made' : 'not made'}`);
+      if (written && !this.#scene.hasPerson) this.#mustFit(change, written);
       return written;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -304,6 +342,13 @@ export class Client {
     throw new Violation(`${note?.title ?? known.record.title} was not found (${record.key})`);
   }
 
+  /** Limits are exact for whatever the service stores by itself. */
+  #mustFit({ title }: Change, { feed: { noteCount, imageCount } }: Written): void {
+    const { texts, images } = this.#scene.limits;
+    if ((texts > 0 && noteCount - imageCount > texts) || (images > 0 && imageCount > images))
+      throw new Violation(`${title} has made ${noteCount} notes of which ${imageCount} are pictures`);
+  }
+
   /** Whether a limit may have been reached. */
   #isFull(code: RefusalCode, known: Iterable<KnownNote>, since: number, added: readonly NewNote[]): boolean {
     const { limits } = this.#scene;
@@ -318,6 +363,12 @@ export class Client {
     );
     const count = others.length + added.filter(({ type }) => isAsked(type)).length;
     return count > (code === 'note_limit' ? limits.texts : limits.images);
+  }
+
+  #mayBeFullOfFeeds(since: number): boolean {
+    const { feeds, maxFeeds } = this.#scene;
+    const others = feeds.filter(({ record }) => record.mayHaveBeen(since, Boolean));
+    return maxFeeds > 0 && others.length > maxFeeds;
   }
 
   #anyNote({ known }: FoundFeed): KnownNote | undefined {
@@ -337,15 +388,8 @@ export class Client {
   }
 
   #newNote(type: NewNote['type'], meta?: NoteMeta, bytes = this.#bytes(type)): NewNote {
-    const { random } = this.#scene;
     const id = this.#scene.nextId();
-    return {
-      id,
-      type,
-      bytes,
-      meta: meta ?? this.#meta(),
-      sha256: random.chance(0.5) ? undefined : undefined,
-    };
+    return { id, type, bytes, meta: meta ?? this.#meta() };
   }
 
   #meta(): NoteMeta {

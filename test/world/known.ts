@@ -72,10 +72,14 @@ export class Known<T> {
     return [this.sure, ...this.#past.filter(({ until }) => until >= moment).map(({ value }) => value)];
   }
 
+  /** Whether it was so for sure at some time since a moment, or will be by the change that runs. */
+  mayBeOrBecome(moment: number, isIt: (value: T | undefined) => boolean): boolean {
+    return this.since(moment).some(isIt) || (this.pending !== undefined && isIt(this.pending.value));
+  }
+
   /** Whether it may have been so at some time since a moment. */
   mayHaveBeen(moment: number, isIt: (value: T | undefined) => boolean): boolean {
-    if (this.since(moment).some(isIt) || this.pending?.change.isRefused) return true;
-    return this.pending !== undefined && isIt(this.pending.value);
+    return this.pending?.change.isRefused || this.mayBeOrBecome(moment, isIt);
   }
 
   /** Whether somebody may have read that; notes that a change that runs was seen. */

@@ -9,11 +9,11 @@ import type { Computer } from './computer.ts';
 const SECRET = Buffer.from('a secret of tests that is long enough');
 
 /** Opens the storage on a simulated computer. Its threads are the one thread of the test, with the way that messages have. */
-export function openOn(computer: Computer, dir: string): Promise<Storage> {
+export function openOn(computer: Computer, dir: string, maxFeeds = 0): Promise<Storage> {
   const options = {
     dir,
     secret: SECRET,
-    maxFeeds: 0,
+    maxFeeds,
     maxBytes: 0,
     keepDays: 0,
     events: false,

@@ -4,7 +4,15 @@ import { noteFile } from '../../src/feeds/names.ts';
 import type { Note } from '../../src/feeds/note.ts';
 import { oldestFirst } from '../../src/feeds/order.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { isFeed, isNote, type KnownFeed, type KnownNote, type NoteValue, Violation } from './known.ts';
+import {
+  type FeedValue,
+  isFeed,
+  isNote,
+  type KnownFeed,
+  type KnownNote,
+  type NoteValue,
+  Violation,
+} from './known.ts';
 import type { Scene } from './scene.ts';
 
 /** A feed as it was found. */
@@ -29,7 +37,12 @@ export async function findFeed(
     if (lost) throw new Violation(`${lost.record.title} is not there`);
     return undefined;
   }
-  const known = ofName.find((one) => one.record.mayBeRead(since, (value) => isFeed(value, record)));
+  // What is being taken back may be anything, but has one of its read ids.
+  const isIt = (value: FeedValue | undefined) => isFeed(value, record);
+  const isSame = (value: FeedValue | undefined) => value?.readId === record.readId;
+  const known = ofName.find(
+    (one) => one.record.mayBeOrBecome(since, isSame) && one.record.mayBeRead(since, isIt),
+  );
   if (!known) throw new Violation(`feed ${name} is as nobody made it: ${JSON.stringify(record)}`);
   return { known, record };
 }
@@ -108,4 +121,52 @@ export function checkNote(
 /** A note that has expired by then may be absent. */
 export function mayBeAbsent(note: KnownNote, since: number, until: number): boolean {
   return note.mayHaveBeen(since, (value) => value === undefined || value.expires! <= until);
+}
+
+/** The notes that came: each once, and all that were there all the time. */
+export async function readArrivals(
+  scene: Scene,
+  storage: Storage,
+  { known, record }: FoundFeed,
+): Promise<void> {
+  const since = scene.moments.next();
+  const limit = 1 + scene.random.below(200);
+  const arrivals = await scene.alive(storage.arrivals(record, undefined, limit));
+  const ids = arrivals?.notes.map(({ id }) => id) ?? [];
+  if (new Set(ids).size < ids.length) throw new Violation(`a note of ${known.record.title} came twice`);
+  const until = scene.now;
+  const all = [...known.notes.values()];
+  for (const id of ids) {
+    const ofId = all.filter((one) => one.id === id);
+    if (!ofId.some((one) => one.mayBeRead(since, (value) => value !== undefined)))
+      throw new Violation(`${id} came to ${known.record.title}, and is not there`);
+  }
+  if (!arrivals?.isComplete || !known.record.isSteady(since)) return;
+  const lost = all.find((one) => !ids.includes(one.id) && !mayBeAbsent(one, since, until));
+  if (lost) throw new Violation(`${lost.title} has not come`);
+}
+
+/** The tags, and how many notes have them. */
+export async function readTags(scene: Scene, storage: Storage, { known, record }: FoundFeed): Promise<void> {
+  const since = scene.moments.next();
+  const begunAt = scene.now;
+  const counts = new Map((await scene.alive(storage.tags(record, ''))).map(({ tag, count }) => [tag, count]));
+  if (!known.record.isSteady(since)) return;
+  const until = scene.now;
+  const all = [...known.notes.values()];
+  for (const tag of ['a', 'b', 'c']) {
+    const isTagged = (value: NoteValue | undefined) => value?.tags.includes(tag) === true;
+    const isOver = (value: NoteValue | undefined, at: number) => value!.expires! <= at;
+    const most = all.filter((one) =>
+      one.mayHaveBeen(since, (value) => isTagged(value) && !isOver(value, begunAt)),
+    );
+    const least = all.filter(
+      (one) => !one.mayHaveBeen(since, (value) => !isTagged(value) || isOver(value, until)),
+    );
+    const count = counts.get(tag) ?? 0;
+    if (count < least.length || count > most.length)
+      throw new Violation(
+        `${count} notes of ${known.record.title} have the tag ${tag}, and not ${least.length} to ${most.length}`,
+      );
+  }
 }

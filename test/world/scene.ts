@@ -15,6 +15,8 @@ export class Scene {
   readonly retired: ReadId[] = [];
   readonly names: readonly FeedName[];
   readonly limits: FeedLimits;
+  /** 0 is no limit. */
+  readonly maxFeeds: number;
   /** Somebody changes files by hand. */
   readonly hasPerson: boolean;
   /** Of clients so far. */
@@ -26,6 +28,7 @@ export class Scene {
     this.computer = computer;
     this.random = computer.random;
     this.names = ['ant', 'bee', 'cat'].slice(0, 1 + this.random.below(3)) as string[] as FeedName[];
+    this.maxFeeds = this.random.pick([0, 2]);
     this.hasPerson = this.random.chance(0.4);
     this.limits = { texts: this.random.pick([0, 6, 20]), images: this.random.pick([0, 4, 20]) };
   }
