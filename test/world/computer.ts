@@ -9,8 +9,6 @@ export interface Weather {
   /** How often a call fails, and with what. */
   readonly faults: number;
   readonly codes: readonly string[];
-  /** Only calls of these names fail; all unless given. */
-  readonly calls?: readonly string[];
   /** How often a call takes up to this long, ms, and not about one. */
   readonly slow: number;
   readonly slowMs: number;
@@ -22,7 +20,7 @@ export const CALM: Weather = { faults: 0, codes: [], slow: 0, slowMs: 0, restMs:
 
 /** Calls that change something, which can fail for want of room. */
 const CHANGING = new Set('create write mkdir link rename unlink rmdir fsync fdatasync futime'.split(' '));
-const NEVER_FAILING = new Set(['close', 'fstat', 'lock', 'read by hand']);
+const NEVER_FAILING = new Set(['close', 'fstat']);
 
 /** A write that began in a storm may end so long after it, ms. */
 const STORM_MS = 5_000;
@@ -40,6 +38,8 @@ export class Computer {
   steps = 0;
   /** The process dies at the first call from this one on that may change something; infinite for never. */
   dyingAt = Number.POSITIVE_INFINITY;
+  /** The process dies at the call after one whose line in the trace matches. */
+  dyingAfter: RegExp | undefined;
   /** The process has died: nothing that is left of it does anything. */
   isDown = false;
   /** Calls whose lines in the trace match fail, whatever the weather. */
@@ -48,7 +48,7 @@ export class Computer {
   faults = 0;
   /** When the last one did, ms since the epoch. */
   lastFaultAt = Number.NEGATIVE_INFINITY;
-  #lastCall: RegExp | undefined;
+  #isDying = false;
   #lastStormAt = Number.NEGATIVE_INFINITY;
   /** Syncs do nothing: a control, which must lose notes. */
   readonly #hasFalseSyncs: boolean;
@@ -84,11 +84,6 @@ export class Computer {
       const isLate = this.time.now > Math.max(begunAt, this.lastFaultAt) + PATIENCE_MS;
       if (isLate || !this.time.advance()) throw new Error('something is waited for that does not come');
     }
-  }
-
-  /** The process dies at the call after the next one whose line in the trace matches. */
-  dieAfter(call: RegExp): void {
-    this.#lastCall = call;
   }
 
   /** A call that the caller waits for. */
@@ -158,8 +153,9 @@ export class Computer {
     this.time.forget();
     if (isPowerCut) this.disk.cutPower(chance);
     else this.disk.closeAll();
-    this.isDown = false;
+    this.isDown = this.#isDying = false;
     this.dyingAt = Number.POSITIVE_INFINITY;
+    this.dyingAfter = undefined;
     this.time.after(this.random.below(2000), () => {});
     this.time.advance();
   }
@@ -183,27 +179,26 @@ export class Computer {
   /** Counts a call. Returns the error with which it is to fail. The process may die at it: then it may have been done or not. */
   #begin(name: string, subject: unknown): string | undefined {
     if (this.isDown) throw failure('EDOWN', name);
+    if (this.#isDying) this.#die(name);
     this.steps += 1;
-    if (this.dyingAt === this.steps && this.#lastCall) this.#die(name);
-    if (this.#lastCall?.test(`${name} ${subject}`)) this.dyingAt = this.steps + 1;
-    const fault = this.failing?.test(`${name} ${subject}`) ? 'EIO' : this.#fault(name);
-    this.trace(`${name} ${subject}${fault ? ` ${fault}` : ''}`);
-    if (this.steps >= this.dyingAt && !this.#lastCall && CHANGING.has(name)) {
-      this.isDown = true;
-      if (this.random.chance(0.5)) throw failure('EDOWN', name);
-    }
+    const line = `${name} ${subject}`;
+    const fault = this.failing?.test(line) ? 'EIO' : this.#fault(name);
+    this.trace(`${line}${fault ? ` ${fault}` : ''}`);
+    this.#isDying = this.dyingAfter?.test(line) ?? false;
+    if (this.steps < this.dyingAt || !CHANGING.has(name)) return fault;
+    if (this.random.chance(0.5)) this.#die(name);
+    this.isDown = true;
     return fault;
   }
 
-  #die(name: string): never {
+  #die(call: string): never {
     this.isDown = true;
-    this.#lastCall = undefined;
-    throw failure('EDOWN', name);
+    throw failure('EDOWN', call);
   }
 
   #fault(name: string): string | undefined {
-    const { faults, codes, calls, restMs } = this.weather;
-    if (faults === 0 || NEVER_FAILING.has(name) || (calls && !calls.includes(name))) return undefined;
+    const { faults, codes, restMs } = this.weather;
+    if (faults === 0 || NEVER_FAILING.has(name)) return undefined;
     if (this.time.now < this.lastFaultAt + restMs || !this.random.chance(faults)) return undefined;
     const possible = codes.filter(
       (code) =>

@@ -42,11 +42,11 @@ const later = (computer: Computer, ms: number) =>
   new Promise<void>((resolve) => computer.time.after(ms, resolve));
 const countOf = async (storage: Storage) => (await storage.feed(name))?.noteCount;
 
-/** Does a work that the process does not survive: it is killed before the call after the first one that matches. */
+/** Does a work that the process does not survive: it is killed at the call after the first one that matches. */
 async function killedAfter(computer: Computer, call: RegExp, work: (storage: Storage) => Promise<unknown>) {
   const storage = (await computer.until(openOn(computer, DATA)))!;
   const done = work(storage);
-  computer.dieAfter(call);
+  computer.dyingAfter = call;
   if ((await computer.until(done.then(() => true))) !== undefined) throw new Error('nothing was killed');
   computer.restart(false);
 }

@@ -165,7 +165,7 @@ function weather({ random }: Computer): Weather {
   if (random.chance(0.3)) return CALM;
   const slow = { slow: random.pick([0, 0.02]), slowMs: random.pick([20, 2_000]) };
   const codes = random.pick([['EIO'], ['ENOSPC'], ['EMFILE'], ['EIO', 'ENOSPC', 'EMFILE']]);
-  const single = { faults: random.pick([0, 0.002, 0.02]), restMs: 500 };
+  const single = { faults: random.pick([0, 0.002, 0.02]), restMs: 3_000 };
   const storm = { faults: random.pick([0.1, 0.5, 1]), restMs: 0 };
   return { codes, ...slow, ...(random.chance(0.15) ? storm : single) };
 }
