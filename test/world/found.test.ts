@@ -3,6 +3,7 @@ import './system-calls.ts';
 import t, { type Test } from 'tap';
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName, ReadId } from '../../src/feeds/names.ts';
+import { scanFeed } from '../../src/storage/files/scan.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { toFeed } from '../../src/writing/command.ts';
 import { NO_LIMITS } from '../../src/writing/limits.ts';
@@ -128,3 +129,20 @@ t.test(
     t.equal(await computer.until(countOf(storage)), 2);
   },
 );
+
+t.test('a folder of which several files cannot be looked at stops no process', async (t) => {
+  const computer = start(t);
+  const { disk } = computer;
+  disk.makeFolder(`${DATA}/feed`);
+  for (const file of ['a.md', 'b.md', `${ids.next()}.md`])
+    disk.placeByHand(`${DATA}/feed/${file}`, Buffer.from(file));
+  computer.failing = /^lstat .*md$/;
+  const unhandled: unknown[] = [];
+  const hear = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', hear);
+  t.teardown(() => process.off('unhandledRejection', hear));
+  const log = { warn: () => {}, error: () => {} };
+  await t.rejects(computer.until(scanFeed(DATA, name, log)), { code: 'EIO' });
+  await computer.until(later(computer, 100));
+  t.same(unhandled, []);
+});

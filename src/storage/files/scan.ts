@@ -128,8 +128,12 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
     const note = parseNoteFile(name);
     if (!note) continue;
     // Its metadata may say another date than its name.
-    if (dateOfId(note.id) === undefined) reads.push(atOnce(() => readEntry(folder, note.file)));
-    else {
+    if (dateOfId(note.id) === undefined) {
+      const read = atOnce(() => readEntry(folder, note.file));
+      // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
+      read.catch(() => {});
+      reads.push(read);
+    } else {
       // A trip to the thread pool for each would take several times as long.
       const stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
       if (stats?.isFile()) notes.push(unasked(note.file, files.has(metaFile(note.file)), stats.size));
