@@ -42,11 +42,17 @@ export async function runWorld(
   runOn(computer);
   const world = new World(computer);
   let error: unknown;
+  // It would end the process of the service.
+  const hear = (cause: unknown) => {
+    error ??= new Violation('a failure was not handled', { cause });
+  };
+  process.on('unhandledRejection', hear);
   try {
     await world.run(steps);
   } catch (caught) {
-    error = caught;
+    error ??= caught;
   } finally {
+    process.off('unhandledRejection', hear);
     runOn(undefined);
   }
   return {
