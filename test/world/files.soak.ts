@@ -10,7 +10,7 @@ import { writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { runWorld, type WorldEnd } from './world.ts';
 
-const STEPS = Number(process.env.WORLD_STEPS ?? 60_000);
+const STEPS = Number(process.env.WORLD_STEPS ?? 40_000);
 const SEED = Number(process.env.WORLD_SEED ?? 1);
 const TRACE = process.env.WORLD_TRACE;
 /** Steps of one world. */
