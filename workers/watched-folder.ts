@@ -63,9 +63,12 @@ export class WatchedFolder {
       if (i !== undefined && known.delete(file)) return stampOf(listing, i);
       const seen = this.see(file);
       came.push(seen);
-      return seen?.stamp && stampToKeep(seen.stamp);
+      // Not `UNSEEN`: if it cannot be looked at now, or is away for a moment, the next look has to report it.
+      return seen?.stamp ? stampToKeep(seen.stamp) : UNSURE;
     });
-    return [...came, ...[...known.keys()].map((gone) => this.see(gone))];
+    // The listing does not have them any more, so no later look would report them.
+    const gone = [...known.keys()].map((file) => this.#seen(file, false));
+    return [...came, ...gone];
   }
 
   /** Looks at each file; yields those that are not as they were. */
@@ -90,17 +93,20 @@ export class WatchedFolder {
   /** Looks at a file; undefined for one that does not matter, and while the whole data folder is absent. */
   see(file: string, first = false): FileSeen | undefined {
     if (!isInteresting(file)) return undefined;
-    const stamp = this.#stamp(file);
-    if (!stamp && !folderStats(this.#dir)) return undefined;
-    return { feed: this.#name, file, stamp, first };
+    const seen = this.#seen(file, first);
+    return seen.stamp || folderStats(this.#dir) ? seen : undefined;
   }
 
-  #list(seenOf: (file: string) => Stamp | undefined): void {
+  #seen(file: string, first: boolean): FileSeen {
+    return { feed: this.#name, file, stamp: this.#stamp(file), first };
+  }
+
+  #list(stampFor: (file: string) => Stamp): void {
     const begun = performance.now();
     const stats = lstatSync(this.#path);
     const all = readdirSync(this.#path, { withFileTypes: true });
     const names = all.filter((one) => one.isFile() && isInteresting(one.name)).map((one) => one.name);
-    const stamps = names.map((file) => seenOf(file) ?? UNSEEN);
+    const stamps = names.map(stampFor);
     this.#listing = {
       names: names.map((file) => `${file}/`).join(''),
       mtimesMs: stamps.map(({ mtimeMs }) => mtimeMs),

@@ -194,6 +194,33 @@ t.test('files are placed before their folder is synced, and go when that fails',
   ]);
 });
 
+t.test('what is taken back after a failed sync is durable too, once a sync succeeds', async (t) => {
+  const dir = await dataFolder(t);
+  const synced: string[] = [];
+  let failing = 0;
+  const writer = new DurableWriter(undefined, {
+    sync: async (folder) => {
+      failing -= 1;
+      if (failing === 0) throw new Error('the disk is broken');
+      if (failing < 0) synced.push((await readdir(folder)).join());
+    },
+  });
+  const part = { name: 'a.md', bytes: Buffer.from('a') };
+  await writer.placeFolder(dir, 'feed', [part]);
+  const attempts: (() => Promise<unknown>)[] = [
+    () => writer.moveAway(dir, 'feed'),
+    () => writer.change(join(dir, 'feed'), [{ name: 'a.md', bytes: Buffer.from('b') }]),
+    () => writer.change(join(dir, 'feed'), [], [{ name: 'b.md', bytes: Buffer.from('b') }]),
+  ];
+  for (const attempt of attempts) {
+    failing = 1;
+    await t.rejects(attempt(), /broken/);
+  }
+  failing = 2;
+  await t.rejects(writer.placeFolder(dir, 'new', [part]), /broken/);
+  t.same(synced.slice(-4), ['feed', 'a.md', 'a.md', 'feed']);
+});
+
 t.test('a change whose folder cannot be synced is taken back, whole', async (t) => {
   const dir = await dataFolder(t);
   let fails = false;

@@ -1,9 +1,10 @@
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Owner } from '../../privileges.ts';
 import { errorCode } from '../../system-errors.ts';
+import { KeyedLock } from '../keyed-lock.ts';
 import { intentName, isFileOfNote, LICENSE_FILE, PASSWORD_FILE, tempName } from './names.ts';
 import { folderIdentity, type Stamp } from './stamp.ts';
 import * as sys from './syscalls.ts';
@@ -55,6 +56,11 @@ const AT_ONCE = 16;
 /** Error codes if a file cannot have a hard link, on this file system or at all. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
+/** Error codes of a step that may succeed later. */
+const PASSING = new Set('EIO ENOSPC EDQUOT EMFILE ENFILE EROFS ESTALE ETIMEDOUT'.split(' '));
+/** After this many ms what could not be done is tried again. */
+const AGAIN_MS = 1_000;
+
 /** The steps that undo a write, in the order of the write. */
 type Undo = (() => unknown)[];
 
@@ -70,6 +76,9 @@ export class DurableWriter {
   readonly #folders: Pick<FolderSync, 'sync'>;
   readonly #open = pLimit(OPEN_FILES);
   readonly #syncs = pLimit(PARALLEL_SYNCS);
+  /** By folder, steps that failed and those behind them. Nothing else is written there, or below, before they are done. */
+  readonly #left = new Map<string, Undo>();
+  readonly #finishing = new KeyedLock<string>();
 
   constructor(owner: Owner | undefined, folders: Pick<FolderSync, 'sync'> = new FolderSync()) {
     this.#owner = owner;
@@ -79,7 +88,8 @@ export class DurableWriter {
   /**
    * Changes files of a folder: all new bytes are written and synced under temp names first, then the changes take
    * place in the given order, then the folder is synced. After a crash a prefix of the changes is on the disk, and each
-   * file is complete. After a failure every file is as it was; but without hard links a replaced file is lost.
+   * file is complete. After a failure every file is as it was, at once or as soon as the disk lets it; but without hard links a
+   * replaced file is lost.
    * Returns the new states.
    *
    * Files `added`, which must be new, come before the changes. Their states come first.
@@ -91,11 +101,11 @@ export class DurableWriter {
     added: readonly Part[] = [],
     isWhole = false,
   ): Promise<(Stamp | undefined)[]> {
-    return orUndone(async (undo) => {
+    return this.#orUndone(folder, async (undo) => {
       const all = [...added.map((part) => plan(part, true)), ...changes.map((one) => plan(one))];
       const intent = isWhole ? planIntent(all) : undefined;
       const temps = (intent ? [...all, intent] : all).flatMap(tempPart);
-      for (const { name } of temps) undo.push(() => fs.unlinkSync(join(folder, name)));
+      for (const { name } of temps) undo.push(() => ignoreErrors(() => fs.unlinkSync(join(folder, name))));
       const stamps = await this.#writeAll(folder, temps);
       const kept: string[] = [];
       if (intent) {
@@ -107,16 +117,16 @@ export class DurableWriter {
         // It goes after everything is as it was, and before the temp files that it names.
         undo.push(sync, () => fs.unlinkSync(path), sync);
         await sync();
-        kept.push(path);
       }
       for (const [n, one] of all.entries()) {
         if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
         make(folder, one, undo, kept);
       }
       await this.#folders.sync(folder);
+      if (intent) await this.#run(folder, [() => fs.unlinkSync(join(folder, intent.name))]);
       for (const [n, path] of kept.entries()) {
         if (n % AT_ONCE === AT_ONCE - 1) await nextTurn();
-        await ignoreErrors(() => fs.unlinkSync(path));
+        ignoreErrors(() => fs.unlinkSync(path));
       }
       return [...added, ...changes].map(({ bytes }) => (bytes ? stamps.shift() : undefined));
     });
@@ -132,17 +142,17 @@ export class DurableWriter {
     name: string,
     parts: readonly Part[],
   ): Promise<{ readonly stamps: readonly Stamp[]; readonly identity: string }> {
-    return orUndone(async (undo) => {
-      let folder = join(parent, tempName());
+    return this.#orUndone(parent, async (undo) => {
+      const folder = join(parent, tempName());
       fs.mkdirSync(folder);
-      undo.push(() => fs.rmdirSync(folder));
-      for (const part of parts) undo.push(() => fs.unlinkSync(join(folder, part.name)));
+      undo.push(() => ignoreErrors(() => fs.rmdirSync(folder)));
+      for (const part of parts) undo.push(() => ignoreErrors(() => fs.unlinkSync(join(folder, part.name))));
       if (this.#owner) fs.chownSync(folder, this.#owner.uid, this.#owner.gid);
       const stamps = await this.#writeAll(folder, parts);
       await this.#folders.sync(folder);
       const identity = folderIdentity(fs.lstatSync(folder));
       fs.renameSync(folder, join(parent, name));
-      folder = join(parent, name);
+      undo.push(() => fs.renameSync(join(parent, name), folder));
       await this.#folders.sync(parent);
       return { stamps, identity };
     });
@@ -150,7 +160,7 @@ export class DurableWriter {
 
   /** Gives a folder a temp name, which is returned, and syncs its parent. After a failure it has its name again. */
   moveAway(parent: string, name: string): Promise<string> {
-    return orUndone(async (undo) => {
+    return this.#orUndone(parent, async (undo) => {
       const temp = tempName();
       fs.renameSync(join(parent, name), join(parent, temp));
       undo.push(() => fs.renameSync(join(parent, temp), join(parent, name)));
@@ -161,8 +171,63 @@ export class DurableWriter {
 
   /** Adds bytes to the end of a file, which is made if need be. After a failure a part of them may be there. */
   async append(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+    await this.#finish(folder);
     await this.#writeAll(folder, [{ name, bytes }], sys.APPEND);
     await this.#folders.sync(folder);
+  }
+
+  /**
+   * Runs a write in a folder. If it fails, what it did is undone, the last first, and the folder is synced: else a power cut
+   * could undo only that, so that what was refused is there, or a feed that was not deleted is gone. The first failure is the one to tell.
+   */
+  async #orUndone<T>(folder: string, write: (undo: Undo) => Promise<T>): Promise<T> {
+    await this.#finish(dirname(folder));
+    await this.#finish(folder);
+    const undo: Undo = [() => this.#folders.sync(folder)];
+    try {
+      return await write(undo);
+    } catch (error) {
+      await this.#run(folder, undo.reverse());
+      throw error;
+    }
+  }
+
+  /** Runs steps; those from the first on that the disk does not let be done now are left for later. */
+  async #run(folder: string, steps: Undo): Promise<void> {
+    for (const [n, step] of steps.entries())
+      try {
+        await step();
+      } catch (error) {
+        if (!isPassing(error)) continue;
+        const before = this.#left.get(folder);
+        this.#left.set(folder, [...(before ?? []), ...steps.slice(n)]);
+        if (!before) this.#finishLater(folder);
+        return;
+      }
+  }
+
+  /** Settles when no steps are left for a folder. Throws the system's error if there are. */
+  async #finish(folder: string): Promise<void> {
+    if (!this.#left.has(folder)) return;
+    await this.#finishing.exclusive(folder, async () => {
+      for (;;) {
+        const [step, ...others] = this.#left.get(folder) ?? [];
+        if (!step) break;
+        try {
+          await step();
+        } catch (error) {
+          if (isPassing(error)) throw error;
+        }
+        // Steps of other writes may have come behind them meanwhile.
+        const behind = this.#left.get(folder)!.slice(1 + others.length);
+        this.#left.set(folder, [...others, ...behind]);
+      }
+      this.#left.delete(folder);
+    });
+  }
+
+  #finishLater(folder: string): void {
+    setTimeout(() => this.#finish(folder).catch(() => this.#finishLater(folder)), AGAIN_MS).unref();
   }
 
   async #writeAll(folder: string, parts: readonly Part[], flags = sys.CREATE): Promise<Stamp[]> {
@@ -236,21 +301,14 @@ function keep(path: string, before: string, isSecond: boolean): string | undefin
   }
 }
 
-/** Runs a write. If it fails, what it did is undone, the last first; the first failure is the one to tell. */
-async function orUndone<T>(write: (undo: Undo) => Promise<T>): Promise<T> {
-  const undo: Undo = [];
-  try {
-    return await write(undo);
-  } catch (error) {
-    for (const step of undo.reverse()) await ignoreErrors(step);
-    throw error;
-  }
+function isPassing(error: unknown): boolean {
+  return PASSING.has(errorCode(error) ?? '');
 }
 
 /** Ignores failures: a temp file that cannot be removed now is removed at the next start. */
-async function ignoreErrors(work: () => unknown): Promise<void> {
+function ignoreErrors(work: () => void): void {
   try {
-    await work();
+    work();
   } catch {
     // The failure that led here, if any, is the one to tell.
   }

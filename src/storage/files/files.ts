@@ -1,7 +1,6 @@
 import { constants, readdirSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import type { Derivation } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, type ReadId, ROUTE_NAMES } from '../../feeds/names.ts';
@@ -43,44 +42,17 @@ import { listFeeds } from './feed-lists.ts';
 import { findArrivals } from './find-arrivals.ts';
 import { RetiredReadIds, readText, UsedTokens } from './line-files.ts';
 import { FolderLock } from './lock.ts';
-import { MarkKeeper, type MarksNotice, type MarksOrder } from './mark-keeper.ts';
+import { MarkKeeper } from './mark-keeper.ts';
 import { isLeftover, MOVE_FILE, RETIRED_FILE, TOKENS_FILE } from './names.ts';
 import { NoteReader } from './note-reader.ts';
 import { isThere } from './read-file.ts';
-import { type FileSeen, type FolderSeen, Reconciler } from './reconciler.ts';
+import { Reconciler } from './reconciler.ts';
 import { RecordFiles } from './record-files.ts';
 import { Removals } from './removals.ts';
 import { scanAll, scanFeed } from './scan.ts';
-import { WriterThread } from './writer-thread.ts';
+import { type FolderWatch, type WatchNotice, WatchThread } from './watch-thread.ts';
+import { type WriterHelper, WriterThread } from './writer-thread.ts';
 import { type WriteParts, write } from './writes.ts';
-
-/** What the thread that watches the data folder is started with. */
-export interface WatchTask {
-  readonly dir: string;
-  /** False: poll only, as if the kernel sent no events. */
-  readonly events: boolean;
-  /** It takes the place of one that died, so it reports all that is there. */
-  readonly isAgain: boolean;
-}
-
-/** Asks that thread to look at the folders of feeds. */
-export interface LookOrder {
-  readonly feeds: readonly FeedName[];
-  /** Forgets what it knows of them first. */
-  readonly anew: boolean;
-}
-
-/**
- * The messages of that thread. `root`: the data folder or its lock file came, went or was replaced. `record file`: one of
- * `WATCHED_RECORD_FILES` may have changed.
- */
-export type WatchNotice =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'root' }
-  | { readonly kind: 'record file'; readonly file: string }
-  | MarksNotice
-  | { readonly kind: 'no events'; readonly code: string }
-  | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
 
 export interface FilesOptions {
   /** The data folder (DATA_DIR); must exist. */
@@ -107,21 +79,27 @@ export interface FilesOptions {
   readonly events?: boolean;
 }
 
-const WATCH = new URL('../../../workers/watch-files.ts', import.meta.url);
-/** How soon a thread that died is replaced, ms. */
-const RESTART_MS = 1_000;
+/** What works for the storage beside it: each on a thread of its own, unless others are given. */
+export interface FilesHelpers {
+  readonly writer: WriterHelper;
+  readonly watch: FolderWatch;
+}
+
 const NO_NOTES: Page = { notes: [], next: undefined };
 
 /**
  * Opens the storage on plain files (docs/specification.md, "Storage on the file backend"). Throws an error with a sentence for
  * the operator when another process uses the folder.
  */
-export async function openFiles(options: FilesOptions): Promise<Storage> {
+export async function openFiles(
+  options: FilesOptions,
+  helpers: FilesHelpers = threadsOf(options),
+): Promise<Storage> {
   const { dir, owner } = options;
   const lock = new FolderLock(dir, owner);
   try {
     if (await isThere(join(dir, MOVE_FILE))) throw unfinishedMove('The data folder (DATA_DIR)');
-    const files = new FilesStorage(options, lock, await readText(dir, RETIRED_FILE));
+    const files = new FilesStorage(options, helpers, { lock, retired: await readText(dir, RETIRED_FILE) });
     await files.start(options);
     return files;
   } catch (error) {
@@ -130,12 +108,17 @@ export async function openFiles(options: FilesOptions): Promise<Storage> {
   }
 }
 
+function threadsOf({ owner, commits }: FilesOptions): FilesHelpers {
+  return { writer: new WriterThread(owner, commits), watch: new WatchThread() };
+}
+
 class FilesStorage implements Storage {
   readonly #parts: WriteParts;
   readonly #keeper: MarkKeeper;
   readonly #lock: FolderLock;
   readonly #reader: NoteReader;
-  readonly #thread: WriterThread;
+  readonly #writer: FilesHelpers['writer'];
+  readonly #watch: FolderWatch;
   readonly #removals: Removals;
   readonly #reconciler: Reconciler;
   readonly #tokens: UsedTokens;
@@ -144,19 +127,24 @@ class FilesStorage implements Storage {
   readonly #writing = new Set<Promise<unknown>>();
   search?: NonNullable<Storage['search']>;
   #indexer: NoteIndexer | undefined;
-  #watch: Worker | undefined;
   #isClosed = false;
 
-  constructor(options: FilesOptions, lock: FolderLock, retired: string) {
+  constructor(
+    options: FilesOptions,
+    { writer, watch }: FilesHelpers,
+    { lock, retired }: { readonly lock: FolderLock; readonly retired: string },
+  ) {
     const { dir, log } = options;
     this.#lock = lock;
-    this.#thread = new WriterThread(options.owner, options.commits, (...lost) => this.#clearAfter(...lost));
+    this.#writer = writer;
+    writer.onDeath = (folders, ended) => this.#clearAfter(folders, ended);
+    this.#watch = watch;
     this.#removals = new Removals(log);
-    this.#tokens = new UsedTokens(dir, this.#thread);
+    this.#tokens = new UsedTokens(dir, writer);
     const shared = {
       dir,
       index: new FeedIndex(options.secret, options.derivation),
-      writer: this.#thread,
+      writer,
       locks: new KeyedLock<string>(),
       log,
     };
@@ -169,7 +157,7 @@ class FilesStorage implements Storage {
       list: (kind, page) => records.list(kind, page),
       count: (kind) => records.count(kind),
     };
-    this.#keeper = new MarkKeeper(shared, (order) => this.#watch?.postMessage(order satisfies MarksOrder));
+    this.#keeper = new MarkKeeper(shared, (order) => watch.order(order));
     shared.index.onApplied = (feed) => {
       this.#keeper.want(feed);
       this.#keeper.saveSome(feed);
@@ -177,7 +165,7 @@ class FilesStorage implements Storage {
     this.#parts = {
       ...shared,
       keeper: this.#keeper,
-      retired: new RetiredReadIds(dir, this.#thread, retired),
+      retired: new RetiredReadIds(dir, writer, retired),
       removals: this.#removals,
       rules: {
         maxFeeds: options.maxFeeds,
@@ -196,10 +184,20 @@ class FilesStorage implements Storage {
     const { dir, log } = this.#parts;
     const scanned = Promise.withResolvers<void>();
     this.#reconciler.after(scanned.promise);
-    await this.#startWatch({ dir, events, isAgain: false }).catch((error) => {
-      this.#isClosed = true;
-      throw error;
-    });
+    await this.#watch.start(
+      { dir, events },
+      {
+        onNotice: (notice) => this.#onNotice(notice),
+        onDeath: (cause) =>
+          log.warn('the thread that sees changes by hand has died, and is started again', {
+            err: withoutPath(cause),
+          }),
+        onReplaced: (cause) => {
+          this.#keeper.lost(cause);
+          this.#order(this.#parts.index.names());
+        },
+      },
+    );
     await this.#records.load();
     const removeLater = (path: string) => void this.#removals.remove(path).catch(() => {});
     this.#parts.index.addAll(await scanAll(dir, removeLater, log));
@@ -306,47 +304,15 @@ class FilesStorage implements Storage {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#keeper.end(new Error('the storage is closed'));
-    await this.#watch?.terminate();
+    await this.#watch.close();
     // Before the writes that run: a deletion that waits for the files of a large feed must not keep the service from stopping.
     await this.#removals.close();
     await Promise.allSettled(this.#writing);
     this.#reconciler.stopTrying();
     await this.#reconciler.whenIdle();
     await this.#indexer?.close();
-    await this.#thread.close();
+    await this.#writer.close();
     this.#lock.release();
-  }
-
-  /** Settles when the thread that watches the folder does so. From then on another one takes its place if it dies. */
-  async #startWatch(workerData: WatchTask): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const watch = new Worker(WATCH, { workerData });
-    this.#watch = watch;
-    let cause = new Error('the thread has ended');
-    watch.on('message', (notice: WatchNotice) => {
-      if (notice.kind === 'ready') resolve();
-      else this.#onNotice(notice);
-    });
-    watch.on('error', (error) => {
-      cause = error;
-    });
-    watch.on('exit', () => {
-      reject(cause);
-      if (this.#isClosed || this.#watch !== watch) return;
-      this.#parts.log.warn('the thread that sees changes by hand has died, and is started again', {
-        err: withoutPath(cause),
-      });
-      setTimeout(() => this.#watchAgain(workerData, cause), RESTART_MS).unref();
-    });
-    await promise;
-  }
-
-  #watchAgain(task: WatchTask, cause: Error): void {
-    if (this.#isClosed) return;
-    // The exit of this one, too, starts another.
-    this.#startWatch({ ...task, isAgain: true }).catch(() => {});
-    this.#keeper.lost(cause);
-    this.#order(this.#parts.index.names());
   }
 
   /**
@@ -411,7 +377,7 @@ class FilesStorage implements Storage {
 
   /** Orders the watch to look at feeds: `anew` to report them again, else to add them. */
   #order(feeds: readonly FeedName[], anew = false): void {
-    this.#watch?.postMessage({ feeds, anew } satisfies LookOrder);
+    this.#watch.order({ feeds, anew });
   }
 
   #mustBeUsable(): void {

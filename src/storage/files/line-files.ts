@@ -26,14 +26,14 @@ export class RetiredReadIds {
   readonly #dir: string;
   readonly #writer: FileWriter;
   readonly #ids: Set<ReadId>;
-  /** The file may end in a part of a line, so it must be rewritten before anything is appended. */
-  #isTorn: boolean;
+  /** The file may end in a part of a line, or a kill may have come before its last sync, so it must be rewritten before anything is appended. */
+  #isUnsure: boolean;
 
   constructor(dir: string, writer: FileWriter, text: string) {
     this.#dir = dir;
     this.#writer = writer;
     this.#ids = new Set(text.split('\n').filter(isReadId));
-    this.#isTorn = text !== '' && !text.endsWith('\n');
+    this.#isUnsure = text !== '';
   }
 
   has(readId: ReadId): boolean {
@@ -42,13 +42,13 @@ export class RetiredReadIds {
 
   /** Settles when the line is durable. Call it again only after it has settled. */
   async add(readId: ReadId): Promise<void> {
-    if (this.#ids.has(readId) && !this.#isTorn) return;
+    if (this.#ids.has(readId) && !this.#isUnsure) return;
     this.#ids.add(readId);
-    const wasTorn = this.#isTorn;
-    this.#isTorn = true;
-    if (wasTorn) await this.#writer.change(this.#dir, [retiredFile(this.#ids)]);
+    const wasUnsure = this.#isUnsure;
+    this.#isUnsure = true;
+    if (wasUnsure) await this.#writer.change(this.#dir, [retiredFile(this.#ids)]);
     else await this.#writer.append(this.#dir, RETIRED_FILE, Buffer.from(`${readId}\n`));
-    this.#isTorn = false;
+    this.#isUnsure = false;
   }
 }
 

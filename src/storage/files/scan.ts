@@ -31,13 +31,17 @@ const PARALLEL = 16;
 /** Time for looking at files in one turn of the event loop, ms. */
 const TURN_MS = 1;
 
+/** The kernel writes by itself what is older than this, ms: most file systems after 5 s, some after 30 s. */
+const UNSYNCED_MS = 120_000;
+
 /** The feeds in the data folder. */
 export async function feedNames(dir: string): Promise<FeedName[]> {
   return feedsAmong(await readdir(dir, { withFileTypes: true }));
 }
 
 /**
- * Reads all feeds of the data folder, and cleans up after a crash. `removeLater` gets unfinished and half removed feeds.
+ * Reads all feeds of the data folder, and cleans up after a crash. What it finds is durable: a kill may have come before the
+ * sync of a change, and whoever reads of it now, or posts to the feed, must not lose it by a power cut. `removeLater` gets unfinished and half removed feeds.
  */
 export async function scanAll(
   dir: string,
@@ -47,6 +51,7 @@ export async function scanAll(
   for (const name of await readdir(dir)) if (isLeftover(name)) removeLater(join(dir, name));
   const atOnce = pLimit(PARALLEL);
   const names = await feedNames(dir);
+  await syncFolder(dir);
   const scans = names.map((name) => atOnce(() => scanFeed(dir, name, log, { clean: true })));
   return (await Promise.all(scans)).filter((feed) => feed instanceof IndexedFeed);
 }
@@ -70,6 +75,7 @@ export async function scanFeed(
     const files = new Set(
       (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile()).map((one) => one.name),
     );
+    if (clean && Date.now() - stats.ctimeMs < UNSYNCED_MS) await syncFolder(folder);
     // Clearing away has changed the time of the folder, which is that of the feed's last change.
     if (clean && (await clearAway(folder, files, ofFeed))) return scanFeed(dir, name, log);
     const notes = await readNotes(folder, files);
@@ -122,8 +128,12 @@ async function readNotes(folder: string, files: ReadonlySet<string>): Promise<(E
     const note = parseNoteFile(name);
     if (!note) continue;
     // Its metadata may say another date than its name.
-    if (dateOfId(note.id) === undefined) reads.push(atOnce(() => readEntry(folder, note.file)));
-    else {
+    if (dateOfId(note.id) === undefined) {
+      const read = atOnce(() => readEntry(folder, note.file));
+      // It may fail before it is waited for, or beside another failure: nobody handles that, and the process would end.
+      read.catch(() => {});
+      reads.push(read);
+    } else {
       // A trip to the thread pool for each would take several times as long.
       const stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
       if (stats?.isFile()) notes.push(unasked(note.file, files.has(metaFile(note.file)), stats.size));

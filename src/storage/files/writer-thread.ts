@@ -10,29 +10,30 @@ export interface WriterData {
   readonly tellsSyncs: boolean;
 }
 
+/** What writes the files of a storage. */
+export interface WriterHelper extends FileWriter {
+  /** Called when it has died, with the folders of the writes that it had, and with its end. */
+  onDeath?: ((folders: ReadonlySet<string>, ended: Promise<unknown>) => void) | undefined;
+  close(): Promise<void>;
+}
+
 /** Writes on a thread of its own, so that no post holds up the event loop. */
-export class WriterThread implements FileWriter {
+export class WriterThread implements WriterHelper {
+  onDeath?: WriterHelper['onDeath'];
   readonly #thread: ThreadCalls<FileWriter>;
   readonly #observer: CommitObserver | undefined;
   /** Of the writes that are not answered yet. */
   readonly #folders = new Set<{ readonly folder: string }>();
 
-  /**
-   * @param observer of every write and every sync of a folder
-   * @param onDeath called with the folders of the writes that a dying thread had, and with its end
-   */
-  constructor(
-    owner: Owner | undefined,
-    observer?: CommitObserver,
-    onDeath?: (folders: ReadonlySet<string>, ended: Promise<unknown>) => void,
-  ) {
+  /** @param observer of every write and every sync of a folder */
+  constructor(owner: Owner | undefined, observer?: CommitObserver) {
     this.#observer = observer;
     const data: WriterData = { owner, tellsSyncs: observer !== undefined };
     this.#thread = new ThreadCalls('write-files', data, {
       onStats: ({ commits }) => {
         for (const writes of commits) observer?.committed(writes);
       },
-      onDeath: (ended) => onDeath?.(new Set([...this.#folders].map(({ folder }) => folder)), ended),
+      onDeath: (ended) => this.onDeath?.(new Set([...this.#folders].map(({ folder }) => folder)), ended),
     });
   }
 

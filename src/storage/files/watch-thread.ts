@@ -1,0 +1,106 @@
+import { Worker } from 'node:worker_threads';
+import type { FeedName } from '../../feeds/names.ts';
+import type { MarksNotice, MarksOrder } from './mark-keeper.ts';
+import type { FileSeen, FolderSeen } from './reconciler.ts';
+
+/** What a watch of the data folder is started with. */
+export interface WatchTask {
+  readonly dir: string;
+  /** False: poll only, as if the kernel sent no events. */
+  readonly events: boolean;
+  /** It takes the place of one that died, so it reports all that is there. */
+  readonly isAgain?: boolean;
+}
+
+/** Asks the watch to look at the folders of feeds. */
+export interface LookOrder {
+  readonly feeds: readonly FeedName[];
+  /** Forgets what it knows of them first. */
+  readonly anew: boolean;
+}
+
+/**
+ * What the watch tells. `root`: the data folder or its lock file came, went or was replaced. `record file`: one of
+ * `WATCHED_RECORD_FILES` may have changed.
+ */
+export type WatchNotice =
+  | { readonly kind: 'root' }
+  | { readonly kind: 'record file'; readonly file: string }
+  | MarksNotice
+  | { readonly kind: 'no events'; readonly code: string }
+  | { readonly kind: 'seen'; readonly seen: readonly (FileSeen | FolderSeen)[] };
+
+/** The messages of the thread: once `ready`, then notices. */
+export type WatchMessage = { readonly kind: 'ready' } | WatchNotice;
+
+/** Whoever is told by a watch. */
+export interface Watcher {
+  onNotice(notice: WatchNotice): void;
+  /** The watch has died, and is started again. */
+  onDeath(cause: Error): void;
+  /** Another one watches in its place. What the first was ordered since its death is lost. */
+  onReplaced(cause: Error): void;
+}
+
+/** Watches the data folder. */
+export interface FolderWatch {
+  /** Settles when it watches: it tells of every later change. */
+  start(task: WatchTask, watcher: Watcher): Promise<void>;
+  order(order: LookOrder | MarksOrder): void;
+  close(): Promise<void>;
+}
+
+const SCRIPT = new URL('../../../workers/watch-files.ts', import.meta.url);
+/** How soon a thread that died is replaced, ms. */
+const RESTART_MS = 1_000;
+
+/** Watches on a thread of its own, so that its rounds hold up no request. */
+export class WatchThread implements FolderWatch {
+  #worker: Worker | undefined;
+  #isClosed = false;
+
+  async start(task: WatchTask, watcher: Watcher): Promise<void> {
+    await this.#start(task, watcher).catch((error) => {
+      this.#isClosed = true;
+      throw error;
+    });
+  }
+
+  order(order: LookOrder | MarksOrder): void {
+    this.#worker?.postMessage(order);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#worker?.terminate();
+  }
+
+  /** Settles when the thread watches. From then on another one takes its place if it dies. */
+  async #start(workerData: WatchTask, watcher: Watcher): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const worker = new Worker(SCRIPT, { workerData });
+    this.#worker = worker;
+    let cause = new Error('the thread has ended');
+    worker.on('message', (message: WatchMessage) => {
+      if (message.kind === 'ready') resolve();
+      else watcher.onNotice(message);
+    });
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.on('exit', () => {
+      reject(cause);
+      if (this.#isClosed) return;
+      watcher.onDeath(cause);
+      setTimeout(() => this.#replace(workerData, watcher, cause), RESTART_MS).unref();
+    });
+    await promise;
+  }
+
+  #replace(task: WatchTask, watcher: Watcher, cause: Error): void {
+    if (this.#isClosed) return;
+    // The exit of this one, too, starts another.
+    this.#start({ ...task, isAgain: true }, watcher).catch(() => {});
+    watcher.onReplaced(cause);
+  }
+}

@@ -1,0 +1,419 @@
+import { noteFile, type ReadId } from '../../src/feeds/names.ts';
+import type { NewNote, NoteMeta } from '../../src/feeds/note.ts';
+import { Refusal, type RefusalCode } from '../../src/refusals.ts';
+import type { Storage, Written } from '../../src/storage/storage.ts';
+import { FileReplaced } from '../../src/storage/stored-file.ts';
+import { type Command, toFeed } from '../../src/writing/command.ts';
+import {
+  begin,
+  type Change,
+  type Effect,
+  end,
+  type FeedValue,
+  isNote,
+  KnownNote,
+  type NoteValue,
+  noteValue,
+  Violation,
+} from './known.ts';
+import {
+  type FoundFeed,
+  findFeed,
+  mayBeAbsent,
+  readArrivals,
+  readNote,
+  readPages,
+  readTags,
+} from './reading.ts';
+import type { Scene } from './scene.ts';
+
+/** What the disk may make of a write or a read. */
+const OF_THE_DISK: ReadonlySet<string> = new Set<RefusalCode>(['storage_full', 'store_unavailable']);
+/** A failure of the disk may be felt so long after it, ms: the lock is taken again a second later. */
+const FELT_MS = 10_000;
+const KEYS = ['k0', 'k1', 'k2'];
+
+/** A client that does one thing after the other, at random. */
+export class Client {
+  readonly #scene: Scene;
+  readonly #storage: Storage;
+
+  constructor(scene: Scene, storage: Storage) {
+    this.#scene = scene;
+    this.#storage = storage;
+  }
+
+  async act(): Promise<void> {
+    const { random, names, computer } = this.#scene;
+    this.#scene.operations += 1;
+    const begunAt = computer.time.now;
+    try {
+      const found = await findFeed(this.#scene, this.#storage, random.pick(names));
+      if (found) await this.#actOn(found);
+      else await this.#create();
+    } catch (error) {
+      if (error instanceof FileReplaced) return;
+      if (!(error instanceof Refusal && OF_THE_DISK.has(error.code))) throw error;
+      this.#mustBeFelt(error, begunAt);
+    }
+  }
+
+  async #actOn(found: FoundFeed): Promise<void> {
+    const { random } = this.#scene;
+    const note = this.#anyNote(found);
+    const p = random.below(100);
+    if (p < 30) await this.#post(found);
+    else if (p < 40) await this.#postWithKey(found);
+    else if (p < 60) await readPages(this.#scene, this.#storage, found, 1 + random.below(100));
+    else if (p < 66 && note) await readNote(this.#scene, this.#storage, found, note);
+    else if (p < 68) await this.#look(found);
+    else if (p < 76 && note) await this.#replace(found, note);
+    else if (p < 84 && note) await this.#describe(found, note);
+    else if (p < 93 && note) await this.#remove(found, note);
+    else if (p < 95) await this.#sweep();
+    else if (p < 97) await this.#configure(found);
+    else if (p < 98) await this.#setPassword(found);
+    else if (p < 99) await this.#delete(found);
+  }
+
+  async #create(): Promise<void> {
+    const { feeds, random, names, retired, limits, moments } = this.#scene;
+    const name = random.pick(names);
+    const isReused = retired.length > 0 && random.chance(0.2);
+    const readId = isReused ? random.pick(retired) : (`read-${this.#scene.number()}` as ReadId);
+    const feed = this.#scene.addFeed(name);
+    const passwordHash = random.pick([undefined, 'hash-0']);
+    const notes = random.chance(0.5) ? this.#newNotes() : [];
+    const since = moments.next();
+    const value: FeedValue = { readId, title: '', description: '', passwordHash };
+    const change = begin(moments, `making ${feed.record.title}`, [
+      { known: feed.record, value },
+      ...this.#added({ known: feed }, notes),
+    ]);
+    const target = { kind: 'new', readId, passwordHash } as const;
+    const written = await this.#write(change, { kind: 'post', name, target, notes, limits }, (code) => {
+      if (code === 'feed_limit') return this.#mayBeFullOfFeeds(since);
+      if (code === 'taken') return isReused || feeds.some((one) => one.record.sure?.readId === readId);
+      return this.#isFull(code, feed.notes.values(), since, notes);
+    });
+    if (written === 'refused') return;
+    if (written && isReused) throw new Violation(`the read id ${readId} was given again`);
+    if (
+      !written &&
+      !feeds.some((one) => one !== feed && one.name === name && one.record.mayHaveBeen(since, Boolean))
+    )
+      throw new Violation(`${feed.record.title} was not made, though there was none`);
+    end(moments, change, written !== undefined);
+  }
+
+  async #post({ known, record }: FoundFeed): Promise<void> {
+    const { moments, limits } = this.#scene;
+    const notes = this.#newNotes();
+    const since = moments.next();
+    const change = begin(moments, `a post to ${known.record.title}`, this.#added({ known }, notes));
+    const command = { kind: 'post', ...toFeed(record), notes, limits } as const;
+    const written = await this.#write(change, command, (code) =>
+      this.#isFull(code, known.notes.values(), since, notes),
+    );
+    if (written === 'refused') return;
+    if (!written) this.#mayMiss({ known, record }, undefined, since);
+    this.#end(change, { known, record }, written);
+  }
+
+  /** Some clients use the same keys, for one of two posts. */
+  async #postWithKey({ known, record }: FoundFeed): Promise<void> {
+    const { moments, limits, random } = this.#scene;
+    const key = random.pick(KEYS);
+    const hash = random.pick(['first', 'second']);
+    const note = this.#newNote('md', { key, posted: { hash }, tags: [] }, Buffer.from(`${key} ${hash}`));
+    const since = moments.next();
+    const change = begin(
+      moments,
+      `a post with a key to ${known.record.title}`,
+      this.#added({ known }, [note]),
+    );
+    const command = { kind: 'post', ...toFeed(record), notes: [note], limits } as const;
+    const holders = (isIt: (value: NoteValue) => boolean) =>
+      [...known.notes.values()].filter(
+        (one) => one.id !== note.id && one.mayHaveBeen(since, (value) => value?.key === key && isIt(value)),
+      );
+    const written = await this.#write(change, command, (code) => {
+      if (code === 'key_reused') return holders((value) => value.hash !== hash).length > 0;
+      return this.#isFull(code, known.notes.values(), since, [note]);
+    });
+    if (written === 'refused') return;
+    if (!written) this.#mayMiss({ known, record }, undefined, since);
+    if (!written?.isUnchanged) {
+      const isHeld = (one: KnownNote) => one.isSteady(since) && !mayBeAbsent(one, since, this.#scene.now);
+      const other = written && holders(Boolean).find(isHeld);
+      if (other && known.record.isSteady(since))
+        throw new Violation(`${other.title} has the key of a new note`);
+      this.#end(change, { known, record }, written);
+      return;
+    }
+    const answer = written.note!;
+    const holder = known.notes.get(noteFile(answer.id, answer.type));
+    if (!holder?.mayBeRead(since, (value) => value?.hash === hash && isNote(value, answer)))
+      throw new Violation(`a post with a key was answered with ${answer.id}, which it is not`);
+    end(moments, change, false);
+  }
+
+  async #replace({ known, record }: FoundFeed, note: KnownNote): Promise<void> {
+    const { moments, limits, random } = this.#scene;
+    if (note.pending || !note.sure) return;
+    const bytes = this.#bytes(note.type);
+    const notes = random.chance(0.3) ? [this.#newNote('png')] : [];
+    const since = moments.next();
+    const change = begin(moments, `new bytes of ${note.title}`, [
+      { known: note, value: { ...note.sure, bytes } },
+      ...this.#added({ known }, notes),
+    ]);
+    const content = { type: note.type, bytes };
+    const command = { kind: 'replace', ...toFeed(record), id: note.id, content, notes, limits } as const;
+    const written = await this.#write(change, command, (code) =>
+      this.#isFull(code, known.notes.values(), since, notes),
+    );
+    if (written === 'refused') return;
+    if (!written) this.#mayMiss({ known, record }, note, since);
+    this.#end(change, { known, record }, written);
+  }
+
+  async #describe({ known, record }: FoundFeed, note: KnownNote): Promise<void> {
+    const { moments, random, now } = this.#scene;
+    if (note.pending || !note.sure) return;
+    const { sure } = note;
+    const title = random.pick([undefined, `title ${random.below(100)}`]);
+    const expires = random.pick([undefined, undefined, now + random.below(4000)]);
+    const tags = random.pick([undefined, [], ['a'], ['a', 'b']]);
+    const value = {
+      ...sure,
+      title: title ?? sure.title,
+      tags: tags ?? sure.tags,
+      expires: expires ?? sure.expires,
+    };
+    const since = moments.next();
+    const change = begin(moments, `a description of ${note.title}`, [{ known: note, value }]);
+    const command = {
+      kind: 'describe',
+      ...toFeed(record),
+      id: note.id,
+      meta: { title, tags, expires },
+    } as const;
+    const written = await this.#write(change, command);
+    if (written === 'refused') return;
+    if (!written) this.#mayMiss({ known, record }, note, since);
+    this.#end(change, { known, record }, written);
+  }
+
+  async #remove({ known, record }: FoundFeed, note: KnownNote): Promise<void> {
+    const { moments } = this.#scene;
+    if (note.pending || !note.sure) return;
+    const since = moments.next();
+    const change = begin(moments, `the removal of ${note.title}`, [{ known: note, value: undefined }]);
+    const written = await this.#write(change, { kind: 'remove', ...toFeed(record), id: note.id });
+    if (written === 'refused') return;
+    if (!written) this.#mayMiss({ known, record }, note, since);
+    this.#end(change, { known, record }, written);
+  }
+
+  /** Answers that are made of many notes. */
+  async #look({ known, record }: FoundFeed): Promise<void> {
+    const { moments, random, maxFeeds } = this.#scene;
+    const since = moments.next();
+    const p = random.below(5);
+    if (p === 0) await readArrivals(this.#scene, this.#storage, { known, record });
+    if (p === 1) await readTags(this.#scene, this.#storage, { known, record });
+    if (p === 2) {
+      const found = await this.#scene.alive(this.#storage.feedByReadId(record.readId));
+      if (!found && known.record.isSteady(since))
+        throw new Violation(`${known.record.title} has no read link`);
+      if (found && found.name !== record.name)
+        throw new Violation(`two feeds have the read id ${record.readId}`);
+    }
+    if (p === 3) {
+      const { feeds } = await this.#scene.alive(this.#storage.totals());
+      if (maxFeeds > 0 && feeds > maxFeeds) throw new Violation(`there are ${feeds} feeds`);
+    }
+    if (p === 4) {
+      const { feeds } = await this.#scene.alive(
+        this.#storage.listFeeds({ order: 'name', start: '', limit: 10 }),
+      );
+      if (known.record.isSteady(since) && !feeds.some(({ name }) => name === known.name))
+        throw new Violation(`${known.record.title} is not listed`);
+    }
+  }
+
+  /** What has expired is gone for readers already. */
+  async #sweep(): Promise<void> {
+    const { now } = this.#scene;
+    for (const name of await this.#scene.alive(this.#storage.due!(now))) {
+      const record = await this.#scene.alive(this.#storage.feed(name));
+      if (record) await this.#scene.alive(this.#storage.write({ kind: 'sweep', ...toFeed(record) }));
+    }
+  }
+
+  async #configure({ known, record }: FoundFeed): Promise<void> {
+    const { random } = this.#scene;
+    const { sure, pending } = known.record;
+    if (pending || !sure) return;
+    const settings = random.chance(0.3)
+      ? { readId: `read-${this.#scene.number()}` as ReadId }
+      : { title: `title ${random.below(10)}`, description: `${random.below(10)}` };
+    await this.#changeFeed(
+      { known, record },
+      { ...sure, ...settings },
+      { kind: 'configure', ...toFeed(record), settings },
+    );
+  }
+
+  async #setPassword({ known, record }: FoundFeed): Promise<void> {
+    const { sure, pending } = known.record;
+    if (pending || !sure) return;
+    const passwordHash = this.#scene.random.pick([undefined, 'hash-1', 'hash-2']);
+    const command = { kind: 'set password', ...toFeed(record), passwordHash } as const;
+    await this.#changeFeed({ known, record }, { ...sure, passwordHash }, command);
+  }
+
+  async #delete({ known, record }: FoundFeed): Promise<void> {
+    const { retired } = this.#scene;
+    const { sure, pending } = known.record;
+    if (pending || !sure) return;
+    if (await this.#changeFeed({ known, record }, undefined, { kind: 'delete', ...toFeed(record) }))
+      retired.push(record.readId);
+  }
+
+  async #changeFeed(
+    { known, record }: FoundFeed,
+    value: FeedValue | undefined,
+    command: Command,
+  ): Promise<boolean> {
+    const { moments } = this.#scene;
+    const since = moments.next();
+    const change = begin(moments, `${command.kind} of ${known.record.title}`, [
+      { known: known.record, value },
+    ]);
+    const written = await this.#write(change, command);
+    if (written === 'refused') return false;
+    if (!written) this.#mayMiss({ known, record }, undefined, since);
+    end(moments, change, written !== undefined);
+    return written !== undefined;
+  }
+
+  /** What a write gave. A refusal ends the change; one that is not of the disk must be expected. */
+  async #write(
+    change: Change,
+    command: Command,
+    isExpected: (code: RefusalCode) => boolean = () => false,
+  ): Promise<Written | undefined | 'refused'> {
+    const { computer, moments } = this.#scene;
+    const begunAt = computer.time.now;
+    try {
+      const written = await this.#scene.alive(this.#storage.write(command));
+      computer.trace(`${change.title} ${written ? 'made' : 'not made'}`);
+      if (written && !this.#scene.hasPerson) this.#mustFit(change, written);
+      return written;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      computer.trace(`${change.title} ${error.code}`);
+      if (OF_THE_DISK.has(error.code)) this.#mustBeFelt(error, begunAt);
+      else if (!isExpected(error.code)) throw new Violation(`${change.title} was refused: ${error.code}`);
+      const isDeleted = error.message.startsWith('The feed is deleted');
+      // In a storm it is taken back when that is over.
+      if (isDeleted || computer.canTakeBack) end(moments, change, isDeleted);
+      else change.isRefused = true;
+      return 'refused';
+    }
+  }
+
+  /** Notes of a feed that was deleted meanwhile went with it. */
+  #end(change: Change, { known }: FoundFeed, written: Written | undefined): void {
+    end(this.#scene.moments, change, written !== undefined && known.record.sure !== undefined);
+  }
+
+  #mustBeFelt(error: Refusal, begunAt: number): void {
+    if (this.#scene.computer.lastFaultAt < begunAt - FELT_MS)
+      throw new Violation(`refused, though no call failed: ${error.code} ${error.message}`, { cause: error });
+  }
+
+  /** Nothing was found to be changed. */
+  #mayMiss({ known, record }: FoundFeed, note: KnownNote | undefined, since: number): void {
+    if (!known.record.isSteady(since)) return;
+    if (note && mayBeAbsent(note, since, this.#scene.now)) return;
+    throw new Violation(`${note?.title ?? known.record.title} was not found (${record.key})`);
+  }
+
+  /** Limits are exact for whatever the service stores by itself. */
+  #mustFit({ title }: Change, { feed: { noteCount, imageCount } }: Written): void {
+    const { texts, images } = this.#scene.limits;
+    if ((texts > 0 && noteCount - imageCount > texts) || (images > 0 && imageCount > images))
+      throw new Violation(`${title} has made ${noteCount} notes of which ${imageCount} are pictures`);
+  }
+
+  /** Whether a limit may have been reached. */
+  #isFull(code: RefusalCode, known: Iterable<KnownNote>, since: number, added: readonly NewNote[]): boolean {
+    const { limits } = this.#scene;
+    if (code !== 'note_limit' && code !== 'image_limit') return false;
+    const isAsked = (type: NewNote['type']) => (type === 'md') === (code === 'note_limit');
+    const ids = new Set(added.map(({ id }) => id));
+    const others = [...known].filter(
+      (one) =>
+        isAsked(one.type) &&
+        !ids.has(one.id) &&
+        (one.isUnclear || one.mayHaveBeen(since, (value) => value !== undefined)),
+    );
+    const count = others.length + added.filter(({ type }) => isAsked(type)).length;
+    return count > (code === 'note_limit' ? limits.texts : limits.images);
+  }
+
+  #mayBeFullOfFeeds(since: number): boolean {
+    const { feeds, maxFeeds } = this.#scene;
+    const others = feeds.filter(({ record }) => record.mayHaveBeen(since, Boolean));
+    return maxFeeds > 0 && others.length > maxFeeds;
+  }
+
+  #anyNote({ known }: FoundFeed): KnownNote | undefined {
+    const notes = [...known.notes.values()].filter(({ sure }) => sure !== undefined);
+    return notes.length > 0 ? this.#scene.random.pick(notes) : undefined;
+  }
+
+  #newNotes(): NewNote[] {
+    const types = this.#scene.random.pick([
+      ['md'],
+      ['md'],
+      ['png'],
+      ['gif', 'md'],
+      ['png', 'jpg', 'md'],
+    ] as const);
+    return types.map((type) => this.#newNote(type));
+  }
+
+  #newNote(type: NewNote['type'], meta?: NoteMeta, bytes = this.#bytes(type)): NewNote {
+    const id = this.#scene.nextId();
+    return { id, type, bytes, meta: meta ?? this.#meta() };
+  }
+
+  #meta(): NoteMeta {
+    const { random, now } = this.#scene;
+    if (random.chance(0.5)) return { tags: [] };
+    const expires = random.chance(0.2) ? now + random.below(3000) : undefined;
+    return { title: `title ${random.below(100)}`, tags: random.pick([[], ['a'], ['b', 'c']]), expires };
+  }
+
+  #bytes(type: NewNote['type']): Buffer {
+    const { random } = this.#scene;
+    const number = this.#scene.number();
+    return type === 'md'
+      ? Buffer.from(`text ${number} ${'.'.repeat(random.below(50))}`)
+      : random.bytes(10 + random.below(50));
+  }
+
+  /** The notes, as they are to be known. */
+  #added({ known }: Pick<FoundFeed, 'known'>, notes: readonly NewNote[]): Effect[] {
+    return notes.map((note) => {
+      const file = noteFile(note.id, note.type);
+      const added = new KnownNote(known, file, note);
+      known.notes.set(file, added);
+      return { known: added, value: noteValue(note) };
+    });
+  }
+}

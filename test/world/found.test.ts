@@ -1,0 +1,148 @@
+/** What the seeded world has found, one by one. */
+import './system-calls.ts';
+import t, { type Test } from 'tap';
+import { NoteIds } from '../../src/feeds/ids.ts';
+import type { FeedName, ReadId } from '../../src/feeds/names.ts';
+import { scanFeed } from '../../src/storage/files/scan.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { toFeed } from '../../src/writing/command.ts';
+import { NO_LIMITS } from '../../src/writing/limits.ts';
+import { WatchedFolder } from '../../workers/watched-folder.ts';
+import { Computer } from './computer.ts';
+import { openOn } from './opening.ts';
+import { ROOT, runOn } from './system-calls.ts';
+
+const DATA = `${ROOT}/data`;
+const name = 'feed' as FeedName;
+const readId = 'read-id' as ReadId;
+const ids = new NoteIds(() => Date.UTC(2026, 0, 1));
+/** A power cut that leaves nothing that was not synced. */
+const NOTHING_LEFT = { chance: () => true, below: () => 0 };
+
+function start(t: Test): Computer {
+  const computer = new Computer(1, DATA);
+  runOn(computer);
+  t.teardown(() => runOn(undefined));
+  return computer;
+}
+
+const makeFeed = (storage: Storage) =>
+  storage.write({
+    ...{ kind: 'post', name, target: { kind: 'new', readId, passwordHash: undefined } },
+    ...{ notes: [], limits: NO_LIMITS },
+  });
+
+async function postText(storage: Storage) {
+  const note = { id: ids.next(), type: 'md', bytes: Buffer.from('text'), meta: { tags: [] } } as const;
+  const feed = (await storage.feed(name))!;
+  await storage.write({ kind: 'post', ...toFeed(feed), notes: [note], limits: NO_LIMITS });
+  return note.id;
+}
+
+const later = (computer: Computer, ms: number) =>
+  new Promise<void>((resolve) => computer.time.after(ms, resolve));
+const countOf = async (storage: Storage) => (await storage.feed(name))?.noteCount;
+
+/** Does a work that the process does not survive: it is killed at the call after the first one that matches. */
+async function killedAfter(computer: Computer, call: RegExp, work: (storage: Storage) => Promise<unknown>) {
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  const done = work(storage);
+  computer.dyingAfter = call;
+  if ((await computer.until(done.then(() => true))) !== undefined) throw new Error('nothing was killed');
+  computer.restart(false);
+}
+
+t.test('a feed that is there after a kill outlives a power cut, with what was posted to it', async (t) => {
+  const computer = start(t);
+  await killedAfter(computer, /rename .*feed$/, makeFeed);
+  const storage = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(postText(storage));
+  computer.restart(true, NOTHING_LEFT);
+  const again = (await computer.until(openOn(computer, DATA)))!;
+  t.equal(await computer.until(countOf(again)), 1);
+});
+
+t.test('a note that is there after a kill outlives a power cut', async (t) => {
+  const computer = start(t);
+  const first = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(first));
+  computer.restart(false);
+  await killedAfter(computer, /rename .*md$/, postText);
+  const second = (await computer.until(openOn(computer, DATA)))!;
+  t.equal(await computer.until(countOf(second)), 1);
+  computer.restart(true, NOTHING_LEFT);
+  const third = (await computer.until(openOn(computer, DATA)))!;
+  t.equal(await computer.until(countOf(third)), 1);
+});
+
+t.test('the read id of a feed stays retired when a deletion was killed and is repeated', async (t) => {
+  const computer = start(t);
+  const first = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(makeFeed(first));
+  computer.restart(false);
+  const remove = async (storage: Storage) =>
+    storage.write({ kind: 'delete', ...toFeed((await storage.feed(name))!) });
+  await killedAfter(computer, /write /, remove);
+  const second = (await computer.until(openOn(computer, DATA)))!;
+  await computer.until(remove(second));
+  computer.restart(true, NOTHING_LEFT);
+  const third = (await computer.until(openOn(computer, DATA)))!;
+  await t.rejects(computer.until(makeFeed(third)), { code: 'taken' });
+});
+
+t.test('a look that fails hides no change by hand from the watch', async (t) => {
+  const computer = start(t);
+  const { disk } = computer;
+  disk.makeFolder(`${DATA}/feed`);
+  disk.placeByHand(`${DATA}/feed/a.md`, Buffer.from('a'));
+  const folder = new WatchedFolder(DATA, name);
+  disk.placeByHand(`${DATA}/feed/a.md`, undefined);
+  computer.failing = /^lstat .*data$/;
+  const gone = { feed: name, file: 'a.md', stamp: undefined, first: false };
+  t.same(folder.compareListing(), [gone]);
+  disk.placeByHand(`${DATA}/feed/b.md`, Buffer.from('b'));
+  computer.failing = /^lstat .*b.md$/;
+  folder.compareListing();
+  computer.failing = undefined;
+  t.match([...folder.lookAtFiles()], [{ file: 'b.md', stamp: { size: 1 }, first: false }]);
+});
+
+t.test(
+  'what cannot be taken back at once is taken back later, and before anything else is written',
+  async (t) => {
+    const computer = start(t);
+    const storage = (await computer.until(openOn(computer, DATA)))!;
+    await computer.until(makeFeed(storage));
+    const id = (await computer.until(postText(storage)))!;
+    const feed = (await storage.feed(name))!;
+    computer.failing = /^fsync|^rename .*tmp-nfs-.* /;
+    const refused = { code: 'store_unavailable' };
+    await t.rejects(computer.until(storage.write({ kind: 'remove', ...toFeed(feed), id })), refused);
+    computer.failing = /^rename .*tmp-nfs-.* /;
+    await t.rejects(computer.until(postText(storage)), refused);
+    await computer.until(later(computer, 2_000));
+    t.equal(await computer.until(countOf(storage)), 0, 'the file is away');
+    computer.failing = undefined;
+    await computer.until(later(computer, 3_000));
+    t.equal(await computer.until(countOf(storage)), 1, 'and back');
+    await computer.until(postText(storage));
+    t.equal(await computer.until(countOf(storage)), 2);
+  },
+);
+
+t.test('a folder of which several files cannot be looked at stops no process', async (t) => {
+  const computer = start(t);
+  const { disk } = computer;
+  disk.makeFolder(`${DATA}/feed`);
+  for (const file of ['a.md', 'b.md', `${ids.next()}.md`])
+    disk.placeByHand(`${DATA}/feed/${file}`, Buffer.from(file));
+  computer.failing = /^lstat .*md$/;
+  const unhandled: unknown[] = [];
+  const hear = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', hear);
+  t.teardown(() => process.off('unhandledRejection', hear));
+  const log = { warn: () => {}, error: () => {} };
+  await t.rejects(computer.until(scanFeed(DATA, name, log)), { code: 'EIO' });
+  await computer.until(later(computer, 100));
+  t.same(unhandled, []);
+});
