@@ -46,6 +46,7 @@ export class TaskTimeout extends Error {
 /** Whether a task failed because the heap of its thread or the stack was full. */
 export function ranOutOfMemory(error: unknown): boolean {
   if (error instanceof RangeError) return true;
+  if (error instanceof Refusal) return ranOutOfMemory(error.cause);
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
@@ -69,8 +70,8 @@ export class WorkerPool {
 
   /**
    * Runs the default function of a file with `task`: one of `workers/`, named without its extension, or any by URL.
-   * Rejects with what the function threw, `TaskTimeout`, an error for which `ranOutOfMemory`, the reason of the signal, or the
-   * refusal `busy` if the queue is full, the pool is being drained or the thread died.
+   * Rejects with what the function threw, `TaskTimeout`, the reason of the signal, or the refusal `busy` if the queue is full, the
+   * pool is being drained or the thread died, also for want of memory (`ranOutOfMemory`).
    */
   async run(work: string | URL, task: unknown, options: RunOptions = {}): Promise<unknown> {
     if (this.#drained) throw busy('The service is stopping, please try again in a moment.');
@@ -171,7 +172,7 @@ export class WorkerPool {
       return await running;
     } catch (error) {
       const isThreadDead = error instanceof Error && (this.#fatal.has(error) || EXITED.test(error.message));
-      if (!isThreadDead || ranOutOfMemory(error)) throw error;
+      if (!isThreadDead) throw error;
       throw busy('The service could not finish this, please try again in a moment.', error);
     }
   }

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import type { TaskLimit } from '../src/task-limit.ts';
 import { BACKGROUND_NICE } from '../src/task-limit.ts';
-import { TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
+import { ranOutOfMemory, TaskTimeout, WorkerPool, type WorkerPoolOptions } from '../src/worker-pool.ts';
 import type { PoolTask } from './fixtures/pool-work.ts';
 import { LOADING_MS } from './fixtures/slow-to-load.ts';
 import { eventually } from './support/eventually.ts';
@@ -219,13 +219,14 @@ t.test('a task that is done in time leaves no timer behind', async (t) => {
 for (const kind of ['exit', 'unsendable', 'fill-heap'] as const) {
   t.test(`a thread that dies fails its task and no other: ${kind}`, async (t) => {
     const { run, echo } = createPool(t);
-    const dying = kind === 'exit' ? t.rejects(run({ kind }), BUSY) : t.rejects(run({ kind }));
+    const dying = kind === 'unsendable' ? t.rejects(run({ kind })) : t.rejects(run({ kind }), BUSY);
     const next = echo('next');
     await dying;
     t.equal(await next, 'next');
     for (const counts of ['time', 'cpu time'] as const) {
       const error = await run({ kind }, 3_600_000, counts).catch((thrown) => thrown);
       t.ok(error instanceof Error && !(error instanceof TaskTimeout));
+      t.equal(ranOutOfMemory(error), kind === 'fill-heap');
     }
     t.equal(await echo('again'), 'again');
   });
