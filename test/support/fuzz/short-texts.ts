@@ -150,7 +150,7 @@ export function textMaker(seed: number) {
 }
 
 /** Numbers from 0 to 1 (mulberry32). */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
