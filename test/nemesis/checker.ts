@@ -96,9 +96,9 @@ class Checker {
     this.#checkPosts();
     this.#checkCaps();
     for (const register of this.#registers()) {
-      this.#checkZones(register);
       this.#checkStaleness(register);
       this.#checkOrder(register);
+      this.#checkZones(register);
       this.#checkReplaced(register);
     }
     return { violations: this.#violations, stalest: this.#stalest };

@@ -122,7 +122,8 @@ export class Clients {
 
   async #write(): Promise<void> {
     const { random } = this.#options;
-    const feed = oneOf(this.#feeds, random);
+    // Some feeds are quiet: what a container writes itself renews what it shows.
+    const feed = oneOf(this.#feeds, () => random() ** 3);
     const note = oneOf(feed.notes, random);
     const chance = random();
     if (note === undefined || chance < 0.35) return this.#post(feed, random() < PART_OF_PICTURES);

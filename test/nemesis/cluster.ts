@@ -9,7 +9,7 @@ import { FaultProxy } from './fault-proxy.ts';
 
 /** The most notes of a feed: few, so that posts meet them. RSS shows as many. */
 export const CAPS = { text: 30, picture: 8 } as const;
-const CONTAINERS = 3;
+export const CONTAINERS = 3;
 
 interface Scope {
   teardown(fn: () => unknown): void;
@@ -123,6 +123,7 @@ export class Cluster {
     return (await this.backends()).filter(({ isListener }) => isListener).length;
   }
 
+  /** What each container holds. */
   async resources(): Promise<Resources[]> {
     const backends = await this.backends();
     return Promise.all(

@@ -110,6 +110,12 @@ export const STORE_FAULTS: typeof FAULTS = {
   'store takes connections in silence': (around) => onConnections(around, 'store', 'silence'),
 };
 
+/** Nothing breaks for a while. */
+export function noFault(): Fault {
+  const nothing = async () => {};
+  return { name: 'nothing', hits: [], leavesDeadConnections: false, begin: nothing, end: nothing };
+}
+
 type Acts = Pick<Fault, 'begin' | 'end'>;
 
 /** One container, or all. */

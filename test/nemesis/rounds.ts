@@ -15,7 +15,7 @@ const FAULT_MS = [300, 3_200] as const;
 const CALM_MS = 400;
 const WRITERS = 6;
 const READERS = 8;
-const FEEDS = 2;
+const FEEDS = 3;
 /** Nobody waits longer for a container to be ready, ms. */
 const MOST_UNREADY_MS = 60_000;
 
@@ -27,6 +27,8 @@ export interface Round {
   readonly fault: string;
   readonly violations: readonly Violation[];
   readonly stalest: Staleness;
+  /** The same while nothing was broken, which says how busy the machine is. */
+  readonly calmMs: number;
   /** From the end of the fault until each container is ready and takes a post, ms. */
   readonly unreadyMs: readonly number[];
   readonly leavesDeadConnections: boolean;
@@ -49,6 +51,9 @@ export async function runRound(
   const clients = new Clients({ containers, history, random: randomNumbers(random() * 2 ** 31), feeds });
   await clients.start(WRITERS, READERS);
   await wait(CALM_MS);
+  const calmAt = performance.now();
+  await Promise.all(containers.map((one) => untilReady(one, `${name}-calm-${one.number}`)));
+  const calmMs = performance.now() - calmAt;
   const fault = makeFault({
     cluster,
     random,
@@ -85,7 +90,7 @@ export async function runRound(
   }
   const { leavesDeadConnections } = fault;
   const operations = history.operations.length;
-  return { fault: fault.name, violations, stalest, unreadyMs, leavesDeadConnections, operations };
+  return { fault: fault.name, violations, stalest, calmMs, unreadyMs, leavesDeadConnections, operations };
 }
 
 /** Waits until a container says that it is ready and takes a post. */
