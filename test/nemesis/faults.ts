@@ -108,12 +108,24 @@ export const STORE_FAULTS: typeof FAULTS = {
   'store link is reset': (around) => onConnections(around, 'store', 'pass'),
   'store refuses connections': (around) => onConnections(around, 'store', 'refuse'),
   'store takes connections in silence': (around) => onConnections(around, 'store', 'silence'),
+  'store is stopped': ({ cluster: { swift } }) =>
+    onNone('the store is stopped', {
+      begin: async () => swift!.signal('SIGSTOP'),
+      end: async () => swift!.signal('SIGCONT'),
+    }),
+  'store is killed': ({ cluster: { swift } }) =>
+    onNone('the store is killed', { begin: () => swift!.kill(), end: () => swift!.start() }),
 };
 
 /** Nothing breaks for a while. */
 export function noFault(): Fault {
   const nothing = async () => {};
-  return { name: 'nothing', hits: [], leavesDeadConnections: false, begin: nothing, end: nothing };
+  return onNone('nothing', { begin: nothing, end: nothing });
+}
+
+/** All containers hear of changes all the time. */
+function onNone(name: string, acts: Acts): Fault {
+  return { name, hits: [], leavesDeadConnections: false, ...acts };
 }
 
 type Acts = Pick<Fault, 'begin' | 'end'>;
@@ -139,7 +151,7 @@ function onLink(
   const proxies = proxiesOf(containers, link);
   return {
     name: named(`${link} ${JSON.stringify(passing)} ${directions.join(' and ')}`, containers),
-    hits: containers,
+    hits: link === 'database' ? containers : [],
     leavesDeadConnections: passing.kind === 'freeze' || passing.kind === 'drop',
     begin: async () => {
       for (const proxy of proxies) proxy.pass(directions, passing);
@@ -157,7 +169,7 @@ function onConnections(
   const proxies = proxiesOf(containers, link);
   return {
     name: named(`${link} reset, then ${admission}`, containers),
-    hits: containers,
+    hits: link === 'database' ? containers : [],
     leavesDeadConnections: admission === 'silence',
     begin: async () => {
       for (const proxy of proxies) {
