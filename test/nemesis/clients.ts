@@ -145,18 +145,8 @@ export class Clients {
     const body = isPicture ? bytes : value;
     for (let attempt = 0; attempt < (isKeyed ? ATTEMPTS : 1); attempt += 1) {
       const container = this.#container;
-      const write = await this.#sent(
-        container,
-        `/${feed.name}`,
-        { method: 'POST', headers, body },
-        (reply) => ({
-          kind: 'post',
-          feed: feed.name,
-          note: reply?.json?.id,
-          value,
-          isKeyed,
-        }),
-      );
+      const about = { kind: 'post', feed: feed.name, value, medium: isPicture ? 'picture' : 'text' } as const;
+      const write = await this.#sent(container, `/${feed.name}`, { method: 'POST', headers, body }, about);
       const { json } = write.reply ?? {};
       if (write.outcome === 'ok') {
         feed.readId = readIdIn(json.read_url);
@@ -179,17 +169,12 @@ export class Clients {
     };
     // Somebody else may be quicker.
     if (isConditional) await wait(30 * this.#options.random());
+    const about = { kind: 'edit', feed: feed.name, note: note.id, value, medium: 'text', replaces } as const;
     const { reply, ...write } = await this.#sent(
       container,
       path,
       { method: 'PUT', headers, body: value },
-      () => ({
-        kind: 'edit',
-        feed: feed.name,
-        note: note.id,
-        value,
-        replaces,
-      }),
+      about,
     );
     if (reply?.status === 404) this.#saw(container, write, feed, 'write', new Map([[note.id, null]]));
   }
@@ -199,11 +184,8 @@ export class Clients {
     // Some go on with it.
     if (this.#options.random() < 0.7) feed.notes.splice(feed.notes.indexOf(note), 1);
     const path = `/api/v1/feeds/${feed.name}/notes/${note.id}`;
-    const { reply, ...write } = await this.#sent(container, path, { method: 'DELETE' }, () => ({
-      kind: 'deletion',
-      feed: feed.name,
-      note: note.id,
-    }));
+    const about = { kind: 'deletion', feed: feed.name, note: note.id } as const;
+    const { reply, ...write } = await this.#sent(container, path, { method: 'DELETE' }, about);
     if (reply?.status === 404) this.#saw(container, write, feed, 'write', new Map([[note.id, null]]));
     if (reply?.status === 404 || reply?.status === 204) {
       const index = feed.notes.indexOf(note);
@@ -286,12 +268,12 @@ export class Clients {
     container: Container,
     path: string,
     init: RequestInit,
-    about: (
-      reply: Reply | undefined,
-    ) => Omit<Write, 'container' | 'invokedAt' | 'completedAt' | 'status' | 'outcome'>,
+    about: Pick<Write, 'kind' | 'feed' | 'note' | 'value' | 'medium' | 'replaces'>,
   ): Promise<Write & { readonly reply: Reply | undefined }> {
     const { reply, ...span } = await this.#ask(container, path, init);
-    const write = this.#options.history.add({ ...about(reply), ...span, outcome: outcomeOf(span.status) });
+    const outcome = outcomeOf(span.status);
+    const note = outcome === 'ok' ? (about.note ?? reply!.json.id) : about.note;
+    const write = this.#options.history.add({ ...about, ...span, note, outcome });
     return { ...write, reply };
   }
 

@@ -27,8 +27,6 @@ export interface Write extends Span {
   readonly value?: string;
   /** Not of a deletion. */
   readonly medium?: Medium;
-  /** Whether attempts share a key. */
-  readonly isKeyed?: boolean;
   /** The value whose version the edit was to replace. */
   readonly replaces?: string | undefined;
   readonly outcome: Outcome;
