@@ -196,6 +196,19 @@ const cases: [what: string, rule: RegExp | undefined, ...Operation[]][] = [
     edit([40, 50], 'three', 200, { replaces: 'one' }),
   ],
   [
+    'refused as changed',
+    undefined,
+    A,
+    edit([20, 30], 'two'),
+    edit([20, 30], 'three', 412, { replaces: 'one', code: 'changed' }),
+  ],
+  [
+    'refused as changed, but it was not',
+    /but it was not/,
+    A,
+    edit([20, 30], 'two', 412, { replaces: 'one', code: 'changed' }),
+  ],
+  [
     'too many notes',
     /2 are the most/,
     A,

@@ -100,6 +100,7 @@ class Checker {
       this.#checkOrder(register);
       this.#checkZones(register);
       this.#checkReplaced(register);
+      this.#checkChanged(register);
     }
     return { violations: this.#violations, stalest: this.#stalest };
   }
@@ -333,6 +334,18 @@ class Checker {
       for (const other of versions.values())
         if (other.invokedAt > base.storedAt && other.storedAt < write.invokedAt)
           this.#broken('a version was replaced that was no longer there', [...other.writes, write], note);
+    }
+  }
+
+  /** No edit is refused because of a change that nobody made. */
+  #checkChanged({ note, versions }: Register): void {
+    for (const edit of [...this.#edits.values()].flat()) {
+      const base = versions.get(edit.replaces ?? '');
+      if (edit.note !== note || edit.code !== 'changed' || !base) continue;
+      const isChanged = [...versions.values()].some(
+        (other) => other !== base && other.invokedAt < edit.completedAt && other.storedAt > base.invokedAt,
+      );
+      if (!isChanged) this.#broken('refused as changed, but it was not', [...base.writes, edit], note);
     }
   }
 }

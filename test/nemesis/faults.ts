@@ -97,6 +97,11 @@ export const FAULTS: Readonly<Record<string, (around: Surroundings) => Fault>> =
     })),
 };
 
+/** Those of the network between containers and PostgreSQL. */
+export const NETWORK_FAULTS = Object.entries(FAULTS).flatMap(([name, make]) =>
+  /^database/.test(name) ? [make] : [],
+);
+
 /** Kinds of fault that need an image store. */
 export const STORE_FAULTS: typeof FAULTS = {
   'store link freezes': (around) => onLink(around, 'store', () => ({ kind: 'freeze' })),
@@ -116,6 +121,23 @@ export const STORE_FAULTS: typeof FAULTS = {
   'store is killed': ({ cluster: { swift } }) =>
     onNone('the store is killed', { begin: () => swift!.kill(), end: () => swift!.start() }),
 };
+
+/** Two at once. The last one is mended first: what starts again needs its network. */
+export function both(one: Fault, other: Fault): Fault {
+  return {
+    name: `${one.name}, and ${other.name}`,
+    hits: [...one.hits, ...other.hits],
+    leavesDeadConnections: one.leavesDeadConnections || other.leavesDeadConnections,
+    begin: async () => {
+      await one.begin();
+      await other.begin();
+    },
+    end: async () => {
+      await other.end();
+      await one.end();
+    },
+  };
+}
 
 /** Nothing breaks for a while. */
 export function noFault(): Fault {

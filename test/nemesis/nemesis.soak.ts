@@ -8,8 +8,8 @@ import { eventually } from '../support/eventually.ts';
 import { randomNumbers } from '../support/fuzz/short-texts.ts';
 import { missing } from '../support/installed.ts';
 import { Cluster, CONTAINERS, type Resources } from './cluster.ts';
-import { FAULTS, noFault, STORE_FAULTS } from './faults.ts';
-import { type Round, runRound } from './rounds.ts';
+import { both, FAULTS, NETWORK_FAULTS, noFault, STORE_FAULTS } from './faults.ts';
+import { type MakeFault, type Round, runRound } from './rounds.ts';
 
 const {
   NEMESIS_FAULTS = '4',
@@ -26,6 +26,8 @@ const MOST_CONNECTIONS = 13;
 /** What a container may hold more after all faults than before. */
 const MORE_DESCRIPTORS = 10;
 const MORE_MIB = 150;
+/** The part of faults that come together with one of the network. */
+const DOUBLE = 0.25;
 /** Rounds in which the control has to be found. */
 const CONTROL_ROUNDS = 5;
 
@@ -40,6 +42,13 @@ function* inTurn<T>(some: readonly T[], random: () => number): Generator<T> {
     const left = [...some];
     while (left.length > 0) yield left.splice(Math.floor(random() * left.length), 1)[0]!;
   }
+}
+
+/** A fault, and now and then another one with it. */
+function oneOrTwo(make: MakeFault, random: () => number): MakeFault {
+  if (random() >= DOUBLE) return make;
+  const other = NETWORK_FAULTS[Math.floor(random() * NETWORK_FAULTS.length)]!;
+  return (around) => both(make(around), other(around));
 }
 
 function summary(times: readonly number[]): string {
@@ -69,7 +78,8 @@ async function runFaults(t: Test, count: number, kinds: typeof FAULTS, hasStore:
   const rounds: Round[] = [];
   const names = inTurn(Object.keys(kinds), random);
   for (let n = 1; n <= count; n += 1) {
-    const round = await runRound(cluster, random, `round-${n}`, kinds[names.next().value!]!);
+    const make = oneOrTwo(kinds[names.next().value!]!, random);
+    const round = await runRound(cluster, random, `round-${n}`, make);
     rounds.push(round);
     judge(t, n, round);
   }
