@@ -57,19 +57,16 @@ export const FAULTS: Readonly<Record<string, (around: Surroundings) => Fault>> =
     }),
   'a backend is killed': (around) =>
     onAll(around, 'a backend is killed', {
-      begin: () => signalBackend(around, 'SIGKILL'),
+      begin: async () => void (await signalBackend(around, 'SIGKILL')),
       end: async () => {},
     }),
   'a backend is stopped': (around) => {
     let pid = 0;
     return onAll(around, 'a backend is stopped', {
       begin: async () => {
-        pid = await backendOf(around);
-        process.kill(pid, 'SIGSTOP');
+        pid = await signalBackend(around, 'SIGSTOP');
       },
-      end: async () => {
-        process.kill(pid, 'SIGCONT');
-      },
+      end: async () => signal(pid, 'SIGCONT'),
     });
   },
   'a container is stopped': (around) => onContainer(around, 'is stopped', stopped),
@@ -247,10 +244,18 @@ function stopped({ cluster, writeThrough, readAll }: Surroundings, container: Co
   };
 }
 
-async function backendOf({ cluster, random }: Surroundings): Promise<number> {
-  return oneOf(random, await cluster.backends()).pid;
+/** Signals a process that serves a container; returns its id. */
+async function signalBackend({ cluster, random }: Surroundings, name: NodeJS.Signals): Promise<number> {
+  const { pid } = oneOf(random, await cluster.backends());
+  signal(pid, name);
+  return pid;
 }
 
-async function signalBackend(around: Surroundings, signal: NodeJS.Signals): Promise<void> {
-  process.kill(await backendOf(around), signal);
+/** Signals a process, which may have ended. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
