@@ -17,7 +17,7 @@ import { Ledger } from '../support/power/ledger.ts';
 import { Machine, type Place } from '../support/power/machine.ts';
 import { withoutSync } from '../support/power/without-sync.ts';
 import { Writer } from '../support/power/writer.ts';
-import { randomNumbers } from '../support/random-numbers.ts';
+import { randomNumbers } from '../support/random.ts';
 
 const { POWER_CUTS = '3', POWER_PLACES, POWER_SEED = String(randomInt(2 ** 31)) } = process.env;
 const CUTS = Number(POWER_CUTS);

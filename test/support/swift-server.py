@@ -1,15 +1,12 @@
 """OpenStack Swift with its S3 API, all of its servers in this one process, for tests.
 
-swift-server.py <account>:<user> <secret> prints "READY <port>", and ends when its standard input does. What it stores is in
-a temporary folder, which is gone with it.
+swift-server.py <account>:<user> <secret> <folder> [<port>] prints "READY <port>", and ends when its standard input does. What
+it stores is in the folder, which may be of a server before it.
 """
-import atexit
 import logging
 import os
-import shutil
 import signal
 import sys
-import tempfile
 
 import eventlet
 
@@ -20,9 +17,8 @@ from swift.common import storage_policy, utils
 from swift.common.ring import RingBuilder
 from swift.common.wsgi import SwiftHttpProtocol, loadapp
 
-user, secret = sys.argv[1:3]
-home = tempfile.mkdtemp(prefix='note-feed-swift-')
-atexit.register(shutil.rmtree, home, ignore_errors=True)
+user, secret, home = sys.argv[1:4]
+port_of_proxy = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 STORES = ('account', 'container', 'object')
@@ -75,14 +71,16 @@ def remembering(app, memory=Memory()):
     return handle
 
 
-os.makedirs(os.path.join(home, 'devices', 'disk'))
+os.makedirs(os.path.join(home, 'devices', 'disk'), exist_ok=True)
 write('swift.conf', '[swift-hash]', 'swift_hash_path_suffix = test', '[storage-policy:0]', 'name = only', 'default = yes')
 utils.SWIFT_CONF_FILE = os.path.join(home, 'swift.conf')
 utils.HASH_PATH_PREFIX, utils.HASH_PATH_SUFFIX = b'', b'test'
 utils.set_swift_dir(home)
 storage_policy.reload_storage_policies()
 
-sockets = {name: eventlet.listen(('127.0.0.1', 0), backlog=1024) for name in STORES + ('proxy',)}
+sockets = {
+    name: eventlet.listen(('127.0.0.1', port_of_proxy if name == 'proxy' else 0), backlog=1024) for name in STORES + ('proxy',)
+}
 COMMON = (
     '[DEFAULT]', 'swift_dir = ' + home, 'devices = ' + os.path.join(home, 'devices'), 'mount_check = false',
     'disable_fallocate = true', 'fallocate_reserve = 0', 'log_level = CRITICAL',

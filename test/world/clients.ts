@@ -48,7 +48,7 @@ export class Client {
     this.#scene.operations += 1;
     const begunAt = computer.time.now;
     try {
-      const found = await findFeed(this.#scene, this.#storage, random.pick(names));
+      const found = await findFeed(this.#scene, this.#storage, random.oneOf(names));
       if (found) await this.#actOn(found);
       else await this.#create();
     } catch (error) {
@@ -78,11 +78,11 @@ export class Client {
 
   async #create(): Promise<void> {
     const { feeds, random, names, retired, limits, moments } = this.#scene;
-    const name = random.pick(names);
+    const name = random.oneOf(names);
     const isReused = retired.length > 0 && random.chance(0.2);
-    const readId = isReused ? random.pick(retired) : (`read-${this.#scene.number()}` as ReadId);
+    const readId = isReused ? random.oneOf(retired) : (`read-${this.#scene.number()}` as ReadId);
     const feed = this.#scene.addFeed(name);
-    const passwordHash = random.pick([undefined, 'hash-0']);
+    const passwordHash = random.oneOf([undefined, 'hash-0']);
     const notes = random.chance(0.5) ? this.#newNotes() : [];
     const since = moments.next();
     const value: FeedValue = { readId, title: '', description: '', passwordHash };
@@ -123,8 +123,8 @@ export class Client {
   /** Some clients use the same keys, for one of two posts. */
   async #postWithKey({ known, record }: FoundFeed): Promise<void> {
     const { moments, limits, random } = this.#scene;
-    const key = random.pick(KEYS);
-    const hash = random.pick(['first', 'second']);
+    const key = random.oneOf(KEYS);
+    const hash = random.oneOf(['first', 'second']);
     const note = this.#newNote('md', { key, posted: { hash }, tags: [] }, Buffer.from(`${key} ${hash}`));
     const since = moments.next();
     const change = begin(
@@ -182,9 +182,9 @@ export class Client {
     const { moments, random, now } = this.#scene;
     if (note.pending || !note.sure) return;
     const { sure } = note;
-    const title = random.pick([undefined, `title ${random.below(100)}`]);
-    const expires = random.pick([undefined, undefined, now + random.below(4000)]);
-    const tags = random.pick([undefined, [], ['a'], ['a', 'b']]);
+    const title = random.oneOf([undefined, `title ${random.below(100)}`]);
+    const expires = random.oneOf([undefined, undefined, now + random.below(4000)]);
+    const tags = random.oneOf([undefined, [], ['a'], ['a', 'b']]);
     const value = {
       ...sure,
       title: title ?? sure.title,
@@ -269,7 +269,7 @@ export class Client {
   async #setPassword({ known, record }: FoundFeed): Promise<void> {
     const { sure, pending } = known.record;
     if (pending || !sure) return;
-    const passwordHash = this.#scene.random.pick([undefined, 'hash-1', 'hash-2']);
+    const passwordHash = this.#scene.random.oneOf([undefined, 'hash-1', 'hash-2']);
     const command = { kind: 'set password', ...toFeed(record), passwordHash } as const;
     await this.#changeFeed({ known, record }, { ...sure, passwordHash }, command);
   }
@@ -373,11 +373,11 @@ export class Client {
 
   #anyNote({ known }: FoundFeed): KnownNote | undefined {
     const notes = [...known.notes.values()].filter(({ sure }) => sure !== undefined);
-    return notes.length > 0 ? this.#scene.random.pick(notes) : undefined;
+    return notes.length > 0 ? this.#scene.random.oneOf(notes) : undefined;
   }
 
   #newNotes(): NewNote[] {
-    const types = this.#scene.random.pick([
+    const types = this.#scene.random.oneOf([
       ['md'],
       ['md'],
       ['png'],
@@ -396,7 +396,7 @@ export class Client {
     const { random, now } = this.#scene;
     if (random.chance(0.5)) return { tags: [] };
     const expires = random.chance(0.2) ? now + random.below(3000) : undefined;
-    return { title: `title ${random.below(100)}`, tags: random.pick([[], ['a'], ['b', 'c']]), expires };
+    return { title: `title ${random.below(100)}`, tags: random.oneOf([[], ['a'], ['b', 'c']]), expires };
   }
 
   #bytes(type: NewNote['type']): Buffer {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Chance, Random } from './random.ts';
-import { failure, SimulatedDisk } from './simulated-disk.ts';
+import { Random } from '../support/random.ts';
+import { type Chance, failure, SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedTime } from './simulated-time.ts';
 import { drained } from './system-calls.ts';
 
@@ -206,7 +206,7 @@ export class Computer {
         (code === 'ENOSPC' && CHANGING.has(name)) ||
         (code === 'EMFILE' && (name === 'open' || name === 'create' || name === 'scandir')),
     );
-    return possible.length > 0 ? this.random.pick(possible) : undefined;
+    return possible.length > 0 ? this.random.oneOf(possible) : undefined;
   }
 
   #failed(code: string, call: string): Error {

@@ -24,7 +24,7 @@ export class Person {
     const { random, feeds } = this.#scene;
     const there = feeds.filter(({ record }) => record.sure && !record.pending);
     if (there.length === 0) return;
-    const feed = random.pick(there);
+    const feed = random.oneOf(there);
     const notes = [...feed.notes.values()].filter(
       ({ sure, pending, touchedAt }) =>
         sure && !pending && sure.expires === undefined && touchedAt < this.#scene.now - YOUNG_MS,
@@ -39,11 +39,11 @@ export class Person {
       const nothing = { title: undefined, tags: [], key: undefined, expires: undefined, hash: undefined };
       this.#place(file, bytes, { known: note, value: { ...nothing, bytes } });
     } else if (p < 6) {
-      const note = random.pick(notes);
+      const note = random.oneOf(notes);
       const bytes = random.chance(0.5) ? random.bytes(note.sure!.bytes.length) : random.bytes(20);
       this.#place(note.file, bytes, { known: note, value: { ...note.sure!, bytes } });
     } else if (p < 9) {
-      const note = random.pick(notes);
+      const note = random.oneOf(notes);
       this.#place(note.file, undefined, { known: note, value: undefined });
     } else {
       const title = `by hand ${random.below(10)}`;

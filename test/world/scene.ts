@@ -1,9 +1,9 @@
 import { NoteIds } from '../../src/feeds/ids.ts';
 import type { FeedName, ReadId } from '../../src/feeds/names.ts';
 import type { FeedLimits } from '../../src/writing/limits.ts';
+import type { Random } from '../support/random.ts';
 import type { Computer } from './computer.ts';
 import { KnownFeed, Moments } from './known.ts';
-import type { Random } from './random.ts';
 
 /** What the clients of one world share, across restarts. */
 export class Scene {
@@ -28,9 +28,9 @@ export class Scene {
     this.computer = computer;
     this.random = computer.random;
     this.names = ['ant', 'bee', 'cat'].slice(0, 1 + this.random.below(3)) as string[] as FeedName[];
-    this.maxFeeds = this.random.pick([0, 2]);
+    this.maxFeeds = this.random.oneOf([0, 2]);
     this.hasPerson = this.random.chance(0.4);
-    this.limits = { texts: this.random.pick([0, 6, 20]), images: this.random.pick([0, 4, 20]) };
+    this.limits = { texts: this.random.oneOf([0, 6, 20]), images: this.random.oneOf([0, 4, 20]) };
   }
 
   get now(): number {

@@ -1,6 +1,9 @@
 import { constants } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { Chance } from './random.ts';
+import type { Random } from '../support/random.ts';
+
+/** Where decisions come from. */
+export type Chance = Pick<Random, 'below' | 'chance'>;
 
 /** What a call did to the names in a folder, at once. */
 interface Step {

@@ -173,7 +173,7 @@ Object.assign(timers, {
 
 const { randomUUID, randomBytes } = crypto;
 Object.assign(crypto, {
-  randomUUID: () => computer?.random.uuid() ?? randomUUID(),
+  randomUUID: () => (computer ? uuidOf(computer.random.bytes(16)) : randomUUID()),
   randomBytes: (...args: Parameters<typeof randomBytes>) =>
     computer?.random.bytes(args[0]) ?? randomBytes(...args),
 });
@@ -190,3 +190,11 @@ const { tryLock } = locks;
 locks.tryLock = (...args) => (isOurs(args[0]) ? true : tryLock(...args));
 
 syncBuiltinESMExports();
+
+/** A UUID of version 4. */
+function uuidOf(bytes: Buffer): `${string}-${string}-${string}-${string}-${string}` {
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -126,7 +126,7 @@ class World {
     const { random, time } = this.#computer;
     const client = new Client(this.scene, storage);
     for (let n = 1 + random.below(60); n > 0; n -= 1) {
-      await new Promise<void>((resolve) => time.after(random.next() * random.pick([1, 30, 300]), resolve));
+      await new Promise<void>((resolve) => time.after(random.next() * random.oneOf([1, 30, 300]), resolve));
       await client.act();
     }
   }
@@ -169,9 +169,9 @@ class World {
 /** Single failures, each followed by a rest in which what was done is taken back, or a storm. */
 function weather({ random }: Computer): Weather {
   if (random.chance(0.3)) return CALM;
-  const slow = { slow: random.pick([0, 0.02]), slowMs: random.pick([20, 2_000]) };
-  const codes = random.pick([['EIO'], ['ENOSPC'], ['EMFILE'], ['EIO', 'ENOSPC', 'EMFILE']]);
-  const single = { faults: random.pick([0, 0.002, 0.02]), restMs: 3_000 };
-  const storm = { faults: random.pick([0.1, 0.5, 1]), restMs: 0 };
+  const slow = { slow: random.oneOf([0, 0.02]), slowMs: random.oneOf([20, 2_000]) };
+  const codes = random.oneOf([['EIO'], ['ENOSPC'], ['EMFILE'], ['EIO', 'ENOSPC', 'EMFILE']]);
+  const single = { faults: random.oneOf([0, 0.002, 0.02]), restMs: 3_000 };
+  const storm = { faults: random.oneOf([0.1, 0.5, 1]), restMs: 0 };
   return { codes, ...slow, ...(random.chance(0.15) ? storm : single) };
 }

@@ -140,8 +140,6 @@ export class ChangeListener {
   async #connect(): Promise<void> {
     const client = new WriterClient(this.#options.connection);
     this.#client = client;
-    // The next round trip meets it, too.
-    client.on('error', () => {});
     client.on('notification', ({ payload = '' }) => this.#onChange(payload));
     await client.connect();
     await this.#options.onConnect?.(client);

@@ -79,8 +79,6 @@ function without(plan: string): string {
 /** A connection outside of any pool, to the host that takes writes; it throws what the client does. */
 export async function connect(url: string, limits?: ConnectionLimits): Promise<Client> {
   const client = new WriterClient(connectionOptions(url, limits));
-  // A waiting query fails with it.
-  client.on('error', () => {});
   await client.connect();
   return client;
 }

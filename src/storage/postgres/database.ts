@@ -77,8 +77,6 @@ export class Database {
     const client = await this.#writing.connect().catch((error) => {
       throw asFailure(error);
     });
-    // A waiting statement fails with it; between two statements the next one fails.
-    client.on('error', ignore);
     const transaction = new Transaction(client, `${this.name}.${++this.#transactions}`, this.#pooled);
     try {
       transaction.begin();
@@ -89,7 +87,6 @@ export class Database {
       await transaction.rollBack(error);
       throw error;
     } finally {
-      client.off('error', ignore);
       client.release(transaction.isLost);
     }
   }
@@ -99,5 +96,3 @@ export class Database {
     await Promise.all([this.#reading.end(), this.#writing.end()]);
   }
 }
-
-function ignore(): void {}

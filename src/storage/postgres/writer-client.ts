@@ -11,6 +11,9 @@ export class WriterClient extends Client {
   constructor({ connectionString = '', ...others }: ClientConfig = {}) {
     const [first = connectionString] = hostUrls(connectionString) ?? [];
     super({ ...others, connectionString: first });
+    // Without a listener the process ends, and a pool listens only once it is told that the client is connected. What the
+    // client is asked afterwards fails.
+    this.on('error', () => {});
     this.#hosts = hostsOf(connectionString);
   }
 

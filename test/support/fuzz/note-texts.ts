@@ -1,7 +1,7 @@
 /** Markdown of every kind, made fast: by its grammar, with changes to real texts and to hostile ones, and of random characters. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { HOSTILE_NOTES } from '../hostile-notes.ts';
-import { type Choices, randomChoices } from './random.ts';
+import { Random } from '../random.ts';
 import { MARKS } from './short-texts.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -132,7 +132,7 @@ function realTexts(): string[] {
 
 /** Makes texts as bytes, which are not always UTF-8; the same for a seed. */
 export function noteTextMaker(seed: number): () => Buffer {
-  const choices = randomChoices(seed);
+  const choices = new Random(seed);
   const { below, oneOf, oneIn } = choices;
   const real = realTexts();
   const grammar = grammarOf(choices);
@@ -205,7 +205,7 @@ export function noteTextMaker(seed: number): () => Buffer {
 }
 
 /** Lines and blocks as CommonMark and GitHub have them, in one another. */
-function grammarOf({ below, oneOf, oneIn }: Choices) {
+function grammarOf({ below, oneOf, oneIn }: Random) {
   const some = (most: number, between: string, one: () => string): string =>
     Array.from({ length: 1 + below(most) }, one).join(between);
 

@@ -1,4 +1,4 @@
-import { randomChoices } from './random.ts';
+import { Random } from '../random.ts';
 
 /** Bytes that are sent over one connection, and where they are cut into pieces. */
 export interface RawFrames {
@@ -304,7 +304,7 @@ const BODIES = [
  * chunks, ends of lines, and between them. The same for a seed.
  */
 export function frameMaker(seed: number): () => RawFrames {
-  const { below, oneOf, oneIn } = randomChoices(seed);
+  const { below, oneOf, oneIn } = new Random(seed);
   /** How rare odd things are in the frames that are made now. */
   let rarity = 0;
   const usually = (usual: () => string, odd: readonly string[]): string =>

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { HOOK_KINDS } from '../../../src/hooks/kinds.ts';
 import type { OperationParts } from '../../../src/routes/operation.ts';
 import { operations } from '../../../src/routes/operations.ts';
+import { Random } from '../random.ts';
 import { formRequest } from './forms.ts';
-import { randomChoices } from './random.ts';
 import {
   anyBody,
   type Body,
@@ -260,7 +260,7 @@ const LONG = 40_000;
 
 /** Makes requests, the same for a seed: as a rule right ones of an operation of the table, and some that nobody should send. */
 export function requestMaker(seed: number): () => FuzzRequest {
-  const { below, oneOf, oneIn } = randomChoices(seed);
+  const { below, oneOf, oneIn } = new Random(seed);
   const pools: (() => void)[] = [];
   /** Values of fast-check: many at first, and then one after another is replaced, because making them takes long. */
   const pool = <T>(values: fc.Arbitrary<T>): (() => T) => {

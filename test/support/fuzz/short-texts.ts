@@ -1,5 +1,5 @@
 /** Texts of the marks of markdown, of the length that may be rendered on the event loop. */
-import { randomChoices } from './random.ts';
+import { Random } from '../random.ts';
 
 export const MAX_LENGTH = 316;
 /** The slowest texts that are kept to be varied. */
@@ -86,7 +86,7 @@ interface Timed {
 
 /** Makes texts, the same for a seed as long as the same are slow. */
 export function textMaker(seed: number) {
-  const { below, oneOf } = randomChoices(seed);
+  const { below, oneOf } = new Random(seed);
   const slowest: Timed[] = [];
 
   const piece = (): string =>

@@ -2,7 +2,7 @@ import { mediaType, PICTURE_TYPES, type PictureType } from '../../../src/feeds/n
 import { FeedClient, readIdIn } from '../feed-client.ts';
 import { FORM_TYPE, field, file, formBody, type SentPart } from '../multipart.ts';
 import { picture } from '../pictures.ts';
-import { randomNumbers } from '../random-numbers.ts';
+import { randomNumbers } from '../random.ts';
 import type { Reply } from '../service.ts';
 import {
   type Ledger,
