@@ -37,8 +37,7 @@ const FAILURES: [what: string, task: PoolTask, error: { name: string; code?: str
   ['overflows the stack', { kind: 'throw' }, invalid(/deep/)],
   ['takes all memory of its thread', { kind: 'fill-heap' }, invalid(/deep/)],
   ['takes too long', { kind: 'loop' }, invalid(/200 ms/)],
-  // Nobody knows why: the service's own fault.
-  ['ends its thread', { kind: 'exit' }, { name: 'Error' }],
+  ['ends its thread', { kind: 'exit' }, { name: 'Refusal', code: 'busy' }],
 ];
 
 for (const [what, task, error] of FAILURES)

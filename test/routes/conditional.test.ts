@@ -1,5 +1,6 @@
 /** Conditional requests and content codings, on every kind of view. */
 import { writeFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
@@ -25,6 +26,15 @@ const COMPRESSED = [
   ...['/api/v1/feeds/key/notes', `/api/v1/feeds/key/notes/${first.json.id}`],
 ];
 const VIEWS = [...COMPRESSED, FILE, `/r/${readId}/${first.json.file}`, `/api/v1/read/${readId}`];
+
+/** The fields that tell of the resource, and not of the request or its connection. */
+const ofResource = ({
+  date: _date,
+  'x-request-id': _id,
+  connection: _connection,
+  uwebsockets: _server,
+  ...fields
+}: IncomingHttpHeaders) => fields;
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   exactly(url + path, { method, headers });
@@ -69,9 +79,7 @@ for (const path of VIEWS) {
       const head = await get(path, accept, 'HEAD');
       t.equal(head.status, 200);
       t.equal(head.bytes.length, 0);
-      const { date: _, 'x-request-id': _id, ...fields } = headers;
-      const { date: __, 'x-request-id': __id, ...headFields } = head.headers;
-      t.strictSame(headFields, fields);
+      t.strictSame(ofResource(head.headers), ofResource(headers));
       t.equal(head.headers['content-length'], String(bytes.length));
     }
   });

@@ -49,7 +49,7 @@ import { isThere } from './read-file.ts';
 import { Reconciler } from './reconciler.ts';
 import { RecordFiles } from './record-files.ts';
 import { Removals } from './removals.ts';
-import { scanAll, scanFeed } from './scan.ts';
+import { scanAll } from './scan.ts';
 import { type FolderWatch, type WatchNotice, WatchThread } from './watch-thread.ts';
 import { type WriterHelper, WriterThread } from './writer-thread.ts';
 import { type WriteParts, write } from './writes.ts';
@@ -320,19 +320,15 @@ class FilesStorage implements Storage {
    * anybody else changes them.
    */
   #clearAfter(folders: ReadonlySet<string>, ended: Promise<unknown>): void {
-    const { dir, locks, log } = this.#parts;
+    const { dir, log } = this.#parts;
     log.error('the thread that writes files has died, and is started again');
     // Another thread has made nothing yet.
     const leftovers = readdirSync(dir).filter(isLeftover);
     const names = [...folders]
       .filter((folder) => dirname(folder) === dir)
       .map((folder) => basename(folder) as FeedName);
-    const clear = (name: FeedName) =>
-      locks.exclusive(name, async () => {
-        await ended;
-        await scanFeed(dir, name, log, { clean: true });
-      });
-    const clearing = Promise.allSettled(names.map(clear)).then(async () => {
+    const clears = names.map((name) => this.#reconciler.clear(name, ended));
+    const clearing = Promise.allSettled(clears).then(async () => {
       this.#order(names, true);
       await ended;
       for (const name of leftovers) void this.#removals.remove(join(dir, name)).catch(() => {});

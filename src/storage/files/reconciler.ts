@@ -116,24 +116,37 @@ export class Reconciler {
     }
   }
 
-  /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */
-  async #rescan({ feed: name, folder }: FolderSeen): Promise<void> {
-    const { dir, index, locks, log } = this.#parts;
-    await locks.exclusive(name, async () => {
-      const known = index.get(name);
-      const scan = () => scanFeed(dir, name, log);
-      // If the whole data folder is absent, it may come back, so its feeds stay.
-      const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
-      // Its state is unknown, and so is whether it still has a password.
-      const found = scanned === 'unreadable' ? known : scanned;
-      // It is gone since. If it comes back before the watch looks again, the watch reports nothing.
-      if (!scanned && folder !== 'gone') this.#reportAgain(name);
-      if (found === known) return;
-      if (known && found && (folder === 'there' || known.identity === found.identity))
-        return this.#align(known, found);
-      if (known) index.drop(known);
-      if (found) index.add(found);
+  /**
+   * Ends or takes away what a writer that died had begun in the folder of a feed, once it does no more, and takes in what is
+   * there then. Alone with the feed: whoever sends a post again finds the one that was stored.
+   */
+  async clear(name: FeedName, writerEnded: Promise<unknown>): Promise<void> {
+    await this.#parts.locks.exclusive(name, async () => {
+      await writerEnded;
+      await this.#take({ feed: name, folder: 'there' }, true);
     });
+  }
+
+  /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */
+  async #rescan(seen: FolderSeen): Promise<void> {
+    await this.#parts.locks.exclusive(seen.feed, () => this.#take(seen));
+  }
+
+  async #take({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
+    const { dir, index, log } = this.#parts;
+    const known = index.get(name);
+    const scan = () => scanFeed(dir, name, log, { clean });
+    // If the whole data folder is absent, it may come back, so its feeds stay.
+    const scanned = (await scan()) ?? ((await isFolder(dir)) ? await scan() : known);
+    // Its state is unknown, and so is whether it still has a password.
+    const found = scanned === 'unreadable' ? known : scanned;
+    // It is gone since. If it comes back before the watch looks again, the watch reports nothing.
+    if (!scanned && folder !== 'gone') this.#reportAgain(name);
+    if (found === known) return;
+    if (known && found && (folder === 'there' || known.identity === found.identity))
+      return this.#align(known, found);
+    if (known) index.drop(known);
+    if (found) index.add(found);
   }
 
   /** The folder was created by the service, so apply only the differences made by hand since. */
