@@ -42,12 +42,13 @@ export function keyed(load: Load): WriteKind {
       const write = open.shift() ?? next();
       let reply: Reply;
       try {
-        reply = await send(feedOf(load, FEED), write);
+        // After a 503, too, nobody knows.
+        reply = answered(await send(feedOf(load, FEED), write), 200, 201);
       } catch (error) {
         open.push(write);
         throw error;
       }
-      const { id } = answered(reply, 200, 201).json;
+      const { id } = reply.json;
       const before = done.get(write.key);
       same(id, before?.id ?? id, `the note of ${write.key}`);
       done.set(write.key, { write, id });
