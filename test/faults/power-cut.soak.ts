@@ -3,7 +3,7 @@
  * process is killed, and a start on what is left shows what was acknowledged, and of the rest all or nothing. With syncs
  * that do nothing the same look finds losses.
  *
- * POWER_CUTS is the number of cuts for each place (3: one takes 3 s of CPU and more); POWER_PLACES names some of them, for example
+ * POWER_CUTS is the number of cuts for each place (2: one takes 3 s of CPU and more); POWER_PLACES names some of them, for example
  * `fs,sqlite/db`; POWER_SEED (a number, which is printed) repeats what clients choose and at which answer the power goes,
  * though not how their requests meet.
  */
@@ -19,7 +19,7 @@ import { withoutSync } from '../support/power/without-sync.ts';
 import { Writer } from '../support/power/writer.ts';
 import { randomNumbers } from '../support/random.ts';
 
-const { POWER_CUTS = '3', POWER_PLACES, POWER_SEED = String(randomInt(2 ** 31)) } = process.env;
+const { POWER_CUTS = '2', POWER_PLACES, POWER_SEED = String(randomInt(2 ** 31)) } = process.env;
 const CUTS = Number(POWER_CUTS);
 const SEED = Number(POWER_SEED);
 

@@ -1,7 +1,8 @@
 /**
  * Every kind of helper thread dies again and again while the service is written to: nothing acknowledged is lost, requests
  * are answered or refused as 503, and the service goes on. `THREAD_KILLS=100` has each die so often, `KILL_STORAGES=sqlite`
- * names storages, `KILL_THREADS="compose compress"` kinds of threads, and `KILL_SEED` decides how they die.
+ * names storages (else each kind dies on one of those that have it), `KILL_THREADS="compose compress"` kinds of threads, and
+ * `KILL_SEED` decides where and how they die.
  */
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -22,11 +23,13 @@ import { Broken, checkAll, feedOf, type Load, Unavailable, type WriteKind } from
 
 const {
   THREAD_KILLS = '1',
-  KILL_STORAGES = 'fs sqlite postgres',
+  KILL_STORAGES,
   KILL_THREADS = '',
   KILL_SEED = `${randomInt(2 ** 31)}`,
 } = process.env;
 const DYING = new URL('../support/dying-threads.mjs', import.meta.url).href;
+const SEED = Number(KILL_SEED);
+const STORAGES = (KILL_STORAGES ?? 'fs sqlite postgres').split(' ') as Backend[];
 const KINDS = [posts, keyed, edits, searched];
 /** Deaths until all that was promised is looked for. */
 const CHECK_EVERY = 5;
@@ -85,9 +88,9 @@ async function dieOnce(helper: Helper, load: Load, dir: string): Promise<string[
   return broken;
 }
 
-for (const backend of KILL_STORAGES.split(' ') as Backend[])
+for (const backend of STORAGES)
   t.test(`on ${backend}`, async (t) => {
-    const random = new Random(Number(KILL_SEED));
+    const random = new Random(SEED);
     const dir = await tempDir(t);
     await chmod(dir, 0o777);
     const services = await Services.start(t, backend, random, {
@@ -96,10 +99,10 @@ for (const backend of KILL_STORAGES.split(' ') as Backend[])
       flags: [`--import=${DYING}`],
     });
     const { url } = services;
-    const helpers = HELPERS.filter(
-      ({ work, backends }) =>
-        backends.includes(backend) && (KILL_THREADS === '' || KILL_THREADS.split(' ').includes(work)),
-    );
+    const helpers = HELPERS.filter(({ work, backends }, n) => {
+      const here = KILL_STORAGES === undefined ? [backends[(SEED + n) % backends.length]] : backends;
+      return here.includes(backend) && (KILL_THREADS === '' || KILL_THREADS.split(' ').includes(work));
+    });
     for (const [n, helper] of helpers.entries()) {
       if ((await services.ends()).length > 0) break;
       const load: Load = { prefix: `t${n}-`, random, url, movedFrom: services.movedFrom };

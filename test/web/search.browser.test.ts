@@ -334,9 +334,15 @@ for (const [kind, options] of Object.entries({
   t.test(`everybody can use it: ${kind}`, async (t) => {
     const { page } = await visit(t, options);
     for (const place of [address, readPage])
-      for (const search of ['', '?q=river&tag=river', '?q=dam', '?q=nowhere', '?q=%21', '?from=2020-01-01']) {
+      for (const [search, withFilters] of [
+        ['', true],
+        ['?q=river&tag=river', true],
+        ['?q=nowhere', false],
+        ['?q=%21', false],
+      ] as const) {
         await page.goto(place + search);
         await isGood(t, page, search);
+        if (!withFilters) continue;
         await page.click('.find summary');
         await page.waitForSelector('.tags li');
         await isGood(t, page, `${search}, filters`);
