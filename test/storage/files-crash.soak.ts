@@ -1,5 +1,7 @@
 /** Changes of several files at once, stopped at every step: afterwards all of it is there, or nothing. */
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type NoteFile, noteFile } from '../../src/feeds/names.ts';
@@ -93,9 +95,12 @@ async function storing(dir: string, sync: Sync = syncFolder) {
   };
 }
 
+/** In memory if that can be: which calls are made is tested, not the disk, and each of thousands of starts syncs. */
+const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
 /** A data folder with a feed: a text with metadata, and a note placed by hand. */
 async function folderWithFeed(t: Test): Promise<string> {
-  const dir = await dataFolder(t);
+  const dir = await dataFolder(t, MEMORY);
   await mkdir(join(dir, name));
   await writeFile(join(dir, name, '.readid'), 'some-read-id');
   await writeFile(join(dir, name, noteFile(text.id, 'md')), text.bytes);
@@ -244,7 +249,7 @@ for (const change of changes) {
         disk.end(made);
       };
       await withFailingCalls(() => false, run);
-      const dir = await dataFolder(t);
+      const dir = await dataFolder(t, MEMORY);
       const found = { before: 0, after: 0, between: 0 };
       for (const { files, isSettled } of disk.possibleStates()) {
         await rm(join(dir, name), { recursive: true, force: true });

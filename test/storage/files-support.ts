@@ -24,8 +24,8 @@ interface Teardown {
 }
 
 /** An empty data folder, removed when the test ends. */
-export async function dataFolder(t: Teardown): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'files-storage-'));
+export async function dataFolder(t: Teardown, parent = tmpdir()): Promise<string> {
+  const dir = await mkdtemp(join(parent, 'files-storage-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   return dir;
 }
