@@ -28,7 +28,7 @@ export interface Sample {
   readonly unreached: number;
 }
 
-/** Looks at the processes. Times become their p99. */
+/** Measures the processes now, and takes the p99 of the times that clients measured. */
 export function sampleOf(at: number, pids: readonly number[], interval: Interval): Sample {
   const { times, requests, failed, unreached, seconds } = interval;
   return {

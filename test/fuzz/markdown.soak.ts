@@ -22,7 +22,7 @@ const BROWSER_EVERY = Number(process.env.BROWSER_EVERY ?? 1);
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
 /** Texts that are rendered together. */
 const BATCH = 100;
-/** Batches at once, so that this thread, those of the lanes and the browser all have work. */
+/** The number of batches that run at the same time, so that this thread, the rendering threads and the browser are all busy. */
 const AT_ONCE = 4;
 const REPORT_EVERY_MS = 60_000;
 const MAX_QUEUE = 100;

@@ -15,7 +15,7 @@ import {
 export interface Promises {
   /** How long after an answered write other containers may show what was before, ms: while they hear of changes, and while not. */
   readonly staleMs: { readonly healthy: number; readonly cutOff: number };
-  /** The most notes of each kind in a feed. */
+  /** The limits under test: how many texts and how many pictures a feed may hold. */
   readonly caps: Readonly<Record<Medium, number>>;
 }
 

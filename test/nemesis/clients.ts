@@ -288,7 +288,7 @@ export class Clients {
   }
 }
 
-/** Below so many notes few are deleted. */
+/** A feed with fewer notes than this gets fewer deletions, so that it does not run empty. */
 const CAP_FOR_DELETING = 24;
 
 function nextValue(): string {

@@ -226,7 +226,7 @@ function onContainer(
   };
 }
 
-/** Asked while it is stopped, it answers at the moment when it goes on: what it knew before is too old by then. */
+/** A container that is stopped answers the requests sent meanwhile when it goes on; its cache is too old by then. */
 function stopped({ cluster, writeThrough, readAll }: Surroundings, container: Container): Acts {
   const others = cluster.containers.filter((other) => other !== container);
   return {

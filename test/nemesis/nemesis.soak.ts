@@ -23,7 +23,7 @@ const CAUGHT_MS = 6_000;
 const BUSY = 5;
 /** Connections of one container: four that read, four that write, and a few with one task. */
 const MOST_CONNECTIONS = 13;
-/** What a container may hold more after all faults than before. */
+/** By how much the resources of a container may grow over all faults. */
 const MORE_DESCRIPTORS = 10;
 const MORE_MIB = 150;
 /** The part of faults that come together with one of the network. */

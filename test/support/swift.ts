@@ -61,7 +61,7 @@ export class SwiftServer {
     this.#process?.kill(signal);
   }
 
-  /** Ends it as it is. */
+  /** Kills it; what it has stored stays. */
   async kill(): Promise<void> {
     const closed = once(this.#process!, 'close');
     this.signal('SIGKILL');

@@ -6,7 +6,7 @@ import { drained } from './system-calls.ts';
 
 /** What the disk does besides what it is asked. */
 export interface Weather {
-  /** How often a call fails, and with what. */
+  /** How likely a system call fails, and with which error codes. */
   readonly faults: number;
   readonly codes: readonly string[];
   /** How often a call takes up to this long, ms, and not about one. */

@@ -27,7 +27,7 @@ export interface Change {
   readonly effects: readonly Effect[];
   /** Somebody has read what it makes, so it may not be taken back. */
   isSeen: boolean;
-  /** It is being taken back, and meanwhile a part of it may be read. */
+  /** A write that failed is being undone; until that is done, readers may see a part of it. */
   isRefused?: boolean;
   /** Nobody refuses it, so it must be there sooner or later. */
   readonly isByHand?: boolean;
@@ -130,7 +130,7 @@ export interface NoteValue {
   readonly hash: string | undefined;
 }
 
-/** The settings of a feed that clients change. */
+/** Those settings of a feed that the simulated clients change. */
 export interface FeedValue {
   readonly readId: ReadId;
   readonly title: string;

@@ -308,7 +308,7 @@ export class SimulatedDisk {
   }
 }
 
-/** Copies of what a power cut leaves. */
+/** Copies the files that are left after a power cut. */
 class PowerCut {
   readonly #random: Chance;
   /** File systems with a journal keep the order. */

@@ -8,7 +8,7 @@ interface Event {
 
 /** A clock, and what is to happen, the earliest first. Time passes only from one event to the next. */
 export class SimulatedTime {
-  /** Ms since the epoch, with fractions. */
+  /** The simulated time in ms since the epoch, with fractions. */
   now = BEGINNING;
   #events: Event[] = [];
 

@@ -78,7 +78,7 @@ const WITH_CALLBACK: Calls = {
   fdatasync: (on, fd: number, done: Done) => on.sync('fdatasync', fd, done),
 };
 
-/** Of a computer on its thread pool. */
+/** Makes a call that a real computer makes on its thread pool: it ends later. */
 function pooled<T>(on: Computer, name: string, subject: string, work: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     on.later(name, subject, work, (error, result) => (error ? reject(error) : resolve(result!)));

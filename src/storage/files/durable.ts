@@ -218,7 +218,7 @@ export class DurableWriter {
         } catch (error) {
           if (isPassing(error)) throw error;
         }
-        // Steps of other writes may have come behind them meanwhile.
+        // While the step ran, other writes that failed may have appended their steps.
         const behind = this.#left.get(folder)!.slice(1 + others.length);
         this.#left.set(folder, [...others, ...behind]);
       }

@@ -112,6 +112,18 @@ function threadsOf({ owner, commits }: FilesOptions): FilesHelpers {
   return { writer: new WriterThread(owner, commits), watch: new WatchThread() };
 }
 
+/**
+ * What the thread that died has left unfinished beside the feeds; the next thread has made nothing yet. Nothing if the folder
+ * cannot be read: then the next start removes it.
+ */
+function leftoversNow(dir: string): string[] {
+  try {
+    return readdirSync(dir).filter(isLeftover);
+  } catch {
+    return [];
+  }
+}
+
 class FilesStorage implements Storage {
   readonly #parts: WriteParts;
   readonly #keeper: MarkKeeper;
@@ -322,8 +334,7 @@ class FilesStorage implements Storage {
   #clearAfter(folders: ReadonlySet<string>, ended: Promise<unknown>): void {
     const { dir, log } = this.#parts;
     log.error('the thread that writes files has died, and is started again');
-    // Another thread has made nothing yet.
-    const leftovers = readdirSync(dir).filter(isLeftover);
+    const leftovers = leftoversNow(dir);
     const names = [...folders]
       .filter((folder) => dirname(folder) === dir)
       .map((folder) => basename(folder) as FeedName);

@@ -33,12 +33,12 @@ export type WatchNotice =
 /** The messages of the thread: once `ready`, then notices. */
 export type WatchMessage = { readonly kind: 'ready' } | WatchNotice;
 
-/** Whoever is told by a watch. */
+/** Receives what a watch of the data folder reports. */
 export interface Watcher {
   onNotice(notice: WatchNotice): void;
   /** The watch has died, and is started again. */
   onDeath(cause: Error): void;
-  /** Another one watches in its place. What the first was ordered since its death is lost. */
+  /** A new watch has replaced the dead one. Orders that were sent in between are lost, so send them again. */
   onReplaced(cause: Error): void;
 }
 

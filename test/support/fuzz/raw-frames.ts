@@ -148,7 +148,7 @@ const HOSTS = [
   'Host : a',
   'HOST: a/b',
 ];
-/** `#` stands for the length of the body. */
+/** Header lines that tell the length in an odd way; `#` in them stands for the true length of the body. */
 const ODD_LENGTHS = [
   ...[
     'Content-Length: +#',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A note that a request makes, as it must be listed. */
+/** A note that a request makes, with the members that a list must show. */
 export interface Part {
   readonly type: string;
   /** Of a text, with the names of the pictures that came with it; the stored text has their files instead. */
@@ -33,7 +33,7 @@ export class Post {
   readonly number: number;
   /** What the last answer promises. */
   settled = NOTHING;
-  /** What a request without an answer may have made of it. */
+  /** The state that it has if the request that got no answer was carried out. */
   unsure: Parts | undefined;
   readonly ids = new Map<string, string>();
   readonly files = new Map<string, string>();
