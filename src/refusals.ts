@@ -23,7 +23,7 @@ export const REFUSALS = {
   foreign_form: { status: 403, meaning: 'a page of another site sent this' },
   blocked: {
     status: 403,
-    meaning: 'the operator has closed the feed, or the name; 451 for a picture that the operator has removed',
+    meaning: 'the operator has closed the feed, or its name',
   },
   not_found: { status: 404, meaning: 'there is no such feed or note' },
   method_not_allowed: { status: 405, meaning: 'the path does not take that method' },

@@ -152,6 +152,7 @@ const HOOK: OperationDocs = {
     'key_reused',
     'feed_limit',
     'note_limit',
+    'byte_limit',
     'unsupported_type',
     'unreadable_file',
   ],

@@ -198,7 +198,20 @@ const POST_HEADERS = [
   'ifFeedMatches',
   'ifNoFeed',
 ] as const;
-const POST_REFUSALS = ['feed_exists', 'taken', 'changed', 'feed_limit', 'note_limit', 'image_limit'] as const;
+const POST_REFUSALS = [
+  'feed_exists',
+  'taken',
+  'changed',
+  'feed_limit',
+  'note_limit',
+  'image_limit',
+  'byte_limit',
+] as const;
+
+const BLOCKED_PICTURE = jsonAnswer(
+  'Error',
+  '`blocked`: the operator has removed this picture; no feed takes it again.',
+);
 
 const POST: OperationDocs = {
   tag: 'Notes',
@@ -221,6 +234,7 @@ const POST: OperationDocs = {
       headers: ['Cache-Control', 'Location', 'ETag', 'Idempotent-Replayed'],
       content: { 'application/json': 'Posted' },
     },
+    451: BLOCKED_PICTURE,
   },
   refusals: [...POST_REFUSALS, 'key_reused'],
 };
@@ -240,6 +254,7 @@ const PUT_BY_KEY: OperationDocs = {
       headers: ['Cache-Control', 'Location', 'ETag'],
       content: { 'application/json': 'Posted' },
     },
+    451: BLOCKED_PICTURE,
   },
   refusals: [...POST_REFUSALS, 'unreadable_file'],
 };
@@ -275,8 +290,8 @@ const EDIT: OperationDocs = {
     'As `multipart/form-data` a text brings new pictures with it; `X-Note-Tags` is for these.',
   parameters: ['tags', 'extendedTags', 'ifMatch'],
   body: 'note',
-  answers: { 200: jsonAnswer('Replaced', 'The note as it is now.', ['ETag']) },
-  refusals: ['changed', 'image_limit', 'unreadable_file'],
+  answers: { 200: jsonAnswer('Replaced', 'The note as it is now.', ['ETag']), 451: BLOCKED_PICTURE },
+  refusals: ['changed', 'image_limit', 'byte_limit', 'unreadable_file'],
 };
 
 const PATCH: OperationDocs = {

@@ -147,8 +147,8 @@ const IMPORT: OperationDocs = {
     'or `zip -r`. Ids and dates stay, and what is there already is skipped, so an import that broke off can be sent again. ' +
     'Each file is checked as a post is, and refused by itself; the caps of the feed hold. Settings are taken where the feed ' +
     'has none of its own. The first note makes the feed. Counts as one write.',
-  parameters: ['chosenReadId'],
+  parameters: ['chosenReadId', 'ifFeedMatches', 'ifNoFeed'],
   body: 'zip',
   answers: { 200: jsonAnswer('Imported', 'What became of the files.') },
-  refusals: ['feed_exists', 'taken', 'feed_limit', 'not_found', 'unsupported_type'],
+  refusals: ['feed_exists', 'taken', 'changed', 'feed_limit', 'not_found', 'unsupported_type'],
 };

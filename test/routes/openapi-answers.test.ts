@@ -198,6 +198,9 @@ t.test('exports and imports', async (t) => {
   const refused = await answered(t, { ...request, status: 200, body: zipOf([{ name: 'no' }]) });
   t.equal(refused.json.refused[0].code, 'invalid_body');
   await answered(t, { ...request, status: 400, body: 'no zip' }, 'invalid_body');
+  const unlessThere = { ...request.headers, 'if-none-match': '*' };
+  const again = { ...request, body: bytes as Buffer<ArrayBuffer>, headers: unlessThere };
+  await answered(t, { ...again, status: 412 }, 'changed');
   await answered(t, { ...request, status: 415, body: 'x', headers: {} }, 'unsupported_type');
   await answered(t, { id: 'exportFeed', status: 404, path: { feed: 'nobody' } }, 'not_found');
   for (const id of ['exportFeed', 'importFeed'])
@@ -306,6 +309,16 @@ t.test('what the operator asks for', async (t) => {
   for (const target of [pictured.file_url, `/r/${removed}`])
     t.equal((await operate(url, 'POST', '/takedown', { target, block: true })).status, 200);
   await new Browser(url).submit('/report', { target: `/r/${removed}`, reason: 'x' });
+  const blocked = { path: { feed: 'again', id: json.id }, body: picture('png'), headers: PNG, status: 451 };
+  for (const request of [
+    { id: 'postNote', ...blocked },
+    { id: 'putNoteByKey', ...blocked, query: '?key=cat' },
+    { id: 'editNote', ...blocked, path: { feed: 'key', id: json.id } },
+  ]) {
+    const { reply, problems } = await other.ask(request);
+    t.same(problems, []);
+    t.match(reply, { status: 451, json: { code: 'blocked' } });
+  }
   const [reported] = (await operate(url, 'GET', '/reports')).json.reports;
   const authorization = `Bearer ${OPERATOR_TOKEN}`;
   const take = { id: 'takeDown', body: JSON.stringify({ read_id: json.read_url.split('/').at(-2) }) };
@@ -429,5 +442,28 @@ t.test('caps', async (t) => {
     const { reply, problems } = await other.ask({ id: 'postNote', status: 507, ...request });
     t.same(problems, []);
     t.match(reply, { status: 507, json: { code } });
+  }
+});
+
+t.test('a cap of bytes', async (t) => {
+  const full = await start(t, { SERVICE_MAX_BYTES_PER_FEED: '5' });
+  const other = new DescribedService(full.url, service.document);
+  const small = { id: 'postNote', path: { feed: 'key' }, body: 'small', headers: MARKDOWN, status: 201 };
+  const { json } = (await other.ask(small)).reply;
+  const large = {
+    ...small,
+    path: { feed: 'key', id: json.id, kind: 'generic' },
+    body: '{"a":1}',
+    status: 507,
+  };
+  for (const request of [
+    { ...large },
+    { ...large, id: 'putNoteByKey', query: '?key=large' },
+    { ...large, id: 'editNote' },
+    { ...large, id: 'postHook', headers: { 'content-type': 'application/json' } },
+  ]) {
+    const { reply, problems } = await other.ask(request);
+    t.same(problems, []);
+    t.match(reply, { status: 507, json: { code: 'byte_limit' } });
   }
 });
