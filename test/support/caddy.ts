@@ -22,7 +22,7 @@ export interface Caddy {
 export async function startCaddy(t: Scope, service: string): Promise<Caddy> {
   const url = `http://127.0.0.1:${await freePort()}`;
   const caddy = spawn(program('caddy'), ['run', '--config', CADDYFILE], {
-    env: { HOME: await tempDir(t), SITE_ADDRESS: url, SERVICE_ADDRESS: service },
+    env: { HOME: await tempDir(t), SITE_ADDRESS: url, UPSTREAM_ADDRESS: service },
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   const closed = once(caddy, 'close');
