@@ -3,15 +3,18 @@
  * attempt if nothing else is known, and the meaning for the API description.
  */
 export const REFUSALS = {
-  invalid_feed: { status: 400, meaning: 'what the path holds cannot be the name of a feed' },
+  invalid_feed: { status: 400, meaning: 'what the path has in place of a feed name cannot be one' },
   reserved_feed: { status: 400, meaning: 'the name is reserved' },
-  invalid_body: { status: 400, meaning: 'the body is not what it says it is' },
+  invalid_body: {
+    status: 400,
+    meaning: 'the body is not of the form that its type and the operation ask for',
+  },
   invalid_request: {
     status: 400,
     meaning: 'a part of the path, a query value, a header or a member of the body breaks its rule',
   },
   empty_note: { status: 400, meaning: 'the note is blank' },
-  invalid_license: { status: 400, meaning: 'the license is malformed, badly signed or over' },
+  invalid_license: { status: 400, meaning: 'the license is malformed, wrongly signed or expired' },
   auth: {
     status: 401,
     header: 'WWW-Authenticate',
@@ -26,7 +29,7 @@ export const REFUSALS = {
     meaning: 'the operator has closed the feed, or its name',
   },
   not_found: { status: 404, meaning: 'there is no such feed or note' },
-  method_not_allowed: { status: 405, meaning: 'the path does not take that method' },
+  method_not_allowed: { status: 405, meaning: 'there is no such method at this address' },
   timeout: { status: 408, meaning: 'the body came too slowly' },
   removed: { status: 410, meaning: 'the operator has removed what this link led to' },
   feed_exists: {
@@ -36,24 +39,27 @@ export const REFUSALS = {
   taken: {
     status: 409,
     meaning:
-      'another feed has that read id, or a deleted one had it; the license serves as many feeds as it may',
+      'another feed has that read id, or a deleted one had it; or the license already serves as many feeds as it may',
   },
-  no_image_store: { status: 409, meaning: 'pictures have no store of their own' },
+  no_image_store: { status: 409, meaning: 'this instance has no image store' },
   same_store: { status: 409, meaning: 'the pictures are in that store already' },
   unreadable_file: {
     status: 409,
     meaning:
-      'a file with metadata of the note or settings of the feed cannot be read, so nothing overwrites it until it is mended',
+      'the file with the metadata of the note, or with the settings of the feed, cannot be read; it is not overwritten until somebody mends it',
   },
-  changed: { status: 412, meaning: 'it is another one now than `If-Match` says' },
+  changed: {
+    status: 412,
+    meaning: 'the note or feed is not, or no longer, as `If-Match` or `If-None-Match` asks',
+  },
   too_large: { status: 413, meaning: 'the body is larger than it may be' },
   unsupported_type: {
     status: 415,
     meaning: 'the type is none of those a note may have, or the bytes are not of it',
   },
   range: { status: 416, header: 'Content-Range', meaning: 'the file has none of the bytes asked for' },
-  key_reused: { status: 422, meaning: 'the key was used for another post' },
-  rate_limited: { status: 429, header: 'Retry-After', meaning: 'too many changes by one client' },
+  key_reused: { status: 422, meaning: 'the key belongs to a note with other contents' },
+  rate_limited: { status: 429, header: 'Retry-After', meaning: 'too many writes by one client' },
   too_many_attempts: {
     status: 429,
     header: 'Retry-After',
@@ -66,7 +72,7 @@ export const REFUSALS = {
     retryAfter: 5,
     meaning: 'the storage cannot be reached',
   },
-  busy: { status: 503, header: 'Retry-After', retryAfter: 1, meaning: 'too much is being done at once' },
+  busy: { status: 503, header: 'Retry-After', retryAfter: 1, meaning: 'too much is going on; try again' },
   feed_limit: { status: 507, meaning: 'the instance has as many feeds as it may have' },
   note_limit: { status: 507, meaning: 'the feed has as many notes as it may have' },
   image_limit: { status: 507, meaning: 'the feed has as many pictures as it may have' },

@@ -42,7 +42,10 @@ const feedChanges = z.object({
     'A new read id, 3 to 64 characters of a-z, 0-9, "-" and "_"; empty for a random one; left out, it stays as it ' +
       'is. The old read link ends.',
   ).optional(),
-  keep: keep.nullable().describe('Null keeps everything; left out, it stays as it is.').optional(),
+  keep: keep
+    .nullable()
+    .describe('How long, and how many, notes are kept. Null keeps all; left out, it stays as it is.')
+    .optional(),
 });
 
 /** The JSON bodies of requests. */
@@ -74,7 +77,7 @@ export const JSON_BODIES = {
   }),
   PreviewText: z.object({ text: text('Markdown of at most 100 KB.') }),
   NewLicense: z.object({
-    license: text('As it was issued: `nf1.`, and two more parts.'),
+    license: text('The license as it was issued: `nf1.` and two more parts.'),
   }),
   MoveImages: z.object({
     from: text('Where the bytes are now: `db`, `fs` or `s3`.'),
@@ -96,7 +99,7 @@ export const JSON_BODIES = {
     block: z
       .boolean()
       .describe(
-        'What is removed stays away: the name and the read link of a feed, the bytes of a picture. Of a text nothing is blocked.',
+        'Whether to block what is removed: the name and the read link of a feed, or the bytes of a picture. A text is not blocked.',
       )
       .optional(),
   }),
@@ -107,10 +110,10 @@ const createdSchema = z.object({
   url: url('Where the note is replaced, changed and deleted. Holds the name of the feed, which is its key.'),
   feed_url: url('The feed by its name.'),
   read_url: addressOrNull(
-    'The RSS feed, for everybody who may read: no password, and the name is not in it. Null where the feed has no read link.',
+    'The RSS feed, for everybody who may read: no password, and the name is not in it. Null if the feed has no read link.',
   ),
   file: text('The file of the note, `<id>.<ext>`.'),
-  file_url: addressOrNull('The file for everybody who may read. Null where the feed has no read link.'),
+  file_url: addressOrNull('The file for everybody who may read. Null if the feed has no read link.'),
 });
 
 const noteSchema = z.object({
@@ -118,7 +121,7 @@ const noteSchema = z.object({
   type: z.enum(NOTE_TYPES.map(mediaType)).describe('The media type of the file.'),
   file: text('The file of the note, `<id>.<ext>`.'),
   file_url: addressOrNull(
-    'The file for everybody who may read, byte for byte. Null where the feed has no read link.',
+    'The file for everybody who may read, byte for byte. Null if the feed has no read link.',
   ),
   size: z.int().nonnegative().describe('Size of the file in bytes.'),
   title: text(
@@ -126,30 +129,39 @@ const noteSchema = z.object({
       'of a picture; else empty. At most 100 characters.',
   ),
   content: text('The markdown exactly as posted. Only for markdown.').optional(),
-  alt: text('Alternative text of a picture, where it has one.').optional(),
-  name: text('Original file name of a picture, where it has one.').optional(),
+  alt: text('Alternative text of a picture, if it has one.').optional(),
+  name: text('Original file name of a picture, if it has one.').optional(),
   created_at: z.string().meta({ format: 'date-time', description: 'When the note was posted, in UTC.' }),
-  url: url('The note by the name of its feed, or by the read id where the note was asked for by that.'),
-  sender: text('Who posted it, where that is known and shown.').optional(),
-  tags: z.array(z.string()).describe('Its tags; empty without any.'),
-  key: key.describe('Its key, where it has one. Only under the name of the feed.').optional(),
+  url: url(
+    'The page of the note, by the name of its feed, or by the read id if the request was by the read id.',
+  ),
+  sender: text('Who posted it, if that is known and the feed shows it.').optional(),
+  tags: z.array(z.string()).describe('Its tags; empty if it has none.'),
+  key: key
+    .describe('Its key, if it has one. Only in answers to requests by the name of the feed.')
+    .optional(),
   attached_to: text(
-    'The text that a picture came with, as long as that shows it: then pages and feeds show the picture in the text alone.',
+    'The id of the text that the picture was posted with, as long as that text shows it. Pages and feeds then show the picture in the text only.',
   ).optional(),
   unlisted: z
     .literal(true)
-    .describe('Only lists have the note: pages and feeds do not show it. Only where it is so.')
+    .describe('The note is in lists only: pages and feeds do not show it. Otherwise absent.')
     .optional(),
   expires_at: z
     .string()
-    .meta({ format: 'date-time', description: 'From then on it is in no answer; where it expires.' })
+    .meta({
+      format: 'date-time',
+      description: 'When the note expires: from then on it is in no answer. Absent if it does not expire.',
+    })
     .optional(),
   match: z
     .object({
-      text: text('A piece of it in plain text, at most 200 UTF-16 units, around the first place.'),
+      text: text(
+        'A piece of what was searched, in plain text, around the first match: at most 200 UTF-16 units.',
+      ),
       marks: z
         .array(z.tuple([z.int().nonnegative(), z.int().positive()]))
-        .describe('The places in the piece, in UTF-16 units: where each starts, and what is behind it.'),
+        .describe('The matches in the piece: the start and the end (exclusive) of each, in UTF-16 units.'),
     })
     .describe('Where a search found it; only with `q`.')
     .optional(),
@@ -162,7 +174,9 @@ const attachmentsSchema = z
 
 const noteFormSchema = z
   .object({
-    text: text('The markdown, stored byte for byte but for the names of pictures. At most one.').optional(),
+    text: text(
+      'The markdown, stored byte for byte except for the names of pictures. At most one.',
+    ).optional(),
     file: z
       .array(z.string().meta({ format: 'binary' }))
       .max(MAX_FILES_PER_REQUEST)
@@ -180,7 +194,7 @@ const SCHEMAS = {
   Created: [createdSchema, 'A note that has been stored.'],
   Posted: [
     createdSchema.extend({ attachments: attachmentsSchema }),
-    'What has been stored: the text, or the picture where there is none.',
+    'What has been stored: the text, or the first picture if there is no text.',
   ],
   Replaced: [noteSchema.extend({ attachments: attachmentsSchema }), 'A note that has been replaced.'],
   NoteForm: [noteFormSchema, 'A text with its pictures: at least one of the two.'],
@@ -190,35 +204,39 @@ const SCHEMAS = {
     next: z
       .string()
       .nullable()
-      .describe('The `before` of the next page; null where there is none. It says nothing else.'),
+      .describe('The value of `before` for the next page, opaque; null if this is the last page.'),
   }),
   TagList: object('The tags of a feed.', {
     tags: z
       .array(z.object({ tag: z.string(), count: count('How many notes have it.') }))
-      .describe('Those of most notes first, then by name; at most 1,000.'),
+      .describe('Tags with the most notes first, then by name; at most 1,000.'),
   }),
   Feed: object('A feed as its owner sees it.', {
     name: text('The name of the feed: its write key, to be kept secret.'),
-    title: text('Empty where none is set.'),
-    description: text('Empty where none is set.'),
+    title: text('Empty if none is set.'),
+    description: text('Empty if none is set.'),
     show_sender: z.boolean().describe('Readers see who posted a note.'),
     listed: z.boolean().describe('Search engines may list the pages of the read link.'),
-    image_url: addressOrNull('The title image; null where the feed has none, no notes or no read link.'),
+    image_url: addressOrNull(
+      'The address of the title image; null if the feed has no title image, no notes or no read link.',
+    ),
     protected: z.boolean().describe('The feed has a password of its own.'),
     read_url: addressOrNull(
-      'The RSS feed, for everybody who may read; null while the feed has no notes or no read link.',
+      'The RSS feed, for everybody who may read; null if the feed has no notes or no read link.',
     ),
     license: z
       .object({ until: text('Its last day, a UTC date.') })
       .nullable()
-      .describe('The license that the feed has; null in the free tier. Only where feeds need one.')
+      .describe(
+        'The license of the feed; null in the free tier. Absent if feeds of this instance need no license.',
+      )
       .optional(),
-    keep: keep.nullable().describe('What the feed keeps; null for everything.'),
+    keep: keep.nullable().describe('How long, and how many, notes are kept; null if all are.'),
   }),
   ReadFeed: object('A feed, for everybody who may read it.', {
-    title: text('Empty where none is set.'),
-    description: text('Empty where none is set.'),
-    image_url: addressOrNull('The title image; null where the feed has none.'),
+    title: text('Empty if none is set.'),
+    description: text('Empty if none is set.'),
+    image_url: addressOrNull('The address of the title image; null if the feed has none.'),
   }),
   JsonFeed: object('A JSON Feed 1.1, https://www.jsonfeed.org/version/1.1/', {
     version: z.literal('https://jsonfeed.org/version/1.1'),
@@ -265,25 +283,28 @@ const SCHEMAS = {
           code: z.enum(Object.keys(REFUSALS) as RefusalCode[]),
         }),
       )
-      .describe('The first 1,000 files that were refused.'),
-    refused_count: count('All files that were refused.'),
+      .describe('The files that were refused; the first 1,000 of them.'),
+    refused_count: count('How many files were refused.'),
   }),
   FeedChanges: [JSON_BODIES.FeedChanges, 'Settings of a feed. Title and description are replaced together.'],
   FeedPatch: [JSON_BODIES.FeedPatch, 'Settings of a feed to change: at least one of them.'],
   TextNote: [JSON_BODIES.TextNote, 'A markdown note. Other members are ignored.'],
   NoteChanges: [JSON_BODIES.NoteChanges, 'What to change of a note: at least one of them.'],
   NewLicense: [JSON_BODIES.NewLicense, 'A license to be attached.'],
-  NewPassword: [JSON_BODIES.NewPassword, 'The password a feed is to have from now on.'],
+  NewPassword: [JSON_BODIES.NewPassword, 'The new password of a feed.'],
   MoveImages: [JSON_BODIES.MoveImages, 'Where pictures are to be moved from.'],
   MovedImages: object('Result of a move.', {
     store: z.enum(['db', 'fs', 's3']).describe('The store of the settings.'),
     from: z.enum(['db', 'fs', 's3']),
     moved: amount('Pictures whose bytes are now in the store of the settings.'),
-    skipped: count('They were there already, or changed meanwhile.'),
-    missing: count('Their bytes are in neither place.'),
-    failed: count('A store refused: run it again.'),
+    skipped: count('Pictures that were there already, or changed meanwhile.'),
+    missing: count('Pictures whose bytes are in neither place.'),
+    failed: count('Pictures that a store refused: send the request again.'),
     left: count('Pictures still to look at.'),
-    next: z.string().nullable().describe('The `after` to go on with; null when nothing is left.'),
+    next: z
+      .string()
+      .nullable()
+      .describe('The value of `after` for the next request; null when nothing is left.'),
   }),
   Unreferenced: object('How an image store and the notes differ.', {
     store: z.enum(['fs', 's3']).describe('The store of the settings.'),
@@ -291,7 +312,7 @@ const SCHEMAS = {
     deleted: amount('Those that were removed.').optional(),
     failed: count('How many the store refused to remove.').optional(),
     too_recent: count('Objects of the last hour that no note refers to.'),
-    missing: count('Pictures whose object is not there.'),
+    missing: count('Pictures whose object is missing in the store.'),
   }),
   Takedown: [JSON_BODIES.Takedown, 'The note or feed to remove.'],
   Stats: object('What the instance holds.', {
@@ -300,29 +321,32 @@ const SCHEMAS = {
     images: z.enum(['db', 'fs', 's3']).describe('Where the bytes of pictures are.'),
     feeds: count('All feeds.'),
     notes: count('All notes, pictures included.'),
-    pictures: count('Those of the notes that are pictures.'),
-    bytes: count('Of all notes, without what is kept beside them.'),
+    pictures: count('How many of the notes are pictures.'),
+    bytes: count('Bytes of all notes, without their metadata.'),
   }),
   OperatedFeeds: object('A page of all feeds.', {
     feeds: z.array(
       z.object({
-        name: text('The key to write to it.'),
-        read_id: z.string().nullable().describe('Null where it has no read link.'),
-        title: text('Empty where none is set.'),
+        name: text('Its name: the key to write to it.'),
+        read_id: z.string().nullable().describe('Null if it has no read link.'),
+        title: text('Empty if none is set.'),
         notes: count('All its notes, pictures included.'),
-        pictures: count('Those of its notes that are pictures.'),
-        bytes: count('Of its notes.'),
+        pictures: count('How many of its notes are pictures.'),
+        bytes: count('Bytes of its notes.'),
         changed_at: z.string().meta({ format: 'date-time', description: 'Its last change, in UTC.' }),
         protected: z.boolean().describe('It has a password.'),
         blocked: z.boolean().describe('The operator has closed it.'),
         license: z
           .object({ until: text('Its last day, a UTC date.') })
           .nullable()
-          .describe('Null in the free tier. Only where feeds need licenses.')
+          .describe('Null in the free tier. Absent if feeds of this instance need no license.')
           .optional(),
       }),
     ),
-    next: z.string().nullable().describe('The `after` to go on with; null at the end.'),
+    next: z
+      .string()
+      .nullable()
+      .describe('The value of `after` for the next page; null if this is the last page.'),
   }),
   Blocks: object('A page of what the operator has closed.', {
     blocks: z
@@ -337,7 +361,10 @@ const SCHEMAS = {
         }),
       )
       .describe('Names, then links, then pictures.'),
-    next: z.string().nullable().describe('The `after` to go on with; null at the end.'),
+    next: z
+      .string()
+      .nullable()
+      .describe('The value of `after` for the next page; null if this is the last page.'),
   }),
   Reports: object('A page of the reports that are open.', {
     reports: z
@@ -351,11 +378,14 @@ const SCHEMAS = {
         }),
       )
       .describe('The oldest first.'),
-    next: z.string().nullable().describe('The `after` to go on with; null at the end.'),
+    next: z
+      .string()
+      .nullable()
+      .describe('The value of `after` for the next page; null if this is the last page.'),
   }),
-  TakenDown: object('What was removed.', { removed: count('How many notes.') }),
+  TakenDown: object('What was removed.', { removed: count('How many notes were removed.') }),
   PreviewText: [JSON_BODIES.PreviewText, 'A text to be rendered.'],
-  Preview: object('A text as a note of it would be shown.', {
+  Preview: object('A text, rendered as the page of a note shows it.', {
     html: text(
       'Safe HTML with absolute addresses, as the pages show it; addresses of pictures are those of the feed.',
     ),

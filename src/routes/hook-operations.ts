@@ -122,10 +122,10 @@ const HOOK: OperationDocs = {
   tag: 'Notes',
   summary: 'Post what another program sends',
   description:
-    'Takes the payload that Slack, Discord, GitHub and others send or expect, of at most 256 KB, and makes notes of it with ' +
-    'the tags of its kind and status. What has an identity, such as an alert or a run, has a key: a later call replaces its note. ' +
-    'All values are shown as text. Of GitHub and GitLab only pushes, pull and merge requests, issues, releases and finished runs ' +
-    'make notes. Slack gets `ok`, Discord nothing unless it waits.',
+    'Makes notes of the payload of another program, of at most 256 KB: what GitHub, GitLab, Grafana and others send, or what ' +
+    'Slack and Discord take. The notes have the kind and the status as tags. An alert or a run has a key, so a later call about ' +
+    'it replaces its note. All values are shown as text. Of GitHub and GitLab only pushes, pull and merge requests, issues, ' +
+    'releases and finished runs make notes. The kind `slack` is answered with `ok`, and `discord` with 204 unless `wait=true`.',
   parameters: ['secret', 'wait', 'idempotencyKey'],
   body: 'payload',
   answers: {
@@ -142,7 +142,7 @@ const HOOK: OperationDocs = {
       },
     },
     204: {
-      description: 'Stored, or nobody watches this event and nothing is stored.',
+      description: 'The note is stored (`discord`), or this event makes no note.',
       headers: ['Cache-Control'],
     },
   },

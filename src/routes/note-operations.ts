@@ -218,14 +218,14 @@ const POST: OperationDocs = {
   summary: 'Post a note',
   description:
     'The body is the note, stored byte for byte: markdown in UTF-8 of at most 100 KB, or a picture of at most 5 MiB ' +
-    'unless the instance says otherwise. As `text/plain` and `application/x-www-form-urlencoded` it is markdown too; as ' +
-    '`application/octet-stream` a picture whose type its first bytes tell; without a type one or the other. The first ' +
-    'note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
+    'unless the instance says otherwise. With the type `text/plain` or `application/x-www-form-urlencoded` it is markdown too; with ' +
+    '`application/octet-stream` it is a picture, and its first bytes tell which type; without a type its first bytes tell what it ' +
+    'is. The first note makes the feed. `X-Note-Alt` and `X-Note-Name` are for ' +
     'pictures only: on markdown the first is refused, the second ignored.\n\n' +
     'As `multipart/form-data` it is a text with its pictures, all stored or none: the text refers to a picture by its ' +
     'file name (`![alt](name)`), which becomes the name of the stored file; a picture that the text does not refer to is ' +
     'added at its end. `X-Note-Tags` and `X-Note-Expires` are for all of them, `X-Note-Title` for the text, or for the ' +
-    'pictures where there is none.\n\nAs `application/json` it is a text with what the headers would say of it.',
+    'pictures if there is no text.\n\nAs `application/json` it is a text, and members of the JSON take the place of the headers.',
   parameters: [...POST_HEADERS, 'idempotencyKey'],
   body: 'newNote',
   answers: {
@@ -243,8 +243,9 @@ const PUT_BY_KEY: OperationDocs = {
   tag: 'Notes',
   summary: 'Make or replace the note of a key',
   description:
-    'If no note of the feed has the key, this posts one, with all that a post may have. Else that note gets the bytes and the ' +
-    'metadata of this request: what is left out is removed; id and date stay. The type must be the same. A form needs a text.',
+    'If no note of the feed has the key, this posts one, with all that a post may have. Otherwise that note gets the bytes and the ' +
+    'metadata of this request: metadata that are left out are removed; id and date stay. The type must be the same. A form needs ' +
+    'a text.',
   parameters: ['key', ...POST_HEADERS],
   body: 'newNote',
   answers: {
@@ -286,8 +287,8 @@ const EDIT: OperationDocs = {
   tag: 'Notes',
   summary: 'Replace a note',
   description:
-    'A note is replaced by one of the same type; its id, date, title, tags, alternative text and name stay. ' +
-    'As `multipart/form-data` a text brings new pictures with it; `X-Note-Tags` is for these.',
+    'Only the bytes change, and the type must be the same; id, date, title, tags, alternative text and name stay. ' +
+    'As `multipart/form-data` a text brings new pictures with it, and `X-Note-Tags` are the tags of these pictures.',
   parameters: ['tags', 'extendedTags', 'ifMatch'],
   body: 'note',
   answers: { 200: jsonAnswer('Replaced', 'The note as it is now.', ['ETag']), 451: BLOCKED_PICTURE },
@@ -297,7 +298,8 @@ const EDIT: OperationDocs = {
 const PATCH: OperationDocs = {
   tag: 'Notes',
   summary: 'Change the title, alternative text, tags or expiry of a note',
-  description: 'Only a picture has an alternative text. An empty text or array removes.',
+  description:
+    'What the body leaves out stays. An empty text or array removes a value. Only a picture has an alternative text.',
   parameters: ['ifMatch'],
   body: 'NoteChanges',
   answers: { 200: jsonAnswer('Note', 'The note as it is now.', ['ETag']) },

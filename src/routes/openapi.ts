@@ -24,27 +24,27 @@ const INFO = {
       'key to write to it; its read link is for everybody who may read it.',
     'HEAD works wherever GET does, and a slash at the end of a path changes nothing. Sizes in KB are of 1,024 bytes. ' +
       'Answers are compressed with gzip or brotli for clients that accept it. Clients must ignore members of JSON ' +
-      'objects that they do not know. A known path answers 405 `method_not_allowed` to a method that it does not take.',
+      'objects that they do not know. A known path answers 405 `method_not_allowed` to a method that it does not have.',
   ].join('\n\n'),
 };
 
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description });
 const SECURITY_SCHEMES = {
-  instancePassword: bearer('The password of the instance, where it has one. It is checked first.'),
-  metricsToken: bearer('The token of the metrics, where they have one.'),
-  operatorToken: bearer('The token of the operator.'),
+  instancePassword: bearer('The password of the instance, if it has one. It is checked first.'),
+  metricsToken: bearer('`SERVICE_METRICS_TOKEN`, if it is set.'),
+  operatorToken: bearer('`SERVICE_OPERATOR_TOKEN`.'),
   basic: {
     type: 'http',
     scheme: 'basic',
     description:
-      'For hooks: the password of the instance, and as user name the password of the feed, where they have one.',
+      'For hooks: the password of the instance, and as user name the password of the feed, if they have one.',
   },
   feedPassword: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Feed-Password',
     description:
-      'The password of the feed, where it has one: 1 to 256 printable ASCII characters, no space at either end. ' +
+      'The password of the feed, if it has one: 1 to 256 printable ASCII characters, no space at either end. ' +
       'With the post that makes a feed, it becomes its password.',
   },
 };

@@ -11,7 +11,7 @@ export const TAGS = {
   Reading: 'What everybody with the read link may read, without a password.',
   Service: 'The service itself.',
   Operator:
-    'For whoever runs the instance, with SERVICE_OPERATOR_TOKEN as Bearer token. Not here without that setting.',
+    'For whoever runs the instance, with SERVICE_OPERATOR_TOKEN as Bearer token. Without that setting these paths are 404.',
 } as const;
 
 export const RESPONSE_HEADERS = {
@@ -25,15 +25,15 @@ export const RESPONSE_HEADERS = {
   'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',
   ETag: 'Names the content, for `If-None-Match` and `If-Match`. Each content coding has its own.',
   'Idempotent-Replayed':
-    '`true` where the same post was stored before under its key, and this one stored nothing.',
+    '`true` if the same post was stored before under its key, and this one stored nothing.',
   'Last-Modified':
-    'The end of the second after the last change (a post, an edit, a deletion or new settings). Absent until then.',
+    'Up to two seconds after the last change (a post, an edit, a deletion or new settings). Absent until that time.',
   Link: 'The WebSub hubs that distribute the feed (`rel="hub"`), and its address for them (`rel="self"`), if the instance has hubs.',
-  Location: 'The address of what was made, or where to go on.',
+  Location: 'The address of what was made, or of the page that follows.',
   'Retry-After': 'How many seconds to wait before trying again.',
   Vary: 'The answer depends on these request headers.',
   'WWW-Authenticate': 'How to send the password of the instance: `Bearer`.',
-  'X-Accel-Buffering': '`no`: a proxy in front hands on what it gets at once.',
+  'X-Accel-Buffering': '`no`: a proxy in front must pass on at once what it gets.',
   'X-Content-Type-Options': '`nosniff`: the body is what Content-Type says.',
   'X-Note-Expires': 'When the note expires, or the first one of a page: nobody keeps the answer beyond it.',
   'X-Request-Id': 'Names the request in the log of the service, or in that of a proxy which sent it.',
@@ -147,28 +147,27 @@ export const PARAMETERS = {
   kind: path('kind', 'The kind of sender.', { enum: [...HOOK_KINDS.keys()] }),
   secret: query(
     'secret',
-    'Of `github` and `gitlab`: the secret that the sender must show it knows, in `X-Hub-Signature-256` or `X-Gitlab-Token`. ' +
-      'Without it no signature is asked.',
+    'For `github` and `gitlab`: the secret that the sender must prove to know, by `X-Hub-Signature-256` or `X-Gitlab-Token`. ' +
+      'Without it no proof is asked for.',
   ),
-  wait: query('wait', 'Of `discord`: `true` to get the id of the note.', { enum: ['true', 'false'] }),
+  wait: query('wait', 'For `discord`: `true` to get the id of the note.', { enum: ['true', 'false'] }),
   file: path('file', 'The file of a note, `<id>.<ext>`.', { minLength: 1 }),
   limit: query(
     'limit',
-    'The most notes to answer with. A page ends earlier, with a `next`, where its texts would exceed 1 MiB, and may do so ' +
-      'in a search.',
+    'The most notes in the answer. A page may hold fewer and still have a `next`: if its texts would exceed 1 MiB, and in a search.',
     { type: 'integer', minimum: 1, maximum: 100, default: 50 },
   ),
   before: query(
     'before',
-    'The `next` of the page before, or the id of a note: notes older than that. Empty is none.',
+    'Only notes older than this: the `next` of the page before, or the id of a note. Empty is the newest page.',
   ),
   tag: query('tag', 'Only notes with this tag; empty is all.', {
     pattern: '^[\\p{L}\\p{M}\\p{Nd}_.:-]{0,32}$',
   }),
   q: query(
     'q',
-    `Only notes where a search finds ${QUERY_RULE}. Case and accents make no difference. Searched are title, text, alternative ` +
-      'text, name and tags. Empty is all.',
+    `Only notes in which a search finds ${QUERY_RULE}. Case and accents make no difference. Title, text, alternative text, ` +
+      'name and tags are searched. Empty is all.',
     { maxLength: QUERY_LENGTH, examples: ['"release notes" deploy* -draft'] },
   ),
   from: query('from', 'Only notes of this time or later: an ISO time, or a date in UTC. Empty is all.', {
@@ -202,35 +201,35 @@ export const PARAMETERS = {
   ),
   unlisted: header(
     'X-Note-Unlisted',
-    'Of a picture posted on its own: pages, RSS and JSON Feed do not show the note; lists, its own page and its file have it.',
+    'Only on a picture posted on its own: pages, RSS and JSON Feed do not show the note; lists have it, and its own page and file work.',
     { enum: ['1'] },
   ),
   idempotencyKey: header(
     'Idempotency-Key',
-    'Names the note within its feed as long as it lives, so that a post can be sent again: the same one (type, bytes, title, ' +
-      'tags, alternative text and name) stores nothing more and answers as the first did. Of a form it names the text, else ' +
-      'the first picture. A `key` in JSON wins over it.',
+    'Names the note within its feed as long as the note exists, so that a post can be retried: the same post (type, bytes, title, ' +
+      'tags, alternative text and name) stores nothing more and gets the first answer again. In a form it names the text, or ' +
+      'the first picture if there is no text. A `key` in JSON wins over it.',
     KEY_SCHEMA,
   ),
   key: { ...query('key', 'The key of the note.', KEY_SCHEMA), required: true },
   ifMatch: header(
     'If-Match',
-    'ETags, as a read or the last write of this answered: 412 where none of them is right any more. `*` is any. A weak one ' +
-      'is never right.',
+    'ETags from a read or a write of this note or feed. If it has none of them now, the answer is 412 and nothing is changed. `*` ' +
+      'fits any. A weak ETag never fits.',
   ),
   ifFeedMatches: header(
     'If-Match',
-    'Only if the feed exists: `*`. What pages send here tells which feed it is.',
+    '`*`: post only if the feed exists. (Pages of the service send a value of their own, which tells which feed they mean.)',
   ),
-  ifNoFeed: header('If-None-Match', 'Only if the feed does not exist: `*`, and nothing else.'),
+  ifNoFeed: header('If-None-Match', '`*`: post only if the feed does not exist. No other value is taken.'),
   chosenReadId: header(
     'X-Read-Id',
-    'The read id of a feed that the post makes, 3 to 64 characters of a-z, 0-9, "-" and "_", where the instance lets ' +
-      'it be chosen; empty for a random one. Ignored where the feed exists.',
+    'The read id of the feed that this post makes, 3 to 64 characters of a-z, 0-9, "-" and "_", if the instance lets ' +
+      'it be chosen; empty for a random one. Ignored if the feed exists.',
   ),
   ifNoneMatch: header(
     'If-None-Match',
-    'ETags of what the client has: 304 where one of them is still right (RFC 9110).',
+    'ETags of what the client has: 304 if one of them is still right (RFC 9110).',
   ),
   ifModifiedSince: header(
     'If-Modified-Since',
@@ -238,29 +237,32 @@ export const PARAMETERS = {
   ),
   lastEventId: header(
     'Last-Event-ID',
-    'The version that the client has: if the feed has changed since, an event comes at once. With notes, the id of the ' +
-      'last note that it was told of: those that came since are told first.',
+    'The `id` of the last event that the client got. If the feed has changed since, an event comes at once. With `notes=1` it is ' +
+      'the id of the last note: those that came since are sent first.',
   ),
-  toldNotes: query('notes', 'The notes themselves are told.', { enum: ['1'] }),
-  since: query('since', '`Last-Event-ID` for a first request, in which browsers cannot send it.'),
-  sort: query('sort', 'The largest or latest first, or by name.', {
+  toldNotes: query('notes', 'The stream has the notes themselves.', { enum: ['1'] }),
+  since: query(
+    'since',
+    'The same as `Last-Event-ID`, for a first request, in which browsers cannot send that header.',
+  ),
+  sort: query('sort', 'The order: the largest or latest first, or by name.', {
     enum: ['bytes', 'notes', 'changed', 'created', 'name'],
     default: 'bytes',
   }),
   nameStart: query('q', 'Only names that begin so; empty is all.'),
-  operatorLimit: query('limit', 'The most of them to answer with.', {
+  operatorLimit: query('limit', 'The most entries in the answer.', {
     type: 'integer',
     minimum: 1,
     maximum: 1000,
     default: 100,
   }),
-  after: query('after', 'The `next` of the page before. Empty is none.'),
+  after: query('after', 'The `next` of the page before. Empty is the first page.'),
   sha256: path('sha256', 'The SHA-256 of the bytes of a picture, in base64url.', {
     pattern: '^[A-Za-z0-9_-]{43}$',
   }),
   report: path('report', 'The id of the report.', { minLength: 1 }),
   range: header('Range', 'The part to send, one range of bytes.', { examples: ['bytes=0-1023'] }),
-  ifRange: header('If-Range', 'The ETag that the part must be of; else the whole file is sent.'),
+  ifRange: header('If-Range', 'An ETag: if the file has another one now, the whole file is sent.'),
 } as const satisfies Readonly<Record<string, Parameter>>;
 
 type ParameterKey = keyof typeof PARAMETERS;

@@ -74,14 +74,14 @@ type Docs = Omit<OperationDocs, 'tag'>;
 const LIST: Docs = {
   summary: 'List what is closed',
   parameters: ['operatorLimit', 'after'],
-  answers: { 200: jsonAnswer('Blocks', 'A page of it.') },
+  answers: { 200: jsonAnswer('Blocks', 'A page of closed names, read links and pictures.') },
 };
 
 const BLOCK: Docs = {
   summary: 'Close the name of a feed',
   description:
-    'It takes nothing more (403 `blocked`), and its read link shows an empty feed. Whoever knows the name can still read and ' +
-    'remove what is there. The feed need not exist.',
+    'The name takes no more posts or changes (403 `blocked`), and its read link shows an empty feed. Whoever knows the name can ' +
+    'still read and remove what is there. The feed need not exist.',
   answers: NO_CONTENT_ANSWER,
   refusals: ['invalid_feed'],
 };
@@ -93,7 +93,8 @@ const UNBLOCK: Docs = {
 };
 
 const UNBLOCK_LINK: Docs = {
-  summary: 'Let the read link of a removed feed be an empty feed again',
+  summary: 'Open the read link of a removed feed again',
+  description: 'It then shows an empty feed, in place of 410 `removed`.',
   answers: NO_CONTENT_ANSWER,
 };
 
@@ -106,7 +107,7 @@ const TAKE_DOWN: Docs = {
   summary: 'Remove a note, or a whole feed, by what a report names',
   description:
     'With `block` what was removed stays away: the name of a feed is closed, and what is below its read link is 410 `removed`; ' +
-    'a picture with the same bytes is 451 `blocked` wherever it is posted. It may be repeated, as after a failure on the way.',
+    'a picture with the same bytes is 451 `blocked` wherever it is posted. If it fails before it is done, repeat it.',
   body: 'Takedown',
   answers: { 200: jsonAnswer('TakenDown', 'How many notes were removed.') },
 };

@@ -101,14 +101,14 @@ const STATS: Docs = {
 
 const LIST: Docs = {
   summary: 'List all feeds',
-  description: 'Those that change while pages are asked for may be on two pages, or on none.',
+  description: 'A feed that changes while you read the pages may be on two of them, or on none.',
   parameters: ['sort', 'nameStart', 'operatorLimit', 'after'],
-  answers: { 200: jsonAnswer('OperatedFeeds', 'A page of them.') },
+  answers: { 200: jsonAnswer('OperatedFeeds', 'A page of feeds.') },
 };
 
 const REMOVE: Docs = {
   summary: 'Delete any feed',
-  description: 'As its owner could, also without its password. The name is free at once.',
+  description: 'Its password is not needed. The name is free at once.',
   answers: NO_CONTENT_ANSWER,
   refusals: ['invalid_feed', 'busy'],
 };
@@ -116,7 +116,7 @@ const REMOVE: Docs = {
 const PASSWORD: Docs = {
   summary: 'Change the password of any feed',
   description:
-    'For who forgot it. Every browser that had unlocked the feed is locked out. Only of a feed that has a password.',
+    'For an owner who forgot it. Every browser that had unlocked the feed is locked out. A feed without a password gets none: 409.',
   body: 'NewPassword',
   answers: NO_CONTENT_ANSWER,
   refusals: ['invalid_feed', 'reserved_feed', 'feed_exists', 'busy'],

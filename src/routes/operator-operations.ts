@@ -67,26 +67,26 @@ const STORE_FAILED = {
 const COUNT_UNREFERENCED: Docs = {
   summary: 'Compare the image store with the notes',
   answers: {
-    200: jsonAnswer('Unreferenced', 'What no note refers to, and what notes lack.'),
+    200: jsonAnswer('Unreferenced', 'Objects that no note refers to, and pictures whose object is missing.'),
     502: STORE_FAILED,
   },
   refusals: ['no_image_store'],
 };
 
 const REMOVE_UNREFERENCED: Docs = {
-  summary: 'Remove what no note refers to from the image store',
-  description: 'Only objects older than an hour that are named by a key.',
+  summary: 'Remove objects that no note refers to from the image store',
+  description: 'Only objects that are older than an hour and whose name is a key of the service.',
   answers: {
-    200: jsonAnswer('Unreferenced', 'What was found, and what of it was removed.'),
+    200: jsonAnswer('Unreferenced', 'What was found, and what was removed.'),
     502: STORE_FAILED,
   },
   refusals: ['no_image_store'],
 };
 
 const MOVE: Docs = {
-  summary: 'Move pictures into the store of the settings',
+  summary: 'Move pictures into the image store of the settings',
   description:
-    'Newest first, so many at a time: call it again with `next` as `after` until that is null. The body may have 16 KB.',
+    'Moves up to `limit` pictures, the newest first. Call it again with `next` as `after` until that is null. The body may have 16 KB.',
   body: 'MoveImages',
   answers: { 200: jsonAnswer('MovedImages', 'What was moved, and where to go on.'), 502: STORE_FAILED },
   refusals: ['no_image_store', 'same_store'],

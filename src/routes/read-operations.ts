@@ -64,7 +64,7 @@ const NOTE: OperationDocs = {
 
 const SYNDICATION = {
   ...READING,
-  description: 'The newest notes: 50, or fewer where their texts would exceed 1 MiB together; one at least.',
+  description: 'The newest 50 notes, or fewer if their texts would exceed 1 MiB together, but at least one.',
   parameters: [...SELECTION, ...CONDITIONAL],
 } as const satisfies Partial<OperationDocs>;
 
@@ -154,20 +154,20 @@ function sinceOf(exchange: Exchange): string | undefined {
 }
 
 const EVENTS = {
-  summary: 'Hear of changes as they happen',
+  summary: 'Get changes of a feed as they happen',
   description:
-    'The stream is for `EventSource` (https://html.spec.whatwg.org/multipage/server-sent-events.html). `event: changed` ' +
-    'says that the feed has changed, not what: ask for it again. Its `id`, which is also its `data`, is the version of ' +
-    'the feed, opaque and another one after every change. Changes that follow each other closely may be one event. The ' +
-    'first event comes at once if the version that the client has is not the one of the feed. A comment comes where ' +
-    'nothing else does for 15 seconds. One client may have 20 streams open.\n\n' +
-    'With `?notes=1` the stream tells the notes: `event: note`, in the order in which they came, with the Note as `data` ' +
-    'and its id as `id`; `event: edited` with the Note, and `event: gone` with its `id`, while the client listens. A ' +
-    'client that comes again says the last `id` (`0` if there was no note), and is first told what came since, of more ' +
-    'than 100 notes only the newest. `event: reset` says that more happened than is told: ask for the list again. What ' +
-    'follows is whole again.\n\n' +
-    'With `Accept: application/x-ndjson` the same comes as one JSON object a line: `event`, `id`, and `note` with `note` ' +
-    'and `edited`; only the `id` of `note` is one to come again with. An empty line comes where nothing else does.',
+    'A stream for `EventSource` (https://html.spec.whatwg.org/multipage/server-sent-events.html). `event: changed` says ' +
+    'that the feed has changed, but not what: ask for it again. Its `id`, which is also its `data`, is the version of the ' +
+    'feed: opaque, and another one after every change. Several changes soon after each other may be one event. If the version ' +
+    'that the client sends is not that of the feed, the first event comes at once. After 15 seconds without an event the ' +
+    'stream sends a comment. One client may have 20 streams open.\n\n' +
+    'With `?notes=1` the stream has the notes: `event: note` for each new one, in the order in which they came, with the Note ' +
+    'as `data` and its id as `id`; `event: edited` with the Note, and `event: gone` with its `id`. A client that connects ' +
+    'again sends the last `id` of a note (`0` if there was none) and first gets the notes that came since, of more than 100 ' +
+    'only the newest; edits and removals are sent only while it listens. `event: reset` says that something was left out: ' +
+    'ask for the list again. After it the stream is complete again.\n\n' +
+    'With `Accept: application/x-ndjson` the same comes as one JSON object a line, with `event`, `id`, and in `note` and ' +
+    '`edited` the Note as `note`. Only the `id` of a `note` can be sent to connect again. Empty lines take the place of comments.',
   parameters: ['toldNotes', 'lastEventId', 'since'],
   answers: {
     200: {
@@ -184,7 +184,7 @@ const EVENTS_BY_NAME: OperationDocs = {
   ...EVENTS,
   tag: 'Feeds',
   description:
-    `${EVENTS.description}\n\nThe feed need not exist: the stream tells when it is made. The stream ends when the feed is ` +
-    'deleted, and when its password is changed, set or removed. One that was opened with the session of a browser ends ' +
-    'with it.',
+    `${EVENTS.description}\n\nThe feed need not exist: an event comes when it is made. The stream ends when the feed is ` +
+    'deleted, and when its password is changed, set or removed. A stream that was opened with the session of a browser ends ' +
+    'with that session.',
 };

@@ -55,16 +55,19 @@ export function openApiOperation(
 const HEALTH: OperationDocs = {
   tag: 'Service',
   summary: 'Whether the process is alive',
-  answers: { 200: jsonAnswer('Health', 'It is: `ok`.') },
+  answers: { 200: jsonAnswer('Health', 'The process is alive: `ok`.') },
 };
 
 const READY: OperationDocs = {
   tag: 'Service',
-  summary: 'Whether requests should come here',
+  summary: 'Whether the service takes requests',
   answers: {
-    200: jsonAnswer('Status', 'They should: `ready`.'),
+    200: jsonAnswer('Status', 'It does: `ready`.'),
     503: {
-      ...jsonAnswer('Status', 'Not now, and why: the service stops, or is without its storage.'),
+      ...jsonAnswer(
+        'Status',
+        'It does not, and `status` says why: it is stopping, has no storage, or has nearly all its connections open.',
+      ),
       headers: ['Cache-Control', 'Retry-After'],
     },
   },
@@ -74,7 +77,7 @@ const METRICS: OperationDocs = {
   tag: 'Service',
   summary: 'Metrics for Prometheus',
   description:
-    'Only with `SERVICE_METRICS=1`, and with `SERVICE_METRICS_TOKEN` as Bearer token where it is set.',
+    'Only with `SERVICE_METRICS=1`. If `SERVICE_METRICS_TOKEN` is set, it must be sent as Bearer token.',
   answers: {
     200: { description: 'The metrics.', headers: ['Cache-Control'], content: { 'text/plain': 'text' } },
   },
@@ -83,7 +86,7 @@ const METRICS: OperationDocs = {
 const CLIENT: OperationDocs = {
   tag: 'Service',
   summary: 'A command-line client of this instance',
-  description: 'A POSIX shell script that uses curl; `nf --help` tells the rest.',
+  description: '`nf`, a POSIX shell script that needs curl. `nf --help` explains it.',
   answers: {
     200: {
       description: 'The script.',

@@ -127,8 +127,8 @@ const EXPORT: OperationDocs = {
   summary: 'Get everything of a feed',
   description:
     'A zip of what the folder of the feed on plain files would hold: its notes as files, their metadata files, and ' +
-    '`.feed.json` with its settings; no password, license or read id. The import takes it. An answer that breaks off ' +
-    'is not whole. Two exports at a time for each client.',
+    '`.feed.json` with its settings; no password, license or read id. The import takes it. An answer that ends early ' +
+    'is not complete. Two exports at a time for each client.',
   answers: {
     200: {
       description: 'The feed.',
@@ -143,10 +143,11 @@ const IMPORT: OperationDocs = {
   tag: 'Feeds',
   summary: 'Store the notes of a zip',
   description:
-    'A zip of at most 1 GiB of what a folder of a feed on plain files holds, alone or in one folder, as the export makes it ' +
-    'or `zip -r`. Ids and dates stay, and what is there already is skipped, so an import that broke off can be sent again. ' +
-    'Each file is checked as a post is, and refused by itself; the caps of the feed hold. Settings are taken where the feed ' +
-    'has none of its own. The first note makes the feed. Counts as one write.',
+    'Takes a zip of at most 1 GiB with the files that the folder of a feed has on plain files, at its top or in one folder, as ' +
+    'the export and `zip -r` make it. Ids and dates stay. Notes that are there already are skipped, so an import that broke off ' +
+    'can be sent again. Each file is checked as a post is, the limits of the feed included; a file that is refused does not stop ' +
+    'the others. Settings that the feed has already stay; `keep` and `listed` are taken only if it has no other notes. The first ' +
+    'note makes the feed. Counts as one write.',
   parameters: ['chosenReadId', 'ifFeedMatches', 'ifNoFeed'],
   body: 'zip',
   answers: { 200: jsonAnswer('Imported', 'What became of the files.') },
