@@ -18,9 +18,9 @@ help() {
   cat <<END
 nf $version: notes of $base
 
-  nf login WORK                     remembers a feed as WORK; asks for its name and passwords
+  nf login WORD                     asks for the name of a feed and for passwords, and remembers them as WORD
   nf feeds                          lists what is remembered
-  nf forget WORK
+  nf forget WORD
 
   nf post [FILE...]                 posts standard input or a text, with pictures or alone
      --title TEXT  --tag TAG  --expires 12h  --key KEY (the same post again makes no second note)
@@ -29,11 +29,11 @@ nf $version: notes of $base
   nf search WORDS...                with the options of list; -- before a word that begins with -
   nf get ID                         writes the text or the picture
   nf edit ID [FILE]                 opens a text in \$EDITOR, or replaces the note by the file
-  nf delete ID...                   asks first on a terminal, but for --yes
-  nf tail                           shows new notes as they come
+  nf delete ID...                   asks first on a terminal, unless --yes is there
+  nf tail                           shows notes as they are posted, edited and deleted
   nf export FILE.zip                everything in the feed
 
-  -f WORK      the feed, if several are remembered
+  -f WORD      the feed, if several are remembered
   --password   asks for the password of the feed instead of using the remembered one
   --json       prints what the service answered
   --version, --help
