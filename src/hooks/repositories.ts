@@ -105,7 +105,7 @@ export function runEnded({ repository, name, url, outcome, branch, commit, who }
   );
 }
 
-export function repositoryLink({ name, url }: Repository): string {
+function repositoryLink({ name, url }: Repository): string {
   return linked(asText(name), url);
 }
 

@@ -1,7 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import { type BodyMemory, EarlyBytes, type Reservation } from './body-memory.ts';
-import type { BufferPool } from './buffers.ts';
-import { copyBytes } from './buffers.ts';
+import { type BufferPool, copyBytes } from './buffers.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** Takes a piece of a body, valid only during the call. */

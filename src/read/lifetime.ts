@@ -25,7 +25,7 @@ export const FILE_TERMS: readonly Terms[] = [
 ];
 
 /** How long a view may be kept. */
-export interface Lifetime {
+interface Lifetime {
   /** When this process must drop the view, ms since the epoch; undefined if it may keep the view until the feed changes. */
   readonly until: number | undefined;
   /** `Cache-Control` of a public view. */

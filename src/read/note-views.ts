@@ -10,7 +10,7 @@ import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
 import type { TitledNote, ViewNote } from './views/document.ts';
 
 /** What a view depends on besides its notes. */
-export interface ViewBasis {
+interface ViewBasis {
   readonly feed: Feed | undefined;
   readonly attachments: Attachments;
   /** Those of its notes; undefined for a view of one note. */

@@ -13,11 +13,12 @@ export interface Slot {
   readonly note: string;
 }
 
-/** A picture in a draft, as in a form. */
-interface DraftPicture {
+/** A picture of a box, as a form sends it and a draft keeps it. */
+export interface DraftPicture {
   readonly name: string;
   readonly alt: string;
   readonly file: Blob;
+  /** It says where it was taken. */
   readonly holdsPosition: boolean;
 }
 
@@ -119,18 +120,6 @@ export async function draftedEdits(): Promise<string[]> {
   return found.flatMap(({ note }) => (note === '' ? [] : note));
 }
 
-/** Whether this browser has a draft of any feed. */
-export async function keepsDrafts(): Promise<boolean> {
-  try {
-    const { drafts } = await open();
-    return (
-      (await result(drafts.count())) > 0 || Object.keys(localStorage).some((key) => key.startsWith(PREFIX))
-    );
-  } catch {
-    return false;
-  }
-}
-
 /** Deletes the draft of this window. */
 export async function deleteDraft(slot: Slot): Promise<void> {
   const id = idOf(slot, await holdWindow());
@@ -138,7 +127,7 @@ export async function deleteDraft(slot: Slot): Promise<void> {
 }
 
 /** Deletes the drafts of a feed, or all, in all windows. Never fails. */
-export async function forgetDrafts(feed?: string): Promise<void> {
+async function forgetDrafts(feed?: string): Promise<void> {
   try {
     for (const key of Object.keys(localStorage))
       if (key.startsWith(feed ?? PREFIX)) localStorage.removeItem(key);

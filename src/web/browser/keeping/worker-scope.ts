@@ -1,6 +1,6 @@
 /** What the service worker uses of its global scope: the types of pages and those of workers cannot be had together. */
 
-export interface ExtendableEvent extends Event {
+interface ExtendableEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
 }
 

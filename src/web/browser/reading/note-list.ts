@@ -4,7 +4,7 @@ import { showDays, showTimes } from './times.ts';
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
 /** What came with a page. */
-export interface Shown {
+interface Shown {
   /** The notes that came into the list. */
   readonly came: readonly HTMLElement[];
   /** How many are there to be asked for. */

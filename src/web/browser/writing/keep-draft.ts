@@ -18,7 +18,7 @@ addEventListener('beforeunload', (event) => {
 });
 
 /** What a box says of itself to whatever keeps its draft. */
-export interface Kept {
+interface Kept {
   /** What to keep; undefined if nothing was written. */
   content(): DraftContent | undefined;
   /** Puts it before what was written already. */

@@ -1,3 +1,4 @@
+import type { DraftPicture } from '../keeping/drafts.ts';
 import { find, onActions } from '../page/elements.ts';
 import { bytesText } from '../page/text.ts';
 import { pictureReference, sendableName } from './file-name.ts';
@@ -5,23 +6,12 @@ import { keepsRules } from './rules.ts';
 import { POSITION_WARNING, preparePicture, withoutMetadata } from './shrink.ts';
 import { insertBlock } from './text-tools.ts';
 
-/** A picture of a form, as it is sent and as a draft keeps it. */
-export interface Picture {
-  readonly name: string;
-  readonly file: Blob;
-  readonly alt: string;
-  /** It says where it was taken. */
-  readonly holdsPosition: boolean;
-}
-
 interface Row {
   readonly item: HTMLLIElement;
   readonly alt: HTMLInputElement;
-  picture: Picture;
+  picture: DraftPicture;
   url: string;
 }
-
-export type PictureList = ReturnType<typeof pictureList>;
 
 /**
  * The pictures of a form, in the order of its rows. A picture that is added is shown in the text at the caret.
@@ -95,7 +85,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     onChange();
   }
 
-  function addRow(picture: Picture): Row {
+  function addRow(picture: DraftPicture): Row {
     const template = find<HTMLTemplateElement>(root, 'template');
     const item = find<HTMLLIElement>(template.content, 'li').cloneNode(true) as HTMLLIElement;
     const row: Row = { item, alt: find(item, 'input'), picture, url: '' };
@@ -121,7 +111,7 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
   }
 
   /** Shows a picture, with a warning if it says where it was taken, because it will be public. */
-  function show(row: Row, picture: Picture): void {
+  function show(row: Row, picture: DraftPicture): void {
     const { item } = row;
     URL.revokeObjectURL(row.url);
     row.picture = picture;
@@ -196,14 +186,14 @@ export function pictureList(form: HTMLFormElement, text: HTMLTextAreaElement, on
     add,
     choose: () => input.click(),
     /** The pictures in their order, once all that were added are prepared. */
-    async all(): Promise<Picture[]> {
+    async all(): Promise<DraftPicture[]> {
       await ready;
       return inOrder().map(({ picture }) => picture);
     },
     /** Those that are prepared. */
     now: () => inOrder().map(({ picture }) => picture),
     /** Takes pictures of a draft, whose text shows them already. */
-    restore: (pictures: readonly Picture[]) => pictures.forEach(addRow),
+    restore: (pictures: readonly DraftPicture[]) => pictures.forEach(addRow),
     clear() {
       inOrder().forEach(drop);
       problem.textContent = '';

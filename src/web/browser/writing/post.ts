@@ -2,7 +2,7 @@ import { ROOT } from '../page/elements.ts';
 import { type ApiRequest, forFeed, send } from '../page/send.ts';
 
 /** A post as the boxes make it. */
-export interface Post {
+interface Post {
   readonly feed: string;
   /** The identity of the feed that the post is for; empty if it makes the feed. */
   readonly identity: string;

@@ -1,7 +1,7 @@
 import { holdsPosition, isAnimated } from './picture-metadata.ts';
 
 /** A picture ready to be sent: the same file, or a smaller one. */
-export interface PreparedPicture {
+interface PreparedPicture {
   readonly file: Blob;
   /** It says where it was taken. */
   readonly holdsPosition: boolean;

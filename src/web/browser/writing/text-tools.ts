@@ -32,7 +32,7 @@ export function textTools(form: HTMLFormElement, text: HTMLTextAreaElement): voi
 }
 
 /** Puts a text in place of a range, as if it had been typed. */
-export function replaceRange(text: HTMLTextAreaElement, start: number, end: number, by: string): void {
+function replaceRange(text: HTMLTextAreaElement, start: number, end: number, by: string): void {
   text.focus();
   text.setSelectionRange(start, end);
   // Only `execCommand` lets people undo the change. Not every browser returns whether it worked, so the text is compared.

@@ -1,5 +1,5 @@
 import { toast } from '../page/toast.ts';
-import type { Box, Filling } from './box.ts';
+import type { Box } from './box.ts';
 
 /** Starts writing on pages of a feed's writers. What it takes is loaded when the page is idle, or sooner if it is needed. */
 
@@ -56,14 +56,6 @@ export function startWriting(): void {
     const files = [...dataTransfer.files];
     void takeFiles(form, target, files);
   });
-}
-
-/** Adds to what is in the box for new notes. Returns false if this page has none. */
-export async function fillBox(filling: Filling): Promise<boolean> {
-  const form = document.querySelector<HTMLFormElement>('#compose');
-  const box = form && (await compose(form));
-  box?.fill(filling);
-  return !!box;
 }
 
 async function takeFiles(
