@@ -45,7 +45,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'writing',
   ],
   requests: ['config.ts', 'feeds', 'http', 'ingest', 'refusals.ts', 'schemas.ts', 'writing'],
-  hooks: ['feeds', 'refusals.ts', 'requests', 'worker-pool.ts'],
+  hooks: ['feeds', 'refusals.ts', 'requests', 'signed.ts', 'worker-pool.ts'],
   web: ['config.ts', 'feeds', 'http', 'licenses', 'refusals.ts', 'search', 'sign-in'],
   read: [
     'access',

@@ -1,7 +1,7 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import type { Feed } from '../feeds/feed.ts';
 import { type FeedName, isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
 import { existing, notFound, Refusal, type RefusalCode } from '../refusals.ts';
+import { secretMatcher } from '../signed.ts';
 import type { OperatorRecords } from '../storage/operator-records.ts';
 import type { SharedCounts, Storage } from '../storage/storage.ts';
 import type { Identified } from '../telemetry/events.ts';
@@ -152,8 +152,7 @@ export class Access {
    */
   async requireName(caller: Caller, text: string): Promise<FeedName> {
     await this.requireInstance(caller);
-    if (!isFeedName(text))
-      throw new Refusal('invalid_feed', 'A feed name is 1 to 64 characters of a-z, 0-9, "-" and "_".');
+    if (!isFeedName(text)) throw invalidFeed();
     if (ROUTE_NAMES.has(text)) throw reservedFeed();
     return text;
   }
@@ -297,16 +296,16 @@ function refuseLaterRoute(name: FeedName, feed: Feed | undefined): void {
   if (feed === undefined && LATER_ROUTE_NAMES.has(name)) throw reservedFeed();
 }
 
-function reservedFeed(): Refusal {
+export function invalidFeed(): Refusal {
+  return new Refusal('invalid_feed', 'A feed name is 1 to 64 characters of a-z, 0-9, "-" and "_".');
+}
+
+export function reservedFeed(): Refusal {
   return new Refusal('reserved_feed', 'That feed name is reserved.');
 }
 
-type Matcher = (text: string) => boolean;
+type Matcher = ReturnType<typeof secretMatcher>;
 
-/** Compares with a secret by digests, so that the time reveals neither its characters nor its length. */
 function matcher(secret: string | undefined): Matcher | undefined {
-  if (secret === undefined) return undefined;
-  const digest = (text: string) => hash('sha256', text, 'buffer');
-  const expected = digest(secret);
-  return (text) => timingSafeEqual(digest(text), expected);
+  return secret === undefined ? undefined : secretMatcher(secret);
 }

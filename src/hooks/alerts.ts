@@ -1,5 +1,5 @@
 /** What notes of Alertmanager and Grafana have in common: Grafana sends the payload of Alertmanager with more members. */
-import { type HookNote, keyOf, tagsOf, titled } from './hook.ts';
+import { type HookNote, keyOf, stateTitle, tagsOf, timeText } from './hook.ts';
 import { asParagraphs, asText, blocks, inRow, link, list } from './markdown.ts';
 import { Members } from './members.ts';
 
@@ -26,7 +26,7 @@ export function alertNotes(kind: string, payload: unknown, links: Links): HookNo
   const status = group.text('status');
   const [first] = alerts;
   const more: HookNote = {
-    title: titled(`${stateOf(status)}: ${total} more ${total === 1 ? 'alert' : 'alerts'}`),
+    title: stateTitle(status, `${total} more ${total === 1 ? 'alert' : 'alerts'}`),
     markdown: list(
       others.map((alert) => asText(nameOf(alert))),
       total,
@@ -53,7 +53,7 @@ function alertNote(kind: string, alert: Members, links: Links): HookNote {
     ),
   );
   return {
-    title: titled(`${stateOf(status)}: ${nameOf(alert)}`),
+    title: stateTitle(status, nameOf(alert)),
     markdown: markdown || asText(nameOf(alert)),
     tags: tagsOf(kind, status, labels.text('severity')),
     key: alertKey(alert, kind, identity),
@@ -78,11 +78,6 @@ function nameOf(alert: Members): string {
   return labels.text('alertname') || alert.object('annotations').text('summary') || 'alert';
 }
 
-/** For example `Firing`. */
-function stateOf(status: string): string {
-  return status.charAt(0).toUpperCase() + status.slice(1);
-}
-
 /** Old versions send no fingerprint: the labels are the same thing. */
 function identityOf(labels: Members): string {
   return JSON.stringify(labels.names.sort().map((name) => [name, labels.text(name)]));
@@ -99,12 +94,7 @@ function lastedFrom(alert: Members): string {
   const start = isoTime(alert.text('startsAt'));
   const end = alert.text('status') === 'resolved' ? isoTime(alert.text('endsAt')) : undefined;
   if (start === undefined) return '';
-  return end === undefined ? `Since ${shown(start)}` : `From ${shown(start)} to ${shown(end)}`;
-}
-
-/** For example `2026-11-23 20:15 UTC`. */
-function shown(iso: string): string {
-  return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+  return end === undefined ? `Since ${timeText(start)}` : `From ${timeText(start)} to ${timeText(end)}`;
 }
 
 /** In UTC; undefined for what is no time. */

@@ -1,4 +1,5 @@
 import { ADDRESS, addressOf, chatLine, chatText, emphasized, type Groups, inlineCode } from './chat-text.ts';
+import { timeText } from './hook.ts';
 import { escaped, type Line, linked } from './markdown.ts';
 
 /** https://support.discord.com/hc/en-us/articles/210298617 */
@@ -65,7 +66,5 @@ function write(groups: Groups, inner: (text: string) => string): string {
  */
 function timeOf(seconds: number): string {
   const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime())
-    ? String(seconds)
-    : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return Number.isNaN(date.getTime()) ? String(seconds) : timeText(date.toISOString());
 }

@@ -51,11 +51,12 @@ function push(payload: Members): ReturnType<ReadEvent> {
   return { markdown, about: ['push'] };
 }
 
-const PULL_REQUEST_ACTIONS = ['opened', 'closed', 'reopened'];
+/** What becomes of pull requests and issues, as far as people watch it. */
+const ACTIONS = ['opened', 'closed', 'reopened'];
 
 function pullRequest(payload: Members): ReturnType<ReadEvent> {
   const action = payload.needed('action');
-  if (!PULL_REQUEST_ACTIONS.includes(action)) return undefined;
+  if (!ACTIONS.includes(action)) return undefined;
   const request = payload.object('pull_request');
   const done = action === 'closed' && request.is('merged') ? 'merged' : action;
   const markdown = happened({
@@ -72,7 +73,7 @@ function pullRequest(payload: Members): ReturnType<ReadEvent> {
 
 function issue(payload: Members): ReturnType<ReadEvent> {
   const action = payload.needed('action');
-  if (!['opened', 'closed', 'reopened'].includes(action)) return undefined;
+  if (!ACTIONS.includes(action)) return undefined;
   const about = payload.object('issue');
   const markdown = happened({
     who: senderOf(payload),

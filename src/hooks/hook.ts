@@ -39,6 +39,16 @@ export function titled(text: string): string {
   return cutTitle(text).toWellFormed();
 }
 
+/** A title that begins with a state, for example `Firing: The disk is full`. */
+export function stateTitle(state: string, name: string): string {
+  return titled(`${state.charAt(0).toUpperCase()}${state.slice(1)}: ${name}`);
+}
+
+/** A time for people, from its ISO form in UTC: `2026-11-23 20:15 UTC`. */
+export function timeText(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
 /** Longest tag, in characters (code points). */
 const TAG_LENGTH = 32;
 

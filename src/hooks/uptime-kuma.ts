@@ -1,4 +1,4 @@
-import { type HookKind, tagsOf, titled } from './hook.ts';
+import { type HookKind, stateTitle, tagsOf } from './hook.ts';
 import { asParagraphs, bareLink, blocks } from './markdown.ts';
 import { Members } from './members.ts';
 
@@ -22,10 +22,7 @@ export const uptimeKuma: HookKind = {
     const text = heartbeat.text('msg') || message.needed('msg');
     return [
       {
-        title:
-          name === '' || state === ''
-            ? ''
-            : titled(`${state.charAt(0).toUpperCase()}${state.slice(1)}: ${name}`),
+        title: name === '' || state === '' ? '' : stateTitle(state, name),
         markdown: blocks(asParagraphs(text), bareLink(monitor.text('url'))),
         tags: tagsOf('uptime-kuma', state),
       },

@@ -1,14 +1,23 @@
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { Refusal } from '../refusals.ts';
 import { type Answer, refusalAnswer } from './answer.ts';
 import { httpDate, matchesETag, parseRange, settledAt, unchangedSince } from './conditional.ts';
 import type { Exchange } from './exchange.ts';
 import { type Headers, headers } from './headers.ts';
 
-/** Our content codings, best first. */
 /** Smaller bodies fit into one packet with their headers, bytes. */
 export const COMPRESS_MIN_BYTES = 1024;
+/** Our content codings, best first. */
 const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
+
+const COMPRESSORS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
+
+/** Compresses a body that is compressed once for all requests: at the levels of Node, on a thread of libuv. */
+export function compressOnce(bytes: Uint8Array, coding: Coding): Promise<Uint8Array> {
+  return COMPRESSORS[coding](bytes);
+}
 
 /** A body that is read when it is asked for. */
 interface StoredBody {

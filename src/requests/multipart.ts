@@ -44,8 +44,7 @@ export function admitMultipart(request: BodyRequest, { maxImageBytes }: Submissi
 
 /** As `admitMultipart`, for any limit in bytes. */
 export function refuseLargeBody(request: BodyRequest, limit: number): void {
-  if ((request.contentLength ?? 0) > limit)
-    throw new Refusal('too_large', `The body may have at most ${limit} bytes.`);
+  if ((request.contentLength ?? 0) > limit) throw tooLarge('The body', limit);
 }
 
 /**

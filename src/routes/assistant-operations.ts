@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { reservedFeed } from '../access/access.ts';
 import type { Session } from '../access/cookies.ts';
 import type { Mcp } from '../assistants/mcp.ts';
 import { largestRequestBytes } from '../config.ts';
@@ -38,8 +39,7 @@ function mcpOperation(parts: OperationParts): DescribedOperation {
   let loaded: Promise<Mcp> | undefined;
   return operation('mcp', 'POST /mcp', { access: 'assistant' }, async (exchange, caller) => {
     // Any other body is a post to a feed of that name.
-    if (!isJson(exchange.header('content-type')))
-      throw new Refusal('reserved_feed', 'That feed name is reserved.');
+    if (!isJson(exchange.header('content-type'))) throw reservedFeed();
     const body = await exchange.body(limit);
     const answer = async (): Promise<Answer> => {
       const message = parseMessage(body);

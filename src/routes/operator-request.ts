@@ -1,3 +1,4 @@
+import { invalidFeed } from '../access/access.ts';
 import { type FeedName, isFeedName } from '../feeds/names.ts';
 import { type PublicAddress, publicAddress } from '../feeds/public-address.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -16,7 +17,7 @@ export function forOperator(docs: Omit<OperationDocs, 'tag'>) {
 export function nameIn(exchange: Exchange): FeedName {
   const [name = ''] = exchange.parameters;
   if (isFeedName(name)) return name;
-  throw new Refusal('invalid_feed', 'A feed name is 1 to 64 characters of a-z, 0-9, "-" and "_".');
+  throw invalidFeed();
 }
 
 /** The `limit` of a list. Throws a Refusal `invalid_request`. */

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { brotliCompress, gzip } from 'node:zlib';
 import { json, NOSNIFF } from '../http/answer.ts';
 import { headers } from '../http/headers.ts';
-import { Representation } from '../http/representation.ts';
+import { compressOnce, Representation } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import { VERSION } from '../version.ts';
 import { commandLineClient } from '../web/command-line.ts';
@@ -103,14 +101,12 @@ const OPEN_API: OperationDocs = {
   answers: conditionalAnswers({ 'application/json': 'OpenApi' }, 'An OpenAPI 3.1 document.'),
 };
 
-const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
-
 function representation(document: unknown): Representation {
   const body = Buffer.from(JSON.stringify(document));
   return new Representation({
     body,
     etag: createHash('sha256').update(body).digest('base64url'),
     fields: { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=60', ...NOSNIFF },
-    compress: (bytes, coding) => COMPRESS[coding](bytes),
+    compress: compressOnce,
   });
 }

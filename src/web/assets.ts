@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, gzip } from 'node:zlib';
 import { NOSNIFF } from '../http/answer.ts';
-import { Representation } from '../http/representation.ts';
+import { compressOnce, Representation } from '../http/representation.ts';
 import type { Bundles, ScriptName } from './bundle.ts';
 
-const COMPRESS = { gzip: promisify(gzip), br: promisify(brotliCompress) };
 const TYPES = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -91,8 +88,7 @@ function representation(
     ...NOSNIFF,
     ...more,
   };
-  const compress = (bytes: Uint8Array, coding: keyof typeof COMPRESS) => COMPRESS[coding](bytes);
-  return new Representation({ body, etag: hashOf(body), fields, compress });
+  return new Representation({ body, etag: hashOf(body), fields, compress: compressOnce });
 }
 
 function hashOf(body: Buffer): string {

@@ -1,7 +1,8 @@
 import { find, onActions, ROOT } from '../page/elements.ts';
-import { forFeed, RequestFailed, send, uploadStatus } from '../page/send.ts';
+import { RequestFailed, send, uploadStatus } from '../page/send.ts';
 import { bytesText } from '../page/text.ts';
 import { toast } from '../page/toast.ts';
+import { post } from '../writing/post.ts';
 import { preparePicture } from '../writing/shrink.ts';
 
 // The title image of a feed, on its settings page.
@@ -57,7 +58,7 @@ async function choose(chosen: File | undefined): Promise<void> {
   const { file, holdsPosition } = await preparePicture(chosen, Number(shrink), false);
   const question = 'This picture says where it was taken, and it will be public. Use it?';
   if (holdsPosition && !confirm(question)) return;
-  await setImage((signal, onProgress) => post(file, signal, onProgress));
+  await setImage((signal, onProgress) => postPicture(file, signal, onProgress));
 }
 
 /**
@@ -93,7 +94,7 @@ function showPicks(isShown: boolean): void {
 }
 
 /** Posts a picture to the feed; returns its file. */
-async function post(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
+async function postPicture(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Promise<string> {
   if (body.size > Number(largest))
     throw new RequestFailed(`A picture may have at most ${bytesText(Number(largest))}.`);
   const hash = await hashOf(body);
@@ -103,10 +104,8 @@ async function post(body: Blob, ...[signal, onProgress]: Parameters<Upload>): Pr
     'Content-Type': body.type,
     'X-Note-Unlisted': '1',
     ...(hash !== '' && { 'Idempotency-Key': key }),
-    ...forFeed(identity),
   };
-  const request = { method: 'POST', path: `${ROOT}/${feed}`, headers, body, signal, onProgress } as const;
-  const { file } = await send<{ file: string }>(request);
+  const { file } = await post({ feed, identity, headers, body }, { signal, onProgress });
   keys.delete(hash);
   // It is one more to pick.
   picks.replaceChildren();

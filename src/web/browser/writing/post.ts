@@ -10,10 +10,15 @@ interface Post {
   readonly body: FormData | Blob;
 }
 
+interface Posted {
+  readonly id: string;
+  readonly file: string;
+}
+
 /** Sends a post: all that a person posts on a page goes through here. Throws RequestFailed. */
-export function post(note: Post, sent: Pick<ApiRequest, 'signal' | 'onProgress'>): Promise<{ id: string }> {
+export function post(note: Post, sent: Pick<ApiRequest, 'signal' | 'onProgress'>): Promise<Posted> {
   const headers = { ...note.headers, ...forFeed(note.identity) };
-  return send<{ id: string }>({
+  return send<Posted>({
     method: 'POST',
     path: postPath(note.feed),
     headers,
