@@ -2,7 +2,14 @@ import { Refusal } from '../refusals.ts';
 import { type HeaderOf, type HookKind, keyOf, tagsOf } from './hook.ts';
 import { asCode } from './markdown.ts';
 import { Members } from './members.ts';
-import { happened, outcomeOf, pushed, type ReadEvent, type Repository, runEnded } from './repositories.ts';
+import {
+  actionMarkdown,
+  outcomeOf,
+  pushMarkdown,
+  type ReadEvent,
+  type Repository,
+  runMarkdown,
+} from './repositories.ts';
 import { isSignedByGithub } from './secrets.ts';
 
 /** Webhooks of GitHub (https://docs.github.com/en/webhooks/webhook-events-and-payloads). */
@@ -32,7 +39,7 @@ const EVENTS: ReadonlyMap<string, ReadEvent> = new Map([
 
 function push(payload: Members): ReturnType<ReadEvent> {
   const commits = payload.list('commits');
-  const markdown = pushed({
+  const markdown = pushMarkdown({
     who: payload.object('sender').text('login') || payload.object('pusher').text('name'),
     repository: repositoryOf(payload),
     ref: payload.needed('ref'),
@@ -59,7 +66,7 @@ function pullRequest(payload: Members): ReturnType<ReadEvent> {
   if (!ACTIONS.includes(action)) return undefined;
   const request = payload.object('pull_request');
   const done = action === 'closed' && request.is('merged') ? 'merged' : action;
-  const markdown = happened({
+  const markdown = actionMarkdown({
     who: senderOf(payload),
     repository: repositoryOf(payload),
     what: `${done} pull request`,
@@ -75,7 +82,7 @@ function issue(payload: Members): ReturnType<ReadEvent> {
   const action = payload.needed('action');
   if (!ACTIONS.includes(action)) return undefined;
   const about = payload.object('issue');
-  const markdown = happened({
+  const markdown = actionMarkdown({
     who: senderOf(payload),
     repository: repositoryOf(payload),
     what: `${action} issue`,
@@ -90,7 +97,7 @@ function release(payload: Members): ReturnType<ReadEvent> {
   if (payload.needed('action') !== 'published') return undefined;
   const about = payload.object('release');
   const tag = about.needed('tag_name');
-  const markdown = happened({
+  const markdown = actionMarkdown({
     who: senderOf(payload),
     repository: repositoryOf(payload),
     what: about.is('prerelease') ? 'published pre-release' : 'published release',
@@ -109,7 +116,7 @@ function workflowRun(payload: Members): ReturnType<ReadEvent> {
   const commit = run.object('head_commit');
   const repository = repositoryOf(payload);
   const id = run.needed('id');
-  const markdown = runEnded({
+  const markdown = runMarkdown({
     repository,
     name: `${run.needed('name')} #${run.text('run_number')}`,
     url: run.text('html_url'),

@@ -1,7 +1,14 @@
 import { type HookKind, keyOf, tagsOf } from './hook.ts';
 import { asCode } from './markdown.ts';
 import { Members } from './members.ts';
-import { happened, outcomeOf, pushed, type ReadEvent, type Repository, runEnded } from './repositories.ts';
+import {
+  actionMarkdown,
+  outcomeOf,
+  pushMarkdown,
+  type ReadEvent,
+  type Repository,
+  runMarkdown,
+} from './repositories.ts';
 import { isTokenOfGitlab } from './secrets.ts';
 
 /** Webhooks of GitLab (https://docs.gitlab.com/user/project/integrations/webhook_events/). */
@@ -36,7 +43,7 @@ function push(payload: Members): ReturnType<ReadEvent> {
   const before = payload.text('before');
   const after = payload.text('after');
   const isNew = NO_COMMIT.test(before);
-  const markdown = pushed({
+  const markdown = pushMarkdown({
     who: payload.text('user_name'),
     repository,
     ref: payload.needed('ref'),
@@ -64,21 +71,21 @@ const DONE: ReadonlyMap<string, string> = new Map([
 ]);
 
 function mergeRequest(payload: Members): ReturnType<ReadEvent> {
-  return doneWith(payload, '!', 'merge request', 'merge-request');
+  return readAction(payload, '!', 'merge request', 'merge-request');
 }
 
 function issue(payload: Members): ReturnType<ReadEvent> {
   // Who may read the feed may not read it.
   if (payload.object('object_attributes').is('confidential')) return undefined;
-  return doneWith(payload, '#', 'issue', 'issue');
+  return readAction(payload, '#', 'issue', 'issue');
 }
 
-function doneWith(payload: Members, sign: string, what: string, tag: string): ReturnType<ReadEvent> {
+function readAction(payload: Members, sign: string, what: string, tag: string): ReturnType<ReadEvent> {
   const about = payload.object('object_attributes');
   const done = DONE.get(about.text('action'));
   if (done === undefined) return undefined;
   const target = about.text('target_branch');
-  const markdown = happened({
+  const markdown = actionMarkdown({
     who: payload.object('user').text('name'),
     repository: repositoryOf(payload),
     what: `${done} ${what}`,
@@ -92,7 +99,7 @@ function doneWith(payload: Members, sign: string, what: string, tag: string): Re
 
 function release(payload: Members): ReturnType<ReadEvent> {
   if (payload.needed('action') !== 'create') return undefined;
-  const markdown = happened({
+  const markdown = actionMarkdown({
     who: payload.object('commit').object('author').text('name'),
     repository: repositoryOf(payload),
     what: 'published release',
@@ -113,7 +120,7 @@ function pipeline(payload: Members): ReturnType<ReadEvent> {
   const id = about.needed('id');
   const commit = payload.object('commit');
   const outcome = outcomeOf(status);
-  const markdown = runEnded({
+  const markdown = runMarkdown({
     repository,
     name: about.text('name') || `Pipeline #${id}`,
     url: about.text('url') || `${repository.url}/-/pipelines/${encodeURIComponent(id)}`,

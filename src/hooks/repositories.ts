@@ -35,14 +35,14 @@ interface Push {
   readonly isDeleted: boolean;
   readonly isForced: boolean;
   readonly commits: readonly Commit[];
-  /** How many were pushed, if not all are named. */
+  /** How many commits were pushed, if not all are named. */
   readonly total: number;
   /** The address of the changes. */
   readonly url: string;
 }
 
 /** For example `**Ann** pushed [2 commits](…) to main of [acme/shop](…)`, and what they are. */
-export function pushed(push: Push): string {
+export function pushMarkdown(push: Push): string {
   const { who, repository, ref, isNew, isDeleted, isForced, commits, total, url } = push;
   const isTag = ref.startsWith('refs/tags/');
   const what = `the ${isTag ? 'tag' : 'branch'} ${asCode(ref.replace(/^refs\/(?:heads|tags)\//, ''))}`;
@@ -61,7 +61,7 @@ function commitLine({ id, message, url, author }: Commit): string {
   return `${linked(asCode(cutAt(id, SHORT_ID)), url)} ${asText(subject)}${by}`;
 }
 
-interface Happening {
+interface RepositoryAction {
   readonly who: string;
   readonly repository: Repository;
   /** For example `closed issue`. */
@@ -75,8 +75,8 @@ interface Happening {
 }
 
 /** For example `**ann** closed issue [#42 The cart is empty](…) in [acme/shop](…)`. */
-export function happened(happening: Happening): string {
-  const { who, repository, what, title, url, where = '', description = '' } = happening;
+export function actionMarkdown(action: RepositoryAction): string {
+  const { who, repository, what, title, url, where = '', description = '' } = action;
   const thing = linked(asText(title), url);
   return blocks(
     `${strong(who) || 'Somebody'} ${what} ${thing}${where} in ${repositoryLink(repository)}`,
@@ -95,7 +95,7 @@ interface Run {
 }
 
 /** For example `**CI** [#7](…): failure on main of [acme/shop](…)`. */
-export function runEnded({ repository, name, url, outcome, branch, commit, who }: Run): string {
+export function runMarkdown({ repository, name, url, outcome, branch, commit, who }: Run): string {
   const [subject = ''] = commit.message.trim().split('\n', 1);
   const by = who === '' ? '' : ` — ${asText(who)}`;
   const change = `${asCode(cutAt(commit.id, SHORT_ID))} ${asText(subject)}`.trim();

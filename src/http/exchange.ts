@@ -55,7 +55,7 @@ interface Ticking {
 }
 
 /** What the requests of a server have in common, and those that are open. */
-export interface Serving extends UploadContext {
+export interface ServerContext extends UploadContext {
   readonly limits: typeof DEFAULT_LIMITS;
   isStopping: boolean;
   /** Absolute base of links; by default the request's own host. */
@@ -79,7 +79,7 @@ export interface Serving extends UploadContext {
 /** Methods of requests that need neither a body nor its length. */
 const BODILESS = ['GET', 'HEAD', 'OPTIONS'];
 /** `Connection` of the last request of a connection. */
-const LAST = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+const CONNECTION_CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 export class Exchange {
   readonly method: string;
@@ -98,7 +98,7 @@ export class Exchange {
   hasCertainEnd = true;
   /** The client is gone; further work is useless. */
   isAborted = false;
-  readonly #serving: Serving;
+  readonly #context: ServerContext;
   readonly #res: HttpResponse;
   /** The binding's request, valid until the handler first waits. */
   #req: HttpRequest | undefined;
@@ -109,10 +109,10 @@ export class Exchange {
   #requestId: string | undefined;
   #gone: AbortController | undefined;
 
-  constructor(res: HttpResponse, req: HttpRequest, serving: Serving) {
+  constructor(res: HttpResponse, req: HttpRequest, context: ServerContext) {
     this.#res = res;
     this.#req = req;
-    this.#serving = serving;
+    this.#context = context;
     // As it was sent, because a proxy that keeps `DELETE` away may let `delete` pass (RFC 9110 §9.1).
     this.method = req.getCaseSensitiveMethod();
     this.isHead = this.method === 'HEAD';
@@ -166,7 +166,7 @@ export class Exchange {
    * @throws Refusal `invalid_request` when the request's host cannot be one
    */
   get base(): string {
-    const { publicUrl, trustProxy } = this.#serving;
+    const { publicUrl, trustProxy } = this.#context;
     if (publicUrl !== undefined) return publicUrl;
     if (!trustProxy) return baseUrlFromHost(this.header('host') ?? '', 'http');
     const host = this.#forwarded('host') || this.header('host') || '';
@@ -175,12 +175,12 @@ export class Exchange {
 
   /** The path of the base, without a trailing slash. */
   get root(): string {
-    return this.#serving.root;
+    return this.#context.root;
   }
 
   /** Whether the base comes from the settings, not from the client. */
   get hasPublicUrl(): boolean {
-    return this.#serving.publicUrl !== undefined;
+    return this.#context.publicUrl !== undefined;
   }
 
   /** The declared length of the body; undefined if unknown, 0 without a body. */
@@ -234,7 +234,7 @@ export class Exchange {
   openUpload(): void {
     const length = this.#fields.joined('content-length');
     const encoding = this.#fields.joined('transfer-encoding');
-    const isLast = LAST.test(this.#fields.joined('connection') ?? '');
+    const isLast = CONNECTION_CLOSE.test(this.#fields.joined('connection') ?? '');
     if (encoding === undefined && length === undefined) {
       this.hasCertainEnd = !isLast && BODILESS.includes(this.method);
       return;
@@ -244,7 +244,7 @@ export class Exchange {
     if (!isLength && encoding?.toLowerCase() !== 'chunked')
       throw new Refusal('invalid_request', 'The length of the request body is not clear.');
     if (length === '0') return;
-    this.upload = new Upload(this.#res, isLength ? Number(length) : undefined, this.client, this.#serving);
+    this.upload = new Upload(this.#res, isLength ? Number(length) : undefined, this.client, this.#context);
   }
 
   /** @internal */
@@ -255,12 +255,12 @@ export class Exchange {
   }
 
   #findClient(): string {
-    const forwarded = this.#serving.trustProxy ? this.#forwarded('for') : undefined;
+    const forwarded = this.#context.trustProxy ? this.#forwarded('for') : undefined;
     return (forwarded && clientOfForwardedFor(forwarded)) ?? clientOfSocket(this.#res.getRemoteAddress());
   }
 
   #proxyRequestId(): string | undefined {
-    if (!this.#serving.trustProxy) return undefined;
+    if (!this.#context.trustProxy) return undefined;
     const sent = this.#fields.joined('x-request-id');
     return sent !== undefined && isRequestId(sent) ? sent : undefined;
   }
@@ -273,9 +273,9 @@ export class Exchange {
 
   /** Not called for cache hits, to keep them fast; the request that filled the cache is noticed. */
   #noticeProxy(): void {
-    const { onUntrustedProxy } = this.#serving;
+    const { onUntrustedProxy } = this.#context;
     if (onUntrustedProxy === undefined || this.#fields.joined('x-forwarded-for') === undefined) return;
-    this.#serving.onUntrustedProxy = undefined;
+    this.#context.onUntrustedProxy = undefined;
     onUntrustedProxy();
   }
 }
@@ -284,13 +284,13 @@ export class Exchange {
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 /** A cache of one, because nearly all requests name the same host. */
-let last = { host: '', scheme: '', base: '' };
+let lastBase = { host: '', scheme: '', base: '' };
 
 /** @throws Refusal `invalid_request` for an invalid host */
 export function baseUrlFromHost(host: string, scheme: 'http' | 'https'): string {
-  if (host !== last.host || scheme !== last.scheme) {
+  if (host !== lastBase.host || scheme !== lastBase.scheme) {
     if (!HOST.test(host)) throw new Refusal('invalid_request', 'The Host header does not name a host.');
-    last = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };
+    lastBase = { host, scheme, base: `${scheme}://${host.toLowerCase()}` };
   }
-  return last.base;
+  return lastBase.base;
 }

@@ -1,5 +1,5 @@
 import type { LiveBody, LiveSource, LiveStream } from './answer.ts';
-import type { Serving } from './exchange.ts';
+import type { ServerContext } from './exchange.ts';
 import type { HttpResponse } from './uws.ts';
 
 /**
@@ -10,7 +10,7 @@ export class LiveWriter implements LiveStream {
   isClosed = false;
   /** The binding closes this connection when idle, because it was paused. */
   isTimed = false;
-  readonly #serving: Serving;
+  readonly #context: ServerContext;
   readonly #res: HttpResponse;
   readonly #heartbeat: Uint8Array;
   readonly #report: () => void;
@@ -22,8 +22,8 @@ export class LiveWriter implements LiveStream {
   #next: Uint8Array | undefined;
 
   /** @param report called at its end */
-  constructor(serving: Serving, res: HttpResponse, heartbeat: Uint8Array, report: () => void) {
-    this.#serving = serving;
+  constructor(context: ServerContext, res: HttpResponse, heartbeat: Uint8Array, report: () => void) {
+    this.#context = context;
     this.#res = res;
     this.#heartbeat = heartbeat;
     this.#report = report;
@@ -32,10 +32,10 @@ export class LiveWriter implements LiveStream {
   /** Starts the source. Call it once, in the call that wrote the headers. */
   open(body: LiveBody): void {
     this.#res.onAborted(() => this.#close());
-    this.#serving.streams.add(this);
+    this.#context.streams.add(this);
     this.#source = body.open(this);
     if (this.isClosed) this.#source.closed();
-    else if (this.#serving.isStopping) this.end();
+    else if (this.#context.isStopping) this.end();
   }
 
   get isReady(): boolean {
@@ -52,14 +52,14 @@ export class LiveWriter implements LiveStream {
     if (this.isClosed) return;
     this.#res.cork(() => {
       if (this.#next !== undefined) this.#res.write(this.#next);
-      this.#res.end('', this.#serving.isStopping);
+      this.#res.end('', this.#context.isStopping);
     });
     this.#close();
   }
 
   /** Sends heartbeats and closes stalled connections. Call it about every second. */
   tick(now: number): void {
-    const { heartbeat, stalledReader, tick } = this.#serving.limits;
+    const { heartbeat, stalledReader, tick } = this.#context.limits;
     if (this.#stuckAt !== undefined && now - this.#stuckAt > stalledReader) {
       this.#res.close();
       return;
@@ -101,7 +101,7 @@ export class LiveWriter implements LiveStream {
     if (this.isClosed) return;
     this.isClosed = true;
     this.#next = undefined;
-    this.#serving.streams.delete(this);
+    this.#context.streams.delete(this);
     this.#source?.closed();
     this.#source = undefined;
     this.#report();

@@ -101,7 +101,7 @@ export class Representation {
     if (lastModified === undefined || (time ?? Date.now()) < lastModified) return;
     this.#unsettled = undefined;
     this.#lastModified = lastModified;
-    for (const variant of [this.#identity, ...this.#encoded.values()]) date(variant, lastModified);
+    for (const variant of [this.#identity, ...this.#encoded.values()]) addLastModified(variant, lastModified);
   }
 
   /** The answer to a GET or HEAD: RFC 9110 §13.2.2, order of preconditions. */
@@ -165,12 +165,12 @@ export class Representation {
       full: undefined,
       pending: undefined,
     };
-    if (this.#lastModified !== undefined) date(variant, this.#lastModified);
+    if (this.#lastModified !== undefined) addLastModified(variant, this.#lastModified);
     return variant;
   }
 
   async #keep(variant: Variant, { size, read }: StoredBody): Promise<Answer> {
-    return this.#fill(variant, await readTogether({ read }, size));
+    return this.#fill(variant, await readFirst({ read }, size));
   }
 
   #fill(variant: Variant, body: Uint8Array): Answer {
@@ -222,7 +222,7 @@ export class Representation {
 }
 
 /** Adds `Last-Modified` to all answers of a variant. */
-function date(variant: Variant, lastModified: number): void {
+function addLastModified(variant: Variant, lastModified: number): void {
   const field = headers({ 'Last-Modified': httpDate(lastModified) });
   const { notModified, full } = variant;
   variant.headers = variant.headers.concat(field);
@@ -244,7 +244,7 @@ async function startStream(
 }
 
 /** The first `size` bytes of a body. */
-export async function readTogether(
+export async function readFirst(
   body: Pick<StoredBody, 'read'>,
   size: number,
 ): Promise<Uint8Array<ArrayBuffer>> {

@@ -65,13 +65,13 @@ export class RequestFields {
     throw new Refusal('invalid_request', `The header ${name} is not valid UTF-8.`);
   }
 
-  #join(name: string, separator: string, isForced: boolean): string | undefined {
+  #join(name: string, separator: string, joinsAny: boolean): string | undefined {
     const lines = this.#lines;
     let joined: string | undefined;
     for (let at = 0; at < lines.length; at += 2) {
       if (lines[at] !== name) continue;
       if (joined === undefined) joined = lines[at + 1]!;
-      else if (isForced || JOINED.has(name)) joined += separator + lines[at + 1]!;
+      else if (joinsAny || JOINED.has(name)) joined += separator + lines[at + 1]!;
       else throw new Refusal('invalid_request', `The header ${name} may be sent only once.`);
     }
     return joined;

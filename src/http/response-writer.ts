@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { Refusal } from '../refusals.ts';
 import { type Answer, bodySize, type LiveBody, refusalAnswer } from './answer.ts';
 import { BodyWriter } from './body-writer.ts';
-import type { Exchange, Operation, Outcome, Serving } from './exchange.ts';
+import type { Exchange, Operation, Outcome, ServerContext } from './exchange.ts';
 import { LiveWriter } from './live-writer.ts';
 import { ClientGone } from './upload.ts';
 import { type HttpResponse, writeLast } from './uws.ts';
@@ -21,7 +21,7 @@ const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
 
 /** Answers a request: from the return of its handler to the last byte handed to the system. */
 export class ResponseWriter {
-  readonly #serving: Serving;
+  readonly #context: ServerContext;
   readonly #res: HttpResponse;
   readonly #exchange: Exchange;
   readonly #operation: Operation | undefined;
@@ -36,13 +36,13 @@ export class ResponseWriter {
   #error: unknown;
 
   constructor(
-    serving: Serving,
+    context: ServerContext,
     res: HttpResponse,
     exchange: Exchange,
     operation: Operation | undefined,
     startedAt: number,
   ) {
-    this.#serving = serving;
+    this.#context = context;
     this.#res = res;
     this.#exchange = exchange;
     this.#operation = operation;
@@ -68,7 +68,7 @@ export class ResponseWriter {
     const body = this.#body;
     body?.probe();
     if (body?.isEnded) return;
-    if (body && now - body.movedAt > this.#serving.limits.stalledReader) {
+    if (body && now - body.movedAt > this.#context.limits.stalledReader) {
       this.#res.close();
       return;
     }
@@ -93,7 +93,7 @@ export class ResponseWriter {
       this.#exchange.abort();
       this.#body?.abort();
     });
-    this.#serving.running.add(this);
+    this.#context.running.add(this);
   }
 
   async #await(promise: Promise<Answer>): Promise<void> {
@@ -110,7 +110,7 @@ export class ResponseWriter {
     if (isRefusal ? cause.status >= 500 : !(cause instanceof ClientGone))
       this.#error = isRefusal ? cause.cause : cause;
     const refusal = isRefusal ? cause : new Refusal('internal', 'Something went wrong on our side.');
-    const { refuse } = this.#operation ?? this.#serving;
+    const { refuse } = this.#operation ?? this.#context;
     return refuse?.(refusal, this.#exchange) ?? refusalAnswer(refusal);
   }
 
@@ -121,7 +121,7 @@ export class ResponseWriter {
     upload?.discard();
     const remaining = upload?.remaining ?? 0;
     const close =
-      this.#serving.isStopping ||
+      this.#context.isStopping ||
       !this.#exchange.hasCertainEnd ||
       remaining > UNREAD_BODY_MAX ||
       (remaining > 0 && answer.status === 408);
@@ -175,7 +175,7 @@ export class ResponseWriter {
     const close = () =>
       setImmediate(() => {
         if (!this.#exchange.isAborted) this.#res.close();
-        this.#serving.running.delete(this);
+        this.#context.running.delete(this);
       });
     if (upload?.ended === false) upload.whenEnded(close);
     else close();
@@ -221,11 +221,11 @@ export class ResponseWriter {
   /** The stream stays open for hours, so it must not keep the exchange. */
   #open(body: LiveBody): void {
     const { requestId, trace, parameters, upload } = this.#exchange;
-    const { observe } = this.#serving;
+    const { observe } = this.#context;
     const [operation, startedAt] = [this.#operation, this.#startedAt];
     upload?.release();
-    this.#serving.running.delete(this);
-    const stream = new LiveWriter(this.#serving, this.#res, body.heartbeat, () =>
+    this.#context.running.delete(this);
+    const stream = new LiveWriter(this.#context, this.#res, body.heartbeat, () =>
       observe?.({
         request: { requestId, trace, parameters },
         operation,
@@ -245,7 +245,7 @@ export class ResponseWriter {
 
   #finish(): void {
     this.#body = undefined;
-    if (this.#isRunning) this.#serving.running.delete(this);
+    if (this.#isRunning) this.#context.running.delete(this);
     this.#report();
   }
 
@@ -255,7 +255,7 @@ export class ResponseWriter {
     upload?.release();
     const held = this.#answer?.body;
     if (held !== undefined && 'close' in held) held.close?.();
-    const { observe, observeErrors } = this.#serving;
+    const { observe, observeErrors } = this.#context;
     const isFailed = this.#error !== undefined && observeErrors !== undefined;
     if (observe === undefined && !isFailed) return;
     const outcome: Outcome = {

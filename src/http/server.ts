@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts';
 import { BodyMemory } from './body-memory.ts';
 import { BufferPool } from './buffers.ts';
 import { Connections, maxDescriptors } from './connections.ts';
-import { DEFAULT_LIMITS, Exchange, type Operation, type Serving } from './exchange.ts';
+import { DEFAULT_LIMITS, Exchange, type Operation, type ServerContext } from './exchange.ts';
 import { headers } from './headers.ts';
 import { portProblem } from './ports.ts';
 import { ResponseWriter } from './response-writer.ts';
@@ -20,7 +20,8 @@ const SHARED_PORT = 0;
 const QUIET_TURN = 0.05;
 const QUIET_LIMIT = 1_000;
 
-export interface ServerOptions extends Pick<Serving, 'observe' | 'observeErrors' | 'refuse' | 'trustProxy'> {
+export interface ServerOptions
+  extends Pick<ServerContext, 'observe' | 'observeErrors' | 'refuse' | 'trustProxy'> {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
@@ -34,13 +35,13 @@ export interface ServerOptions extends Pick<Serving, 'observe' | 'observeErrors'
   readonly processes?: number;
   /** For all request bodies at once, bytes. */
   readonly bodyMemory: number;
-  readonly limits?: Partial<Serving['limits']> | undefined;
+  readonly limits?: Partial<ServerContext['limits']> | undefined;
 }
 
 /** The front end: makes exchanges of requests, calls their operations and writes the answers. */
 export class HttpServer {
   readonly connections: Connections;
-  readonly #serving: Serving;
+  readonly #context: ServerContext;
   readonly #router: Router<Operation>;
   readonly #app: TemplatedApp;
   readonly #timer: NodeJS.Timeout;
@@ -51,7 +52,7 @@ export class HttpServer {
     const { publicUrl, trustProxy, bodyMemory, observe, observeErrors, refuse } = options;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#router = new Router(options.operations);
-    this.#serving = {
+    this.#context = {
       ...{ limits, isStopping: false, observe, observeErrors, refuse, publicUrl, trustProxy },
       root: publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, ''),
       onUntrustedProxy: trustProxy ? undefined : options.onUntrustedProxy,
@@ -95,21 +96,21 @@ export class HttpServer {
   }
 
   get isStopping(): boolean {
-    return this.#serving.isStopping;
+    return this.#context.isStopping;
   }
 
   /** The memory of request bodies. */
   get bodies(): BodyMemory {
-    return this.#serving.memory;
+    return this.#context.memory;
   }
 
   /** Requests that wait for their handler, or for a slow client. */
   get openRequests(): number {
-    return this.#serving.running.size;
+    return this.#context.running.size;
   }
 
   get openStreams(): number {
-    return this.#serving.streams.size;
+    return this.#context.streams.size;
   }
 
   /**
@@ -117,10 +118,10 @@ export class HttpServer {
    * all have ended, up to the limit for running requests.
    */
   async drain(): Promise<void> {
-    this.#serving.isStopping = true;
+    this.#context.isStopping = true;
     await quietTurn();
     this.#leave();
-    const end = performance.now() + this.#serving.limits.stop;
+    const end = performance.now() + this.#context.limits.stop;
     while (this.connections.open > 0 && performance.now() < end) await wait(STOP_INTERVAL);
   }
 
@@ -128,8 +129,8 @@ export class HttpServer {
   async stop(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    const { running, limits } = this.#serving;
-    this.#serving.isStopping = true;
+    const { running, limits } = this.#context;
+    this.#context.isStopping = true;
     this.#leave();
     const end = performance.now() + limits.stop;
     // The binding flushes the last answer at the end of its turn of the loop, so before the wait is over.
@@ -141,7 +142,7 @@ export class HttpServer {
   #leave(): void {
     if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
-    for (const stream of this.#serving.streams) stream.end();
+    for (const stream of this.#context.streams) stream.end();
   }
 
   /** Must not throw, like `#onRequest`. */
@@ -152,14 +153,14 @@ export class HttpServer {
 
   #tick(): void {
     const now = performance.now();
-    for (const request of this.#serving.running) request.tick(now);
-    for (const stream of this.#serving.streams) stream.tick(now);
+    for (const request of this.#context.running) request.tick(now);
+    for (const stream of this.#context.streams) stream.tick(now);
   }
 
   /** Must not throw, because that would end the process. */
   #onRequest(res: HttpResponse, req: HttpRequest): void {
     const startedAt = performance.now();
-    const exchange = new Exchange(res, req, this.#serving);
+    const exchange = new Exchange(res, req, this.#context);
     let operation: Operation | undefined;
     let answer: Answer | Promise<Answer> | undefined;
     let failure: unknown;
@@ -173,7 +174,7 @@ export class HttpServer {
     } catch (cause) {
       failure = cause;
     }
-    const response = new ResponseWriter(this.#serving, res, exchange, operation, startedAt);
+    const response = new ResponseWriter(this.#context, res, exchange, operation, startedAt);
     if (answer === undefined) response.fail(failure);
     else response.run(answer);
   }

@@ -41,7 +41,7 @@ interface Opening {
 /** Sends the listeners of a feed an event when it has changed. */
 export class FeedEvents implements TopicOwner {
   readonly storage: EventStorage;
-  readonly #reader: Pick<Reader, 'toldNote'>;
+  readonly #reader: Pick<Reader, 'eventNote'>;
   readonly #topics = new Map<string, Topic>();
   /** The topics of the feed with this read id. */
   readonly #byReadId = new Map<ReadId, Set<Topic>>();
@@ -53,7 +53,7 @@ export class FeedEvents implements TopicOwner {
 
   constructor(
     storage: EventStorage & Pick<Storage, 'onChange' | 'onFreshness'>,
-    reader: Pick<Reader, 'toldNote'>,
+    reader: Pick<Reader, 'eventNote'>,
   ) {
     this.storage = storage;
     this.#reader = reader;

@@ -22,7 +22,7 @@ const SHARED_BYTES = 4 * 1024 * 1024;
 
 export interface NoteSource {
   readonly storage: Pick<Storage, 'arrivals'>;
-  readonly reader: Pick<Reader, 'toldNote'>;
+  readonly reader: Pick<Reader, 'eventNote'>;
 }
 
 /** How a client wants to be told of notes. */
@@ -182,7 +182,7 @@ class Telling {
     const key = `${event} ${format} ${base} ${id}`;
     const known = this.#encoded.get(key);
     if (known) return known;
-    const note = await this.#source.reader.toldNote(this.#feed, id, { base, isPublic: this.#isPublic });
+    const note = await this.#source.reader.eventNote(this.#feed, id, { base, isPublic: this.#isPublic });
     if (!note) return undefined;
     const bytes = encodeEvent(format, { event, id, note });
     this.#encoded.set(key, bytes);

@@ -65,7 +65,7 @@ export class Attachments {
       if (note.type !== 'md' && attachedTo !== undefined) {
         if (!this.#loaded.has(attachedTo) && this.#bytes >= PAGE_TEXT_BYTES) break;
         const text = await this.#text(feed, attachedTo);
-        if (text && names(text, note)) pictures.push([note, text]);
+        if (text && mentionsFile(text, note)) pictures.push([note, text]);
       }
       if (note.type !== 'md') this.#seen.add(noteFile(note.id, note.type));
       count += 1;
@@ -160,7 +160,7 @@ export class Attachments {
 }
 
 /** Whether the file of a picture is named anywhere in a text, which most texts that do not show it are told by. */
-function names({ content }: Note, { id, type }: Note): boolean {
+function mentionsFile({ content }: Note, { id, type }: Note): boolean {
   const { buffer, byteOffset, byteLength } = content!;
   return Buffer.from(buffer, byteOffset, byteLength).includes(noteFile(id, type));
 }

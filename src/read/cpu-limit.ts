@@ -2,7 +2,7 @@
 export class CpuLimitReached extends Error {}
 
 /** Parts of a text between two looks at the clock, because a look takes longer than a part. */
-const EVERY = 8;
+const CHECKS_PER_LOOK = 8;
 
 /** A limit of the CPU time that this thread takes from now on. The work has to ask, but no thread has to be ended. */
 export class CpuLimit {
@@ -32,7 +32,7 @@ export class CpuLimit {
   /** Looks now and then. Throws CpuLimitReached. */
   check(): void {
     this.#checks += 1;
-    if (this.#checks % EVERY === 0 && this.isReached) throw new CpuLimitReached();
+    if (this.#checks % CHECKS_PER_LOOK === 0 && this.isReached) throw new CpuLimitReached();
   }
 }
 

@@ -27,7 +27,7 @@ const MAX_ATTEMPTS = 5;
  * @throws an error if the feed goes meanwhile, so that nobody takes a part for the whole
  */
 export function exportFeed(storage: ExportedStorage, feed: Feed): AsyncGenerator<Uint8Array> {
-  return together(zipOf(storage, feed));
+  return joinSmallPieces(zipOf(storage, feed));
 }
 
 async function* zipOf(storage: ExportedStorage, feed: Feed): AsyncGenerator<Uint8Array> {
@@ -124,7 +124,7 @@ async function unlessGone(read: () => Promise<void>): Promise<boolean> {
 }
 
 /** Short pieces together, because each costs a call of the system; in one buffer, because dropped ones are collected late. */
-async function* together(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* joinSmallPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(PIECE_BYTES);
   let size = 0;
   for await (const piece of pieces) {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { cacheTag } from '../feeds/cache-tag.ts';
 import type { NoteFile, ReadId } from '../feeds/names.ts';
 import { NOSNIFF } from '../http/answer.ts';
-import { Representation, readTogether } from '../http/representation.ts';
+import { Representation, readFirst } from '../http/representation.ts';
 import { existing } from '../refusals.ts';
 import type { Storage, StoredFile } from '../storage/storage.ts';
 import type { CacheableView } from './cache.ts';
@@ -37,7 +37,7 @@ export class FileBodies {
     const version = `${readId} ${file} ${size} ${modifiedAt}`;
     const known = sha256 ?? this.#hashes.get(version);
     // Bytes that have to be hashed and may be kept are read once.
-    const bytes = known === undefined && size <= this.#largestKept && (await readTogether(stored, size));
+    const bytes = known === undefined && size <= this.#largestKept && (await readFirst(stored, size));
     const etag = known ?? (await (bytes ? hashOf(bytes) : hashOfLarge(stored)));
     if (known === undefined) this.#hashes.set(version, etag);
     const { until, cacheControl } = lifetimeOf([expires], FILE_TERMS);

@@ -43,7 +43,7 @@ export function lifetimeOf(
   terms: readonly Terms[],
   isCurrent = true,
 ): Lifetime {
-  const first = firstOf(expiries);
+  const first = firstExpiry(expiries);
   const now = Date.now();
   if (!isCurrent) return { until: Math.min(first, now + BEHIND_MS), cacheControl: ASK_EACH_TIME };
   for (const { cacheControl, seconds } of terms) {
@@ -54,13 +54,13 @@ export function lifetimeOf(
 }
 
 /** The first moment at which a note expires, ms since the epoch; infinite if none does. */
-export function firstOf(expiries: Iterable<NoteMeta['expires']>): number {
+export function firstExpiry(expiries: Iterable<NoteMeta['expires']>): number {
   let first = Number.POSITIVE_INFINITY;
   for (const expires of expiries) if (expires !== undefined && expires < first) first = expires;
   return first;
 }
 
-/** Says to a service worker until when it may keep the answer (`browser/keeping/shelf.ts`). */
+/** Says to a service worker until when it may keep the answer (`browser/keeping/offline-cache.ts`). */
 export function expiryField(expires = Number.POSITIVE_INFINITY): Readonly<Record<string, string>> {
   return expires === Number.POSITIVE_INFINITY ? {} : { 'X-Note-Expires': new Date(expires).toISOString() };
 }

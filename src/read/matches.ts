@@ -47,12 +47,12 @@ interface Lane {
   readonly isAsWritten: boolean;
 }
 
-const EVERY = Number.POSITIVE_INFINITY;
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 /** As the renderer has them, whose threads these are; but what is slow in its second lane is judged as written here. */
 const LANES: readonly Lane[] = [
-  { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: EVERY, isAsWritten: false },
-  { pool: 'slowParsing', ms: READING_MS, maxLength: EVERY, maxTexts: 1, maxSlow: 4, isAsWritten: false },
-  { pool: 'slowParsing', ms: 2_000, maxLength: EVERY, maxTexts: 1, maxSlow: EVERY, isAsWritten: true },
+  { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: NO_LIMIT, isAsWritten: false },
+  { pool: 'slowParsing', ms: READING_MS, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: 4, isAsWritten: false },
+  { pool: 'slowParsing', ms: 2_000, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: NO_LIMIT, isAsWritten: true },
 ];
 const AS_WRITTEN = LANES.length - 1;
 /** CPU time of a task beyond twice its limit, after which its thread is ended, ms. */

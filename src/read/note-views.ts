@@ -3,7 +3,7 @@ import { type Preconditions, preferredCoding } from '../http/representation.ts';
 import type { AskedNotes } from './asked-notes.ts';
 import type { Attachments } from './attachments.ts';
 import type { CacheableView, KnownBases } from './cache.ts';
-import { firstOf, lifetimeOf, VIEW_TERMS } from './lifetime.ts';
+import { firstExpiry, lifetimeOf, VIEW_TERMS } from './lifetime.ts';
 import type { Renderer } from './renderer.ts';
 import type { ViewMaker, ViewToMake } from './view-maker.ts';
 import { type FeedTask, type JsonTask, withNotes } from './views/compose.ts';
@@ -69,7 +69,7 @@ export class NoteViews {
       changedAt: isCurrent ? changedAt(feed) : undefined,
       cacheControl,
       etag,
-      expires: firstOf(expiries),
+      expires: firstExpiry(expiries),
       isIndexed: asked?.isOfAll ?? true,
     });
     const isGuest = notes.length > 0 && (asked?.isMadeUp || !bases.admit(base));

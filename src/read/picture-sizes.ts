@@ -4,7 +4,7 @@ import { type NoteFile, noteFile, parseNoteFile } from '../feeds/names.ts';
 import type { Note } from '../feeds/note.ts';
 import { HEAD_BYTES, type PixelSize, pixelSize } from '../feeds/picture-bytes.ts';
 import { fileUrl } from '../feeds/urls.ts';
-import { readTogether } from '../http/representation.ts';
+import { readFirst } from '../http/representation.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ReadPlace } from './views/document.ts';
 
@@ -66,7 +66,7 @@ export class PictureSizes {
   async #head(feed: Feed, file: NoteFile): Promise<Uint8Array | undefined> {
     try {
       const stored = await this.#storage.stat(feed, file);
-      return stored && (await readTogether(stored, Math.min(stored.size, HEAD_BYTES)));
+      return stored && (await readFirst(stored, Math.min(stored.size, HEAD_BYTES)));
     } catch {
       return undefined;
     }

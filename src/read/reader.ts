@@ -334,7 +334,7 @@ export class Reader {
   }
 
   /** The JSON of a note for events: by the feed's name, or by the read id. Undefined if there is no such note. */
-  async toldNote(
+  async eventNote(
     feed: Feed,
     id: NoteId,
     { base, isPublic }: { readonly base: string; readonly isPublic: boolean },

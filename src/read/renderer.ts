@@ -100,7 +100,7 @@ interface Text {
 }
 
 /** Who asks for texts to be rendered, and how. */
-interface Wish {
+interface RenderRequest {
   /** Tasks of the same one take turns. */
   readonly key: string;
   /** Those that are not rendered yet. */
@@ -203,11 +203,11 @@ export class Renderer {
     const texts = all.filter((text) => text !== undefined && !isRendered(text)) as Text[];
     const shown = () => notes.map((note, n) => ({ ...note, rendered: all[n]?.rendered }));
     const view = viewOf && (() => viewOf(shown()));
-    const wish: Wish = { key, texts, keep: true, lanes, view, isOver: false };
-    await this.#render(wish);
+    const request: RenderRequest = { key, texts, keep: true, lanes, view, isOver: false };
+    await this.#render(request);
     const isComplete = texts.every(isRendered);
     for (const text of texts) text.rendered ??= unrendered(text.content);
-    return { notes: shown(), composed: wish.composed, isComplete };
+    return { notes: shown(), composed: request.composed, isComplete };
   }
 
   /**
@@ -240,14 +240,14 @@ export class Renderer {
     return this.#nextLane.get(sha256) === LANES.length ? unrendered(content) : this.#rendered.get(sha256);
   }
 
-  async #render(wish: Wish): Promise<void> {
-    const { texts, signal } = wish;
+  async #render(request: RenderRequest): Promise<void> {
+    const { texts, signal } = request;
     const atOnce = renderAtOnce(texts.map(({ content }) => content));
-    for (const [n, rendered] of atOnce.entries()) this.#finish(texts[n]!, rendered, wish);
+    for (const [n, rendered] of atOnce.entries()) this.#finish(texts[n]!, rendered, request);
     try {
-      for (let lane = 0; lane < wish.lanes; lane += 1) {
+      for (let lane = 0; lane < request.lanes; lane += 1) {
         if (texts.every(isRendered)) return;
-        const running = this.#runLane(lane, wish);
+        const running = this.#runLane(lane, request);
         await (lane === LAST_LANE ? this.#forAWhile(running) : running);
       }
     } catch (cause) {
@@ -255,7 +255,7 @@ export class Renderer {
       // A thread that died says nothing of its texts, which stay unrendered.
       process.emitWarning(`A feed was not rendered: ${cause}`);
     } finally {
-      wish.isOver = true;
+      request.isOver = true;
     }
   }
 
@@ -266,14 +266,14 @@ export class Renderer {
   }
 
   /** Renders those of the texts whose lane it is, in as many tasks as it takes. */
-  async #runLane(lane: number, wish: Wish): Promise<void> {
+  async #runLane(lane: number, request: RenderRequest): Promise<void> {
     const { maxSlow, maxTexts } = LANES[lane]!;
-    const mine = () => wish.texts.filter((text) => this.#laneOf(text) === lane);
+    const mine = () => request.texts.filter((text) => this.#laneOf(text) === lane);
     let slow = 0;
-    while (!wish.isOver && slow < maxSlow && mine().length > 0)
-      await this.#turns[lane]!.run(wish.key, async () => {
-        const texts = wish.isOver ? [] : mine().slice(0, maxTexts);
-        if (texts.length > 0) slow += await this.#runTask(lane, texts, wish);
+    while (!request.isOver && slow < maxSlow && mine().length > 0)
+      await this.#turns[lane]!.run(request.key, async () => {
+        const texts = request.isOver ? [] : mine().slice(0, maxTexts);
+        if (texts.length > 0) slow += await this.#runTask(lane, texts, request);
       });
   }
 
@@ -286,15 +286,15 @@ export class Renderer {
   }
 
   /** Renders as many of the texts as a task takes. Returns how many were too slow. */
-  async #runTask(lane: number, texts: readonly Text[], wish: Wish): Promise<number> {
+  async #runTask(lane: number, texts: readonly Text[], request: RenderRequest): Promise<number> {
     const { pool, ms } = LANES[lane]!;
     const limit = { ms: 2 * ms + HARD_LIMIT_MS, counts: 'cpu time' } as const;
-    const isLast = texts.length === wish.texts.filter((text) => !isRendered(text)).length;
+    const isLast = texts.length === request.texts.filter((text) => !isRendered(text)).length;
     const task: UnrenderedTexts =
-      lane === 0 && isLast && wish.view
-        ? { view: wish.view(), ms }
+      lane === 0 && isLast && request.view
+        ? { view: request.view(), ms }
         : { contents: texts.map(({ content }) => ownBytes(content)), ms };
-    const { signal } = wish;
+    const { signal } = request;
     const { rendered, composed } = await this.#pools[pool]
       .run('render-texts', task, { limit, signal })
       .then((result) => result as RenderedTexts)
@@ -303,11 +303,11 @@ export class Renderer {
           return { rendered: texts.map(() => undefined) };
         throw cause;
       });
-    wish.composed = composed;
+    request.composed = composed;
     let slow = 0;
     for (const [n, one] of rendered.entries()) {
       const text = texts[n]!;
-      if (one !== undefined) this.#finish(text, one, wish);
+      if (one !== undefined) this.#finish(text, one, request);
       else {
         slow += 1;
         this.#nextLane.set(text.sha256, lane + 1);
@@ -317,7 +317,7 @@ export class Renderer {
     return slow;
   }
 
-  #finish(text: Text, rendered: Rendered, { keep }: Wish): void {
+  #finish(text: Text, rendered: Rendered, { keep }: RenderRequest): void {
     text.rendered = rendered;
     if (keep) this.#rendered.set(text.sha256, rendered);
   }

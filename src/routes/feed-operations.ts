@@ -62,24 +62,24 @@ function licenseOperations({ site, access, licensing }: OperationParts): Describ
   const writer = (docs: OperationDocs) => ({ access: 'writer', docs }) as const;
   return [
     operation('licensePage', 'GET /license', { access: 'public', isPage: true }, (exchange) => {
-      const { freeNotes } = hosted(licensing).tierOf(undefined);
+      const { freeNotes } = requireLicensing(licensing).tierOf(undefined);
       return pageAnswer(licensePage(siteForVisitor(site, access, exchange), freeNotes));
     }),
     operation('attachLicense', `PUT ${path}`, writer(ATTACH), async (exchange, { feed, caller, base }) => {
-      const licenses = hosted(licensing);
+      const licenses = requireLicensing(licensing);
       const { license } = await jsonBody(exchange, 'NewLicense');
       const attached = await licenses.attach(feed, license, caller);
       return json(200, feedJson(attached, base, licenses.tierOf(attached)));
     }),
     operation('detachLicense', `DELETE ${path}`, writer(DETACH), async (_, { feed, caller }) => {
-      await hosted(licensing).detach(feed, caller);
+      await requireLicensing(licensing).detach(feed, caller);
       return NO_CONTENT;
     }),
   ];
 }
 
 /** @throws Refusal `not_found` if feeds need no license */
-function hosted<T>(value: T | undefined): T {
+function requireLicensing<T>(value: T | undefined): T {
   if (value === undefined) throw new Refusal('not_found', 'Feeds of this instance need no license.');
   return value;
 }

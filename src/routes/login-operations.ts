@@ -75,13 +75,13 @@ function signInOperations({ signIn, access }: OperationParts): DescribedOperatio
     ),
     operation('signInCallback', 'GET /api/oidc/callback', page, async (exchange) => {
       const place = cookieScopeOf(exchange);
-      const flight = signIn.pending.read(exchange.header('cookie', true));
+      const pending = signIn.pending.read(exchange.header('cookie', true));
       // Not counted, because any page can send a browser here.
-      if (flight === undefined) return redirectToLogin(exchange, '/', { code: 'sign_in_failed' });
-      const { next, provider } = flight;
+      if (pending === undefined) return redirectToLogin(exchange, '/', { code: 'sign_in_failed' });
+      const { next, provider } = pending;
       try {
         await access.guesses.check(exchange.client);
-        const person = await signIn.finish(exchange.queryText, flight, exchange);
+        const person = await signIn.finish(exchange.queryText, pending, exchange);
         if (typeof person !== 'string')
           return seeOther(exchange, next, [
             sessions.cookie(place, person),
@@ -105,9 +105,9 @@ async function redirectToProvider(
   const next = nextPath(asked('next'));
   const provider = asked('provider') ?? '';
   if (!signIn.has(provider)) return redirectToLogin(exchange, next, { code: 'sign_in_failed' });
-  const departure = await signIn.start(provider, next, cookieScopeOf(exchange), exchange);
-  if (typeof departure === 'string') return redirectToLogin(exchange, next, { code: departure, provider });
-  return redirect(departure.url, [departure.cookie]);
+  const started = await signIn.start(provider, next, cookieScopeOf(exchange), exchange);
+  if (typeof started === 'string') return redirectToLogin(exchange, next, { code: started, provider });
+  return redirect(started.url, [started.cookie]);
 }
 
 /** Redirects to the login page, which shows the error, and ends the sign-in. */

@@ -89,7 +89,7 @@ export class SignIn {
   }
 
   /** The person who comes back from the provider with this query. */
-  async finish(query: string, pending: Departure, request: Identified): Promise<Person | SignInError> {
+  async finish(query: string, pending: SignInCookie, request: Identified): Promise<Person | SignInError> {
     // It is listed, because another list ends all pending sign-ins.
     const provider = this.#named(pending.provider)!;
     const { id, allow, senderClaims, client } = provider;
@@ -141,7 +141,7 @@ function logged({ name }: ProviderSettings): { readonly provider?: string } {
 }
 
 /** A sign-in that has begun, and the name of its provider. */
-interface Departure extends PendingSignIn {
+interface SignInCookie extends PendingSignIn {
   readonly provider: string;
 }
 
@@ -160,7 +160,7 @@ export class PendingSignIns {
   }
 
   /** `Set-Cookie` for the browser that goes to the provider. */
-  cookie({ provider, state, nonce, verifier, next }: Departure, place: CookiePlace): string {
+  cookie({ provider, state, nonce, verifier, next }: SignInCookie, place: CookiePlace): string {
     const until = this.#now() + LIFETIME_SECONDS * 1000;
     // Not JSON, because escaping could make a long path too long for a cookie.
     const text = [until, provider, state, nonce, verifier, next].join(' ');
@@ -173,7 +173,7 @@ export class PendingSignIns {
   }
 
   /** The sign-in in a `Cookie` header; undefined if there is none, or it took too long. */
-  read(header: string | undefined): Departure | undefined {
+  read(header: string | undefined): SignInCookie | undefined {
     const text = verify(this.#key, readCookie(header, PENDING_COOKIE)) ?? '';
     const [until, provider = '', state = '', nonce = '', verifier = '', next = ''] = text.split(' ');
     return Number(until) > this.#now() ? { provider, state, nonce, verifier, next } : undefined;

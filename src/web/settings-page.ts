@@ -111,8 +111,8 @@ function profile({ providers }: Site, { feed, refused }: SettingsPage, path: str
   };
   const fields = html`<p class="hint">Public: they head the read-only page and the RSS feed.</p>
 ${settingField(refused, feed.title, title)}
-${was('title', feed.title)}${settingField(refused, feed.description, description)}
-${was('description', feed.description)}${providers.length > 0 && checkbox(refused, senders)}
+${shownValue('title', feed.title)}${settingField(refused, feed.description, description)}
+${shownValue('description', feed.description)}${providers.length > 0 && checkbox(refused, senders)}
 <p class="actions"><button class="primary">Save changes</button></p>`;
   return sectionForm('profile', `${path}/details`, fields);
 }
@@ -128,7 +128,7 @@ interface Checkbox {
 /** An unchecked box is not sent; then the hidden field before it is the last value. */
 function checkbox(refused: Refused | undefined, { name, label, hint, isOn }: Checkbox): Html {
   const isChecked = (refused?.form.getAll(name).at(-1) ?? (isOn ? '1' : '0')) === '1';
-  return html`${was(name, isOn ? '1' : '0')}<input type="hidden" name="${name}" value="0">
+  return html`${shownValue(name, isOn ? '1' : '0')}<input type="hidden" name="${name}" value="0">
 <label class="check"><input type="checkbox" name="${name}" value="1"${isChecked && html` checked`} aria-describedby="${name}-hint">
  ${label}</label>
 <p class="hint" id="${name}-hint">${hint}</p>`;
@@ -168,7 +168,7 @@ function keeping(site: Site, { feed, refused }: SettingsPage, path: string): Htm
   const limit = (name: string, label: string, stored: number | undefined, most: number) => {
     const value = String(stored ?? '');
     return html`<div>${settingField(refused, value, { name, label, attributes: html`inputmode="numeric" maxlength="${String(most).length}"` })}
-${was(name, value)}</div>`;
+${shownValue(name, value)}</div>`;
   };
   const asks = problemOf(refused, 'removes');
   const fields = html`<p class="hint">Empty keeps all. Older notes, and those beyond the number, are removed for good within a minute; the
@@ -264,7 +264,7 @@ ${changeLinks(action, refused?.form.get('read_id') ?? '', html`<a class="button"
   const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
   const fields = site.allowsCustomIds
     ? html`${settingField(refused, readId, { name: 'read_id', label: 'Read id', hint, attributes: EXACT })}
-${was('read_id', readId)}<p class="actions"><button>Save read id</button> ${random}</p>`
+${shownValue('read_id', readId)}<p class="actions"><button>Save read id</button> ${random}</p>`
     : html`<h3>Read id</h3><p><code>${readId}</code></p>
 <p class="hint">${hint}</p>
 <p class="actions">${random}</p>`;
@@ -337,7 +337,7 @@ ${form(`${path}/delete`, fields)}`;
 }
 
 /** What the page shows of a field, so that its form changes only what its sender has changed. */
-function was(name: string, stored: string): Html {
+function shownValue(name: string, stored: string): Html {
   return html`<input type="hidden" name="was_${name}" value="${stored}">\n`;
 }
 

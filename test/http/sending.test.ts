@@ -1,7 +1,7 @@
 /** What becomes of an answer whose last bytes the client takes at a moment that no client can choose. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { DEFAULT_LIMITS, type Exchange, type Serving } from '../../src/http/exchange.ts';
+import { DEFAULT_LIMITS, type Exchange, type ServerContext } from '../../src/http/exchange.ts';
 import { headers } from '../../src/http/headers.ts';
 import { ResponseWriter } from '../../src/http/response-writer.ts';
 import type { HttpResponse } from '../../src/http/uws.ts';
@@ -37,17 +37,17 @@ for (const [kind, body] of [
   t.test(
     `${kind}: when a look at slow clients sends the last of it, nothing more is done to it`,
     async (t) => {
-      const serving = {
+      const context = {
         limits: DEFAULT_LIMITS,
         isStopping: false,
         running: new Set(),
-      } as unknown as Serving;
+      } as unknown as ServerContext;
       const exchange = { isHead: false, method: 'GET', detach: () => {} } as unknown as Exchange;
-      const writer = new ResponseWriter(serving, response(), exchange, undefined, 0);
+      const writer = new ResponseWriter(context, response(), exchange, undefined, 0);
       writer.run({ status: 200, headers: headers({}), body: body() });
       await nextTurn();
       t.doesNotThrow(() => writer.tick(performance.now() + 30_000));
-      t.ok(await eventually(() => serving.running.size === 0));
+      t.ok(await eventually(() => context.running.size === 0));
     },
   );
 }

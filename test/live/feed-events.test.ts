@@ -91,7 +91,7 @@ let clients = 0;
 
 function setUp() {
   const storage = new HeldStorage();
-  const events = new FeedEvents(storage, { toldNote: async () => undefined });
+  const events = new FeedEvents(storage, { eventNote: async () => undefined });
   const client = () => {
     clients += 1;
     return `client-${clients}`;

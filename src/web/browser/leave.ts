@@ -1,4 +1,4 @@
-import { forgetAll, keepsDrafts } from './keeping/kept.ts';
+import { forgetAll, keepsDrafts } from './keeping/forget-all.ts';
 import { ROOT } from './page/elements.ts';
 import { isReachable } from './page/service.ts';
 import { toast } from './page/toast.ts';

@@ -1,17 +1,17 @@
 import { isFeedName, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../../feeds/names.ts';
+import { OfflineCache } from './keeping/offline-cache.ts';
 import { forgetPosts, sendWaiting } from './keeping/outbox.ts';
 import { forgetShared, keepShared } from './keeping/shared.ts';
-import { Shelf } from './keeping/shelf.ts';
 import { type FetchEvent, worker } from './keeping/worker-scope.ts';
 
 // The service worker (docs/browser.md): what was read can be read without a network, and what was written is sent later.
 
 /** Path of the instance, with a slash at its end. */
 const ROOT = new URL('.', location.href).pathname;
-const SHELVES = {
-  pages: new Shelf('pages', ROOT, 60),
-  pictures: new Shelf('pictures', ROOT, 100),
-  assets: new Shelf('assets', ROOT, 60),
+const CACHES = {
+  pages: new OfflineCache('pages', ROOT, 60),
+  pictures: new OfflineCache('pictures', ROOT, 100),
+  assets: new OfflineCache('assets', ROOT, 60),
 };
 /** Larger pictures are not kept, bytes. */
 const MAX_PICTURE_BYTES = 4 * 1024 * 1024;
@@ -54,8 +54,8 @@ worker.addEventListener('sync', (event) => {
   event.waitUntil(send());
 });
 
-/** Which shelf an answer belongs to; none for what is not kept: settings, log-in, the API. */
-function kindOf(request: Pick<Request, 'mode' | 'headers'>, url: URL): keyof typeof SHELVES | undefined {
+/** Which cache an answer belongs to; none for what is not kept: settings, log-in, the API. */
+function kindOf(request: Pick<Request, 'mode' | 'headers'>, url: URL): keyof typeof CACHES | undefined {
   const [first = '', second, third] = url.pathname.slice(ROOT.length).replace(/\/$/, '').split('/');
   // The client for the terminal has no hash in its name.
   if (first === 'static') return second === 'nf' ? undefined : 'assets';
@@ -70,17 +70,17 @@ function kindOf(request: Pick<Request, 'mode' | 'headers'>, url: URL): keyof typ
 
 /** Assets have a hash in their name, so they never change. */
 async function keptFirst(event: FetchEvent, url: URL): Promise<Response> {
-  const kept = await SHELVES.assets.find(url);
+  const kept = await CACHES.assets.find(url);
   if (kept !== undefined) return kept.answer;
   const answer = await fetch(event.request);
-  if (answer.status === 200) event.waitUntil(SHELVES.assets.keep(url, answer.clone()));
+  if (answer.status === 200) event.waitUntil(CACHES.assets.keep(url, answer.clone()));
   return answer;
 }
 
 async function networkFirst(event: FetchEvent, url: URL, kind: 'pages' | 'pictures'): Promise<Response> {
   const { request } = event;
-  const shelf = SHELVES[kind];
-  const drops = shelf.drops;
+  const cache = CACHES[kind];
+  const drops = cache.drops;
   const answer = await fetch(request).catch((error: unknown) => error as Error);
   const isReached = answer instanceof Response && !UNREACHABLE.has(answer.status);
   if (isReached) {
@@ -89,7 +89,7 @@ async function networkFirst(event: FetchEvent, url: URL, kind: 'pages' | 'pictur
   }
   // A script that asks for its page again wants to know how it is now.
   const isShown = kind === 'pictures' || request.mode === 'navigate';
-  const kept = isShown ? await shelf.find(chosen(url)) : undefined;
+  const kept = isShown ? await cache.find(cacheAddress(url)) : undefined;
   if (kept !== undefined) return kind === 'pages' ? dated(kept) : kept.answer;
   if (answer instanceof Response) return answer;
   throw answer;
@@ -107,18 +107,18 @@ async function keepOrDrop(
   answer: Response,
   drops: number,
 ): Promise<void> {
-  const shelf = SHELVES[kind];
-  const key = chosen(url);
+  const cache = CACHES[kind];
+  const key = cacheAddress(url);
   const { status, type, redirected } = answer;
-  if (GONE.has(status) || type === 'opaqueredirect' || redirected) return shelf.drop(key);
+  if (GONE.has(status) || type === 'opaqueredirect' || redirected) return cache.drop(key);
   const isTooLarge =
     kind === 'pictures' && !(Number(answer.headers.get('Content-Length')) <= MAX_PICTURE_BYTES);
   const isWhole = status === 200 && type === 'basic';
-  if (isWhole && !isTooLarge && key.search === url.search) await shelf.keep(key, answer, drops);
+  if (isWhole && !isTooLarge && key.search === url.search) await cache.keep(key, answer, drops);
 }
 
 /** The address without what shows something once. */
-function chosen(url: URL): URL {
+function cacheAddress(url: URL): URL {
   const plain = new URL(url);
   plain.hash = '';
   for (const name of [...plain.searchParams.keys()]) if (!CHOOSING.has(name)) plain.searchParams.delete(name);
@@ -132,10 +132,10 @@ async function keepNow(address: string): Promise<void> {
   const headers = new Headers({ Accept: url.pathname.includes('.') ? '*/*' : 'text/html' });
   const kind = kindOf({ mode: 'cors', headers }, url);
   if (kind === undefined) return;
-  const { drops } = SHELVES[kind];
+  const { drops } = CACHES[kind];
   const answer = await fetch(url, { headers }).catch(() => undefined);
   if (kind !== 'assets' && answer) await keepOrDrop(kind, url, answer, drops);
-  else if (answer?.status === 200) await SHELVES.assets.keep(url, answer);
+  else if (answer?.status === 200) await CACHES.assets.keep(url, answer);
 }
 
 function onPost(event: FetchEvent, url: URL): void {
@@ -146,7 +146,7 @@ function onPost(event: FetchEvent, url: URL): void {
   else if (!event.request.referrer.startsWith(`${location.origin}/`)) return;
   else if (path === 'logout') event.waitUntil(forgetAll());
   else if (action === 'access') event.waitUntil(lock(event.request.clone(), url, ROOT + feed));
-  else if (action === 'delete') event.waitUntil(SHELVES.pages.dropAllLike(url));
+  else if (action === 'delete') event.waitUntil(CACHES.pages.dropAllLike(url));
 }
 
 /** What another app shares, by `share_target` of the manifest; the start page asks for which feed it is. */
@@ -156,10 +156,10 @@ async function share(request: Request): Promise<Response> {
 }
 
 async function forgetAll(): Promise<void> {
-  await Promise.all([SHELVES.pages.dropAll(), SHELVES.pictures.dropAll(), forgetPosts(), forgetShared()]);
+  await Promise.all([CACHES.pages.dropAll(), CACHES.pictures.dropAll(), forgetPosts(), forgetShared()]);
 }
 
 async function lock(request: Request, url: URL, path: string): Promise<void> {
-  await SHELVES.pages.dropAllLike(url);
+  await CACHES.pages.dropAllLike(url);
   if ((await request.formData()).get('action') === 'lock') await forgetPosts(path);
 }

@@ -1,4 +1,4 @@
-import { type Brought, forgetShared, sharedBefore } from './shared.ts';
+import { forgetShared, readShared, type SharedContent } from './shared.ts';
 
 const NAMES = ['text', 'title', 'tags', 'shared'];
 
@@ -6,10 +6,10 @@ const NAMES = ['text', 'title', 'tags', 'shared'];
  * What the address of the page brings to the box: `?text=…&title=…&tags=…`, or with `?shared=1` what another app has shared.
  * @returns undefined if it brings nothing
  */
-export async function prefill({ search }: Pick<Location, 'search'>): Promise<Brought | undefined> {
+export async function prefill({ search }: Pick<Location, 'search'>): Promise<SharedContent | undefined> {
   const query = new URLSearchParams(search);
   if (!NAMES.some((name) => query.has(name))) return undefined;
-  if (query.has('shared')) return sharedBefore().catch(() => undefined);
+  if (query.has('shared')) return readShared().catch(() => undefined);
   const value = (name: string) => query.get(name)?.trim() ?? '';
   return { text: value('text'), title: value('title'), tags: value('tags'), files: [] };
 }

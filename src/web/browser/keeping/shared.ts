@@ -1,7 +1,7 @@
 import { createStore, del, get, set } from 'idb-keyval';
 
 /** What is put into the box from elsewhere: a link, a bookmarklet, another app. */
-export interface Brought {
+export interface SharedContent {
   readonly text: string;
   readonly title: string;
   /** Separated by commas. */
@@ -17,7 +17,7 @@ export function keepShared(form: FormData): Promise<void> {
   const field = (name: string) => String(form.get(name) ?? '').trim();
   const [text, url] = [field('text'), field('url')];
   const files = form.getAll('files').filter((value) => value instanceof File);
-  const shared: Brought = {
+  const shared: SharedContent = {
     title: field('title'),
     // Many apps repeat the address in the text.
     text: text.includes(url) ? text : [text, url].filter(Boolean).join('\n\n'),
@@ -28,7 +28,7 @@ export function keepShared(form: FormData): Promise<void> {
 }
 
 /** What another app shared last, if it is in no box yet. */
-export function sharedBefore(): Promise<Brought | undefined> {
+export function readShared(): Promise<SharedContent | undefined> {
   return get(KEY, store);
 }
 

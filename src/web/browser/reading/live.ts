@@ -42,7 +42,7 @@ export async function refresh(takesNew = true): Promise<void> {
 
 class Live {
   readonly #list: NoteList;
-  readonly #news: News;
+  readonly #status: ListStatus;
   readonly #header = new Part(find(document, 'header.feed'));
   /** The event stream; undefined while the page is hidden. */
   #stream: EventSource | undefined;
@@ -61,7 +61,7 @@ class Live {
 
   constructor(list: NoteList) {
     this.#list = list;
-    this.#news = new News(find(list.element, ':scope > .news'), () => this.#take());
+    this.#status = new ListStatus(find(list.element, ':scope > .news'), () => this.#take());
   }
 
   start(): void {
@@ -148,7 +148,7 @@ class Live {
   #show(fresh: HTMLElement, takesNew: boolean): readonly HTMLElement[] {
     const { came, waiting } = this.#list.show(fresh, takesNew);
     this.#waiting = waiting > 0 ? fresh : undefined;
-    this.#news.say(came.length, waiting);
+    this.#status.say(came.length, waiting);
     return came;
   }
 
@@ -166,12 +166,12 @@ class Live {
       this.#lostAt = undefined;
     } else this.#lostAt ??= Date.now();
     const isLost = this.#lostAt !== undefined && Date.now() - this.#lostAt >= LOST_MS;
-    this.#news.setLost(isLost ? this.#knownAt : undefined);
+    this.#status.setLost(isLost ? this.#knownAt : undefined);
   }
 }
 
 /** What is said above the list, and over it when it is scrolled: that notes came or wait, and that the service is out of reach. */
-class News {
+class ListStatus {
   readonly #button = document.createElement('button');
   readonly #came = document.createElement('span');
   readonly #lost = document.createElement('span');

@@ -1,4 +1,5 @@
 import type { DraftContent } from '../keeping/drafts.ts';
+import type { SharedContent } from '../keeping/shared.ts';
 import { find } from '../page/elements.ts';
 import { defaultOf, isChanged, noteFields, setValue, valuesOf } from '../page/fields.ts';
 import { uploadStatus } from '../page/send.ts';
@@ -8,15 +9,6 @@ import { preview } from './preview.ts';
 import { keepsRules } from './rules.ts';
 import { completeTags } from './tag-input.ts';
 import { textTools } from './text-tools.ts';
-
-/** What a box may be filled with. */
-export interface Filling {
-  readonly text?: string;
-  readonly title?: string;
-  /** Separated by commas. */
-  readonly tags?: string;
-  readonly files?: Iterable<File>;
-}
 
 export type Box = ReturnType<typeof writingBox>;
 
@@ -148,7 +140,7 @@ export function writingBox(
   }
 
   /** Adds to what is written. */
-  function fill({ text: more = '', title, tags, files = [] }: Filling): void {
+  function fill({ text: more = '', title, tags, files = [] }: Partial<SharedContent>): void {
     form.classList.add('open');
     const field = (name: string) => fields.find((one) => one.name === name);
     if (text !== null && more !== '')

@@ -18,7 +18,7 @@ addEventListener('beforeunload', (event) => {
 });
 
 /** What a box says of itself to whatever keeps its draft. */
-interface Kept {
+interface DraftedBox {
   /** What to keep; undefined if nothing was written. */
   content(): DraftContent | undefined;
   /** Puts it before what was written already. */
@@ -31,7 +31,7 @@ interface Kept {
 }
 
 /** Keeps the draft of a box from the first letter, and asks before a page is left with something that is in no draft. */
-export function keepDraft(form: HTMLFormElement, slot: Slot, box: Kept) {
+export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   const line = find<HTMLElement>(form, '.restored');
   let isDirty = false;
   let writing: Promise<void> | undefined;

@@ -36,11 +36,11 @@ export function newNote(form: HTMLFormElement): Box {
     },
     sent: () => void showSent(),
   });
-  void draft.restore().then(takeBrought);
+  void draft.restore().then(fillFromAddress);
   return box;
 
   /** Puts into the box what the address of the page brings. */
-  async function takeBrought(): Promise<void> {
+  async function fillFromAddress(): Promise<void> {
     const brought = await prefill(location);
     if (brought === undefined) return;
     if (box.hasChanges()) {

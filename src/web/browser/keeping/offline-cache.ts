@@ -2,7 +2,7 @@ const STORED_AT = 'X-Stored-At';
 const EXPIRES = 'X-Note-Expires';
 
 /** Answers that are kept on this device, by address. The keys hold hashes, because an address may hold the name of a feed. */
-export class Shelf {
+export class OfflineCache {
   readonly #name: string;
   readonly #most: number;
   readonly #root: string;
@@ -14,7 +14,7 @@ export class Shelf {
    * @param most how many are kept; those that were used least recently go first
    */
   constructor(name: string, root: string, most: number) {
-    // As `kept.ts` removes it.
+    // As `forget-all.ts` removes it.
     this.#name = `note-feed-${name} ${root}`;
     this.#root = root;
     this.#most = most;
