@@ -52,7 +52,7 @@ export async function parseAuthorizationRequest(
   if (client === undefined) throw invalid('This program is not registered here. Add the service to it anew.');
   const redirectUri = parameters.get('redirect_uri') ?? '';
   if (!isRegistered(redirectUri, client.redirectUris))
-    throw invalid('The address to go back to is none that this program has registered.');
+    throw invalid('This program has not registered the address that it wants to return to.');
   if (parameters.get('response_type') !== 'code') throw invalid('response_type must be code.');
   const challenge = parameters.get('code_challenge') ?? '';
   if (parameters.get('code_challenge_method') !== 'S256' || !CHALLENGE.test(challenge))

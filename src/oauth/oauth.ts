@@ -103,7 +103,10 @@ export class OAuth {
         'grant_type must be authorization_code or refresh_token.',
       );
     const verifier = required('code_verifier');
-    if (!VERIFIER.test(verifier)) throw invalidGrant('The code_verifier is not 43 to 128 of its characters.');
+    if (!VERIFIER.test(verifier))
+      throw invalidGrant(
+        "The code_verifier must be 43 to 128 characters of A-Z, a-z, 0-9, '-', '.', '_' and '~'.",
+      );
     const code = required('code');
     return this.exchangeCode(code, { client, redirectUri: required('redirect_uri'), verifier }, issuer);
   }

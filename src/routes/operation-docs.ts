@@ -20,8 +20,8 @@ export const RESPONSE_HEADERS = {
   'Cache-Control':
     'Who may keep the answer, and for how long; `stale-…` how long it may stand in for one that is late or fails.',
   'Cache-Tag': '`feed-` and the read id: by this tag a cache in front can drop all answers of a feed.',
-  'Content-Disposition': 'To be saved as a file of that name.',
-  'Content-Range': 'Which bytes these are, of how many.',
+  'Content-Disposition': 'The file name for saving the body.',
+  'Content-Range': 'Which bytes of the file the body has, and the size of the file.',
   'Content-Security-Policy': 'Nothing in the body may run, load or be framed.',
   ETag: 'Names the content, for `If-None-Match` and `If-Match`. Each content coding has its own.',
   'Idempotent-Replayed':

@@ -31,7 +31,7 @@ export function loginPage(site: Site, { base, next, error, retry, provider }: Lo
     title: 'Log in',
     main: html`${soleCard(
       'Log in',
-      html`<p class="hint">Writing here needs it. Read links work without.</p>
+      html`<p class="hint">You must log in to write here. Read links work without a login.</p>
 ${problem !== undefined && !isOfField && html`<p class="error" role="alert">${problem}</p>`}
 ${signInButtons(site, next)}
 ${site.hasPassword && passwordForm(site, next, isOfField ? problem : undefined)}`,
@@ -162,7 +162,7 @@ export function authorizePage(site: Site, asked: AuthorizePage): string {
 <dt>What it could do</dt><dd>Post to, read, change and delete every feed whose name it is told.</dd>
 <dt>Where it leads</dt><dd>Back to <strong>${host}</strong></dd>
 </dl>
-<p class="hint">What it calls itself may be wrong: go on only if you have just added this service to it.</p>
+<p class="hint">The name may be false: go on only if you have just added this service to that program.</p>
 ${mustLogIn && signInButtons(site, next)}
 ${mustLogIn && site.providers.length > 0 && site.hasPassword && html`<p class="or">or</p>`}
 <form method="post" action="${action}">

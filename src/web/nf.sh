@@ -22,7 +22,7 @@ nf $version: notes of $base
   nf feeds                          lists what is remembered
   nf forget WORD
 
-  nf post [FILE...]                 posts standard input or a text, with pictures or alone
+  nf post [FILE...]                 posts a text, pictures or both; without a FILE, the text of standard input
      --title TEXT  --tag TAG  --expires 12h  --key KEY (the same post again makes no second note)
      --alt TEXT                     alternative text: the first is that of the first picture, and so on
   nf list                           --tag TAG  --from DATE  --to DATE  --limit N  --before PLACE
@@ -59,9 +59,9 @@ random() {
 
 # ---- leaving ----
 
-# The folder of temporary files; what runs in the background; the terminal's settings, while it shows no typing.
+# The folder of temporary files; the process id of the background program; the settings of the terminal while it hides typing.
 work='' child='' echoing=''
-# A text that was written and not stored; a file that is not complete.
+# The file of a text that the service has not stored yet; a file that is not complete yet.
 written='' partial=''
 
 leave() {
@@ -94,8 +94,8 @@ make_work() {
   }
 }
 
-# Waits for the program that was started last, and sets code. A signal ends the waiting, as it would not end that for a
-# program in the foreground.
+# Waits for the program that was started last, and sets code to its exit status. The program runs in the background, because
+# only then the shell handles a signal at once.
 wait_for_child() {
   child=$!
   wait "$child"
@@ -105,10 +105,10 @@ wait_for_child() {
 
 # ---- JSON ----
 
-# Reads JSON, also several values one after another, and calls found(path, text) for each text, number, true, false and null,
-# with a path such as ".notes.title", and with one such as ".notes{}" at the end of an object. The records between quotation
-# marks are texts by turns, so long ones cost little. What is at the path `raw` is printed byte for byte instead; other
-# members "content" are skipped, because they may be long.
+# Reads JSON, also several values one after another. It calls found(path, text) for each text, number, true, false and null with
+# a path such as ".notes.title", and at the end of each object with a path such as ".notes{}". The record separator is the
+# quotation mark, so every second record is in a text, and long texts cost little. The text at the path `raw` is printed byte for
+# byte instead; all other members "content" are skipped, because they may be long.
 # shellcheck disable=SC2016 # It is awk.
 reader='
 BEGIN { RS = "\""; raw = "nothing" }
@@ -180,7 +180,7 @@ function character(v) {
   return sprintf("%c%c%c%c", 240 + v / 262144, 128 + v / 4096 % 64, 128 + v / 64 % 64, 128 + v % 64)
 }'
 
-# What a terminal may obey, or what turns the direction of a text, is a question mark.
+# Makes question marks of control characters, which a terminal may obey, and of characters that change the direction of a text.
 # shellcheck disable=SC2016
 plain='
 function plain(s) {
@@ -201,7 +201,7 @@ member() {
   json "function found(path, text) { if (path == \"$1\") print plain(text) }"
 }
 
-# Copies standard input, without what a terminal would obey if it goes there.
+# Copies standard input; on a terminal without control characters.
 show() {
   if [ -t 1 ]; then
     LC_ALL=C awk "$plain"' { sub(/\r$/, ""); print plain($0) }'
@@ -223,7 +223,7 @@ quote() {
   printf %s "$1" | LC_ALL=C sed 's/[\\"]/\\&/g'
 }
 
-# header NAME VALUE: with an empty value, curl does not send the one that it has.
+# header NAME VALUE: with an empty VALUE, curl leaves out its own header of that name.
 header() {
   case $2 in *[[:cntrl:]]*) wrong "$1 must not contain control characters." ;; esac
   config="$config
@@ -277,7 +277,7 @@ send() {
   [ "$code" = 0 ] || unreachable
 }
 
-# What curl says holds the host at most.
+# The message of curl is safe to show: it names the host, never the name of the feed or a password.
 unreachable() {
   say "$base cannot be reached: $(show <"$work/problem" | head -n 1)"
   exit 69
@@ -303,7 +303,7 @@ etag() {
 
 # ---- remembered feeds ----
 
-# Lines of base, alias, name, password and bearer, the latter two behind "=", because empty fields would be skipped.
+# Prints a line for each feed: base, alias, name, =password and =bearer. The "=" keeps empty fields, which read would skip.
 each_feed() {
   [ ! -f "$feeds" ] || cat "$feeds"
 }
@@ -319,7 +319,7 @@ find_feed() {
     count=$((count + 1)) name=$its_name password=${its_password#=} bearer=${its_bearer#=}
   done <"$work/feeds"
   [ -n "$aliases" ] || wrong 'No feed is remembered. Try: nf login work'
-  [ "$count" != 0 ] || wrong "No feed is remembered as $alias, but:$aliases"
+  [ "$count" != 0 ] || wrong "No feed is remembered as $alias. Remembered are:$aliases"
   [ "$count" = 1 ] || wrong "Say which feed with -f:$aliases"
   if [ -n "$asks_password" ]; then
     ask 'Password of the feed: ' </dev/tty || exit 2
@@ -328,7 +328,7 @@ find_feed() {
   api=/api/v1/feeds/$name
 }
 
-# Keeps the other feeds, and what comes on standard input.
+# Replaces the line of the alias by standard input, and keeps the lines of all other feeds.
 remember() {
   each_feed >"$work/feeds" || exit 1
   mkdir -p "$folder" && chmod 700 "$folder" || exit 1
@@ -339,7 +339,7 @@ remember() {
   partial=''
 }
 
-# Sets answer to a line, which a terminal does not show.
+# Sets answer to a line of standard input. A terminal does not show the typing.
 ask() {
   if [ -t 0 ]; then
     echoing=$(stty -g)
@@ -355,12 +355,12 @@ ask() {
 }
 
 check_alias() {
-  case $1 in '' | -* | *[!A-Za-z0-9._-]*) wrong 'A feed is remembered under letters, digits and . _ -' ;; esac
+  case $1 in '' | -* | *[!A-Za-z0-9._-]*) wrong 'The word for a feed may have letters, digits and . _ -' ;; esac
   alias=$1
 }
 
 login() {
-  [ $# = 1 ] || wrong 'Say under which word: nf login work'
+  [ $# = 1 ] || wrong 'Say under which word to remember the feed: nf login work'
   check_alias "$1"
   answer=''
   ask 'Name of the feed, or its address: '
@@ -389,7 +389,7 @@ list_feeds() {
 }
 
 forget() {
-  [ $# = 1 ] || wrong 'Say which one: nf forget work'
+  [ $# = 1 ] || wrong 'Say which feed to forget: nf forget work'
   alias=$1
   find_feed
   remember </dev/null
@@ -586,7 +586,7 @@ follow() {
   while :; do
     credentials
     header Accept application/x-ndjson
-    # 0 stands for the note before all others.
+    # A feed without notes has no last note yet: 0 is the place before all notes.
     write_config GET "$api/events?notes=1&since=$(percent "${place:-0}")"
     # The service sends something every 15 seconds.
     printf '%s\n' no-buffer fail 'speed-limit = 1' 'speed-time = 45' >>"$work/config"
@@ -598,7 +598,7 @@ follow() {
     done <"$work/events"
     wait "$child"
     code=$?
-    # 22: it was refused.
+    # Exit status 22 of curl: the service refused the request.
     [ "$code" != 22 ] || check_reading
     pause "$delay"
     [ "$delay" -ge 30 ] || delay=$((delay * 2))
@@ -670,7 +670,7 @@ edit() {
   # Without a type, it stays as it is.
   header Content-Type ''
   send_body
-  # Not twice, because the first attempt may have changed what If-Match names.
+  # Only one attempt: if its answer was lost, the note has changed, and If-Match would refuse the second.
   send PUT "$note" 1
   expect_success
   written=''

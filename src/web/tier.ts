@@ -48,8 +48,8 @@ export function licensePage(site: Site, freeNotes: number): string {
 <p>Everybody with the read link can read them. Nothing that is stored is ever removed for the lack of a license.</p></section>
 <section class="card" aria-labelledby="licensed"><h2 id="licensed">With a license</h2>
 <p class="amount"><strong>Pictures</strong> and more notes</p>
-<p>It counts until the end of its last day, in UTC, for as many feeds at once as it says. When it has ended, all that the feed has
- stays readable and can be edited and deleted.</p></section>
+<p>A license is valid until the end of its last day, in UTC, for as many feeds at once as it says. Afterwards all notes of the feed
+ stay readable and can be edited and deleted.</p></section>
 </div>
 <h2>Where to get one</h2>
 <p>${buyLink(site, html` class="button primary"`) ?? 'Ask whoever runs this instance.'}</p>

@@ -1,36 +1,36 @@
 import type { RefusalCode } from '../refusals.ts';
 
-/** What people are told of each refusal: what happened, and the way out. The API's own messages name headers and members. */
+/** What pages say of each refusal: what happened, and what to do. The messages of the API are for programmers. */
 const WORDS: Readonly<Record<RefusalCode, string>> = {
   invalid_feed:
     'The name of a feed has 1 to 64 characters: a to z, 0 to 9, "-" and "_". Check it and try again.',
   reserved_feed: 'This name belongs to the service itself. Choose another one.',
-  invalid_body: 'What arrived cannot be read. Reload the page and try again.',
-  invalid_request: 'Something in it cannot be used as it is. Check it and try again.',
-  empty_note: 'There is nothing in it yet. Write something first.',
+  invalid_body: 'The service cannot read what this page has sent. Reload the page and try again.',
+  invalid_request: 'A part of this request is not valid. Check it and try again.',
+  empty_note: 'The note is empty. Write something first.',
   invalid_license: 'This license is not valid here, or it has ended. Check that you pasted all of it.',
-  auth: 'You may not do this now: you were logged out, or the feed was locked. Get in again, and then try once more.',
+  auth: 'You may not do this now: you were logged out, or the feed was locked. Log in or unlock it, then try again.',
   license_required: 'The free tier does not include this. Attach a license in the settings of the feed.',
   images_off: 'This instance takes no pictures. Post the text without them.',
   foreign_form:
-    'This came from a page of another site, so it was not done. Open the page here and try again.',
-  blocked: 'Whoever runs this instance has closed this, so it takes nothing more.',
+    'This request came from a page of another site, so it was refused. Open the page here and try again.',
+  blocked: 'Whoever runs this instance has closed this feed, or does not allow this picture.',
   not_found: 'There is nothing here. It may have been deleted, or the address is not complete.',
   method_not_allowed: 'This page cannot be opened like that. Go back and try again.',
   removed: 'Whoever runs this instance has removed what was here.',
-  timeout: 'It took too long to arrive. Check your connection and try again.',
+  timeout: 'Sending took too long. Check your connection and try again.',
   feed_exists: 'This feed exists already, so it can get no password now.',
-  taken: 'That is in use already. Choose another one.',
+  taken: 'This read id or license is in use already. Choose another one.',
   no_image_store: 'The pictures of this instance have no store of their own.',
   same_store: 'The pictures are in that store already.',
   unreadable_file:
     'A file of this feed is damaged, so nothing was changed. Ask whoever runs this instance to mend it.',
-  changed: 'It was changed meanwhile, so nothing was overwritten. Reload the page to see how it is now.',
-  too_large: 'It is larger than this instance takes. Make it smaller and try again.',
+  changed: 'This was changed meanwhile, so nothing was overwritten. Reload the page to see how it is now.',
+  too_large: 'This is larger than the instance accepts. Make it smaller and try again.',
   unsupported_type: 'This is not a kind of file that a note can have. Use text, PNG, JPEG, GIF or WebP.',
   range: 'This part of the file does not exist. Open the whole file.',
   key_reused: 'Something else was posted in its place already. Reload the page and try again.',
-  rate_limited: 'That was a lot in a short time.',
+  rate_limited: 'You have sent too much in a short time.',
   too_many_attempts: 'There were too many wrong passwords.',
   internal: 'Something went wrong in the service. Try again; if it stays so, tell whoever runs it.',
   store_unavailable: 'The notes cannot be reached right now. Nothing is lost.',
@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<RefusalCode, string>> = {
   storage_full: 'The service has no room left. Tell whoever runs it.',
 };
 
-/** What passes by itself. */
+/** Refusals that end by themselves: trying again later helps. */
 const PASSES: ReadonlySet<string | undefined> = new Set<RefusalCode>([
   'rate_limited',
   'too_many_attempts',
@@ -78,7 +78,7 @@ const ABOUT_INPUT: ReadonlySet<string | undefined> = new Set<RefusalCode>([
   'unsupported_type',
   'blocked',
 ]);
-/** What only programs know: a message with one of these is not for people. */
+/** Words of the API: a message with one of them is not shown to people. */
 const TECHNICAL =
   /\bX-|Content-|Bearer|If-|ETag|JSON|UTF|RFC|multipart|ISO |image\/|=|_|\b(headers?|members?|body|parts?|paths?|types?|encod\w+|bytes of|action|0 or 1)\b/;
 
@@ -92,7 +92,7 @@ interface Explained {
   readonly retryAfter?: number | undefined;
 }
 
-/** What to tell the person who typed what was refused: the message itself where it is about that, else our words. */
+/** What a page says of a refusal: the message of the API if that says what is wrong with the input, else our words. */
 export function explain({ code, message, field, retryAfter }: Explained): string {
   const sentence = message
     .replace(/^X-Note-(\w+):? /, (_, name: string) => `The ${name.toLowerCase()} `)

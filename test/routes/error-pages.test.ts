@@ -46,7 +46,7 @@ t.test('too many requests say when to try again', async (t) => {
   await send();
   const reply = await send();
   t.equal(reply.status, 429);
-  t.match(reply.text, /That was a lot in a short time\. Try again in \d+ seconds?\./);
+  t.match(reply.text, /You have sent too much in a short time\. Try again in \d+ seconds?\./);
   t.match(reply.text, /href="\/puffin"/);
 });
 
@@ -56,7 +56,7 @@ t.test('a form from another site leads back here', async (t) => {
     body: new URLSearchParams({ title: 'x' }),
     headers: { accept: 'text/html', 'sec-fetch-site': 'cross-site' },
   });
-  t.match(reply, { status: 403, text: 'This came from a page of another site' });
+  t.match(reply, { status: 403, text: 'This request came from a page of another site' });
 });
 
 t.test('words have times that people read', async (t) => {

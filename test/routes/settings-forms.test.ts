@@ -119,9 +119,9 @@ t.test('the page says in its section what was saved, and opens there', async (t)
 t.test('one that is wrong in no field that the page has', async (t) => {
   const { name, browser } = await newFeed();
   const reply = await browser.submit(`/${name}/details`, { show_sender: 'yes' });
-  t.match(reply, { status: 400, text: /Something in it cannot be used/ });
+  t.match(reply, { status: 400, text: /A part of this request is not valid/ });
   const other = await browser.submit(`/${name}/details`, { listed: 'on' });
-  t.match(other, { status: 400, text: /Something in it cannot be used/ });
+  t.match(other, { status: 400, text: /A part of this request is not valid/ });
 });
 
 t.test('changes count as writes; over the limit the page says so and keeps what was typed', async (t) => {
@@ -130,7 +130,7 @@ t.test('changes count as writes; over the limit the page says so and keeps what 
   const reply = await browser.submit(`/${name}/details`, { title: 'Typed in vain' });
   t.match(reply, {
     status: 429,
-    text: /role="alert">That was a lot in a short time. Try again in \d+ seconds/,
+    text: /role="alert">You have sent too much in a short time. Try again in \d+ seconds/,
   });
   t.match(reply.text, /value="Typed in vain"/);
   t.match(reply.headers.get('retry-after'), /^\d+$/);

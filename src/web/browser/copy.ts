@@ -4,7 +4,7 @@ document.addEventListener('click', async ({ target }) => {
   const button = target instanceof Element && target.closest<HTMLElement>('[data-copy]');
   if (!button) return;
   const isCopied = await copyText(document.getElementById(button.dataset.copy!)!);
-  toast(isCopied ? 'Copied.' : 'It is selected: press Ctrl+C or ⌘ C to copy it.');
+  toast(isCopied ? 'Copied.' : 'The text is selected: press Ctrl+C or ⌘ C to copy it.');
 });
 
 /** Copies the text of an element. Without https the page may not, so the text is selected instead. */

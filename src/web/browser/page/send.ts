@@ -89,7 +89,7 @@ async function refusalOf(
 ): Promise<RequestFailed> {
   const seconds = request.getResponseHeader('Retry-After');
   // This page itself leads to the form for logging in, or for unlocking the feed.
-  const link = code === 'auth' ? { label: 'Get in again', href: location.pathname } : undefined;
+  const link = code === 'auth' ? { label: 'Log in or unlock the feed', href: location.pathname } : undefined;
   const retryAfter = seconds === null ? undefined : Number(seconds);
   return new RequestFailed(await sentenceOf({ code, message: error, retryAfter }), code, link);
 }

@@ -10,7 +10,7 @@ const UNDO_MS = 10_000;
 const HANDED_OVER = 'deleting';
 /** sessionStorage key: deletions whose page was left. The next page checks them, because the service may have been out of reach. */
 const LEFT = 'deletions';
-const CHANGED = 'It was changed meanwhile, so it is not deleted.';
+const CHANGED = 'The note was changed meanwhile, so it is not deleted.';
 
 interface Deletion {
   /** Of the note. */
@@ -68,7 +68,7 @@ export function startDeleting(list: NoteList, seeChanges: () => Promise<void>): 
       run: () => {
         pending.delete(deletion);
         if (note === undefined) location.assign(`${ROOT}/${FEED}/${encodeURIComponent(deletion.id)}`);
-        else if (!bringBack(note)) toast('Somebody else has deleted it.');
+        else if (!bringBack(note)) toast('Somebody else has deleted the note.');
       },
       otherwise: () => void carryOut(deletion, note),
     };
@@ -140,7 +140,7 @@ function cancel(deletion: Deletion, sentence: string): void {
 function notDeleted(error: RequestFailed): string {
   return isUnanswered(error)
     ? 'The service did not answer, so the note may not be deleted. Please try again.'
-    : `It is not deleted. ${error.message}`;
+    : `The note is not deleted. ${error.message}`;
 }
 
 function carryOutAll(): void {

@@ -44,7 +44,7 @@ export function newNote(form: HTMLFormElement): Box {
     const brought = await prefill(location);
     if (brought === undefined) return;
     if (box.hasChanges()) {
-      toast('The box holds a draft: post or clear it, then load this page again for what you have brought.');
+      toast('The box holds a draft: post or clear it, then load this page again to add what was shared.');
       return;
     }
     box.fill(brought);
