@@ -28,7 +28,7 @@ export interface Caller extends Identified {
   readonly session: Session | undefined;
   /** The feed's password, as sent. */
   readonly feedPassword: string | undefined;
-  /** The user name of HTTP Basic: the password of a feed that has one and gets none otherwise. */
+  /** The user name of HTTP Basic. It counts as the feed password only if `X-Feed-Password` is absent and the feed has a password. */
   readonly userName?: string | undefined;
   /** The unlock cookie, as sent. A password takes precedence. */
   readonly unlock: string | undefined;

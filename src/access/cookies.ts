@@ -41,7 +41,7 @@ export interface Person {
   readonly provider: string;
 }
 
-/** Admits a browser to a locked instance. What a person has is undefined if the password was given. */
+/** Admits a browser to a locked instance. The members of `Person` are undefined if the instance password was given. */
 export interface Session extends Partial<Person> {
   readonly id: string;
   /** When it ends, ms since the epoch. */
@@ -101,7 +101,7 @@ function nameOf(isSecure: boolean): string {
   return isSecure ? '__Host-session' : 'session';
 }
 
-/** A browser sends it for the paths of one feed. */
+/** Name of the unlock cookie. Each feed has its own, because the path of the cookie is that of the feed. */
 export const UNLOCK_COOKIE = 'unlock';
 
 /** A feed as far as its cookies depend on it. */

@@ -17,7 +17,7 @@ interface RateLimitOptions {
   /** A minute unless given; containers share counts of a minute only. */
   readonly windowMs?: number;
   readonly code: RefusalCode;
-  /** Too many of it, for people; also separates shared counts from those of other limits. */
+  /** What is counted, in the plural: `Too many <what>` in the refusal. It also separates the shared counts of different limits. */
   readonly what: string;
   /** Counts of all containers. Without it, this process counts alone. */
   readonly shared?: SharedCounts | undefined;

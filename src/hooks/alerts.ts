@@ -12,8 +12,8 @@ const MOST_LABELS = 20;
 type Links = Readonly<Record<string, string>>;
 
 /**
- * A note for each of the 20 alerts of a group that started first, and one that names the others. The key of an alert holds when it
- * started: an alert that comes back another day is another note, or it would stand far below with the old one.
+ * A note for each of the 20 alerts of a group that started first, and one note that names the others. The key of a note holds the
+ * start of its alert. So an alert that fires again another day gets a new note, instead of changing the old one far below.
  */
 export function alertNotes(kind: string, payload: unknown, links: Links): HookNote[] {
   const group = new Members(payload);
@@ -60,7 +60,7 @@ function alertNote(kind: string, alert: Members, links: Links): HookNote {
   };
 }
 
-/** So that no new alert takes the place of one that has a note, which would never learn of its end. */
+/** Alerts by their start. A new alert must not push an older one out of the first 20, whose note would never say that it ended. */
 function byStart(alerts: readonly Members[]): Members[] {
   return alerts
     .map((alert) => ({ alert, start: Date.parse(alert.text('startsAt')) || 0 }))
@@ -78,18 +78,18 @@ function nameOf(alert: Members): string {
   return labels.text('alertname') || alert.object('annotations').text('summary') || 'alert';
 }
 
-/** Old versions send no fingerprint: the labels are the same thing. */
+/** What identifies an alert of an old version, which sends no fingerprint: its labels. */
 function identityOf(labels: Members): string {
   return JSON.stringify(labels.names.sort().map((name) => [name, labels.text(name)]));
 }
 
-/** The title has the name, and names with `__` are internal. */
+/** A line for each label or value, without the alert name, which is in the title, and without internal names (`__…`). */
 function pairs(values: Members): string[] {
   const names = values.names.filter((name) => name !== 'alertname' && !name.startsWith('__'));
   return names.slice(0, MOST_LABELS).map((name) => `- ${asText(name)}: ${asText(values.text(name))}`);
 }
 
-/** An alert that still fires ends in the year 1 or in the future. */
+/** When the alert began and, if it is resolved, when it ended. `endsAt` of a firing alert is in the year 1 or in the future. */
 function lastedFrom(alert: Members): string {
   const start = isoTime(alert.text('startsAt'));
   const end = alert.text('status') === 'resolved' ? isoTime(alert.text('endsAt')) : undefined;

@@ -75,7 +75,7 @@ function mergeRequest(payload: Members): ReturnType<ReadEvent> {
 }
 
 function issue(payload: Members): ReturnType<ReadEvent> {
-  // Who may read the feed may not read it.
+  // Readers of the feed may not be allowed to read a confidential issue.
   if (payload.object('object_attributes').is('confidential')) return undefined;
   return readAction(payload, '#', 'issue', 'issue');
 }

@@ -34,7 +34,7 @@ export interface HookKind {
   notes(payload: unknown, header: HeaderOf): readonly HookNote[];
 }
 
-/** A text as a title, which is no markdown. */
+/** A text as a title. Titles are not markdown, so nothing is escaped. */
 export function titled(text: string): string {
   return cutTitle(text).toWellFormed();
 }

@@ -33,8 +33,8 @@ export function shortened(text: string, max = LINE_LENGTH): string {
 }
 
 /**
- * One line without what notes do not show. The renderer removes characters that XML forbids (XML 1.0 §2.2); marks around nothing
- * but those would be other marks.
+ * One line without characters that notes do not show. The renderer removes characters that XML forbids (XML 1.0 §2.2). Marks around
+ * such characters alone would then stand next to each other and mean something else.
  */
 export function shownLine(text: string): string {
   return shownOneLine(text).replace(/[\ufffe\uffff]/g, ' ');

@@ -41,7 +41,7 @@ interface Push {
   readonly url: string;
 }
 
-/** For example `**Ann** pushed [2 commits](…) to main of [acme/shop](…)`, and what they are. */
+/** For example `**Ann** pushed [2 commits](…) to main of [acme/shop](…)`, and a list of the commits. */
 export function pushMarkdown(push: Push): string {
   const { who, repository, ref, isNew, isDeleted, isForced, commits, total, url } = push;
   const isTag = ref.startsWith('refs/tags/');
@@ -69,7 +69,7 @@ interface RepositoryAction {
   /** For example `#42 The cart is empty`. */
   readonly title: string;
   readonly url: string;
-  /** What is to be said of it behind its title, markdown. */
+  /** Markdown behind the title, for example ` into main`. */
   readonly where?: string | undefined;
   readonly description?: string | undefined;
 }
@@ -109,7 +109,7 @@ function repositoryLink({ name, url }: Repository): string {
   return linked(asText(name), url);
 }
 
-/** How an outcome is called here, whoever says it: senders have several words for the same. */
+/** The outcome in the words of notes: GitHub and GitLab have different words for the same outcome. */
 export function outcomeOf(text: string): string {
   return OUTCOMES.get(text) ?? text.replaceAll('_', ' ');
 }

@@ -85,7 +85,7 @@ function textOf(text: Members): string {
   return (isPlain ? asParagraphs : slackText)(text.text('text'));
 }
 
-/** A part of a line: a text, a picture, or a button, of which only one with an address does something here. */
+/** A part of a line: a text, a picture, or a button. A button without an address is left out, because it would do nothing. */
 function elementOf(element: Members): string {
   switch (element.text('type')) {
     case 'mrkdwn':

@@ -9,7 +9,7 @@ export interface BodyStream {
   close?(): void;
 }
 
-/** A body that stays open, perhaps for hours. Only the newest of its events counts. */
+/** A body that stays open, perhaps for hours. A client that is behind gets only the newest event. */
 export interface LiveBody {
   /** Meaningless bytes for a quiet stream. */
   readonly heartbeat: Uint8Array;
@@ -86,7 +86,7 @@ export function eventStream(body: LiveBody, visibility: 'public' | 'private'): A
   return { status: 200, headers: EVENT_STREAM[visibility], body };
 }
 
-/** The same with a JSON object a line. */
+/** An answer that stays open and sends each event as a JSON object on a line of its own. */
 export function lineStream(body: LiveBody, visibility: 'public' | 'private'): Answer {
   return { status: 200, headers: LINE_STREAM[visibility], body };
 }

@@ -38,7 +38,7 @@ export class Connections {
   readonly #most: number;
   /** Of all processes together; undefined for any number. */
   #perClient: number | undefined;
-  /** With fewer open ones here, no client can have too many. */
+  /** Up to so many connections of this process, no client can have too many, so nothing is counted. */
   readonly #harmless: number;
   /** At least as many as each client has; undefined until they are counted. */
   #byClient: Map<string, number> | undefined;

@@ -78,7 +78,7 @@ export interface ServerContext extends UploadContext {
 
 /** Methods of requests that need neither a body nor its length. */
 const BODILESS = ['GET', 'HEAD', 'OPTIONS'];
-/** `Connection` of the last request of a connection. */
+/** The value of `Connection` that says that no request follows on the connection. */
 const CONNECTION_CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 export class Exchange {
@@ -91,9 +91,9 @@ export class Exchange {
   /** @internal */
   upload: Upload | undefined;
   /**
-   * Bytes that follow are the next request. Not if the client says that there is none (RFC 9112 §9.6). Not certain without a
-   * length, because the binding hides all fields behind an empty name (`: x`), nor with chunks, because it accepts any two
-   * bytes as the end of one and reads trailers as a request.
+   * Whether bytes behind this request are certainly the next request. False if the client says that no request follows (RFC
+   * 9112 §9.6). False without a length, because the binding hides all fields behind an empty name (`: x`), and with chunks,
+   * because it accepts any two bytes as the end of a chunk and reads trailers as a request.
    */
   hasCertainEnd = true;
   /** The client is gone; further work is useless. */

@@ -212,7 +212,7 @@ export class ResponseWriter {
     try {
       await body.run(chunks);
     } catch (cause) {
-      // What is gone by now breaks the answer off, and is no fault of the service.
+      // A file or feed that was removed meanwhile breaks the answer off; that is no fault of the service.
       if (!(cause instanceof Refusal && cause.status < 500)) this.#error = cause;
     }
     this.#finish();

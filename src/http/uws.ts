@@ -28,8 +28,9 @@ export type ListenSocket = us_listen_socket;
 
 /**
  * Writes the last fields and the content of an answer after which the connection ends. For the binding the response stays
- * open, so it goes on to read the body and takes no bytes that follow for a request, until `res.close()`. It has no call
- * for this; but it writes the value of a field as it is, and a line break behind it, which is not part of the content.
+ * open until `res.close()`, so it goes on reading the body, and does not take bytes behind it for a request. The binding has no
+ * call for this, so the content is written as a part of the value of `Content-Length`: the binding writes values unchanged. The
+ * line break that it writes behind them is beyond the announced length.
  * @param length undefined for a status that has no content
  */
 export function writeLast(res: HttpResponse, length: number | undefined, content?: Uint8Array): void {

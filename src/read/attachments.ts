@@ -159,7 +159,7 @@ export class Attachments {
   }
 }
 
-/** Whether the file of a picture is named anywhere in a text, which most texts that do not show it are told by. */
+/** Whether a text has the file name of a picture anywhere. Most texts that do not show it lack the name, so they need not be rendered. */
 function mentionsFile({ content }: Note, { id, type }: Note): boolean {
   const { buffer, byteOffset, byteLength } = content!;
   return Buffer.from(buffer, byteOffset, byteLength).includes(noteFile(id, type));

@@ -76,7 +76,7 @@ async function* pictureOf(
   }
 }
 
-/** A note's metadata file, if it has one. It says the date of a note whose id says none. */
+/** A note's metadata file, if it has one. The file has the date of the note unless the id has it. */
 function metaOf(zip: ZipWriter, { id, type, meta, others, createdAt, modifiedAt }: Note): Uint8Array[] {
   const isSaid = (dateOfId(id) ?? datePrefixOfId(id)) === createdAt;
   const json = serializeMeta(meta, { created: isSaid ? undefined : createdAt, others });

@@ -3,7 +3,7 @@ import type { NoteMeta } from '../feeds/note.ts';
 /** How long a view of an index that is behind is kept, ms. */
 const BEHIND_MS = 200;
 
-/** What others may do with an answer. */
+/** For how long caches of others may show an answer. */
 interface Terms {
   readonly cacheControl: string;
   /** The longest that they may show it after they got it, seconds. */
@@ -13,10 +13,10 @@ interface Terms {
 /** `Cache-Control` of what others must ask for before each use. */
 export const ASK_EACH_TIME = 'public, max-age=0, must-revalidate';
 
-/** Terms of views, the best first. What is taken down is shown for six minutes at most, by a cache that nobody tells. */
+/** Terms of views, the longest first. A cache that is not told of a takedown shows the view for six minutes at most. */
 export const VIEW_TERMS: readonly Terms[] = [
   { cacheControl: 'public, max-age=60, stale-while-revalidate=30, stale-if-error=300', seconds: 60 + 300 },
-  // Without this word caches show a little longer what they could not ask for.
+  // Without `must-revalidate`, caches may show a stale answer if they cannot reach the service.
   { cacheControl: 'public, max-age=60, must-revalidate', seconds: 60 },
 ];
 /** The same of files (contract §6). */

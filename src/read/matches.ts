@@ -27,7 +27,7 @@ export interface Judgement {
   readonly match: Match | undefined;
 }
 
-/** The same by a thread. */
+/** A judgement of a thread. */
 export interface ThreadJudgement extends Judgement {
   /** Of a text that was rendered: as people read it. */
   readonly text?: string;
@@ -48,7 +48,7 @@ interface Lane {
 }
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
-/** As the renderer has them, whose threads these are; but what is slow in its second lane is judged as written here. */
+/** The lanes use the threads of the renderer. Unlike there, a text that is too slow in the second lane is judged as written. */
 const LANES: readonly Lane[] = [
   { pool: 'parsing', ms: 10, maxLength: 8 * 1024, maxTexts: 50, maxSlow: NO_LIMIT, isAsWritten: false },
   { pool: 'slowParsing', ms: READING_MS, maxLength: NO_LIMIT, maxTexts: 1, maxSlow: 4, isAsWritten: false },
@@ -59,7 +59,7 @@ const AS_WRITTEN = LANES.length - 1;
 const HARD_LIMIT_MS = 300;
 /** Texts that were too slow, which are remembered. */
 const REMEMBERED_SLOW = 10_000;
-/** The most that is judged on the event loop of texts that are known, and of titles and alternative texts, characters: 1 ms. */
+/** Known texts, titles and alternative texts with at most so many characters together are judged on the event loop: 1 ms. */
 const MAX_AT_ONCE = 16 * 1024;
 /** Size of the judgements that are kept, and of the texts, in bytes. */
 const KEPT_BYTES = 4 * 1024 * 1024;

@@ -335,7 +335,7 @@ class NoteHtml {
     const backLinks = known ?? { footnote: this.#footnotes.size + 1, backLinks: 0 };
     this.#footnotes.set(definition, backLinks);
     const { footnote } = backLinks;
-    // A link has no link in it.
+    // HTML allows no link in a link.
     if (this.#isInLink) this.#emit(`<sup>${footnote}</sup>`);
     else {
       backLinks.backLinks += 1;

@@ -13,7 +13,7 @@ const DEEPEST_HEADING = 6;
 const exact = new TextDecoder('utf-8', { ignoreBOM: true });
 const shown = new TextDecoder('utf-8');
 
-/** A tag that a page has with what people need who navigate by keyboard or screen reader. */
+/** A tag in two forms: for feeds, and for pages, where people also navigate by keyboard or screen reader. */
 interface Tag {
   readonly feed: string;
   readonly page: string;
@@ -61,9 +61,9 @@ export interface BackLinks {
 }
 
 /**
- * What HTML consists of: HTML as it is, a tag, the begin of a heading of level n without its `>` or its end (-n), a relative
- * address, percent-encoded, as an attribute, an image, and of a footnote the n-th reference to it, the begin of its item
- * without `>`, and its links back.
+ * A part of rendered HTML. A string is HTML that is the same everywhere. A number n is the start tag of a heading of level n
+ * without its `>`, and -n the end tag. `link` is a relative address, percent-encoded, which becomes an attribute. `footnote` with
+ * `reference` is the n-th reference to a footnote, and alone the start tag of its list item without `>`.
  */
 export type Part =
   | string
@@ -79,7 +79,7 @@ export function pictureEnd({ picture, isInLink }: Picture): Part {
   return picture === undefined || isInLink ? ' />' : TAGS.linkedPictureEnd;
 }
 
-/** The alternative text of a picture note; in feeds its name tells more than nothing. */
+/** The alternative text of a picture note. In feeds, the file name stands in for a missing one. */
 export function pictureAlt({ alt, name }: Pick<NoteMeta, 'alt' | 'name'>): Part {
   if (alt) return attribute('alt', alt);
   return { feed: name ? attribute('alt', name) : '', page: NO_ALT };
@@ -220,7 +220,7 @@ function attribute(name: string, value: string | undefined): string {
   return value === undefined ? '' : ` ${name}="${escapeAttribute(value)}"`;
 }
 
-/** An absolute reference stays as written. One stays relative if a client made up a host that is none. */
+/** An absolute reference stays as written. A relative one stays so if the base is not a valid URL, because a client made up its host. */
 function addressOf(reference: string, base: string): string;
 function addressOf(reference: string, base: string | undefined): string | undefined;
 function addressOf(reference: string, base: string | undefined): string | undefined {

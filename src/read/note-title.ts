@@ -19,10 +19,10 @@ const START = 512;
 const MAX_WHOLE = 16 * 1024;
 /** The longest beginning of a text that is parsed at once, characters. */
 const MAX_BEGINNING = 1000;
-/** Every heading that is in no other block has such a line, or two. */
+/** Matches the line or two lines of a heading. Every heading outside of other blocks matches; other lines may match, too. */
 const MAY_BE_HEADING = /^ {0,3}#{1,6}(?:\s|$).*|\S[ \t]*\n {0,3}(?:=+|-+)[ \t]*$/m;
 const UNDERLINE = /\n(?:=+|-+) ?$/;
-/** Behind its last line a heading or paragraph ends. */
+/** Matches up to the first blank line behind some text, where a paragraph certainly ends. */
 const FIRST_BLOCK = /^\s*\S[\s\S]*?\n[ \t]*\n/;
 
 /**

@@ -122,7 +122,10 @@ function destination(raw: string, [, label = '', written = '']: RegExpExecArray)
   return { offset: behind + before.length, written: written.trim().replace(/^<|>$/g, '') };
 }
 
-/** The offset of the last character of `passed` in a text behind `at` that has its characters in their order, but not only them. */
+/**
+ * The offset in the text of the last character of `passed`. The text behind `at` has the characters of `passed` in the same order, with
+ * others between them.
+ */
 function endOf(passed: string, text: string, at: number): number {
   let last = at;
   for (const character of passed) {

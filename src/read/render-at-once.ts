@@ -8,7 +8,7 @@ import type { Rendered } from './note-text.ts';
  * takes 30 ns per byte² for its worst flat text, so 3 ms for these, and usually 0.3 ms.
  */
 const MAX_SQUARES = 100_000;
-/** For work with texts that are quick, in ms of CPU. Never reached, unless a text is not as flat as it looks: the first text of a process takes 20. */
+/** CPU limit of work with quick texts, ms. Only a text that is not as flat as it looks reaches it; the first text of a process takes 20 ms. */
 export const AT_ONCE_MS = 200;
 
 /**

@@ -116,7 +116,7 @@ export class ZipWriter {
   }
 }
 
-/** Of memory that short buffers share. */
+/** A buffer of zeros in the memory that Node shares between short buffers. */
 function zeros(size: number): Buffer {
   return Buffer.allocUnsafe(size).fill(0);
 }
@@ -127,7 +127,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** The time to the second, as all programs of Unix read it; the one of MS-DOS is local to nobody knows where. */
+/** The extended timestamp, in seconds since the epoch, which Unix programs read. The MS-DOS time has no time zone. */
 function extendedTime(ms: number): Buffer {
   const seconds = Math.floor(ms / 1000);
   if (seconds !== (seconds | 0)) return Buffer.alloc(0);

@@ -82,8 +82,8 @@ function submissionOf({ markdown, title, tags }: HookNote, key: string | undefin
 }
 
 /**
- * Prepares to check what the sender shows of the secret in its address (`?secret=`), if there is one. What does not fit counts as
- * a wrong password.
+ * The check that the sender knows the secret in the address (`?secret=`), if there is one. A wrong signature or token counts as a
+ * wrong password.
  * @throws Refusal `invalid_request` for a kind that has no secrets
  */
 function secretCheck(

@@ -64,7 +64,7 @@ async function list({ operatedFeeds, licensing }: OperationParts, exchange: Exch
     typeof value === 'number' && typeof name === 'string' && isFeedName(name) ? { value, name } : undefined,
   );
   const query = { order, start, limit: limitIn(exchange), after };
-  // No feed has another name.
+  // A text that is no feed name begins no feed name either, so no feed is found.
   const { feeds, next } = start === '' || isFeedName(start) ? await operatedFeeds.list(query) : NONE;
   const body: Json<'OperatedFeeds'> = {
     feeds: feeds.map((feed) => ({ ...feedJson(feed), ...licenseJson(licensing?.tierOf(feed)) })),

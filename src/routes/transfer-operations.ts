@@ -108,7 +108,7 @@ class Slots {
   }
 
   /**
-   * Returns what gives the place back; call it once.
+   * Takes a slot for a client. Returns a function that frees the slot; call it once.
    * @throws Refusal `busy`
    */
   take(client: string): () => void {

@@ -18,7 +18,7 @@ export interface PendingSignIn {
 /** How long the metadata of a provider is cached. */
 const METADATA_MS = 60 * 60 * 1000;
 const TIMEOUT_SECONDS = 5;
-/** Age to report for cached keys: from 60 s the library refetches on an unknown key, up to 300 s not otherwise. */
+/** Age that is reported for cached keys: above 60 s the library fetches them again for an unknown key, below 300 s only then. */
 const KEYS_AGE_SECONDS = 120;
 
 interface ProviderParts {

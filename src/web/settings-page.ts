@@ -90,7 +90,7 @@ ${isSaved && doneLine(saved)}${content}
 `;
 }
 
-/** It takes the focus, so that the page opens there. */
+/** Says that a form is saved. The line gets the focus, so that the page scrolls to it. */
 function doneLine(sentence: string): Html {
   return html`<p class="done" tabindex="-1" autofocus role="status">${sentence}</p>\n`;
 }
@@ -205,7 +205,7 @@ function sharing(site: Site, { feed, base, refused }: SettingsPage, path: string
   const isProtected = feed.passwordHash !== undefined;
   const aboveCurl = html`<h3>Post from a terminal</h3>
 <p class="hint">This holds the name of the feed: keep it to yourself.</p>`;
-  // Without a read id there is no form, because nothing may replace what the operator has to put right.
+  // Without a read id there is no form for it, because the operator has to repair its file first.
   return html`<h3>Read link</h3>
 <p class="hint">For everybody who may read. It does not hold the name of the feed.</p>
 ${
@@ -260,7 +260,7 @@ function readIdForms(site: Site, readId: string, refused: Refused | undefined, p
 ${changeLinks(action, refused?.form.get('read_id') ?? '', html`<a class="button" href="${path}/settings#sharing">Keep them</a>`)}
 </div>`;
   const hint = 'Changing it changes the links. The current links stop working.';
-  // It belongs to another form, so that it does not send the field beside it.
+  // The button belongs to another form, so that the field beside it is not sent.
   const random = html`<button form="random" name="read_id" value="">Generate a random one</button>`;
   const fields = site.allowsCustomIds
     ? html`${settingField(refused, readId, { name: 'read_id', label: 'Read id', hint, attributes: EXACT })}
@@ -336,7 +336,7 @@ function deletion(refused: Refused | undefined, path: string): Html {
 ${form(`${path}/delete`, fields)}`;
 }
 
-/** What the page shows of a field, so that its form changes only what its sender has changed. */
+/** A hidden field with the value that the page shows, so that the service changes only the fields that the person has changed. */
 function shownValue(name: string, stored: string): Html {
   return html`<input type="hidden" name="was_${name}" value="${stored}">\n`;
 }

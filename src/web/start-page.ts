@@ -57,7 +57,7 @@ ${copyableInstall(site, base)}`,
   });
 }
 
-/** Whoever has feeds here knows it: `styles/start.css` hides it then. */
+/** What the service is. `styles/start.css` hides it from people who have feeds in this browser. */
 const INTRODUCTION = html`<div class="introduction">
 ${START_PICTURE}
 <ol class="steps">

@@ -4,10 +4,10 @@ import { toast } from './page/toast.ts';
 // A form that the browser sends by itself is sent only while the service can be reached, because the browser's own error page
 // would take the place of what was typed.
 
-/** Forms that were found reachable, on their way. */
+/** Forms that are being sent, because the service was reachable. */
 const sent = new WeakSet<HTMLFormElement>();
 
-// At the window, because what the page does by itself is decided below it.
+// Listens at the window, because listeners on the document run first and may prevent the default.
 addEventListener('submit', async (event) => {
   const { target: form, submitter } = event;
   if (event.defaultPrevented || !(form instanceof HTMLFormElement) || form.method !== 'post') return;

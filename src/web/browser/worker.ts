@@ -15,15 +15,15 @@ const CACHES = {
 };
 /** Larger pictures are not kept, bytes. */
 const MAX_PICTURE_BYTES = 4 * 1024 * 1024;
-/** Parameters that choose what a page shows; a page with others shows something once. */
+/** Parameters that choose which notes a page shows. Pages with other parameters are shown only once, so they are not kept. */
 const CHOOSING = new Set(['q', 'tag', 'from', 'to', 'before']);
 /** Statuses of a proxy that does not reach the service. */
 const UNREACHABLE = new Set([502, 503, 504]);
-/** Statuses after which a page is not for this reader, or not there. */
+/** Statuses that say that this reader may not see the page, or that it does not exist. */
 const GONE = new Set([401, 403, 404, 410]);
 
 worker.addEventListener('install', (event) => {
-  // A request of a page that is being left may be lost on its way through here, and so a note would not be deleted.
+  // Deletions bypass this worker: a request that a page sends while it is left may be lost here, and the note would stay.
   const past = event.addRoutes?.({ condition: { requestMethod: 'DELETE' }, source: 'network' });
   event.waitUntil(Promise.all([past, worker.skipWaiting()]));
 });
@@ -95,7 +95,7 @@ async function networkFirst(event: FetchEvent, url: URL, kind: 'pages' | 'pictur
   throw answer;
 }
 
-/** A kept page says when it was kept to `offline.ts`, which tells its reader. */
+/** Adds to a kept page when it was kept. `offline.ts` shows that to the reader. */
 async function dated({ answer, storedAt }: { answer: Response; storedAt: number }): Promise<Response> {
   const document = await answer.text();
   return new Response(document.replace('<html ', `<html data-stored-at="${storedAt}" `), answer);
@@ -117,7 +117,7 @@ async function keepOrDrop(
   if (isWhole && !isTooLarge && key.search === url.search) await cache.keep(key, answer, drops);
 }
 
-/** The address without what shows something once. */
+/** The address under which a page is kept: without the parameters of pages that are shown only once. */
 function cacheAddress(url: URL): URL {
   const plain = new URL(url);
   plain.hash = '';

@@ -67,7 +67,7 @@ export async function storeDraft(
   // All pictures are written at the same time, because a page that is being left waits for this.
   const placed = content.pictures.map(async ({ file }) => {
     const known = storedFiles.get(file);
-    // Another window may have deleted all, at a logout.
+    // A logout in another window may have deleted all pictures.
     const isStored = known !== undefined && (await result(files.count(known))) > 0;
     keys.set(file, isStored ? known : ((await result(files.add(file))) as number));
   });
@@ -137,7 +137,10 @@ async function forgetDrafts(feed?: string): Promise<void> {
   }
 }
 
-/** Sends a form once drafts are deleted, because a page that is left may not finish that. Call it last of all that may keep it. */
+/**
+ * Deletes drafts before a form is sent, because a page that is left may not finish deleting. Call it after all listeners that may
+ * prevent the sending.
+ */
 export function forgetBefore(event: SubmitEvent, feed?: string): void {
   if (event.defaultPrevented) return;
   event.preventDefault();
@@ -218,12 +221,12 @@ async function open() {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);
   });
-  // Whoever does not wait for it hears of the request that failed.
+  // A caller that does not wait for `done` gets the error of the request that failed.
   done.catch(() => {});
   return {
     drafts: transaction.objectStore('drafts'),
     files: transaction.objectStore('files'),
-    /** Lets it be carried out even if the page is left. Nothing may follow in it. */
+    /** Commits the transaction even if the page is left. No request may follow. */
     commit: () => transaction.commit(),
     done,
   };

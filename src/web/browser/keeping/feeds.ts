@@ -38,12 +38,10 @@ export function keepFeed(feed: KeptFeed): KeptFeed {
   return kept;
 }
 
-/** Takes a feed from the list. */
 export function forgetFeed(name: string): void {
   writeFeeds(withoutFeed(name));
 }
 
-/** Replaces the list. */
 export function writeFeeds(feeds: readonly KeptFeed[]): void {
   try {
     if (feeds.length === 0) localStorage.removeItem(KEY);

@@ -9,12 +9,12 @@ const OWN = /^(draft|feeds|leaving|note-feed)/;
 /** Logging out waits no longer for a database that another window uses; it is deleted when that window closes. */
 const PATIENCE_MS = 1_000;
 
-/** Whether words that were not posted are kept. */
+/** Whether this browser keeps text that is not posted: drafts, or posts that wait. */
 export async function keepsDrafts(): Promise<boolean> {
   return (await hasDrafts().catch(() => false)) || (await waiting()).length > 0;
 }
 
-/** Removes it all. Never fails: a browser that blocks a storage keeps nothing there. */
+/** Removes all that this browser keeps of the instance. Never fails: a browser that blocks a storage keeps nothing there. */
 export async function forgetAll(): Promise<void> {
   for (const storage of [() => localStorage, () => sessionStorage])
     for (const key of keysOf(storage)) if (OWN.test(key)) storage().removeItem(key);

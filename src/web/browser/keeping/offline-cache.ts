@@ -14,7 +14,7 @@ export class OfflineCache {
    * @param most how many are kept; those that were used least recently go first
    */
   constructor(name: string, root: string, most: number) {
-    // As `forget-all.ts` removes it.
+    // `forget-all.ts` finds the cache by this prefix.
     this.#name = `note-feed-${name} ${root}`;
     this.#root = root;
     this.#most = most;
@@ -43,7 +43,7 @@ export class OfflineCache {
     if (drops !== this.#drops) await cache.delete(key);
   }
 
-  /** The kept answer, and when it was kept, ms since the epoch. None that shows a note which has expired. */
+  /** The kept answer, and when it was kept, ms since the epoch; undefined if there is none, or a note in it has expired. */
   async find(url: URL): Promise<{ answer: Response; storedAt: number } | undefined> {
     const cache = await caches.open(this.#name);
     const answer = await cache.match(await this.#key(url), { ignoreVary: true });
@@ -52,7 +52,7 @@ export class OfflineCache {
       await this.drop(url);
       return undefined;
     }
-    // Kept anew, it is the last to go.
+    // Storing the answer again makes it the most recently used one.
     await this.keep(url, answer.clone());
     return { answer, storedAt: Number(answer.headers.get(STORED_AT)) };
   }

@@ -10,14 +10,14 @@ export interface WaitingPost {
   readonly parts: readonly (readonly [name: string, value: string | File])[];
   /** Ms since the epoch. */
   readonly keptAt: number;
-  /** Why the service refused it: then it waits for what somebody does about it. */
+  /** Why the service refused it. A refused post is sent again only when the person asks for it. */
   readonly refusal?: { readonly code: string; readonly error: string };
 }
 
 const NAME = 'outbox';
 /** The longest a request may take, ms: on a slow network 10 pictures take minutes. */
 const TIMEOUT_MS = 600_000;
-/** Statuses of answers that a later attempt may not get. */
+/** Statuses that are temporary: a later attempt may succeed. */
 const PASSING = new Set([408, 425, 429]);
 
 /** The header of a post that makes its feed. */
@@ -46,7 +46,7 @@ export async function keepForLater(
   return true;
 }
 
-/** What waits, oldest first: for one path, or all. */
+/** The posts that wait, oldest first: those for one path, or all. */
 export async function waiting(path?: string): Promise<WaitingPost[]> {
   const posts: WaitingPost[] = await values(store).catch(() => []);
   const wanted = path === undefined ? posts : posts.filter((post) => post.path === path);
@@ -100,7 +100,7 @@ function announce(): void {
   channel.close();
 }
 
-/** Removes a post that was sent. If it has made its feed, what waits behind it is for that feed. */
+/** Removes a post that was sent. If the post has made its feed, the posts behind it no longer require that the feed is new. */
 async function remove({ key, path, headers }: WaitingPost): Promise<void> {
   await del(key, store);
   if (!(IF_NEW in headers)) return;
@@ -155,8 +155,8 @@ function statusRefusal({ status }: Response) {
 }
 
 /**
- * Whether the service has a post that made its feed: its condition, that there is no such feed, no longer holds when it is sent
- * again because the answer was lost.
+ * Whether the service has stored a post whose answer was lost. If the post made its feed, sending it again is refused, because the
+ * feed exists now.
  */
 async function isStored({ key, path }: WaitingPost): Promise<boolean> {
   const at = path.lastIndexOf('/');

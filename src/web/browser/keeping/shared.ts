@@ -1,6 +1,6 @@
 import { createStore, del, get, set } from 'idb-keyval';
 
-/** What is put into the box from elsewhere: a link, a bookmarklet, another app. */
+/** Content for the box that a link, a bookmarklet or another app has given. */
 export interface SharedContent {
   readonly text: string;
   readonly title: string;

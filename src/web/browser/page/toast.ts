@@ -4,7 +4,7 @@ import { find } from './elements.ts';
 interface Offer {
   readonly label: string;
   readonly run: () => void;
-  /** Called instead when it has not been taken in time. */
+  /** Called if the button was not pressed in time. */
   readonly otherwise?: () => void;
 }
 
@@ -12,7 +12,7 @@ interface Offer {
 export interface Toast {
   /** Takes it away before its time. */
   close(): void;
-  /** As if what it offers were pressed. */
+  /** Does what the button of the toast does, and closes the toast. */
   take(): void;
 }
 
@@ -62,7 +62,7 @@ export function toast(sentence: string, offer?: Offer, ms = SHOWN_MS): Toast {
   function close(): void {
     clearTimeout(timer);
     shown.remove();
-    // A removed element that had the focus says so, too.
+    // Removing an element with the focus fires `focusout`, which starts the timer again.
     clearTimeout(timer);
   }
 }

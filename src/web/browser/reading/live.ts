@@ -170,7 +170,7 @@ class Live {
   }
 }
 
-/** What is said above the list, and over it when it is scrolled: that notes came or wait, and that the service is out of reach. */
+/** Messages above the list, which stay in view when it is scrolled: new notes have come or wait, or the service is out of reach. */
 class ListStatus {
   readonly #button = document.createElement('button');
   readonly #came = document.createElement('span');

@@ -1,6 +1,7 @@
 import { toast } from '../page/toast.ts';
 
-// The menus of notes: `details` elements with links and buttons, which work by themselves but for what is here.
+// The menus of notes: `details` elements with links and buttons. The browser opens them; this script fills and closes them, and moves
+// the focus in them.
 
 /** Closes menus where people expect it, and lets arrow keys move in them. */
 export function startMenus(): void {

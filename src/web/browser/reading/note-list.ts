@@ -71,7 +71,7 @@ export class NoteList {
     // Old notes that new ones push to the next page are removed only while they are out of view.
     const keepsPushed = pushed[0] !== undefined && !(takesNew && isDisjoint) && isInView(pushed[0]);
     const goes = keepsPushed ? gone : [...gone, ...pushed];
-    // Nothing of a page that has nothing in common with this one can stand beside it.
+    // If the new list shares no note with this one, notes between the two may be missing, so the lists are not mixed.
     const isPutOff = isDisjoint && !takesNew && keepsPushed;
     const waits = (n: number) => isPutOff || (!takesNew && n < lastKnown);
 

@@ -1,13 +1,13 @@
 import { toast } from '../page/toast.ts';
 
-// What is shared: the link as a QR code, and by the dialog of the device where there is one.
+// Shares the link of a page: as a QR code, and by the share dialog of the device if it has one.
 
 document.addEventListener('click', (event) => {
   const button =
     event.target instanceof Element && event.target.closest<HTMLElement>('[data-qr], [data-share]');
   if (!button) return;
   const { qr, heading = '', share } = button.dataset;
-  // It would close with what holds it, and the focus should come back to what has opened that.
+  // The popover is closed first, so that the focus returns to its button when the dialog closes.
   button.closest<HTMLElement>('[popover]')?.hidePopover();
   if (qr !== undefined) void showQr(document.getElementById(qr)!.textContent!, heading);
   if (share === undefined || !navigator.share) return;

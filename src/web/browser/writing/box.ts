@@ -84,7 +84,7 @@ export function writingBox(
   /** Whether all keeps its rules; else the focus goes to what does not. */
   function keepsAll(): boolean {
     const ruled = fields.flatMap((field) => (field instanceof HTMLSelectElement ? [] : field));
-    // Each says what is wrong with it.
+    // All are checked, so that each field shows its own problem.
     const isKept = [...ruled.map(check), pictures?.keepsRules() ?? true].every(Boolean);
     if (!isKept) find<HTMLElement>(form, '[aria-invalid=true]').focus();
     return isKept;
@@ -164,7 +164,7 @@ export function writingBox(
     discard,
     fill,
     restore,
-    /** Of a box that is taken away. */
+    /** Call it when the box is removed from the page. */
     close() {
       draft.forget();
       boxes.delete(form);

@@ -17,11 +17,11 @@ addEventListener('beforeunload', (event) => {
   if ([...boxes].some(({ isUnsafe }) => isUnsafe())) event.preventDefault();
 });
 
-/** What a box says of itself to whatever keeps its draft. */
+/** The box whose draft is kept. */
 interface DraftedBox {
   /** What to keep; undefined if nothing was written. */
   content(): DraftContent | undefined;
-  /** Puts it before what was written already. */
+  /** Puts the draft before the text that was written already. */
   restore(draft: Draft): void;
   /** Empties the box. */
   discard(): void;
@@ -36,7 +36,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   let isDirty = false;
   let writing: Promise<void> | undefined;
   let restoring: Promise<boolean> | undefined;
-  /** What is in the box is stored, or will be whatever becomes of the page, unless it is dirty. */
+  /** The last write is stored, or will be even if the page is left. Changes since then make the box dirty. */
   let isSafe = true;
   let isBroken = false;
   const guard = {
@@ -59,7 +59,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
   }
 
   async function write(): Promise<void> {
-    // What is there must not be overwritten by what is typed before it is read.
+    // A draft that is not read yet must not be overwritten by newly typed text.
     await restoring;
     while (isDirty) {
       isDirty = false;
@@ -88,7 +88,7 @@ export function keepDraft(form: HTMLFormElement, slot: Slot, box: DraftedBox) {
 
   async function putBack(): Promise<boolean> {
     const draft = await takeDraft(slot).catch(() => undefined);
-    // Before the box was loaded, or its draft was read.
+    // True for text that was typed before the draft was read.
     const isWritten = box.content() !== undefined;
     if (draft !== undefined) box.restore(draft);
     // What came back is stored already.

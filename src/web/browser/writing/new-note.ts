@@ -52,7 +52,7 @@ export function newNote(form: HTMLFormElement): Box {
     await forgetPrefill();
   }
 
-  /** Only https and localhost can make one. */
+  /** `randomUUID` exists only with https and on localhost. */
   function keyHeader(): Record<string, string> {
     key ??= crypto.randomUUID?.();
     return key === undefined ? {} : { 'Idempotency-Key': key };

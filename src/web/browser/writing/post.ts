@@ -15,7 +15,7 @@ interface Posted {
   readonly file: string;
 }
 
-/** Sends a post: all that a person posts on a page goes through here. Throws RequestFailed. */
+/** Sends a post of a page; posts that wait are sent by `outbox.ts`. Throws RequestFailed. */
 export function post(note: Post, sent: Pick<ApiRequest, 'signal' | 'onProgress'>): Promise<Posted> {
   const headers = { ...note.headers, ...forFeed(note.identity) };
   return send<Posted>({
@@ -32,7 +32,7 @@ export function postPath(feed: string): string {
   return `${ROOT}/${feed}`;
 }
 
-/** What a note is called and tagged, and how long it lives, as headers; blank ones are none. */
+/** Headers for title, tags and expiry of a note. Blank values are left out. */
 export function noteHeaders(values: Readonly<Record<string, string>>): Record<string, string> {
   const headers = {
     'X-Note-Title': values.title,

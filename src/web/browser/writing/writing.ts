@@ -16,7 +16,7 @@ export function startWriting(): void {
     };
     for (const event of ['focusin', 'pointerdown']) form.addEventListener(event, open);
     form.addEventListener('submit', (event) => event.preventDefault());
-    // Of somebody who is faster than the network; later the box itself listens.
+    // Clicks and keys before the box is loaded are repeated then; later the box listens itself.
     form.addEventListener('click', ({ target }) => {
       const button = target instanceof Element ? target.closest('button') : null;
       if (!isReady && button !== null) void compose(form).then((box) => box && button.click());
