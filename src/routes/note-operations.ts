@@ -38,7 +38,8 @@ export function noteOperations(parts: OperationParts): DescribedOperation[] {
   const { editing } = parts;
   const post: HandlerOf<'poster'> = (...call) => postNote(parts, ...call);
   const replace: HandlerOf<'writer'> = (...call) => replaceNote(parts, ...call);
-  const putByKey: HandlerOf<'poster'> = (...call) => putNoteByKey(parts, ...call);
+  const putByKey: HandlerOf<'poster'> = (exchange, call) =>
+    postNote(parts, exchange, call, exchange.query('key') ?? '');
   const change: HandlerOf<'writer'> = async (exchange, { feed, caller, base }) => {
     const etags = ifMatch(exchange);
     const changes = await jsonBody(exchange, 'NoteChanges');
@@ -94,28 +95,19 @@ function noteReads({ reader }: OperationParts): DescribedOperation[] {
   ];
 }
 
+/** @param key of a note that the post replaces; undefined for a post that replaces none */
 async function postNote(
   parts: OperationParts,
   exchange: Exchange,
   { name, feed, caller, base }: NamedFeed & Admitted,
+  key?: string,
 ): Promise<Answer> {
   const { posting } = parts;
-  const { readId, condition, read } = admitPost(exchange, rulesOf(parts, feed));
+  const rules = rulesOf(parts, feed);
+  const { readId, condition, read } =
+    key === undefined ? admitPost(exchange, rules) : admitKeyedNote(exchange, rules, key);
   const admitted = posting.admit({ name, feed }, readId, condition);
-  const posted = await posting.post(admitted, await read(), caller);
-  return postedNote(parts, exchange, { posted, base, isNew: feed === undefined });
-}
-
-async function putNoteByKey(
-  parts: OperationParts,
-  exchange: Exchange,
-  { name, feed, caller, base }: NamedFeed & Admitted,
-): Promise<Answer> {
-  const { posting } = parts;
-  const key = exchange.query('key') ?? '';
-  const { readId, condition, read } = admitKeyedNote(exchange, rulesOf(parts, feed), key);
-  const admitted = posting.admit({ name, feed }, readId, condition);
-  const posted = await posting.post(admitted, await read(), caller, true);
+  const posted = await posting.post(admitted, await read(), caller, key !== undefined);
   if (posted.outcome === 'replaced') return changedNote(parts, posted, base);
   return postedNote(parts, exchange, { posted, base, isNew: feed === undefined });
 }
