@@ -119,7 +119,7 @@ export async function startService(
   const streams = () => server.openStreams;
   const { bodies, connections } = server;
   metrics?.watch({ cache, pools, bodies, streams, connections, linesLost: () => log.linesLost() });
-  metrics?.watchGround({
+  metrics?.watchResources({
     checkStorage: () => stores.storage.check(),
     folders: watchedFolders(config),
     backupMark: backupMark(config.dataDir),

@@ -1,7 +1,7 @@
 import type { ReadId } from '../feeds/names.ts';
 
 /** The most feeds with a change that the CDN has not been told. */
-const MAX_UNTOLD = 10_000;
+const MAX_PENDING = 10_000;
 /** The most feeds of one request, so that its header fits everywhere: 100 tags have 7 KB. */
 const MAX_AT_ONCE = 100;
 /** Shortest time between two requests, ms. */
@@ -29,7 +29,7 @@ interface PurgesParts {
 }
 
 /** A feed that changed; times in ms of the monotonic clock. */
-interface Untold {
+interface Pending {
   readonly changedAt: number;
   /** When its next purge is due. */
   readonly dueAt: number;
@@ -40,7 +40,7 @@ export class Purges {
   readonly #parts: PurgesParts;
   readonly #now: () => number;
   /** In turn: those of the last request stand last. */
-  readonly #untold = new Map<ReadId, Untold>();
+  readonly #pending = new Map<ReadId, Pending>();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer ends, ms of the monotonic clock. */
   #endsAt = Number.POSITIVE_INFINITY;
@@ -59,8 +59,8 @@ export class Purges {
   add(readId: ReadId): void {
     if (this.#isStopped) return;
     const now = this.#now();
-    this.#untold.set(readId, { changedAt: now, dueAt: now });
-    if (this.#untold.size > MAX_UNTOLD) this.#lose(this.#untold.keys().next().value!, 'dropped');
+    this.#pending.set(readId, { changedAt: now, dueAt: now });
+    if (this.#pending.size > MAX_PENDING) this.#lose(this.#pending.keys().next().value!, 'dropped');
     this.#plan(now);
   }
 
@@ -76,7 +76,7 @@ export class Purges {
 
   async #tellRest(): Promise<void> {
     await this.#running;
-    while (this.#failures === 0 && this.#untold.size > 0)
+    while (this.#failures === 0 && this.#pending.size > 0)
       await this.#tell(this.#next(Number.POSITIVE_INFINITY));
   }
 
@@ -94,7 +94,7 @@ export class Purges {
     this.#running = this.#tell(this.#next(this.#now())).finally(() => {
       this.#running = undefined;
       let first = Number.POSITIVE_INFINITY;
-      for (const { dueAt } of this.#untold.values()) first = Math.min(first, dueAt);
+      for (const { dueAt } of this.#pending.values()) first = Math.min(first, dueAt);
       this.#plan(first);
     });
   }
@@ -102,7 +102,7 @@ export class Purges {
   /** Feeds whose purge is due at a time. */
   #next(time: number): ReadId[] {
     const due: ReadId[] = [];
-    for (const [readId, { dueAt }] of this.#untold) {
+    for (const [readId, { dueAt }] of this.#pending) {
       if (due.length === MAX_AT_ONCE) break;
       if (dueAt <= time) due.push(readId);
     }
@@ -120,26 +120,26 @@ export class Purges {
   }
 
   #told(readId: ReadId, sentAt: number): void {
-    const untold = this.#untold.get(readId);
-    if (untold === undefined) return;
-    this.#untold.delete(readId);
-    const { changedAt, dueAt } = untold;
+    const pending = this.#pending.get(readId);
+    if (pending === undefined) return;
+    this.#pending.delete(readId);
+    const { changedAt, dueAt } = pending;
     // It changed again since.
-    if (changedAt > sentAt) this.#untold.set(readId, { changedAt, dueAt });
+    if (changedAt > sentAt) this.#pending.set(readId, { changedAt, dueAt });
     else {
       const again = this.#isStopped ? undefined : AGAIN_MS.find((ms) => changedAt + ms > sentAt);
-      if (again !== undefined) this.#untold.set(readId, { changedAt, dueAt: changedAt + again });
+      if (again !== undefined) this.#pending.set(readId, { changedAt, dueAt: changedAt + again });
     }
   }
 
   #giveUp(): void {
     const oldest = this.#now() - LIFETIME_MS;
-    for (const [readId, { changedAt }] of this.#untold)
+    for (const [readId, { changedAt }] of this.#pending)
       if (changedAt < oldest) this.#lose(readId, 'given_up');
   }
 
   #lose(readId: ReadId, reason: 'given_up' | 'dropped'): void {
-    this.#untold.delete(readId);
+    this.#pending.delete(readId);
     this.#parts.onLost(reason);
   }
 }

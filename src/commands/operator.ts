@@ -60,7 +60,7 @@ export const command: Command = {
     const takes = action?.options ?? [];
     if (
       action === undefined ||
-      words.length !== (action.isAboutOne ? 1 : 0) ||
+      words.length !== (action.takesArgument ? 1 : 0) ||
       Object.keys(options).some((option) => !takes.includes(option))
     )
       throw new WrongArguments();

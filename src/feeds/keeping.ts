@@ -1,6 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import type { FeedSettings } from './feed.ts';
-import { isoTime } from './iso-time.ts';
+import { parseIsoTime } from './iso-time.ts';
 
 /** The most days and notes that a feed may say it keeps. */
 export const MAX_KEEP_DAYS = 3_650;
@@ -32,7 +32,7 @@ export function noteKey(text: string): string {
  */
 export function expiryOf(text: string, now = Date.now()): number {
   const [, count, unit = ''] = /^(\d{1,9})([mhd])$/.exec(text) ?? [];
-  const time = count === undefined ? isoTime(text) : now + Number(count) * UNITS[unit]!;
+  const time = count === undefined ? parseIsoTime(text) : now + Number(count) * UNITS[unit]!;
   if (Number.isNaN(time))
     throw new Refusal(
       'invalid_request',

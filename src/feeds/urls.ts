@@ -36,7 +36,7 @@ export function fileUrl(base: string, readId: ReadId, file: NoteFile): string {
 }
 
 /** Which notes of a feed an address asks for (contract §14), as it says it; without any member it asks for all. */
-export interface AskedFor {
+export interface NoteFilter {
   readonly q?: string | undefined;
   readonly tag?: string | undefined;
   readonly from?: string | undefined;
@@ -44,17 +44,17 @@ export interface AskedFor {
 }
 
 /** The RSS feed; without a query this is the `read_url` of contract §4. */
-export function rssUrl(base: string, readId: ReadId, asked?: AskedFor): string {
+export function rssUrl(base: string, readId: ReadId, asked?: NoteFilter): string {
   return `${filesUrl(base, readId)}feed.xml${queryOf(asked)}`;
 }
 
 /** The JSON Feed. */
-export function jsonFeedUrl(base: string, readId: ReadId, asked?: AskedFor): string {
+export function jsonFeedUrl(base: string, readId: ReadId, asked?: NoteFilter): string {
   return `${filesUrl(base, readId)}feed.json${queryOf(asked)}`;
 }
 
 /** The query that asks for these notes, with its question mark; empty for all notes. */
-export function queryOf({ q, tag, from, to }: AskedFor = {}): string {
+export function queryOf({ q, tag, from, to }: NoteFilter = {}): string {
   const members = Object.entries({ q, tag, from, to }).filter(([, value]) => value !== undefined);
   if (members.length === 0) return '';
   return `?${members.map(([name, value]) => `${name}=${segment(value!)}`).join('&')}`;

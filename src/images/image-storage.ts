@@ -6,7 +6,7 @@ import type { Storage, StoredFile, Written } from '../storage/storage.ts';
 import { FileReplaced } from '../storage/stored-file.ts';
 import { type Command, contentsOf, lookupsOf, withContents } from '../writing/command.ts';
 import { bytesInMemory, type ImageStore, imagesUnavailable } from './image-store.ts';
-import { Sweeper } from './sweeper.ts';
+import { ObjectRemover } from './object-remover.ts';
 
 /** How often a picture may be replaced or moved while somebody opens it. */
 const MAX_ATTEMPTS = 5;
@@ -14,7 +14,7 @@ const NO_BYTES = new Uint8Array();
 
 /**
  * A database with its pictures in an image store. An object is written before the row that refers to it, and removed
- * after that row (`Sweeper`). Pictures from before there was a store are read from their rows.
+ * after that row (`ObjectRemover`). Pictures from before there was a store are read from their rows.
  */
 export function withImageStore(
   database: Storage,
@@ -24,7 +24,7 @@ export function withImageStore(
     keptMs,
   }: { readonly rows: PictureRows; readonly store: ImageStore; readonly keptMs: number },
 ): Storage {
-  const sweeper = new Sweeper(rows, store, keptMs);
+  const remover = new ObjectRemover(rows, store, keptMs);
   return {
     ...bound(database, 'feed', 'feedToPost', 'feedByReadId', 'anyFeedByReadId', 'page', 'pageByReadId'),
     ...bound(database, 'note', 'neighbours', 'arrivals', 'totals', 'listFeeds'),
@@ -35,12 +35,12 @@ export function withImageStore(
       return found?.key === undefined ? found : inStore(store, found, () => database.stat(feed, file));
     },
     async write(command) {
-      const written = await storeImages({ store, sweeper }, command, (stored) => database.write(stored));
-      if (written && mayFree(command)) sweeper.wake();
+      const written = await storeImages({ store, remover }, command, (stored) => database.write(stored));
+      if (written && mayFree(command)) remover.wake();
       return written;
     },
     async close() {
-      await sweeper.stop();
+      await remover.stop();
       await database.close();
       store.close();
     },
@@ -67,7 +67,7 @@ function bound<K extends Exclude<keyof Storage, 'records'>>(
  * objects are removed. Nothing reads the bytes after it settles.
  */
 async function storeImages(
-  { store, sweeper }: { readonly store: ImageStore; readonly sweeper: Sweeper },
+  { store, remover }: { readonly store: ImageStore; readonly remover: ObjectRemover },
   command: Command,
   write: (command: Command) => Promise<Written | undefined>,
 ): Promise<Written | undefined> {
@@ -89,17 +89,17 @@ async function storeImages(
         return image ? { ...content, bytes: NO_BYTES, image } : content;
       }),
     );
-    if (written === undefined || written.isUnchanged) await sweeper.discard(used, true);
+    if (written === undefined || written.isUnchanged) await remover.discard(used, true);
     else if (written.outcomes !== undefined) {
       const notStored = contentsOf(command).filter((_, n) => written.outcomes?.[n] !== 'stored');
       const unused = notStored.map((content) => keys.get(content)).filter((key) => key !== undefined);
-      if (unused.length > 0) await sweeper.discard(unused, true);
+      if (unused.length > 0) await remover.discard(unused, true);
     }
     return written;
   } catch (error) {
     // If the database could not be reached, it may have stored the notes all the same.
     const isSure = error instanceof Refusal && error.code !== 'store_unavailable';
-    await sweeper.discard(used, isSure);
+    await remover.discard(used, isSure);
     throw error;
   }
 }

@@ -16,8 +16,8 @@ import {
   imagesUnavailable,
   inParallel,
 } from './image-store.ts';
-import { removeObjects } from './sweeper.ts';
-import { type Amount, add, orUnavailable } from './unreferenced.ts';
+import { removeObjects } from './object-remover.ts';
+import { type Amount, countObject, orUnavailable } from './unreferenced.ts';
 
 /** Pictures on their way at once. */
 const AT_ONCE = 4;
@@ -68,7 +68,7 @@ export async function move(
       () => (source === undefined ? moveRow(parts, picture) : moveObject(parts, source, picture)),
       () => 'failed' as const,
     );
-    if (outcome === 'moved') add(moved, picture.size);
+    if (outcome === 'moved') countObject(moved, picture.size);
     else counts[outcome] += 1;
   });
   if (left === 0 && source) await removeFreed(parts, source);

@@ -80,11 +80,11 @@ async function compare(
       report.tooRecent += 1;
       return;
     }
-    add(report.unreferenced, found.size);
+    countObject(report.unreferenced, found.size);
     if (report.deleted === undefined) return;
     try {
       await store.delete(key);
-      add(report.deleted, found.size);
+      countObject(report.deleted, found.size);
     } catch {
       report.failed += 1;
     }
@@ -128,7 +128,7 @@ export function orUnavailable<T>(question: () => Promise<T>): Promise<T> {
 }
 
 /** Counts one object more. */
-export function add(amount: Amount, bytes: number): void {
+export function countObject(amount: Amount, bytes: number): void {
   amount.count += 1;
   amount.bytes += bytes;
 }

@@ -9,7 +9,7 @@ import { Refusal } from '../refusals.ts';
 import { BEFORE_ALL } from '../storage/arrivals.ts';
 import type { Storage } from '../storage/storage.ts';
 import { BEGINNING, HEARTBEATS, type StreamFormat, startOf } from './note-events.ts';
-import { lastArrival, type NoteAsk, NoteListener, NoteTopic } from './note-topic.ts';
+import { lastArrival, NoteListener, type NoteStreamOptions, NoteTopic } from './note-topic.ts';
 import type { Listener, Subscription, Topic, TopicOwner } from './topic.ts';
 import { VersionListener, VersionTopic } from './version-topic.ts';
 
@@ -27,7 +27,7 @@ const START = startOf('events', undefined);
 type EventStorage = Pick<Storage, 'feed' | 'feedByReadId' | 'arrivals'>;
 
 /** How a client asks for notes: in which format, with which links, and since which note, if it has one. */
-export interface AskedEvents extends Pick<NoteAsk, 'format' | 'base'> {
+export interface NoteStreamRequest extends Pick<NoteStreamOptions, 'format' | 'base'> {
   readonly since: string | undefined;
 }
 
@@ -98,7 +98,7 @@ export class FeedEvents implements TopicOwner {
    * `GET /r/{read_id}/events` with notes
    * @throws Refusal `busy`
    */
-  async notesByReadId(readId: ReadId, client: string, asked: AskedEvents): Promise<Answer> {
+  async notesByReadId(readId: ReadId, client: string, asked: NoteStreamRequest): Promise<Answer> {
     this.#mustHaveRoomFor(client);
     const feed = await this.storage.feedByReadId(readId);
     return this.#answer({ client, readId }, await this.#notes(feed, asked));
@@ -112,7 +112,7 @@ export class FeedEvents implements TopicOwner {
     name: FeedName,
     feed: Feed | undefined,
     { client, session }: Pick<Caller, 'client' | 'session'>,
-    asked: AskedEvents,
+    asked: NoteStreamRequest,
   ): Promise<Answer> {
     this.#mustHaveRoomFor(client);
     return this.#answer(
@@ -143,7 +143,7 @@ export class FeedEvents implements TopicOwner {
   }
 
   /** The place is found before the answer begins, so that whoever sees it begin misses nothing from then on. */
-  async #notes(feed: Feed | undefined, { since, format, base }: AskedEvents): Promise<Opening> {
+  async #notes(feed: Feed | undefined, { since, format, base }: NoteStreamRequest): Promise<Opening> {
     const last = since === undefined ? await lastArrival(this.storage, feed) : undefined;
     const place = last ?? placeOf(since);
     return {
@@ -255,7 +255,7 @@ export class FeedEvents implements TopicOwner {
 }
 
 /** The place that a client says it has; undefined if there is none. */
-function placeOf(since: string | undefined): NoteAsk['since'] {
+function placeOf(since: string | undefined): NoteStreamOptions['since'] {
   if (since === BEGINNING) return BEFORE_ALL;
   if (since === undefined || since.length > MAX_ID_LENGTH || !isNoteId(since)) return undefined;
   // A copy, because a slice would keep the whole header in memory while the stream is open.

@@ -26,7 +26,7 @@ export interface NoteSource {
 }
 
 /** How a client wants to be told of notes. */
-export interface NoteAsk {
+export interface NoteStreamOptions {
   readonly format: StreamFormat;
   /** Absolute base of links, without a trailing slash. */
   readonly base: string;
@@ -69,7 +69,7 @@ export class NoteTopic extends Topic<NoteListener> {
   }
 
   protected async tell(listeners: readonly NoteListener[], feed: Feed | undefined): Promise<void> {
-    const admitted = listeners.filter((listener) => listener.isTold(feed));
+    const admitted = listeners.filter((listener) => listener.continuesWith(feed));
     if (feed === undefined) return;
     // Taken before what came is looked up, so nobody hears of an edit before the note.
     const [edited, removed] = [this.#edited, this.#removed];
@@ -81,15 +81,15 @@ export class NoteTopic extends Topic<NoteListener> {
     // Who came since the feed was looked up may have to end, which the next look-up finds out.
     const late = [...this.listeners].filter((listener) => !listeners.includes(listener));
     if (hasChanges) for (const listener of isUnnamed ? this.listeners : late) listener.owesReset = true;
-    const telling = new Telling(this.#source, feed, this.name === undefined);
+    const delivery = new Delivery(this.#source, feed, this.name === undefined);
     try {
       // Those who hear of everything as it comes are many, and in one group: they do not wait for others.
       const ready = admitted.filter((listener) => listener.mayBegin());
       const groups = [...Map.groupBy(ready, ({ group }) => group).values()];
-      for (const group of groups.sort((a, b) => b.length - a.length)) await telling.arrivals(group);
+      for (const group of groups.sort((a, b) => b.length - a.length)) await delivery.arrivals(group);
       if (!isUnnamed) {
-        for (const id of edited) await telling.event('edited', id, admitted);
-        for (const id of removed) await telling.event('gone', id, admitted);
+        for (const id of edited) await delivery.event('edited', id, admitted);
+        for (const id of removed) await delivery.event('gone', id, admitted);
       }
     } catch (error) {
       if (hasChanges) this.#forgetChanges(true);
@@ -105,8 +105,8 @@ export class NoteTopic extends Topic<NoteListener> {
   }
 }
 
-/** One round of telling: each event is made once for all who get it in this format and with these links. */
-class Telling {
+/** One round of delivery: each event is made once for all who get it in this format and with these links. */
+class Delivery {
   readonly #source: NoteSource;
   readonly #feed: Feed;
   readonly #isPublic: boolean;
@@ -207,7 +207,7 @@ export class NoteListener extends Listener {
     topic: NoteTopic,
     stream: LiveStream,
     subscription: Subscription,
-    { format, base, since }: NoteAsk,
+    { format, base, since }: NoteStreamOptions,
   ) {
     super(topic, stream, subscription);
     this.format = format;
@@ -223,7 +223,7 @@ export class NoteListener extends Listener {
   }
 
   /** Whether the stream goes on. One by the read id ends if the feed that it told of is gone, or blocked. */
-  isTold(feed: Feed | undefined): boolean {
+  continuesWith(feed: Feed | undefined): boolean {
     if (this.topic.name !== undefined) return this.admits(feed);
     const isOther = this.key !== undefined && feed?.key !== this.key;
     this.key = feed?.key;

@@ -8,7 +8,7 @@ import type { ProcessMetrics } from '../telemetry/process-metrics.ts';
 import { Child } from './child.ts';
 
 /** A process that lived shorter than this has died at once, ms. */
-const CALM_MS = 10_000;
+const STABLE_MS = 10_000;
 /** Pauses before a process that died at once again is replaced: the first, then twice as long each time, ms. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
@@ -23,7 +23,7 @@ const RESETS =
   'net.ipv4.tcp_migrate_req is 0, so a restart may reset connections that arrive in the moment when a process closes its socket';
 
 /** What one of the processes leaves to its successor. */
-interface Place {
+interface Slot {
   child: Child;
   /** Before the next replacement, ms. */
   pause: number;
@@ -35,7 +35,7 @@ export class Supervisor {
   readonly #config: Config;
   readonly #log: Log;
   readonly #port: number;
-  readonly #places: Place[] = [];
+  readonly #slots: Slot[] = [];
   /** Those that run, and those whose counts are not in `#past` yet. */
   readonly #children = new Set<Child>();
   /** What processes that have ended counted. */
@@ -104,29 +104,29 @@ export class Supervisor {
     return child;
   }
 
-  #occupy(place: Place): void {
-    this.#places.push(place);
-    this.#watch(place);
+  #occupy(slot: Slot): void {
+    this.#slots.push(slot);
+    this.#watch(slot);
   }
 
-  /** Replaces the process of a place when it ends, unless another one has its place by then. */
-  async #watch(place: Place): Promise<void> {
-    const { child } = place;
+  /** Replaces the process of a slot when it ends, unless another one has its slot by then. */
+  async #watch(slot: Slot): Promise<void> {
+    const { child } = slot;
     const { how, isOrderly } = await child.ended;
-    if (this.#isStopping || place.child !== child) return;
+    if (this.#isStopping || slot.child !== child) return;
     this.#log[isOrderly ? 'warn' : 'error']('a process ended', { pid: child.pid, how });
-    if (performance.now() - child.startedAt > CALM_MS) place.pause = 0;
-    await this.#replace(place);
+    if (performance.now() - child.startedAt > STABLE_MS) slot.pause = 0;
+    await this.#replace(slot);
   }
 
-  async #replace(place: Place): Promise<void> {
+  async #replace(slot: Slot): Promise<void> {
     while (!this.#isStopping) {
-      await wait(place.pause);
+      await wait(slot.pause);
       if (this.#isStopping) return;
-      place.pause = Math.min(Math.max(2 * place.pause, FIRST_PAUSE_MS), MAX_PAUSE_MS);
-      place.child = this.#spawn();
-      if (await this.#isReady(place.child)) {
-        this.#watch(place);
+      slot.pause = Math.min(Math.max(2 * slot.pause, FIRST_PAUSE_MS), MAX_PAUSE_MS);
+      slot.child = this.#spawn();
+      if (await this.#isReady(slot.child)) {
+        this.#watch(slot);
         return;
       }
     }
@@ -146,14 +146,14 @@ export class Supervisor {
   /** Replaces one process after the other. A process that cannot start ends the restart, and its predecessor stays. */
   async #restart(): Promise<void> {
     // All are new while the first ones start.
-    if (this.#isStopping || this.#places.length === 0) return;
+    if (this.#isStopping || this.#slots.length === 0) return;
     this.#restartsAgain = true;
     if (this.#isRestarting) return;
     this.#isRestarting = true;
     if (!migratesConnections()) this.#log.warn(RESETS);
     while (this.#restartsAgain) {
       this.#restartsAgain = false;
-      this.#log.info('restarting', { processes: this.#places.length });
+      this.#log.info('restarting', { processes: this.#slots.length });
       const isDone = await this.#renewAll();
       if (this.#isStopping) return;
       if (isDone) this.#log.info('restarted');
@@ -163,24 +163,24 @@ export class Supervisor {
   }
 
   async #renewAll(): Promise<boolean> {
-    for (const place of this.#places) if (this.#isStopping || !(await this.#renew(place))) return false;
+    for (const slot of this.#slots) if (this.#isStopping || !(await this.#renew(slot))) return false;
     return true;
   }
 
-  /** Starts a new process in a place, then lets the old one drain. */
-  async #renew(place: Place): Promise<boolean> {
-    const old = place.child;
+  /** Starts a new process in a slot, then lets the old one drain. */
+  async #renew(slot: Slot): Promise<boolean> {
+    const old = slot.child;
     // It is being replaced already.
     if (!old.isReady || old.hasEnded) return true;
     const renewed = this.#spawn();
-    place.child = renewed;
+    slot.child = renewed;
     if (await this.#isReady(renewed)) {
-      this.#watch(place);
+      this.#watch(slot);
       await old.end('drain', DRAIN_MS);
       return true;
     }
-    place.child = old;
-    if (old.hasEnded) this.#replace(place);
+    slot.child = old;
+    if (old.hasEnded) this.#replace(slot);
     return false;
   }
 

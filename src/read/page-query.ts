@@ -1,11 +1,11 @@
 import { dateOfId } from '../feeds/ids.ts';
-import { isoEnd, isoTime } from '../feeds/iso-time.ts';
+import { parseIsoEnd, parseIsoTime } from '../feeds/iso-time.ts';
 import { isNoteId, type NoteId, noteFile } from '../feeds/names.ts';
 import { NOTE_TYPES } from '../feeds/note-types.ts';
 import type { Position } from '../feeds/order.ts';
 import { decodeCursor, encodeCursor } from '../feeds/order.ts';
 import { validTag } from '../feeds/tags.ts';
-import type { AskedFor } from '../feeds/urls.ts';
+import type { NoteFilter } from '../feeds/urls.ts';
 import { Refusal } from '../refusals.ts';
 import { parseQuery, type SearchQuery } from '../search/query.ts';
 
@@ -25,7 +25,7 @@ export interface RequestedNotes {
   /** Of this moment or earlier. */
   readonly to: number | undefined;
   /** The values as the client wrote them; undefined if it asks for all notes. */
-  readonly asked: AskedFor | undefined;
+  readonly asked: NoteFilter | undefined;
 }
 
 /** A page as a client asks for it. */
@@ -53,8 +53,8 @@ export function notesQuery(source: QuerySource): RequestedNotes {
   const found = {
     query: q === undefined ? undefined : parseQuery(q),
     tag: tag === undefined ? undefined : validTag(tag),
-    from: from === undefined ? undefined : timeOf('from', isoTime(from)),
-    to: to === undefined ? undefined : timeOf('to', isoEnd(to)),
+    from: from === undefined ? undefined : timeOf('from', parseIsoTime(from)),
+    to: to === undefined ? undefined : timeOf('to', parseIsoEnd(to)),
   };
   const isAll = (q ?? tag ?? from ?? to) === undefined;
   return { ...found, asked: isAll ? undefined : { q, tag: found.tag, from, to } };
@@ -93,7 +93,7 @@ export function pageKey({ limit, asked, before }: RequestedPage): string {
 }
 
 /** Tells what is asked for from all else that can be. */
-export function notesKey(asked: AskedFor | undefined): string {
+export function notesKey(asked: NoteFilter | undefined): string {
   return asked === undefined ? '' : JSON.stringify(asked);
 }
 

@@ -1,6 +1,6 @@
 import { mediaType, PICTURE_TYPES } from '../feeds/note-types.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { AskedEvents } from '../live/feed-events.ts';
+import type { NoteStreamRequest } from '../live/feed-events.ts';
 import { readIdOf } from '../read/reader.ts';
 import { type DescribedOperation, type OperationParts, operation } from './operation.ts';
 import { CONDITIONAL, conditionalAnswers, type OperationDocs, SELECTION } from './operation-docs.ts';
@@ -142,7 +142,7 @@ function eventOperations({ events, reader }: OperationParts): DescribedOperation
 }
 
 /** How notes are to be told; undefined if only changes are. A line of JSON without a note would tell nothing. */
-function askedEvents(exchange: Exchange): AskedEvents | undefined {
+function askedEvents(exchange: Exchange): NoteStreamRequest | undefined {
   const wantsLines = /\bapplication\/x-ndjson\b/i.test(exchange.header('accept', true) ?? '');
   if (!wantsLines && exchange.query('notes') !== '1') return undefined;
   return { format: wantsLines ? 'lines' : 'events', base: exchange.base, since: sinceOf(exchange) };

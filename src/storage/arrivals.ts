@@ -35,19 +35,19 @@ export function guessedPlace(id: NoteId): Arrival | undefined {
 }
 
 /** A note that is dated longer before its arrival than this, ms, came from elsewhere, and is found by nobody who asks for arrivals. */
-export const LATEST_MS = 10 * 60_000;
+export const MAX_LAG_MS = 10 * 60_000;
 /** The most notes looked at for an answer; of those who ask only for the last ones, fewer. */
-const MOST_LOOKED = 10_000;
-const LOOKED_FOR_LAST = 200;
+const MAX_EXAMINED = 10_000;
+const MAX_EXAMINED_FOR_LAST = 200;
 
 /** From which date on notes may have come after a place. */
 export function firstDateAfter(place: Arrival): number {
-  return Math.max(BEFORE_ALL.date, place.date - LATEST_MS);
+  return Math.max(BEFORE_ALL.date, place.date - MAX_LAG_MS);
 }
 
 /** How many notes, by their dates the newest, an answer is made of. */
-export function mostLooked(since: unknown): number {
-  return since === undefined ? LOOKED_FOR_LAST : MOST_LOOKED;
+export function maxExamined(since: unknown): number {
+  return since === undefined ? MAX_EXAMINED_FOR_LAST : MAX_EXAMINED;
 }
 
 export function inOrderOfArrival(a: Pick<Arrival, 'at' | 'id'>, b: Pick<Arrival, 'at' | 'id'>): number {
@@ -85,7 +85,7 @@ export function changedNotes({ fate, edit, removed = [], outcomes }: Effects): C
   const edited = edit?.after ? [edit.after.id] : [];
   const gone = edit && !edit.after ? [edit.before, ...removed] : removed;
   const ids = gone.map(({ id }) => id);
-  return changedOnly({ edited, removed: ids, isUnnamed: outcomes !== undefined && fate === 'changed' });
+  return withoutEmpty({ edited, removed: ids, isUnnamed: outcomes !== undefined && fate === 'changed' });
 }
 
 /** Whether a write changes more than that notes are added. */
@@ -94,7 +94,7 @@ export function touchesNotes(effects: Effects): boolean {
 }
 
 /** Without what says nothing. */
-export function changedOnly({ edited = [], removed = [], isUnnamed }: ChangedNotes): ChangedNotes {
+export function withoutEmpty({ edited = [], removed = [], isUnnamed }: ChangedNotes): ChangedNotes {
   return {
     ...(edited.length > 0 && { edited }),
     ...(removed.length > 0 && { removed }),

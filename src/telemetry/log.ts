@@ -108,7 +108,7 @@ function lineWriter(fd: number, onLost: (lines: number) => void): LineDestinatio
   let batch = '';
   let timer: NodeJS.Timeout | undefined;
   let isRetrying = false;
-  let [lost, untold] = [0, 0];
+  let [lost, unreported] = [0, 0];
   const handOver = () => {
     clearTimeout(timer);
     timer = undefined;
@@ -125,11 +125,11 @@ function lineWriter(fd: number, onLost: (lines: number) => void): LineDestinatio
   stream.on('drop', (lines: string) => {
     const count = lines.split('\n').length - 1;
     lost += count;
-    untold += count;
+    unreported += count;
   });
   stream.on('drain', () => {
-    if (untold > 0) onLost(untold);
-    untold = 0;
+    if (unreported > 0) onLost(unreported);
+    unreported = 0;
   });
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (isRetrying) return;

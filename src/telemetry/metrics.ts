@@ -103,7 +103,7 @@ interface WatchedParts {
 }
 
 /** What the service stands on. */
-interface Ground {
+interface WatchedResources {
   /** Rejects if notes cannot be read and stored. */
   readonly checkStorage: () => Promise<void>;
   /** Folders on the disks to watch, by a name that becomes a label. */
@@ -156,7 +156,7 @@ export function createMetrics(group?: ProcessGroup) {
     /** Reads these parts at every scrape. Call it once. */
     watch: (parts: WatchedParts) => watchParts(make, parts),
     /** Looks at these at every scrape. Call it once. */
-    watchGround: (ground: Ground) => watchGround(make, ground),
+    watchResources: (resources: WatchedResources) => watchResources(make, resources),
     /** Media type of `metricsAnswer`. */
     contentType: registry.contentType as string,
     /** All metrics in Prometheus' text format. */
@@ -267,7 +267,7 @@ function watchParts(
     );
 }
 
-function watchGround(make: Maker, { checkStorage, folders, backupMark }: Ground): void {
+function watchResources(make: Maker, { checkStorage, folders, backupMark }: WatchedResources): void {
   make.gauge('service_storage_up', async (gauge) =>
     gauge.set(
       await orElse(

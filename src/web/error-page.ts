@@ -1,5 +1,5 @@
 import { isFeedName, isReadId, LATER_ROUTE_NAMES, ROUTE_NAMES } from '../feeds/names.ts';
-import type { AskedFor } from '../feeds/urls.ts';
+import type { NoteFilter } from '../feeds/urls.ts';
 import { type Answer, refusalAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { headers } from '../http/headers.ts';
@@ -68,7 +68,7 @@ interface RefusedSearch {
   readonly title: string;
   /** Path of the feed's page. */
   readonly feed: string;
-  readonly query: AskedFor;
+  readonly query: NoteFilter;
   /** Path of the same search, if it may work later. */
   readonly again: string | false;
 }

@@ -1,5 +1,5 @@
 import type { FeedName, ReadId } from '../feeds/names.ts';
-import { type AskedFor, filesUrl, jsonFeedUrl, readPageUrl, rssUrl } from '../feeds/urls.ts';
+import { filesUrl, jsonFeedUrl, type NoteFilter, readPageUrl, rssUrl } from '../feeds/urls.ts';
 import { type ArticleNote, formatTime, menuTemplate, noteArticle, timeZoneNote } from './article.ts';
 import { keepAddress, secretName } from './feed-name.ts';
 import { type Hit, hitList } from './hits.ts';
@@ -20,7 +20,7 @@ export interface ShownNotes {
   /** In place of `notes` on a page of what a search has found. */
   readonly hits: readonly Hit[] | undefined;
   /** What the page is narrowed to; undefined if it shows all notes. */
-  readonly query: AskedFor | undefined;
+  readonly query: NoteFilter | undefined;
   /** The notes are not the newest. */
   readonly isOlder: boolean;
   /** The cursor of the next page; undefined on the last. */
@@ -122,7 +122,7 @@ ${links && html`<nav class="pills" aria-label="This feed">${links}</nav>`}
 }
 
 /** The tab tells a narrowed page from that of all notes. */
-function titleOf(title: string, { q, tag }: AskedFor = {}): string {
+function titleOf(title: string, { q, tag }: NoteFilter = {}): string {
   return [q, tag, title].filter(Boolean).join(' · ');
 }
 

@@ -1,5 +1,5 @@
 import type { NoteId } from '../feeds/names.ts';
-import type { AskedFor } from '../feeds/urls.ts';
+import type { NoteFilter } from '../feeds/urls.ts';
 import type { Match } from '../search/match.ts';
 import { timeElement } from './article.ts';
 import { type Child, type Html, html } from './html.ts';
@@ -21,14 +21,14 @@ export interface Hit {
 }
 
 /** The notes that a search has found, newest first. */
-export function hitList(site: Site, hits: readonly Hit[], query: AskedFor): Html {
+export function hitList(site: Site, hits: readonly Hit[], query: NoteFilter): Html {
   return html`<ol class="hits">${hits.map((hit) => hitItem(site, hit, query))}</ol>`;
 }
 
 function hitItem(
   site: Site,
   { id, url, label, createdAt, tags, match, pictureUrl }: Hit,
-  query: AskedFor,
+  query: NoteFilter,
 ): Html {
   const { text } = match;
   // A piece that begins with the first words goes on behind them, so that nothing stands there twice.

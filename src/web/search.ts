@@ -1,11 +1,11 @@
-import { type AskedFor, queryOf } from '../feeds/urls.ts';
+import { type NoteFilter, queryOf } from '../feeds/urls.ts';
 import { type Child, type Html, html } from './html.ts';
 import { icon } from './icons.ts';
 
 const NAMES = ['q', 'tag', 'from', 'to'] as const;
 
 /** The address of the page that asks for this; `?` for all notes. */
-export function withQuery(asked: AskedFor, before?: string): string {
+export function withQuery(asked: NoteFilter, before?: string): string {
   const query = queryOf(asked) || '?';
   return before === undefined
     ? query
@@ -13,7 +13,7 @@ export function withQuery(asked: AskedFor, before?: string): string {
 }
 
 /** What a query asks for; undefined for all notes. */
-export function askedIn(source: { query(name: string): string | undefined }): AskedFor | undefined {
+export function askedIn(source: { query(name: string): string | undefined }): NoteFilter | undefined {
   const entries = NAMES.map((name) => [name, source.query(name)] as const);
   return entries.some(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
 }
@@ -28,7 +28,7 @@ const HINT = html`All words must be there. <code>"a phrase"</code> finds words i
  * @param found notes whose tags are listed until a script has those of the feed
  */
 export function searchForm(
-  query: AskedFor,
+  query: NoteFilter,
   tagsUrl: string,
   found: readonly { readonly tags: readonly string[] }[] = [],
 ): Html {
@@ -60,12 +60,12 @@ function tagCounts(notes: readonly { readonly tags: readonly string[] }[]): [tag
   return [...counts].sort(([, a], [, b]) => b - a);
 }
 
-function tagItem(query: AskedFor, [tag, count]: [tag: string, count: number]): Html {
+function tagItem(query: NoteFilter, [tag, count]: [tag: string, count: number]): Html {
   return html`<li><a href="${withQuery({ ...query, tag })}"><span class="tag">${tag}</span> <span class="count">${count}</span></a></li>`;
 }
 
 interface Shown {
-  readonly query: AskedFor;
+  readonly query: NoteFilter;
   readonly count: number;
   readonly isOlder: boolean;
   readonly next: string | undefined;
@@ -76,7 +76,7 @@ interface Shown {
 /** What the page shows and how to show more: how many notes were found, and what it is narrowed to. */
 export function narrowed({ query, count, isOlder, next, rssUrl }: Shown): Html {
   const { q, tag, from, to } = query;
-  const pill = (name: keyof AskedFor, says: Child) =>
+  const pill = (name: keyof NoteFilter, says: Child) =>
     html`<a class="button pill" href="${withQuery({ ...query, [name]: undefined })}"><span class="unseen">Without </span>${says}${icon('close')}</a>
 `;
   return html`<div class="narrowed">
@@ -98,7 +98,7 @@ function foundText(count: number, isOlder: boolean, next: string | undefined): s
 }
 
 /** What to try if nothing was found. */
-export function nothingFound(query: AskedFor): Html {
+export function nothingFound(query: NoteFilter): Html {
   const { q, tag, from, to } = query;
   const isFiltered = [tag, from, to].some((filter) => filter !== undefined);
   if (q === undefined)

@@ -1,7 +1,7 @@
 import type { ReadId } from '../feeds/names.ts';
 
 /** The most feeds with a change that a hub has not been told. */
-const MAX_UNTOLD = 10_000;
+const MAX_PENDING = 10_000;
 /** The most announcements to a hub at a time. */
 const MAX_RUNNING = 4;
 /** Age of a change, ms, from which every container answers the hub with it (contract §7). */
@@ -27,7 +27,7 @@ interface AnnouncementsParts {
 }
 
 /** Changes of a feed that the hub was not told. */
-interface Untold {
+interface Pending {
   /** Time of the last one, ms of the monotonic clock. */
   readonly at: number;
   /** Failed attempts in a row. */
@@ -39,7 +39,7 @@ export class Announcements {
   readonly #parts: AnnouncementsParts;
   readonly #now: () => number;
   /** Oldest first. */
-  readonly #untold = new Map<ReadId, Untold>();
+  readonly #pending = new Map<ReadId, Pending>();
   /** Timers of feeds that rest after an announcement, or wait for one. */
   readonly #pauses = new Map<ReadId, NodeJS.Timeout>();
   /** Feeds to tell as soon as others are told. */
@@ -55,17 +55,17 @@ export class Announcements {
   /** Announces a change of a feed soon. Returns at once. */
   add(readId: ReadId): void {
     if (this.#stopped !== undefined) return;
-    this.#untold.set(readId, { at: this.#now(), failures: this.#untold.get(readId)?.failures ?? 0 });
+    this.#pending.set(readId, { at: this.#now(), failures: this.#pending.get(readId)?.failures ?? 0 });
     const isHeld = this.#pauses.has(readId) || this.#ready.has(readId) || this.#running.has(readId);
     if (!isHeld) this.#pause(readId, FIRST_MS);
-    if (this.#untold.size > MAX_UNTOLD) this.#dropOldest();
+    if (this.#pending.size > MAX_PENDING) this.#dropOldest();
   }
 
   /** Announces at once what has not failed yet. Settles when that is done, after a second at most. */
   async stop(): Promise<void> {
     this.#stopped = Promise.withResolvers();
     for (const timer of this.#pauses.values()) clearTimeout(timer);
-    for (const [readId, { failures }] of this.#untold)
+    for (const [readId, { failures }] of this.#pending)
       if (failures === 0 && this.#pauses.has(readId)) this.#ready.add(readId);
     const timer = setTimeout(this.#stopped.resolve, STOP_MS);
     this.#work();
@@ -77,7 +77,7 @@ export class Announcements {
   #pause(readId: ReadId, ms: number): void {
     const end = () => {
       this.#pauses.delete(readId);
-      if (!this.#untold.has(readId)) return;
+      if (!this.#pending.has(readId)) return;
       this.#ready.add(readId);
       this.#work();
     };
@@ -94,9 +94,9 @@ export class Announcements {
   }
 
   async #tell(readId: ReadId): Promise<void> {
-    const change = this.#untold.get(readId)!;
+    const change = this.#pending.get(readId)!;
     // The hub may get a newer change from this container alone, so it is told of that one later.
-    if (this.#now() - change.at >= SETTLED_MS) this.#untold.delete(readId);
+    if (this.#now() - change.at >= SETTLED_MS) this.#pending.delete(readId);
     this.#running.add(readId);
     const isTold = await this.#parts.tell(readId);
     this.#running.delete(readId);
@@ -106,16 +106,16 @@ export class Announcements {
   }
 
   /** Records that a hub could not be told; returns the pause before the next attempt, ms. */
-  #failed(readId: ReadId, { at: triedAt, failures }: Untold): number {
-    const { at } = this.#untold.get(readId) ?? { at: triedAt };
-    if (this.#now() - at < LIFETIME_MS) this.#untold.set(readId, { at, failures: failures + 1 });
+  #failed(readId: ReadId, { at: triedAt, failures }: Pending): number {
+    const { at } = this.#pending.get(readId) ?? { at: triedAt };
+    if (this.#now() - at < LIFETIME_MS) this.#pending.set(readId, { at, failures: failures + 1 });
     else this.#parts.onLost('given_up');
     return Math.min(REST_MS * 2 ** failures, MAX_PAUSE_MS);
   }
 
   #dropOldest(): void {
-    const readId = this.#untold.keys().next().value!;
-    this.#untold.delete(readId);
+    const readId = this.#pending.keys().next().value!;
+    this.#pending.delete(readId);
     this.#ready.delete(readId);
     clearTimeout(this.#pauses.get(readId));
     this.#pauses.delete(readId);

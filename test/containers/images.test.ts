@@ -77,6 +77,6 @@ t.test('no object that a note refers to is ever removed, and in the end no other
   const store = await storeAt(t, { kind: 'fs', dir });
   t.ok(
     await eventually(async () => (await countOf(store)) === kept.size),
-    'and the sweepers have removed the others',
+    'and the removers have removed the others',
   );
 });

@@ -226,7 +226,7 @@ for (const from of ['db', 'folder', 's3'])
       const referenced = 'SELECT image_key FROM notes WHERE image_key IS NOT NULL';
       if (target === undefined) return void t.equal(keys(referenced).size, 0);
       const store = await storeAt(t, target);
-      /** Objects that neither a note nor the sweeper knows. */
+      /** Objects that neither a note nor the remover knows. */
       const untracked = async () => {
         const known = keys(`${referenced} UNION ALL SELECT key FROM freed_keys`);
         const found: string[] = [];

@@ -141,7 +141,7 @@ t.test('the storage is asked at every scrape, and is down if it fails or does no
   const metrics = createMetrics();
   let check = async () => {};
   const backupMark = join(t.testdir(), 'mark');
-  metrics.watchGround({ checkStorage: () => check(), folders: {}, backupMark });
+  metrics.watchResources({ checkStorage: () => check(), folders: {}, backupMark });
   const isUp = async () => (await scrape(metrics)).get('service_storage_up');
   t.equal(await isUp(), 1);
   check = () => Promise.reject(new Error('down'));
@@ -158,7 +158,7 @@ t.test('disks by what is on them, and the date of the last backup', async (t) =>
   const backupMark = join(dir, 'mark');
   utimesSync(backupMark, 0, 1_700_000_000.5);
   const folders = { data: dir, images: join(dir, 'images') };
-  metrics.watchGround({ checkStorage: async () => {}, folders, backupMark });
+  metrics.watchResources({ checkStorage: async () => {}, folders, backupMark });
   const first = await scrape(metrics);
   t.equal(first.get('service_backup_timestamp_seconds'), 1_700_000_000.5);
   const { blocks, bsize } = statfsSync(dir);

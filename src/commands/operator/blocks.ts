@@ -12,7 +12,7 @@ const CLOSED = /^(link|picture):([A-Za-z0-9_-]+)$/;
 /** Closing names, taking down, and opening again. */
 export const BLOCK_ACTIONS = {
   block: {
-    isAboutOne: true,
+    takesArgument: true,
     async run(word, _, env) {
       const service = new OperatedService(env);
       await service.tell('PUT', `/blocks/${await new Input().feedName(word)}`);
@@ -20,7 +20,7 @@ export const BLOCK_ACTIONS = {
     },
   },
   unblock: {
-    isAboutOne: true,
+    takesArgument: true,
     async run(word, _, env) {
       const service = new OperatedService(env);
       const [, kind, key] = CLOSED.exec(word) ?? [];
@@ -37,7 +37,7 @@ export const BLOCK_ACTIONS = {
     },
   },
   takedown: {
-    isAboutOne: true,
+    takesArgument: true,
     options: ['block'],
     async run(target, { block }, env) {
       const body = { target, block: block !== undefined };

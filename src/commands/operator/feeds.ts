@@ -30,7 +30,7 @@ export const FEED_ACTIONS = {
     },
   },
   delete: {
-    isAboutOne: true,
+    takesArgument: true,
     async run(word, _, env) {
       const service = new OperatedService(env);
       await service.tell('DELETE', `/feeds/${await new Input().feedName(word)}`);
@@ -38,7 +38,7 @@ export const FEED_ACTIONS = {
     },
   },
   password: {
-    isAboutOne: true,
+    takesArgument: true,
     options: ['remove'],
     async run(word, { remove }, env) {
       const service = new OperatedService(env);

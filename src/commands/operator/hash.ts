@@ -7,7 +7,7 @@ import { Input } from './input.ts';
 /** What stands for a feed in the log. */
 export const HASH_ACTIONS = {
   hash: {
-    isAboutOne: true,
+    takesArgument: true,
     async run(word, _, env) {
       const feed = await new Input().feedName(word);
       const settings = readSome(env, ['secret', 'derivedReadIds', 'storage', 'dataDir']);

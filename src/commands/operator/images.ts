@@ -13,7 +13,7 @@ export const IMAGE_WORDS: ReadonlySet<string> = new Set(['unreferenced', 'clean'
 /** Looking after the image store. */
 export const IMAGE_ACTIONS = {
   images: {
-    isAboutOne: true,
+    takesArgument: true,
     options: ['from', 'dir', 'endpoint', 'bucket', 'region', 'limit'],
     async run(word, options, env) {
       if (!IMAGE_WORDS.has(word) || (word !== 'move' && Object.keys(options).length > 0))

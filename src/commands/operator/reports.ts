@@ -17,7 +17,7 @@ export const REPORT_ACTIONS = {
     },
   },
   dismiss: {
-    isAboutOne: true,
+    takesArgument: true,
     async run(id, _, env) {
       await new OperatedService(env).tell('DELETE', `/reports/${encodeURIComponent(id)}`);
       sayDone('The report is removed.');

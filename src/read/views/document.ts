@@ -1,7 +1,7 @@
 import type { Feed } from '../../feeds/feed.ts';
 import type { ReadId } from '../../feeds/names.ts';
 import type { Note } from '../../feeds/note.ts';
-import type { AskedFor } from '../../feeds/urls.ts';
+import type { NoteFilter } from '../../feeds/urls.ts';
 import type { Match } from '../../search/match.ts';
 import type { Rendered } from '../note-text.ts';
 
@@ -40,7 +40,7 @@ export interface FeedDocument extends ReadPlace {
   /** Only notes with this tag are shown; all if undefined. */
   readonly tag?: string | undefined;
   /** What the notes were searched for, with the tag if there is one; undefined if for no more than a tag. */
-  readonly search?: AskedFor | undefined;
+  readonly search?: NoteFilter | undefined;
   /** Hubs that distribute the feed; none for a part of its notes, because hubs are told of whole feeds only. */
   readonly hubs?: readonly string[] | undefined;
   /** Newest first. */

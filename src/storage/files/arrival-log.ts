@@ -1,4 +1,4 @@
-import { type Arrival, inOrderOfArrival, LATEST_MS } from '../arrivals.ts';
+import { type Arrival, inOrderOfArrival, MAX_LAG_MS } from '../arrivals.ts';
 import type { Entry } from './note-list.ts';
 
 /** The most notes that it has; if there are more, it is made again. */
@@ -57,5 +57,5 @@ export class ArrivalLog {
 
 /** When a note came that was seen to come at a moment: at its date, if the moment only says when the file was touched or copied. */
 export function arrivalOf({ createdAt }: Pick<Entry, 'createdAt'>, cameAt: number): number {
-  return cameAt - createdAt > LATEST_MS ? createdAt : cameAt;
+  return cameAt - createdAt > MAX_LAG_MS ? createdAt : cameAt;
 }

@@ -3,7 +3,7 @@ import type { AdmittedFeed, Feed } from '../../feeds/feed.ts';
 import { type Derivation, derivedReadId, noReadId } from '../../feeds/ids.ts';
 import { type FeedName, type NoteFile, type NoteId, noteFile, type ReadId } from '../../feeds/names.ts';
 import { NOTE_TYPES } from '../../feeds/note-types.ts';
-import { type ChangedNotes, changedOnly, LATEST_MS } from '../arrivals.ts';
+import { type ChangedNotes, MAX_LAG_MS, withoutEmpty } from '../arrivals.ts';
 import type { FeedChange, FeedRef, Totals } from '../storage.ts';
 import type { ArrivalLog } from './arrival-log.ts';
 import { type Mark, Marks } from './marks.ts';
@@ -113,11 +113,11 @@ export class IndexedFeed {
   correct(file: NoteFile, mark: Mark | undefined): void {
     this.marks?.remove(file);
     if (mark) this.#mark(mark);
-    this.noteChange(file);
+    this.recordMarkChange(file);
     this.#forgetExpiries();
   }
 
-  noteChange(file: NoteFile): void {
+  recordMarkChange(file: NoteFile): void {
     this.changedMarks ??= new Set();
     this.changedMarks.add(file);
   }
@@ -155,21 +155,21 @@ export class IndexedFeed {
     }
     for (const { file, meta } of put) {
       if (meta) this.unsaved += 1;
-      if (this.marks?.remove(file) || !this.isMarked) this.noteChange(file);
+      if (this.marks?.remove(file) || !this.isMarked) this.recordMarkChange(file);
     }
     for (const file of gone) {
       this.marks?.remove(file);
-      if (!this.isMarked) this.noteChange(file);
+      if (!this.isMarked) this.recordMarkChange(file);
     }
     for (const mark of marks) {
       this.#mark(mark);
-      this.noteChange(mark.file);
+      this.recordMarkChange(mark.file);
     }
     this.files = files;
     this.#changedAt = Math.max(this.#changedAt, Date.now());
     this.#renew();
-    const isOld = ({ createdAt }: Entry) => createdAt < Date.now() - LATEST_MS;
-    return changedOnly({ edited: idsOf(edited), removed: idsOf(removed), isUnnamed: added.some(isOld) });
+    const isOld = ({ createdAt }: Entry) => createdAt < Date.now() - MAX_LAG_MS;
+    return withoutEmpty({ edited: idsOf(edited), removed: idsOf(removed), isUnnamed: added.some(isOld) });
   }
 
   #renew(): void {

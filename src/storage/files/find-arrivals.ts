@@ -8,7 +8,7 @@ import {
   firstDateAfter,
   guessedPlace,
   lastArrivals,
-  mostLooked,
+  maxExamined,
 } from '../arrivals.ts';
 import { ArrivalLog, AT_ONCE, arrivalOf } from './arrival-log.ts';
 import type { IndexedFeed } from './feed-index.ts';
@@ -41,7 +41,7 @@ export async function findArrivals(
   };
   const place = typeof since === 'string' ? await placeOf(since) : (since ?? BEFORE_ALL);
   if (!place) return undefined;
-  const log = logOf(feed, firstDateAfter(place), mostLooked(since));
+  const log = logOf(feed, firstDateAfter(place), maxExamined(since));
   const found = await log.after(place, until, arrivalOfEntry);
   const now = Date.now();
   const isLive = ({ id }: Arrival) => {

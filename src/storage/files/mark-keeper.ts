@@ -179,7 +179,7 @@ export class MarkKeeper {
         if (index.get(feed.name) === feed) await this.#write(feed, [...(changed ?? [])]);
       });
     } catch (error) {
-      for (const file of changed ?? []) feed.noteChange(file);
+      for (const file of changed ?? []) feed.recordMarkChange(file);
       log.warn('the file .marks of a feed could not be written', {
         feed: feed.name,
         code: errorCode(error) ?? errorCode((error as Error).cause),

@@ -123,16 +123,16 @@ export class Reconciler {
   async clear(name: FeedName, writerEnded: Promise<unknown>): Promise<void> {
     await this.#parts.locks.exclusive(name, async () => {
       await writerEnded;
-      await this.#take({ feed: name, folder: 'there' }, true);
+      await this.#readFolder({ feed: name, folder: 'there' }, true);
     });
   }
 
   /** Reads a folder that came, went or was replaced. The report may be older than our own writes. */
   async #rescan(seen: FolderSeen): Promise<void> {
-    await this.#parts.locks.exclusive(seen.feed, () => this.#take(seen));
+    await this.#parts.locks.exclusive(seen.feed, () => this.#readFolder(seen));
   }
 
-  async #take({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
+  async #readFolder({ feed: name, folder }: FolderSeen, clean = false): Promise<void> {
     const { dir, index, log } = this.#parts;
     const known = index.get(name);
     const scan = () => scanFeed(dir, name, log, { clean });

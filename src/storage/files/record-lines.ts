@@ -1,4 +1,4 @@
-import { isoTime } from '../../feeds/iso-time.ts';
+import { parseIsoTime } from '../../feeds/iso-time.ts';
 import { isFeedName, isReadId } from '../../feeds/names.ts';
 import { parseObject } from '../metadata.ts';
 import type { OperatorRecord, OperatorRecordKind } from '../operator-records.ts';
@@ -27,7 +27,7 @@ export const RECORD_LINES: Readonly<Record<OperatorRecordKind, RecordLines>> = {
     parse: (line) => {
       const { id, at, report } = parseObject(line) ?? {};
       if (typeof id !== 'string' || typeof report !== 'string') return undefined;
-      return { kind: 'report', key: id, value: report, at: isoTime(String(at)) || 0 };
+      return { kind: 'report', key: id, value: report, at: parseIsoTime(String(at)) || 0 };
     },
     lineOf: ({ key, value, at }) =>
       `${JSON.stringify({ id: key, at: new Date(at).toISOString(), report: value })}\n`,
@@ -78,7 +78,7 @@ function tabbed(
       const key = keyIn(text.trim());
       return key === undefined
         ? undefined
-        : { kind, key, value: valueIn(rest.join('\t')), at: isoTime(at) || 0 };
+        : { kind, key, value: valueIn(rest.join('\t')), at: parseIsoTime(at) || 0 };
     },
     lineOf: ({ key, value, at }) =>
       `${[textOf(key), new Date(at).toISOString(), JSON.stringify(value)].join('\t')}\n`,

@@ -34,7 +34,7 @@ export type WatchNotice =
 export type WatchMessage = { readonly kind: 'ready' } | WatchNotice;
 
 /** Receives what a watch of the data folder reports. */
-export interface Watcher {
+export interface WatchListener {
   onNotice(notice: WatchNotice): void;
   /** The watch has died, and is started again. */
   onDeath(cause: Error): void;
@@ -45,7 +45,7 @@ export interface Watcher {
 /** Watches the data folder. */
 export interface FolderWatch {
   /** Settles when it watches: it tells of every later change. */
-  start(task: WatchTask, watcher: Watcher): Promise<void>;
+  start(task: WatchTask, listener: WatchListener): Promise<void>;
   order(order: LookOrder | MarksOrder): void;
   close(): Promise<void>;
 }
@@ -59,8 +59,8 @@ export class WatchThread implements FolderWatch {
   #worker: Worker | undefined;
   #isClosed = false;
 
-  async start(task: WatchTask, watcher: Watcher): Promise<void> {
-    await this.#start(task, watcher).catch((error) => {
+  async start(task: WatchTask, listener: WatchListener): Promise<void> {
+    await this.#start(task, listener).catch((error) => {
       this.#isClosed = true;
       throw error;
     });
@@ -76,14 +76,14 @@ export class WatchThread implements FolderWatch {
   }
 
   /** Settles when the thread watches. From then on another one takes its place if it dies. */
-  async #start(workerData: WatchTask, watcher: Watcher): Promise<void> {
+  async #start(workerData: WatchTask, listener: WatchListener): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const worker = new Worker(SCRIPT, { workerData });
     this.#worker = worker;
     let cause = new Error('the thread has ended');
     worker.on('message', (message: WatchMessage) => {
       if (message.kind === 'ready') resolve();
-      else watcher.onNotice(message);
+      else listener.onNotice(message);
     });
     worker.on('error', (error) => {
       cause = error;
@@ -91,16 +91,16 @@ export class WatchThread implements FolderWatch {
     worker.on('exit', () => {
       reject(cause);
       if (this.#isClosed) return;
-      watcher.onDeath(cause);
-      setTimeout(() => this.#replace(workerData, watcher, cause), RESTART_MS).unref();
+      listener.onDeath(cause);
+      setTimeout(() => this.#replace(workerData, listener, cause), RESTART_MS).unref();
     });
     await promise;
   }
 
-  #replace(task: WatchTask, watcher: Watcher, cause: Error): void {
+  #replace(task: WatchTask, listener: WatchListener, cause: Error): void {
     if (this.#isClosed) return;
     // The exit of this one, too, starts another.
-    this.#start({ ...task, isAgain: true }, watcher).catch(() => {});
-    watcher.onReplaced(cause);
+    this.#start({ ...task, isAgain: true }, listener).catch(() => {});
+    listener.onReplaced(cause);
   }
 }

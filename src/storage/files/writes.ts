@@ -41,7 +41,7 @@ import { readSettingsFile, UNREADABLE_READ_ID, UnreadableFile } from './read-met
 import type { Removals } from './removals.ts';
 import { scanFeed } from './scan.ts';
 import type { Stamp } from './stamp.ts';
-import { datedNow, entriesOf, feedParts, noteParts, settingsFile } from './written-files.ts';
+import { entriesOf, feedParts, noteParts, settingsFile, withKeptDate } from './written-files.ts';
 
 /** What a sweep does not ask of the notes that it removes. */
 const UNREAD = { size: 0, modifiedAt: 0, meta: NO_META.meta, content: undefined };
@@ -326,7 +326,7 @@ async function feedChanges(
 function noteChanges({ before, after, content }: NoteEdit, { entry, stored }: NamedNote): Change[] {
   const { file } = entry;
   if (after === undefined) return removals(file);
-  const dated = content ? datedNow(entry, stored) : stored;
+  const dated = content ? withKeptDate(entry, stored) : stored;
   const isSame = dated === stored && after.meta === before.meta;
   return [
     ...(isSame ? [] : [textFile(metaFile(file), serializeMeta(after.meta, dated))]),

@@ -53,7 +53,7 @@ export function entriesOf(
 }
 
 /** A note dated by its file's time keeps that date when the file changes: from then on its metadata says it. */
-export function datedNow({ id, createdAt }: Entry, stored: StoredMeta): StoredMeta {
+export function withKeptDate({ id, createdAt }: Entry, stored: StoredMeta): StoredMeta {
   const isDated = datePrefixOfId(id) !== undefined || stored.created !== undefined;
   return isDated ? stored : { ...stored, created: createdAt };
 }

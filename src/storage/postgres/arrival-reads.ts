@@ -7,7 +7,7 @@ import {
   firstDateAfter,
   guessedPlace,
   lastArrivals,
-  mostLooked,
+  maxExamined,
 } from '../arrivals.ts';
 import type { Database } from './database.ts';
 import { isLive } from './note-rows.ts';
@@ -32,7 +32,7 @@ export async function findArrivals(
 ): Promise<Arrivals | undefined> {
   const place = typeof since === 'string' ? await placeOf(database, key, since) : (since ?? BEFORE_ALL);
   if (!place) return undefined;
-  const values = [firstDateAfter(place), place.at, place.id, Date.now(), mostLooked(since)];
+  const values = [firstDateAfter(place), place.at, place.id, Date.now(), maxExamined(since)];
   return lastArrivals(await database.read(AFTER, [key, ...values]), place, limit);
 }
 

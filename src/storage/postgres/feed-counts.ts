@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { WritingRules } from '../../writing/decide.ts';
 import { storeUnavailable } from '../failures.ts';
-import { Outrun, statement, type Transaction } from './transaction.ts';
+import { LostRace, statement, type Transaction } from './transaction.ts';
 
 /** The rows of `feed_counts`. */
 const SLOTS = 16;
@@ -58,7 +58,7 @@ export class CountLimits {
   /**
    * Locks what is needed to add at most so much; 0 adds nothing of the kind.
    * @returns counts so that what is below the limits may be added
-   * @throws Outrun if another transaction took the place in the slot
+   * @throws LostRace if another transaction took the place in the slot
    */
   async lock(most: FeedCounts): Promise<FeedCounts> {
     const isLimited = (['feeds', 'bytes'] as const).some((kind) => most[kind] > 0 && this.#limits[kind] > 0);
@@ -67,7 +67,7 @@ export class CountLimits {
     if (slots.length === 0) return this.#lockAll();
     this.#slot = slots[randomInt(slots.length)]!.slot;
     const [locked] = await this.#transaction.run(LOCK_SLOT, [this.#slot]);
-    if (!locked || !this.#fits(locked, most)) throw new Outrun();
+    if (!locked || !this.#fits(locked, most)) throw new LostRace();
     const outside = (kind: keyof FeedCounts) => this.#limits[kind] - this.#share(kind);
     return { feeds: outside('feeds') + locked.feeds, bytes: outside('bytes') + locked.bytes };
   }

@@ -3,7 +3,7 @@ import type { OperatorRecord, OperatorRecordKind, OperatorRecords } from '../ope
 import { datedNow, feedOf } from '../rows.ts';
 import { recordChanges } from './changes-table.ts';
 import type { Database } from './database.ts';
-import { Outrun, statement, type Transaction } from './transaction.ts';
+import { LostRace, statement, type Transaction } from './transaction.ts';
 import { LOCK_FEEDS, NAMES_LOCK } from './writes.ts';
 
 const ADD = statement<object>('add_record')`
@@ -33,7 +33,7 @@ export function recordReads(
 
 /**
  * See `OperatorRecords.add`.
- * @throws Outrun if the feed was made meanwhile
+ * @throws LostRace if the feed was made meanwhile
  */
 export function addRecord(transaction: Transaction, record: OperatorRecord): Promise<boolean> {
   const { kind, key, value, at } = record;
@@ -47,7 +47,7 @@ export function addRecord(transaction: Transaction, record: OperatorRecord): Pro
 
 /**
  * See `OperatorRecords.remove`.
- * @throws Outrun if the feed was made meanwhile
+ * @throws LostRace if the feed was made meanwhile
  */
 export function removeRecord(
   transaction: Transaction,
@@ -72,7 +72,7 @@ async function changeRecord(
   if (kind !== 'name') return change();
   const [row] = await transaction.run(LOCK_FEEDS, [[name as FeedName]]);
   transaction.send(LOCK_NAMES, []);
-  if (!row && (await transaction.run(IS_THERE, [name])).length > 0) throw new Outrun();
+  if (!row && (await transaction.run(IS_THERE, [name])).length > 0) throw new LostRace();
   const isDone = await change();
   if (!isDone || !row) return isDone;
   const { key, changedAt, readId } = datedNow(feedOf(row));

@@ -25,7 +25,7 @@ import { PostgresReads } from './reads.ts';
 import { migrate } from './schema.ts';
 import { PostgresSearch } from './search.ts';
 import { dropSearch, ensureSearch } from './search-schema.ts';
-import { Outrun, statement, type Transaction } from './transaction.ts';
+import { LostRace, statement, type Transaction } from './transaction.ts';
 import { WordThread } from './word-thread.ts';
 import { type Result, Writes } from './writes.ts';
 
@@ -233,7 +233,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   async #storeAll(commands: readonly Command[]): Promise<readonly Result[]> {
     const run = () => this.#transaction((transaction) => new Writes(transaction, this.#rules).run(commands));
     try {
-      const results = await (commands.length > 1 ? run() : untilFirst(run));
+      const results = await (commands.length > 1 ? run() : retryRaces(run));
       this.tellCommit(results.filter((result) => !(result instanceof Error)).length);
       return results;
     } catch (error) {
@@ -246,7 +246,7 @@ class PostgresStorage extends PostgresReads implements Storage {
   }
 
   #changeRecords(work: (transaction: Transaction) => Promise<boolean>): Promise<boolean> {
-    return this.change(() => untilFirst(() => this.#transaction(work)));
+    return this.change(() => retryRaces(() => this.#transaction(work)));
   }
 
   /** Reports the changes, once each, also if the result of the commit is unknown; then once more if they are found. */
@@ -290,12 +290,12 @@ class PostgresStorage extends PostgresReads implements Storage {
 }
 
 /** Runs a transaction again as long as others take a name or a read id while it runs. */
-async function untilFirst<T>(run: () => Promise<T>, attempt = 1): Promise<T> {
+async function retryRaces<T>(run: () => Promise<T>, attempt = 1): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    const isRace = error instanceof Outrun || isUniqueViolation(error);
+    const isRace = error instanceof LostRace || isUniqueViolation(error);
     if (!isRace || attempt === MAX_ATTEMPTS) throw error;
-    return untilFirst(run, attempt + 1);
+    return retryRaces(run, attempt + 1);
   }
 }

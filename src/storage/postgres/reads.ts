@@ -179,26 +179,26 @@ export abstract class PostgresReads extends DatabaseStorage {
       const feeds = new Map(rows.map((row) => [row.name, feedOf(row)]));
       return names.map((name) => feeds.get(name));
     });
-    this.#pages = together(
+    this.#pages = batched(
       (wanted) => {
         const values = wanted.map(({ ref, before, limit }) => [
           ...refValues(ref),
           ...placeOf(before),
           limit + 1,
         ]);
-        return database.read(PAGES, [...turned(values), Date.now()]);
+        return database.read(PAGES, [...transposed(values), Date.now()]);
       },
       (rows, { limit }) => pageOfRows(rows, limit),
       () => PAGE_BYTES,
     );
-    this.#stats = together(
+    this.#stats = batched(
       (wanted) => {
         const values = wanted.map(({ ref, id, type }) => [...refValues(ref), id, typeNumber(type)]);
-        return database.read(STATS, [...turned(values), Date.now()]);
+        return database.read(STATS, [...transposed(values), Date.now()]);
       },
       ([row]) => row,
     );
-    this.#pieces = together(
+    this.#pieces = batched(
       (wanted) =>
         database.read(PIECES, columnsOf(wanted, 'feed', 'id', 'type', 'modified_at', 'start', 'length')),
       ([row]) => row,
@@ -307,7 +307,7 @@ export abstract class PostgresReads extends DatabaseStorage {
  * @param resultOf of the rows of one call
  * @param sizeOf about how many bytes its rows have
  */
-function together<I, R, Row extends Numbered>(
+function batched<I, R, Row extends Numbered>(
   ask: (inputs: readonly I[]) => Promise<readonly Row[]>,
   resultOf: (rows: readonly Row[], input: I) => R,
   sizeOf?: (input: I) => number,
@@ -326,7 +326,7 @@ function together<I, R, Row extends Numbered>(
 }
 
 /** Rows as columns. */
-function turned(rows: readonly (readonly unknown[])[]): unknown[][] {
+function transposed(rows: readonly (readonly unknown[])[]): unknown[][] {
   return rows[0]!.map((_, column) => rows.map((row) => row[column]));
 }
 

@@ -135,4 +135,4 @@ export class Transaction {
 }
 
 /** Another transaction took a name, a read id or room after this one had found it free. This one is rolled back and has to look again. */
-export class Outrun extends Error {}
+export class LostRace extends Error {}

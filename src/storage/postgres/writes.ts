@@ -46,7 +46,7 @@ import {
   NOTE_COLUMNS,
 } from './note-rows.ts';
 import { freeKeys } from './picture-rows.ts';
-import { columnsOf, Outrun, statement, type Transaction } from './transaction.ts';
+import { columnsOf, LostRace, statement, type Transaction } from './transaction.ts';
 
 /** The lock of closed names, of those that are for one transaction: any number that nothing else uses. */
 export const NAMES_LOCK = 6_478_236_894;
@@ -217,7 +217,7 @@ export class Writes {
     const readIds = wanted.map((command) => lookupsOf(command).readId).filter((id) => id !== undefined);
     if (readIds.length === 0) return;
     for (const { name, read_id } of await this.#transaction.run(HOLDERS, [makers, readIds])) {
-      if (name !== null && makers.includes(name)) throw new Outrun();
+      if (name !== null && makers.includes(name)) throw new LostRace();
       this.#holders.set(read_id, name);
     }
   }
@@ -302,7 +302,7 @@ export class Writes {
     const settings = made.map(({ effects }) => settingColumns(effects.feed));
     const values = columnsOf(settings, ...(Object.keys(settings[0]!) as (keyof (typeof settings)[0])[]));
     const rows = await this.#transaction.run(MAKE, [names, ...values]);
-    if (rows.length < made.length) throw new Outrun();
+    if (rows.length < made.length) throw new LostRace();
     for (const { id, name } of rows) keys.set(this.#open.get(name)!, String(id));
     this.#moreFeeds += rows.length;
     return keys;

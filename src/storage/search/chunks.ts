@@ -30,7 +30,7 @@ export interface ChunkLimits {
  * The chunk for a note among those of its feed: the one of its time, or the next one; undefined if both are full. So chunks overlap if old
  * notes come later, and there are few of them all the same.
  */
-export function placeFor(chunks: Iterable<Chunk>, note: Position, limits: ChunkLimits): Chunk | undefined {
+export function chunkFor(chunks: Iterable<Chunk>, note: Position, limits: ChunkLimits): Chunk | undefined {
   let own: Chunk | undefined;
   let next: Chunk | undefined;
   for (const chunk of chunks)

@@ -3,7 +3,7 @@ import type { FeedName, NoteFile } from '../../feeds/names.ts';
 import type { Position } from '../../feeds/order.ts';
 import { indexBroken } from '../failures.ts';
 import { preparer } from '../sqlite/connection.ts';
-import { byAge, type Chunk, type ChunkLimits, placeFor } from './chunks.ts';
+import { byAge, type Chunk, type ChunkLimits, chunkFor } from './chunks.ts';
 import { CHUNK_ROWS, UNSEAL } from './index-file.ts';
 import type { ListedNote, NoteSource, SourceNote } from './note-source.ts';
 import { type PackedFile, packFile, unpackFile } from './packed-file.ts';
@@ -151,7 +151,7 @@ export class NoteIndex {
 
   #add(feed: OpenFeed, note: SourceNote): void {
     const position: Position = { createdAt: note.createdAt, file: note.file };
-    const chunk = placeFor(feed.chunks.values(), position, this.#limits) ?? this.#makeChunk(feed, position);
+    const chunk = chunkFor(feed.chunks.values(), position, this.#limits) ?? this.#makeChunk(feed, position);
     const row = chunk.id * CHUNK_ROWS + chunk.rows;
     chunk.rows += 1;
     if (byAge(position, chunk.last) < 0)

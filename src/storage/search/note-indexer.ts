@@ -339,7 +339,7 @@ export class NoteIndexer {
     if (run !== this.#data.run || this.#closing.signal.aborted) return;
     const note = this.#inWork.take();
     const asWritten = note === undefined ? this.#data.asWritten : [...this.#data.asWritten, note];
-    const isBroken = errorCode(error) === INDEX_BROKEN || (this.#failures > 0 && isOfContent(error));
+    const isBroken = errorCode(error) === INDEX_BROKEN || (this.#failures > 0 && mayBeDamaged(error));
     Object.assign(this.#data, {
       run: newRun(),
       isBroken,
@@ -365,7 +365,7 @@ export class NoteIndexer {
 }
 
 /** What is neither a state of the engine nor of the system comes of what the index holds, if it comes again. */
-function isOfContent(error: unknown): boolean {
+function mayBeDamaged(error: unknown): boolean {
   return !(error instanceof Refusal) && ['SQLITE_ERROR', undefined].includes(errorCode(error));
 }
 

@@ -7,7 +7,7 @@ import {
   firstDateAfter,
   guessedPlace,
   lastArrivals,
-  mostLooked,
+  maxExamined,
 } from '../arrivals.ts';
 import { preparer } from './connection.ts';
 import { IS_LIVE } from './note-rows.ts';
@@ -25,7 +25,7 @@ export class ArrivalReads {
     const place = typeof since === 'string' ? this.#placeOf(key, since) : (since ?? BEFORE_ALL);
     if (!place) return undefined;
     const now = Date.now();
-    const looked = mostLooked(since);
+    const looked = maxExamined(since);
     const found = this.#sql.after.all(key, firstDateAfter(place), place.at, now, looked);
     const arrivals = found.map((row) => ({ ...row, date: Math.min(row.date, now) }));
     return lastArrivals(arrivals, place, limit);

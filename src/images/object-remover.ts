@@ -13,7 +13,7 @@ const AT_ONCE = 8;
 const UNSURE_MS = 60_000;
 
 /** Deletes the objects of freed keys, in one container at a time; failures are retried with backoff. */
-export class Sweeper {
+export class ObjectRemover {
   readonly #rows: PictureRows;
   readonly #store: ImageStore;
   readonly #keptMs: number;
